@@ -8,8 +8,7 @@ MCP is then served at /satchel/mcp. See docs/embedding.md.
 from collections.abc import Sequence
 
 from satchel import config
-from satchel.app import http
-from satchel.app.embedding import load_settings
+from satchel.app import http, load_settings
 from satchel.transports.http.app import Guard
 
 

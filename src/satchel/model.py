@@ -452,8 +452,8 @@ class Item(Struct, frozen=True, kw_only=True):
     content: str | bytes = ""  # the long text, or the bytes
 
 
-class Revision(Struct, frozen=True, kw_only=True):
-    """One change of one item."""
+class Version(Struct, frozen=True, kw_only=True):
+    """A change of one item, which made a version of it."""
 
     number: int  # in the order of all changes
     kind: ItemKind
@@ -462,7 +462,7 @@ class Revision(Struct, frozen=True, kw_only=True):
     action: Action
     at: Timestamp
     project: int | None
-    undoes: int | None  # the number of the revision that this one took back
+    undoes: int | None  # the number of the change that this one took back
     author: Author = Author()
 
 
@@ -472,7 +472,7 @@ class ChangeQuery(Struct, frozen=True, kw_only=True):
     since: Timestamp = ""
     by: str = ""  # a client, a contract, `person`, `model`, or a user's or token's id or its first 8 characters or more
     kinds: Sequence[ItemKind] = KINDS  # this and the rest in feeds of many items
-    after: int = 0  # the number of a revision
+    after: int = 0  # the number of a change
     before: int = 2**53
 
 

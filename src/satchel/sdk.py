@@ -8,7 +8,7 @@ Needs the extra `satchel[sdk]`. See docs/embedding.md.
 from collections.abc import Sequence
 from typing import Any
 
-from satchel.app.embedding import load_settings
+from satchel.app import load_settings
 from satchel.app.startup import CannotStart
 from satchel.config import SettingsError
 from satchel.extras import install_command

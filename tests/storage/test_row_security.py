@@ -49,7 +49,7 @@ def roles(postgres: PostgresServer) -> tuple[str, str]:
             tx.run("insert into argument_values values (:owner, 'p', 'a', 'v', :now)", owner=user, now=NOW)
             tx.run("insert into task_claims select number, owner, 'h', 'k', '', 1 from tasks where owner = :o", o=user)
             tx.run("insert into retry_keys values (:owner, 't', 'k', 'd', '', :now)", owner=user, now=NOW)
-            sessions.begin(tx, Identity(user=user))
+            sessions.make_code(tx, Identity(user=user))
             scope = Scope(user=user)
             for (number,) in tx.all("select number from tasks where owner = :owner", owner=user):
                 task_notes.add(tx, scope, number, "A note")

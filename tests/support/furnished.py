@@ -72,9 +72,9 @@ def furnish(store: str, *, prompts_count: int = 12) -> None:
             tasks.delete(tx, SCOPE, third.number)
         with database.write() as tx:
             tokens.create(tx, user=ADA, is_read_only=True, projects=["default"])
-            sessions.begin(tx, Identity(user=ADA))
             last = prompts.add(tx, SCOPE, PromptDraft(title="Last", content="its number is never used again"))
             prompts.delete(tx, SCOPE, last.id)
+        sessions.BrowserSessions(database).begin(Identity(user=ADA))
     finally:
         database.close()
 

@@ -3,21 +3,23 @@
 stdio              one client on stdin and stdout
 http               many clients over HTTP, in one or several processes
 sdk                a contract as a server of the official SDK
-embedding          the settings of a program that embeds Satchel
 open_contract      a contract with its store and libraries, for the owner of the process
-greeting           what a server over HTTP prints when it is ready
+greeting           the lines that a server over HTTP prints when it is ready
 startup            opens the store; reports why a process cannot start
 upkeep             keeps history and trash within the retention, beside the work
 project_discovery  finds the current project, for servers and commands
 """
 
+from collections.abc import Sequence
+
+from satchel import config
 from satchel.app.startup import CannotStart
 from satchel.config import Settings
 from satchel.services.suggestions import closest_name
 
 
 def serve(settings: Settings) -> int:
-    """Serve as the settings say, until the client leaves or a signal comes; returns the exit status.
+    """Serve as the settings say, until the client leaves or a signal comes; return the exit status.
 
     Raises:
         CannotStart: the contract, the store, the project or a setting cannot be served.
@@ -33,10 +35,10 @@ def serve(settings: Settings) -> int:
 
 
 def check_contract(settings: Settings) -> None:
-    """Check that there is such a contract, and that it can be narrowed as the settings say.
+    """Check that the contract exists, and that it can be narrowed as the settings say.
 
     Raises:
-        CannotStart: it cannot.
+        CannotStart: one of these is false.
     """
     from satchel.contracts import CONTRACTS  # as above
 
@@ -46,3 +48,20 @@ def check_contract(settings: Settings) -> None:
         raise CannotStart(f"there is no contract '{settings.contract}'. {hint}There are: {', '.join(CONTRACTS)}.", 2)
     if settings.contract != "satchel" and settings.http is None and settings.toolsets:
         raise CannotStart("--toolsets narrows the contract satchel; the others have no toolsets.", 2)
+
+
+def load_settings(**options: str | bool | Sequence[str] | None) -> Settings:
+    """Return the settings of a program that embeds Satchel: its options, the environment and `satchel.toml`.
+
+    An option that is empty is left out.
+
+    Raises:
+        SettingsError: a setting has a value that it cannot have.
+    """
+    given = {name: "yes" if option is True else option for name, option in options.items() if option}
+    settings = config.load({name: one if isinstance(one, str) else list(one) for name, one in given.items()})
+    try:
+        check_contract(settings)
+    except CannotStart as error:
+        raise config.SettingsError(str(error)) from error
+    return settings

@@ -1,4 +1,4 @@
-"""What a server over HTTP prints when it is ready: how each client connects to it, with the project and the token."""
+"""The greeting of a server over HTTP: how each client connects to it, with the project and the token."""
 
 import json
 import shlex
@@ -18,7 +18,7 @@ def write_greeting(
     has_page: bool,
     needs_token: bool,
 ) -> str:
-    """Return the lines for a server at a URL; `project` is that of the folder, None where it is the server's own."""
+    """Return the lines for a server at a URL; `project` is that of the folder, None if it is the server's own."""
     address = f"{url}/mcp" + (f"?project={quote(project, safe='')}" if project else "")
     header = f"Authorization: Bearer {TOKEN}"
     install = f"satchel install CLIENT --url {url}/mcp" + (f" --project {shlex.quote(project)}" if project else "")

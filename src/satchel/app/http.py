@@ -1,10 +1,11 @@
 """Many clients over HTTP, served by one process or by several that share a socket."""
 
-import ipaddress
+import re
 import socket
 import ssl
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -13,14 +14,13 @@ from satchel.app import project_discovery, upkeep
 from satchel.app.greeting import write_greeting
 from satchel.app.startup import CannotStart, end_start, open_store, print_message
 from satchel.auth import tokens
-from satchel.auth.allowed_names import allow
+from satchel.auth.allowed_names import allow, is_loopback
 from satchel.auth.callers import Callers
 from satchel.auth.sessions import BrowserSessions
 from satchel.config import Http, Settings
 from satchel.contracts import CONTRACTS, load
-from satchel.contracts.contract import Contract
 from satchel.contracts.runner import Runner
-from satchel.errors import AuthUnusable, SatchelError, StoreError, StoreUnusable
+from satchel.errors import AuthUnusable, StoreError, StoreUnusable
 from satchel.library import watch
 from satchel.library.catalog import Libraries
 from satchel.model import Quota, Scope, StoreChange
@@ -37,10 +37,14 @@ from satchel.transports.http.streams import Streams
 from satchel.transports.http.tasks_api import TasksApi
 
 if TYPE_CHECKING:
+    from satchel.auth.code_flow import CodeFlow
     from satchel.auth.oauth import OAuth
     from satchel.page.site import Site
 
 HEARTBEAT = 15.0  # seconds between signs of life on a quiet stream
+
+# A scheme and a host, perhaps with a port.
+_ORIGIN = r"[A-Za-z][A-Za-z0-9+.-]*://([^][/?#@:\s]+|\[[^][/?#@\s]+\])(:[0-9]{1,5})?"
 
 NO_AUTH = """\
 refusing to serve {host} without authentication: other machines could read and change everything.
@@ -84,7 +88,7 @@ def serve(settings: Settings, http: Http, timeouts: Timeouts | None = None, hear
         why = f"cannot listen on {http.host}:{http.port}: {error.strerror}. Choose another with --port."
         raise CannotStart(why, 1) from error
     url = (
-        http.public_url or f"{'http' if tls is None else 'https'}://{_written(http.host)}:{listening.getsockname()[1]}"
+        http.public_url or f"{'http' if tls is None else 'https'}://{_bracket(http.host)}:{listening.getsockname()[1]}"
     )
     end_start()
     return run(
@@ -100,26 +104,75 @@ def serve(settings: Settings, http: Http, timeouts: Timeouts | None = None, hear
 
 
 def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTBEAT) -> Guard:
-    """The ASGI application of one process: its own store and libraries, an endpoint for each contract.
+    """Make the ASGI application of one process: its own store and libraries, an endpoint for each contract.
 
     Raises:
         StoreError: the store cannot be used.
         NotFound: there is no such project.
     """
-    database = open_database(settings.database, settings.database_direct, must_exist=settings.is_read_only)
-    database.retention = settings.retention
-    try:
+    with ExitStack() as opened:
+        database = open_database(settings.database, settings.database_direct, must_exist=settings.is_read_only)
+        opened.callback(database.close)
+        database.retention = settings.retention
         projects.require(database, Scope(project=settings.project))
-    except SatchelError:
-        database.close()
-        raise
-    libraries = Libraries(settings.libraries)
-    metrics = Metrics()
-    streams = Streams(metrics, heartbeat)
-    store_watch = _StoreWatch(database, streams.publish)
+        libraries = Libraries(settings.libraries)
+        opened.callback(libraries.renderer.close)
+        metrics = Metrics()
+        streams = Streams(metrics, heartbeat)
+        opened.callback(streams.close)
+        oauth = _make_oauth(http, url)
+        callers = _make_callers(settings, http, database, oauth)
+        calls = Calls(callers, http.calls_per_minute)
+        watcher = _Watcher(database, libraries, streams.publish)
+
+        contracts = {name: load(name) for name in CONTRACTS}
+        contracts["satchel"] = contracts["satchel"].narrow(settings.toolsets, is_read_only=settings.is_read_only)
+        by_name: dict[str, Endpoint] = {}
+        for name, contract in contracts.items():
+            runner = Runner(
+                contract,
+                database if contract.reads_store else None,
+                (lambda: libraries) if contract.reads_libraries else None,
+                lambda: callers.default_user,
+            )
+            by_name[name] = Endpoint(
+                contract, runner, calls=calls, streams=streams, metrics=metrics, watch=watcher.start
+            )
+        endpoints = {"/mcp": by_name[settings.contract], **{f"/mcp/{name}": one for name, one in by_name.items()}}
+        pages = None
+        if http.has_page:
+            pages = Pages(
+                partial(_make_site, database, libraries, url, http.auth),
+                calls=calls,
+                sessions=BrowserSessions(database),
+                code_flow=_make_code_flow(oauth, http.oauth_client_id, url) if oauth else None,
+                streams=streams,
+                watch=watcher.start,
+                is_secure=url.startswith("https://"),
+                port=urlsplit(url).port or 0,
+            )
+        opened.callback(watch.start(lambda: libraries, streams.publish).set)
+        if not (settings.is_read_only or database.why_read_only):
+            opened.callback(upkeep.start(database, libraries.list_names))
+        own_names = (http.host if is_loopback(http.host) else "", urlsplit(http.public_url or "").hostname or "")
+        return build_app(
+            allowed=allow([*http.allow_hosts, *map(_bracket, own_names)], http.allow_origins),
+            callers=callers,
+            endpoints=endpoints,
+            tasks=TasksApi(Runner(contracts["tasks"], database), calls, metrics),
+            health=Health(lambda: database.schema),
+            metrics=metrics,
+            issuer=http.oauth_issuer if http.auth == "oauth" else None,
+            url=url,
+            end_streams=streams.close,
+            close=opened.pop_all().close,
+            pages=pages,
+        )
+
+
+def _make_callers(settings: Settings, http: Http, database: Database, oauth: "OAuth | None") -> Callers:
     why = settings.why_project or "the default"
-    oauth = _make_oauth(http, url)
-    callers = Callers(
+    return Callers(
         scope=Scope(project=settings.project, why=why, user=settings.user, is_read_only=settings.is_read_only),
         default_user=settings.user or users.local(database, settings.home),
         personal=settings.personal,
@@ -129,141 +182,45 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         quota=Quota(items=http.user_items, bytes=http.user_megabytes * 1024 * 1024),
     )
 
-    calls = Calls(callers, http.calls_per_minute)
 
-    def make_endpoint(contract: Contract) -> Endpoint:
-        def watch_all() -> None:
-            if contract.reads_libraries:
-                _ = libraries.catalog  # a change before the first look at the disk would not be noticed
-            if contract.reads_store:
-                store_watch.begin()
+def _make_site(database: Database, libraries: Libraries, url: str, auth: str) -> "Site":
+    from satchel.page.site import Site  # templates and Markdown: only when a page is asked for
+    from satchel.page.visit import Server
 
-        return Endpoint(
-            contract,
-            Runner(
-                contract,
-                database if contract.reads_store else None,
-                (lambda: libraries) if contract.reads_libraries else None,
-                lambda: callers.default_user or "",
-            ),
-            calls=calls,
-            streams=streams,
-            metrics=metrics,
-            watch=watch_all,
-        )
-
-    contracts = {name: load(name) for name in CONTRACTS}
-    contracts["satchel"] = contracts["satchel"].narrow(settings.toolsets, is_read_only=settings.is_read_only)
-    by_name = {name: make_endpoint(contract) for name, contract in contracts.items()}
-    endpoints = {"/mcp": by_name[settings.contract], **{f"/mcp/{name}": one for name, one in by_name.items()}}
-    stop_watching = watch.start(lambda: libraries, streams.publish)
-    is_read_only = settings.is_read_only or database.why_read_only
-    stop_upkeep = None if is_read_only else upkeep.start(database, libraries.list_names)
-
-    def close() -> None:
-        stop_watching.set()
-        if stop_upkeep is not None:
-            stop_upkeep()
-        streams.close()
-        libraries.renderer.close()
-        database.close()
-
-    def make_pages() -> Pages:
-        code_flow = None
-        if oauth is not None:
-            from satchel.auth.code_flow import CodeFlow
-
-            code_flow = CodeFlow(oauth, http.oauth_client_id, url)
-
-        def make_site() -> "Site":
-            from satchel.page.site import Site  # templates and Markdown: only when a page is asked for
-            from satchel.page.visit import Server
-
-            server = Server(database=database, libraries=libraries, url=url, auth=http.auth, contracts=tuple(CONTRACTS))
-            return Site(server)
-
-        def watch_all() -> None:
-            _ = libraries.catalog
-            store_watch.begin()
-
-        return Pages(
-            make_site,
-            calls=calls,
-            sessions=BrowserSessions(database),
-            code_flow=code_flow,
-            streams=streams,
-            watch=watch_all,
-            is_secure=url.startswith("https://"),
-            port=urlsplit(url).port or 0,
-        )
-
-    return build_app(
-        allowed=allow([*http.allow_hosts, *_own_names(http)], http.allow_origins),
-        callers=callers,
-        endpoints=endpoints,
-        tasks=TasksApi(Runner(contracts["tasks"], database), calls, metrics),
-        health=Health(lambda: database.schema),
-        metrics=metrics,
-        issuer=http.oauth_issuer if http.auth == "oauth" else None,
-        url=url,
-        end_streams=streams.close,
-        close=close,
-        pages=make_pages() if http.has_page else None,
-    )
+    return Site(Server(database=database, libraries=libraries, url=url, auth=auth, contracts=tuple(CONTRACTS)))
 
 
-class _StoreWatch:
+class _Watcher:
     """Watches the store from the first stream on."""
 
-    def __init__(self, database: Database, publish: Callable[[list[StoreChange]], None]) -> None:
+    def __init__(self, database: Database, libraries: Libraries, publish: Callable[[list[StoreChange]], None]) -> None:
         self._database = database
+        self._libraries = libraries
         self._publish = publish
         self._is_watching = False
         self._lock = threading.Lock()
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Start watching, unless that has begun."""
         with self._lock:
             if not self._is_watching:
+                _ = self._libraries.catalog  # a change before the first look at the disk would not be noticed
                 self._database.watch(self._publish)
                 self._is_watching = True
 
 
 def find_wrong_setting(http: Http, *, is_mounted: bool = False) -> str | None:
-    """Why a server cannot run with these settings; None where it can."""
-    if http.auth == "none" and not is_mounted and not _is_loopback(http.host):
+    """Return why a server cannot run with these settings; None if it can."""
+    if http.auth == "none" and not is_mounted and not is_loopback(http.host):
         return NO_AUTH.format(host=http.host)
     if http.auth == "oauth" and http.oauth_issuer is None:
         return "--auth oauth needs --oauth-issuer URL, the issuer whose tokens are taken."
     for origin in http.allow_origins:
-        if not _is_origin(origin):
+        if not re.fullmatch(_ORIGIN, origin):
             return f"--allow-origin {origin}: an origin is a scheme and a host, like https://app.example.com."
-    if http.public_url is not None and not _is_origin(http.public_url, has_path=True):
+    if http.public_url is not None and not re.fullmatch(f"{_ORIGIN}(/[^?#]*)?", http.public_url):
         return f"--public-url {http.public_url}: give the whole address, like https://satchel.example.com."
     return None
-
-
-def _is_origin(url: str, *, has_path: bool = False) -> bool:
-    """Whether a URL is an origin as browsers send it: a scheme and a host, perhaps with a port."""
-    try:
-        parts = urlsplit(url)
-        parts.port  # noqa: B018 - raises where it is none
-    except ValueError:
-        return False
-    bare = parts._replace(path="") if has_path else parts
-    return (
-        bool(parts.scheme)
-        and bool(parts.hostname)
-        and "@" not in url
-        and bare.geturl() == f"{parts.scheme}://{parts.netloc}"
-    )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
 
 
 def _make_oauth(http: Http, url: str) -> "OAuth | None":
@@ -274,32 +231,23 @@ def _make_oauth(http: Http, url: str) -> "OAuth | None":
     assert http.oauth_issuer is not None
     ours = [f"{url}/mcp", *(f"{url}/mcp/{name}" for name in CONTRACTS)]
     audiences = ours if http.oauth_audience is None else [http.oauth_audience]
-    return OAuth(
-        http.oauth_issuer,
-        audiences,
-        http.oauth_algorithm,
-        http.oauth_keys,
-        is_any_scope_enough=http.oauth_any_scope,
-    )
+    keys, is_any_scope_enough = http.oauth_keys, http.oauth_any_scope
+    return OAuth(http.oauth_issuer, audiences, http.oauth_algorithm, keys, is_any_scope_enough=is_any_scope_enough)
 
 
-def _own_names(http: Http) -> list[str]:
-    """The host names of this server, besides those that every machine has."""
-    listening = [_written(http.host)] if _is_loopback(http.host) else []
-    if http.public_url is None:
-        return listening
-    public = urlsplit(http.public_url)
-    is_default_port = public.port == {"http": 80, "https": 443}.get(public.scheme)
-    return [*listening, public.netloc.rpartition(":")[0] if is_default_port else public.netloc]  # as browsers send it
+def _make_code_flow(oauth: "OAuth", client_id: str | None, url: str) -> "CodeFlow":
+    from satchel.auth.code_flow import CodeFlow
+
+    return CodeFlow(oauth, client_id, url)
 
 
-def _written(host: str) -> str:
-    """A host as it stands in a URL."""
+def _bracket(host: str) -> str:
+    """Return a host as URLs contain it, with an IPv6 address in brackets."""
     return f"[{host.strip('[]')}]" if ":" in host else host
 
 
 def _find_project(store: Database, settings: Settings) -> str | None:
-    """Return the project of the working directory, for clients to name; None where it is the server's own."""
+    """Return the project of the working directory, for clients to name; None if it is the server's own."""
     if settings.why_project is not None:
         return None
     found = project_discovery.find_current(Scope(project=settings.project), partial(project_names.exists, store))
@@ -307,7 +255,7 @@ def _find_project(store: Database, settings: Settings) -> str | None:
 
 
 def _greet(settings: Settings, http: Http, url: str, project: str | None) -> None:
-    is_named = http.allow_hosts or http.public_url or _is_loopback(http.host)
+    is_named = http.allow_hosts or http.public_url or is_loopback(http.host)
     greeting = write_greeting(
         contract=settings.contract,
         others=[name for name in CONTRACTS if name != settings.contract],

@@ -58,10 +58,10 @@ class OpenContract:
             self._closing = opened.pop_all()
 
         @cache
-        def local_user() -> str:
+        def find_local_user() -> str:
             return "" if self._database is None else users.local(self._database, settings.home)
 
-        self._runner = Runner(self.contract, self._database, lambda: self._libraries, local_user)
+        self._runner = Runner(self.contract, self._database, lambda: self._libraries, find_local_user)
         self._is_read_only = settings.is_read_only
         self._library_folders = settings.libraries
         if not self.contract.reads_store and any(map(os.path.isdir, settings.libraries)):

@@ -1,4 +1,4 @@
-"""Finds the current project, by one rule for the server and the command line: file `.satchel`, repository, default."""
+"""The current project, by one rule for the server and the command line: file `.satchel`, repository, default."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from satchel.services import rules
 FILE = ".satchel"
 _MAX_FILE = 300  # bytes that are read: the name of a project has at most 255 characters
 _MAX_LINK = 4096  # bytes of the file `.git` of a worktree or a submodule
-# Where the `.git` of a worktree or a submodule points to, inside the main repository.
+# The target of the file `.git` of a worktree or a submodule, inside the main repository.
 _INSIDE_MAIN = r"(?s)(.+?)[/\\](?:\.git[/\\](?:worktrees|modules)[/\\].+|worktrees[/\\][^/\\]+)"
 
 
@@ -22,27 +22,24 @@ class NamedProject(Struct, frozen=True):
 
     name: str
     why: str
-    is_repository: bool = False  # so it need not exist: the first write makes it
+    is_repository: bool = False  # the first write makes its project
 
 
 def find_current(scope: Scope, exists: Callable[[str], bool]) -> Scope:
-    """A scope in the project that the working directory names, where no setting names one.
+    """Return a scope in the project that the working directory names, for settings that name none.
 
-    That is the one of the nearest `.satchel` file, which must exist, else the one of the nearest repository, which the
-    first write makes; without either, the scope stays in its own.
+    The nearest `.satchel` file decides, and its project must exist. Without one the nearest repository decides, and the
+    first write makes its project. Without either, the scope stays in its project.
     """
     names = find_names()
-    file = next((one for one in names if one.why.startswith(NAMED_BY_FILE)), None)
-    if file is not None:
-        return replace(scope, project=file.name, why=file.why)
-    if names and (names[0].is_repository or exists(names[0].name)):
-        found = names[0]
-        return replace(scope, project=found.name, why=found.why, makes=found.name if found.is_repository else "")
-    return scope
+    found = next((one for one in names if one.why.startswith(NAMED_BY_FILE)), names[0] if names else None)
+    if found is None or not (found.is_repository or found.why.startswith(NAMED_BY_FILE) or exists(found.name)):
+        return scope
+    return replace(scope, project=found.name, why=found.why, makes=found.name if found.is_repository else "")
 
 
 def find_names() -> list[NamedProject]:
-    """The projects that the working directory names; see `find_names_above`."""
+    """Return the projects that the working directory names; see `find_names_above`."""
     try:
         return find_names_above(os.getcwd(), os.path.expanduser("~"))
     except OSError:  # the working directory was deleted
@@ -50,11 +47,11 @@ def find_names() -> list[NamedProject]:
 
 
 def find_names_above(folder: str, home: str = "") -> list[NamedProject]:
-    """The projects that a folder and those above name, nearest first.
+    """Return the projects that a folder and those above name, nearest first.
 
-    A file `.satchel` names a project by its first line; an empty one names that of its folder. A repository names the
-    project of its folder, a worktree or submodule that of its main repository, after a `.satchel` file in the same
-    folder. A repository that is the home folder has settings in it, and no project is made for it.
+    A file `.satchel` names a project in its first line; if that is empty, its folder's name counts. A repository names
+    the project of its folder; a worktree or submodule, that of its main repository. In one folder the file comes first.
+    A home folder that is a repository holds settings, and no project is made for it.
     """
     names: list[NamedProject] = []
     while True:
@@ -73,7 +70,7 @@ def find_names_above(folder: str, home: str = "") -> list[NamedProject]:
 
 
 def find_main_repository(folder: str) -> str:
-    """The folder of the repository that a folder with `.git` is a worktree or a submodule of; else the folder."""
+    """Return the folder of the main repository of a worktree or a submodule; of another repository, its own."""
     path = os.path.join(folder, ".git")
     if not os.path.isfile(path):
         return folder
@@ -86,12 +83,12 @@ def find_main_repository(folder: str) -> str:
 
 
 def make_name(folder_name: str) -> str:
-    """The name of a folder as that of a project: other characters than letters, digits, . _ - become a -."""
+    """Turn the name of a folder into one of a project: characters besides letters, digits, . _ - become a -."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", folder_name).strip("-")[: rules.MAX_NAME]
 
 
 def _read_start(path: str, size: int) -> str:
-    """The first line of a file, as far as it is in the first bytes; empty where it cannot be read."""
+    """Return the first line of a file, as far as the first bytes contain it; empty if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(size).split(b"\n")[0].decode("utf-8", "replace").removeprefix("\ufeff").strip()

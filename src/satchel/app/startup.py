@@ -1,11 +1,11 @@
-"""What both transports need to start: an open store, and a way to report why it cannot be opened."""
+"""The start of a server: opens the store, and reports why it cannot be opened."""
 
 import gc
 import os
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 
 from satchel.config import Settings
-from satchel.errors import NotFound, StoreError, StoreUnusable
+from satchel.errors import NotFound, SatchelError, StoreUnusable
 from satchel.log import escape
 from satchel.model import Scope
 from satchel.services import project_names
@@ -32,25 +32,23 @@ def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Data
         database.retention = settings.retention
     except StoreUnusable as error:
         raise CannotStart(str(error), 1) from error
-    with ExitStack() as failing:
-        failing.callback(database.close)
-        try:
-            if needs_project and not project_names.exists(database, scope.project):
-                from satchel.services import projects  # 5 ms with history and search, and most starts find the project
+    try:
+        if needs_project and not project_names.exists(database, scope.project):
+            from satchel.services import projects  # 5 ms with history and search, and most starts find the project
 
-                projects.require(database, scope)
-        except NotFound as error:
-            raise CannotStart(explain_missing_project(database, scope), 3) from error
-        except StoreError as error:
-            raise CannotStart(f"cannot use the store: {error}", 1) from error
-        failing.pop_all()
+            projects.require(database, scope)
+    except SatchelError as error:
+        is_missing = isinstance(error, NotFound)
+        why = explain_missing_project(database, scope) if is_missing else f"cannot use the store: {error}"
+        database.close()
+        raise CannotStart(why, 3 if is_missing else 1) from error
     if database.why_read_only:
         print_message(f"{database.why_read_only}: reads are served, and every call that writes fails")
     return database
 
 
 def explain_missing_project(database: Database, scope: Scope) -> str:
-    """That the project of a scope does not exist, who names it, and what to do."""
+    """Say that the project of a scope does not exist, who names it, and what to do."""
     near = project_names.suggest(database, scope.project)
     who, also = (f", but {scope.why} names it", ", or correct that file") if scope.is_named_by_file else ("", "")
     hint = f"Did you mean '{near}'? " if near else ""
@@ -59,7 +57,7 @@ def explain_missing_project(database: Database, scope: Scope) -> str:
 
 
 def end_start() -> None:
-    """Have garbage collected from now on, without a look at what the start made, which stays."""
+    """Collect garbage from now on, but leave out the objects that the start made, because they stay."""
     gc.freeze()
     gc.enable()
 

@@ -1,4 +1,4 @@
-"""Keeps history and trash of a store within the retention, and forgets the values of prompts that are gone."""
+"""A thread that keeps history and trash within the retention, and deletes remembered values of deleted prompts."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from satchel.errors import StoreError
 from satchel.log import log, log_surprise
 from satchel.storage.database import Database
 
-FIRST = 60.0  # seconds after the start: a server that lives shorter leaves the work to others
+FIRST = 60.0  # seconds after the start, so that a short session never prunes
 _INTERVAL = 3600.0
 _PAUSE = 0.02  # between two steps, so that writers come first
 
@@ -15,9 +15,9 @@ _PAUSE = 0.02  # between two steps, so that writers come first
 def start(
     database: Database, list_templates: Callable[[], Sequence[str] | None] = lambda: None, *, first: float = FIRST
 ) -> Callable[[], None]:
-    """Prune now and then, from some seconds after now; returns what stops it.
+    """Start to prune at intervals, and return a function that stops it.
 
-    `list_templates` gives the names of the prompts in libraries, or None where it is not known which there are.
+    `list_templates` returns the names of the prompts in libraries, or None if this process reads no libraries.
     """
     stopped = threading.Event()
 

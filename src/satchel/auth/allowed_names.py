@@ -4,12 +4,15 @@ A web page in a browser on this machine can send requests here, even under a hos
 (DNS rebinding). It cannot choose the Host and Origin that the browser sends, so both must be on a list.
 """
 
+import re
 from collections.abc import Iterable
+from ipaddress import ip_address
 
 from msgspec import Struct
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-_MAX_HOST = 300  # characters: at most 253 of a name, and a port
+
+_HOST = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::([0-9]{1,5}))?")  # a name, or an IPv6 address in brackets; a port
 
 
 class AllowedNames(Struct, frozen=True):
@@ -21,16 +24,12 @@ class AllowedNames(Struct, frozen=True):
     def has_host(self, host: str) -> bool:
         """Return whether a Host is one of the names with any port, or one that is allowed with exactly this port."""
         folded = host.lower()
-        name, port = _split_port(folded)
-        return len(host) <= _MAX_HOST and (folded in self.hosts or (name in self.hosts and _is_port(port)))
+        return folded in self.hosts or _find_name(folded) in self.hosts
 
     def has_origin(self, origin: str) -> bool:
         """Return whether an Origin is allowed or belongs to this machine."""
-        if origin in self.origins:
-            return True
-        scheme, separator, host = origin.partition("://")
-        name, port = _split_port(host.lower())
-        return scheme in ("http", "https") and bool(separator) and name in LOOPBACK and _is_port(port)
+        scheme, _, host = origin.partition("://")
+        return origin in self.origins or (scheme in ("http", "https") and _find_name(host.lower()) in LOOPBACK)
 
 
 def allow(hosts: Iterable[str], origins: Iterable[str]) -> AllowedNames:
@@ -39,13 +38,15 @@ def allow(hosts: Iterable[str], origins: Iterable[str]) -> AllowedNames:
     return AllowedNames(frozenset({*LOOPBACK, *named}), frozenset(origin for origin in origins if origin))
 
 
-def _split_port(host: str) -> tuple[str, str | None]:
-    """Split a host into name and port; colons inside the brackets of an IPv6 address separate no port."""
-    name, separator, port = host.rpartition(":")
-    if not separator or (host.startswith("[") and host.endswith("]")):
-        return host, None
-    return name, port
+def is_loopback(host: str) -> bool:
+    """Return whether a host, perhaps in brackets, is this machine."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
 
 
-def _is_port(port: str | None) -> bool:
-    return port is None or (port.isascii() and port.isdigit() and len(port) <= 5 and 0 < int(port) <= 65535)
+def _find_name(host: str) -> str | None:
+    """Return the name in a host with or without a port; None if the host is malformed."""
+    found = _HOST.fullmatch(host)
+    return found[1] if found is not None and 0 < int(found[2] or 1) <= 65535 else None

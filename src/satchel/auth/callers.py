@@ -1,6 +1,6 @@
 """The caller of an HTTP request: anyone on this machine, the user of a token, or a user of an OAuth issuer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from urllib.parse import parse_qs
 
 from msgspec import Struct
@@ -18,32 +18,20 @@ ReadHeader = Callable[[str], list[str]]  # returns every value of a header, give
 
 
 class AccessDenied(Exception):
-    """A request is refused: an HTTP status, a sentence, and the challenge for a WWW-Authenticate header.
+    """A request is refused: an HTTP status, a sentence, and the challenge for a WWW-Authenticate header."""
 
-    If the request was parsed, `id` is its JSON-RPC id and `tools` are the names of the tools that it calls.
-    """
-
-    def __init__(
-        self,
-        status: int,
-        message: str,
-        challenge: str | None = None,
-        id: str | int | None = None,
-        tools: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, status: int, message: str, challenge: str | None = None) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
         self.challenge = challenge
-        self.id = id
-        self.tools = tools
 
 
 class Callers(Struct, frozen=True, kw_only=True):
     """How one server identifies its callers."""
 
     scope: Scope  # without a token and a named project
-    default_user: str | None = None  # for contracts that need a user
+    default_user: str  # for contracts that act as a user
     identify: Callable[[str], Identity] | None = None  # None: no token is needed
     is_local: bool = True  # `identify` reads one row of a file, so it needs no thread
     has_scopes: bool = False  # tokens carry OAuth scopes
@@ -83,32 +71,24 @@ class Callers(Struct, frozen=True, kw_only=True):
                 project, why = allowed[0], "the token"
         elif allowed is not None and project not in allowed:
             raise self._forbidden("This token does not open that project.")
-        is_read_only = identity.is_read_only or self.scope.is_read_only
-        author = Author(token=identity.token)
         return Scope(
             project=project,
             why=why,
             user=identity.user,
             projects=allowed,
-            is_read_only=is_read_only,
-            author=author,
+            is_read_only=identity.is_read_only or self.scope.is_read_only,
+            author=Author(token=identity.token),
             quota=self.quota,
         )
 
-    def with_personal(self, scope: Scope) -> Scope:
-        """Add the personal project to a scope, if the server shows it and the token opens it."""
-        is_open = scope.projects is None or self.personal in scope.projects
-        return replace(scope, personal=self.personal) if self.personal and is_open else scope
+    def fill_in(self, scope: Scope, *, personal: bool = False) -> Scope:
+        """Add the default user to a scope without one and, with `personal`, the personal project if it is open."""
+        is_open = personal and (scope.projects is None or self.personal in scope.projects)
+        return replace(scope, user=scope.user or self.default_user, personal=self.personal if is_open else "")
 
-    def as_user(self, scope: Scope) -> Scope:
-        """Add the default user to a scope without a user."""
-        if scope.user is not None or self.default_user is None:
-            return scope
-        return replace(scope, user=self.default_user)
-
-    def refuse_write(self, tools: Sequence[str], id: str | int | None = None) -> AccessDenied:
-        """Return the refusal of calls of tools that write, for a caller that may only read."""
-        return self._forbidden("Read-only: nothing may be changed.", id, tools)
+    def refuse_write(self) -> AccessDenied:
+        """Return the refusal of a call that writes, for a caller that may only read."""
+        return self._forbidden("Read-only: nothing may be changed.")
 
     def _read_token(self, header: ReadHeader) -> str:
         given = header("authorization")
@@ -125,10 +105,11 @@ class Callers(Struct, frozen=True, kw_only=True):
         challenge = _challenge(*error, *((_NEEDED_SCOPE,) if self.has_scopes else ()))
         return AccessDenied(401, f"{description[:1].upper()}{description[1:]}.", challenge)
 
-    def _forbidden(self, message: str, id: str | int | None = None, tools: Sequence[str] = ()) -> AccessDenied:
-        challenge = _challenge('error="insufficient_scope"', _NEEDED_SCOPE)
+    def _forbidden(self, message: str) -> AccessDenied:
         is_challenged = self.identify is not None  # else no token helps
-        return AccessDenied(403, message, challenge if is_challenged else None, id, tools)
+        return AccessDenied(
+            403, message, _challenge('error="insufficient_scope"', _NEEDED_SCOPE) if is_challenged else None
+        )
 
 
 def _find_project(header: ReadHeader, query: str) -> tuple[str | None, str]:

@@ -25,7 +25,7 @@ class _Granted(Struct):
 
 
 class LoginStart(Struct, frozen=True):
-    """Where the browser goes to log in, and the cookie that it brings back."""
+    """The address at the issuer to send a browser to, and the cookie to set."""
 
     url: str
     cookie: str

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from concurrent import futures
 from http.client import HTTPException
-from ipaddress import ip_address
+from pathlib import Path
 from time import monotonic
 from typing import IO, Any, Generic, TypeVar
 from urllib.error import HTTPError
@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from msgspec import Struct
 
+from satchel.auth.allowed_names import is_loopback
 from satchel.errors import AuthUnavailable, AuthUnusable
 from satchel.log import log
 
@@ -185,16 +186,17 @@ class Issuer:
         return tuple(key for key in keys if key.id in (key_id, None))
 
     def _load_keys(self) -> tuple[Key, ...]:
-        if self._location is not None and _is_file(self._location):
-            document = _read_file(self._location)
-        else:
-            document = fetch(self._location or self._find_location())
+        try:
+            is_file = self._location is not None and _is_file(self._location)
+            document = Path(self._location or "").read_bytes() if is_file else fetch(self._location or self._find_url())
+        except OSError as error:
+            raise FetchFailed(error.strerror) from error
         keys = _parse_keys(document, self._algorithm)
         if not keys:
             raise FetchFailed(f"there is no key for {self._algorithm}")
         return keys
 
-    def _find_location(self) -> str:
+    def _find_url(self) -> str:
         self._metadata.refresh()
         self._metadata.wait(_ABANDONED)
         if self._metadata.value is None:
@@ -213,7 +215,8 @@ def is_fetchable(url: str) -> bool:
     """Return whether a URL is https, or http on this machine."""
     try:
         parts = urlsplit(url)
-        return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and _is_local(url)))
+        host = parts.hostname or ""
+        return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host)))
     except ValueError:
         return False
 
@@ -260,31 +263,13 @@ class _SameSchemeRedirects(HTTPRedirectHandler):
 
 
 def _make_opener(url: str) -> OpenerDirector:
-    proxies = [ProxyHandler({})] if _is_local(url) else []  # no proxy for this machine; else those of the environment
+    # No proxy for this machine; else those of the environment.
+    proxies = [ProxyHandler({})] if is_loopback(urlsplit(url).hostname or "") else []
     return build_opener(_SameSchemeRedirects, *proxies)
-
-
-def _is_local(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _is_file(location: str) -> bool:
     return "://" not in location
-
-
-def _read_file(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            document = file.read(_MAX_DOCUMENT + 1)
-    except OSError as error:
-        raise FetchFailed(error.strerror) from error
-    if len(document) > _MAX_DOCUMENT:
-        raise FetchFailed(f"it is larger than {_MAX_DOCUMENT} bytes")
-    return document
 
 
 def _discover(issuer: str) -> Metadata:

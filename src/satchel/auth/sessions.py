@@ -2,17 +2,17 @@
 
 import re
 import secrets
-from hashlib import sha256
 from typing import Literal
 
 from msgspec import Struct
 
 from satchel import clock
+from satchel.auth.tokens import hash_secret
 from satchel.errors import Unauthorized
 from satchel.model import Identity, StoreChange
 from satchel.storage import sessions as rows
 from satchel.storage.database import Database, Tx
-from satchel.storage.sessions import Session
+from satchel.storage.sessions import BrowserSession
 
 _PREFIXES = {"session": "satchelsession_", "code": "satchelcode_"}
 _RANDOM_PART = r"[A-Za-z0-9_-]{43}"
@@ -24,14 +24,14 @@ _CODE_MINUTES = 1
 
 
 class BrowserSessions(Struct, frozen=True):
-    """The sessions of one store; each method is one transaction."""
+    """The sessions of one store. Each method is one transaction."""
 
     database: Database
 
     def begin(self, identity: Identity, minutes: int = _LONGEST_MINUTES) -> str:
         """Open a session that lasts at most some minutes; return its secret."""
         with self.database.write() as tx:
-            return begin(tx, identity, minutes)
+            return _begin(tx, identity, minutes)
 
     def redeem(self, code: str) -> str:
         """Open a session with a code, which is then used up; return the secret of the session.
@@ -43,7 +43,7 @@ class BrowserSessions(Struct, frozen=True):
             found = _find(tx, "code", code)
             if found is None or not rows.delete(tx, found.id, found.owner):
                 raise Unauthorized("the code is unknown, was used or has expired")
-            return begin(tx, _identity(found))
+            return _begin(tx, _identity(found))
 
     def identify(self, secret: str) -> tuple[Identity, str]:
         """Return who has opened a session, and its id, given its secret: one row, found by an index.
@@ -64,13 +64,8 @@ class BrowserSessions(Struct, frozen=True):
     def end(self, id: str, user: str) -> None:
         """End a session of a user."""
         with self.database.write() as tx:
-            end(tx, id, user)
-
-
-def begin(tx: Tx, identity: Identity, minutes: int = _LONGEST_MINUTES) -> str:
-    """Open a session that lasts at most some minutes; return its secret."""
-    rows.delete_expired(tx, clock.minutes_after(tx.now, -_IDLE_MINUTES))
-    return _add(tx, "session", identity, clock.minutes_after(tx.now, minutes))
+            tx.changed(StoreChange("access", owner=user))
+            rows.delete(tx, id, user)
 
 
 def make_code(tx: Tx, identity: Identity) -> str:
@@ -78,20 +73,19 @@ def make_code(tx: Tx, identity: Identity) -> str:
     return _add(tx, "code", identity, clock.minutes_after(tx.now, _CODE_MINUTES))
 
 
-def list_of(tx: Tx, user: str) -> list[Session]:
+def list_of(tx: Tx, user: str) -> list[BrowserSession]:
     """Return the open sessions of a user, newest first."""
     return rows.list_of(tx, user)
 
 
-def end(tx: Tx, id: str, user: str) -> None:
-    """End a session of a user."""
-    tx.changed(StoreChange("access", owner=user))
-    rows.delete(tx, id, user)
+def _begin(tx: Tx, identity: Identity, minutes: int = _LONGEST_MINUTES) -> str:
+    rows.delete_expired(tx, clock.minutes_after(tx.now, -_IDLE_MINUTES))
+    return _add(tx, "session", identity, clock.minutes_after(tx.now, minutes))
 
 
 def _add(tx: Tx, kind: Literal["session", "code"], identity: Identity, expires_at: str) -> str:
     secret = _PREFIXES[kind] + secrets.token_urlsafe(32)
-    session = Session(
+    session = BrowserSession(
         id=tx.new_id(),
         kind=kind,
         token=identity.token or None,
@@ -102,22 +96,17 @@ def _add(tx: Tx, kind: Literal["session", "code"], identity: Identity, expires_a
         used_at=tx.now,
         expires_at=expires_at,
     )
-    rows.add(tx, _hash(secret), session)
+    rows.add(tx, hash_secret(secret), session)
     return secret
 
 
-def _find(tx: Tx, kind: Literal["session", "code"], secret: str) -> Session | None:
+def _find(tx: Tx, kind: Literal["session", "code"], secret: str) -> BrowserSession | None:
     if not re.fullmatch(re.escape(_PREFIXES[kind]) + _RANDOM_PART, secret):
         return None
-    return rows.by_hash(tx, _hash(secret), kind)
+    return rows.by_hash(tx, hash_secret(secret), kind)
 
 
-def _identity(session: Session) -> Identity:
+def _identity(session: BrowserSession) -> Identity:
     return Identity(
         user=session.owner, projects=session.projects, is_read_only=session.is_read_only, token=session.token or ""
     )
-
-
-def _hash(secret: str) -> str:
-    # Without salt and stretching, because nobody can guess 256 random bits.
-    return sha256(secret.encode()).hexdigest()

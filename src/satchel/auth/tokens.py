@@ -52,7 +52,7 @@ def create(
         created_at=tx.now,
         expires_at=expires_at,
     )
-    rows.add(tx, _hash(secret), token)
+    rows.add(tx, hash_secret(secret), token)
     return token, secret
 
 
@@ -89,7 +89,7 @@ def identify(database: Database, secret: str) -> Identity:
     """
     if not _SECRET.fullmatch(secret):
         raise Unauthorized("the token is unknown")
-    token = database.look_up(lambda tx: rows.by_hash(tx, _hash(secret)))
+    token = database.look_up(lambda tx: rows.by_hash(tx, hash_secret(secret)))
     if token is None:
         raise Unauthorized("the token is unknown")
     state = token.state(clock.now())
@@ -106,6 +106,6 @@ def _check_projects(tx: Tx, names: tuple[str, ...]) -> None:
             raise NotFound("project", name, Scope(project=name))
 
 
-def _hash(secret: str) -> str:
-    # Without salt and stretching, because nobody can guess 256 random bits.
+def hash_secret(secret: str) -> str:
+    """Return the hash to keep of a secret; without salt and stretching, because nobody can guess 256 random bits."""
     return sha256(secret.encode()).hexdigest()

@@ -14,7 +14,7 @@ from satchel.cli.items import ACTIONS
 from satchel.cli.output import count, has_colors, name_item, name_kind, say, to_json
 from satchel.cli.session import VERSION, Session, check_owner, command, confirm
 from satchel.errors import StoreFailed, WrongArgument
-from satchel.model import Author, ChangeQuery, Revision, Scope, TrashedItem
+from satchel.model import Author, ChangeQuery, Scope, TrashedItem, Version
 from satchel.services import diffs, projects, pruning, references
 from satchel.services import history as changes
 from satchel.services import undo as undoing
@@ -155,7 +155,7 @@ def describe_entry(entry: FeedEntry) -> dict[str, Any]:
     return {**describe_revision(one), **item}
 
 
-def describe_revision(revision: Revision) -> dict[str, Any]:
+def describe_revision(revision: Version) -> dict[str, Any]:
     """Return a change without its item; what is not known is null."""
     what = {"number": revision.number or None, "at": revision.at, "action": revision.action}
     author = revision.author
@@ -177,7 +177,7 @@ def summarize(entry: FeedEntry) -> str:
     return f"{ACTIONS[one.action]} {name_entry(entry)}, version {one.version}{' (undo)' if one.undoes else ''}"
 
 
-def name_action(revision: Revision) -> str:
+def name_action(revision: Version) -> str:
     """Return what a change did to its item."""
     return f"{ACTIONS[revision.action]}{' (undo)' if revision.undoes else ''}"
 

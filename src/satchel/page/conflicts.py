@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from satchel.errors import VersionMissing
-from satchel.model import Revision
+from satchel.model import Version
 from satchel.page.visit import Visit
 from satchel.services import history
 
@@ -13,7 +13,7 @@ class Conflict(Struct, frozen=True):
 
     base: str  # what the form showed; empty where history no longer has it
     theirs: str
-    revision: Revision | None  # the last change; None where it is not known
+    revision: Version | None  # the last change; None where it is not known
 
 
 def find_conflict(visit: Visit, reference: str, theirs: str, version: int) -> Conflict:

@@ -49,8 +49,8 @@ def end_session(visit: Visit) -> Answer:
     """End a session of the user; a caller who is limited ends their own only."""
     id = visit.path["id"]
     if not _is_limited(visit) or id == visit.session:
-        with visit.server.database.write() as tx:  # not `visit.write`: who may only read may still leave
-            sessions.end(tx, id, visit.scope.user or "")
+        # Not `visit.write`, because a caller who may only read may log out too.
+        sessions.BrowserSessions(visit.server.database).end(id, visit.scope.user or "")
     return Redirect(link("settings"), "The session has ended.")
 
 

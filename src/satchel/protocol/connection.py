@@ -29,6 +29,7 @@ from satchel.protocol.questions import INPUT_REQUIRED, Questions, can_ask, read_
 from satchel.protocol.revisions import (
     CAPABILITIES_KEY,
     CLIENT_KEY,
+    NEWEST,
     NEWEST_HANDSHAKE,
     PER_REQUEST_DATES,
     REVISIONS,
@@ -38,12 +39,12 @@ from satchel.protocol.revisions import (
     without_icons,
 )
 from satchel.protocol.subscriptions import (
-    LIST_CHANGES,
     SUBSCRIPTION_KEY,
     ClientChange,
     Subscription,
     announces,
     check_uris,
+    find_announced,
     parse_subscription,
 )
 
@@ -176,7 +177,8 @@ class Exchange:
         messages: list[Json | Raw] = []
         for reply in self._replies:
             if isinstance(reply, Subscription):
-                if self._connection._open(reply):
+                if self._connection._subscriptions.get(reply.id) is reply:  # else its client has cancelled it
+                    reply.is_open = True
                     messages.append(reply.acknowledgement)
             elif not isinstance(reply, Call):
                 messages.append(reply)
@@ -214,9 +216,10 @@ class Connection:
         self.questions = Questions()
         self._can_ask = False  # from the handshake
         self._waiting: dict[Id, Call] = {}
-        self._opening: set[Id] = set()  # subscriptions that are still to be acknowledged
         self._subscriptions: dict[Id, Subscription] = {}
-        self._watched_uris: set[str] = set()  # from resources/subscribe of the handshake generation
+        # Of the handshake generation: every list that the server announces, and resources/subscribe adds the URIs.
+        self._watched_uris: dict[str, None] = {}
+        self._watched = Subscription("", find_announced(offer.capabilities), self._watched_uris)
 
     def receive(self, raw: bytes) -> Exchange:
         """Receive one message or batch."""
@@ -246,7 +249,7 @@ class Connection:
     def reject(self, error: ProtocolError, request_id: Id | None) -> Exchange:
         """Answer a message with an error, without receiving it."""
         exchange = Exchange(self)
-        exchange._replies.append(self._make_rejection(error, request_id))
+        exchange._replies.append(self._make_error(error, request_id))
         return exchange
 
     def reject_oversized(self) -> Exchange:
@@ -255,11 +258,15 @@ class Connection:
 
     def announce(self, change: ClientChange) -> list[bytes]:
         """Return the notifications of a change for this client: none, one, or one for each subscription."""
-        return [encode(message) for message in self._make_notifications(change)]
+        messages = [] if self.revision is None else [part.notification for part in self._watched.select(change)]
+        for subscription in self._subscriptions.values():
+            if subscription.is_open:
+                messages += [subscription.tag(part.notification) for part in subscription.select(change)]
+        return [encode(message) for message in messages]
 
     def wants(self, change: ClientChange) -> bool:
         """Return whether `announce` has notifications of a change for this client."""
-        return bool(self._make_notifications(change))
+        return bool(self.announce(change))
 
     def report_progress(
         self, call: Call, progress: float, total: float | None = None, message: str | None = None
@@ -273,10 +280,10 @@ class Connection:
 
     def close(self) -> list[bytes]:
         """End all subscriptions; return their final responses."""
-        ended, newest = list(self._subscriptions), REVISIONS[PER_REQUEST_DATES[-1]]
+        ended = [one.id for one in self._subscriptions.values() if one.is_open]
         self._subscriptions.clear()
         results = [(id, {"_meta": {SUBSCRIPTION_KEY: id}}) for id in ended]
-        return [encode(self._make_success(id, "subscriptions/listen", newest, result)) for id, result in results]
+        return [encode(self._make_success(id, "subscriptions/listen", NEWEST, result)) for id, result in results]
 
     # Receiving
 
@@ -284,7 +291,7 @@ class Connection:
         try:
             message = parse_message(value)
         except ProtocolError as error:
-            exchange._replies.append(self._make_rejection(error, readable_id(value)))
+            exchange._replies.append(self._make_error(error, readable_id(value)))
             return
         if message.method is None:
             return  # a response that answers none of our questions
@@ -309,7 +316,9 @@ class Connection:
         if is_batched and (method == "initialize" or not revision.is_handshake):
             raise invalid_request("this request cannot be part of a batch")
         answer = (_HANDSHAKE_METHODS if revision.is_handshake else _PER_REQUEST_METHODS).get(method)
-        if not (method in self.offer.methods if answer is None else self._serves(method)):
+        watches = method in ("resources/subscribe", "resources/unsubscribe")
+        is_served = not watches or announces(self.offer.capabilities, "resource")
+        if not (method in self.offer.methods if answer is None else is_served):
             raise ProtocolError(METHOD_NOT_FOUND, "Method not found")
         check_params(method, params)
         if answer is not None:
@@ -345,7 +354,6 @@ class Connection:
         if not isinstance(request_id, str | int) or isinstance(request_id, bool):
             return []
         exchange.cancelled_ids.append(request_id)
-        self._opening.discard(request_id)
         self._subscriptions.pop(request_id, None)
         call = self._waiting.pop(request_id, None)
         if call is None:
@@ -376,35 +384,22 @@ class Connection:
         return {}
 
     def _listen(self, request_id: Id, params: Json) -> Subscription:
-        if request_id in self._subscriptions or request_id in self._opening:
+        if request_id in self._subscriptions:
             raise invalid_request("a subscription with this id is open")
-        if len(self._subscriptions) + len(self._opening) >= MAX_SUBSCRIPTIONS:
+        if len(self._subscriptions) >= MAX_SUBSCRIPTIONS:
             raise invalid_request(f"at most {MAX_SUBSCRIPTIONS} subscriptions are open at once; cancel one first")
         subscription = parse_subscription(request_id, params, self.offer.capabilities)
-        self._opening.add(request_id)
+        self._subscriptions[request_id] = subscription
         return subscription
-
-    def _open(self, subscription: Subscription) -> bool:
-        """Start announcing changes to a subscription; return False if its client has cancelled it meanwhile."""
-        if subscription.id not in self._opening:
-            return False
-        self._opening.remove(subscription.id)
-        self._subscriptions[subscription.id] = subscription
-        return True
 
     def _watch_resource(self, request_id: Id, params: Json) -> Json:
         check_uris({*self._watched_uris, params["uri"]})
-        self._watched_uris.add(params["uri"])
+        self._watched_uris[params["uri"]] = None
         return {}
 
     def _unwatch_resource(self, request_id: Id, params: Json) -> Json:
-        self._watched_uris.discard(params["uri"])
+        self._watched_uris.pop(params["uri"], None)
         return {}
-
-    def _serves(self, method: str) -> bool:
-        """Return whether the offer includes a method of the protocol."""
-        needs_subscriptions = method in ("resources/subscribe", "resources/unsubscribe")
-        return not needs_subscriptions or announces(self.offer.capabilities, "resource")
 
     # Responses
 
@@ -412,31 +407,10 @@ class Connection:
         completed = complete_result(revision, method, result, self.offer.server)
         return {"jsonrpc": "2.0", "id": request_id, "result": completed}
 
-    def _make_rejection(self, error: ProtocolError, request_id: Id | None) -> Json:
-        if request_id is not None:
-            return self._make_error(error, request_id)
-        has_null_id = self.revision is not None and self.revision.has_null_ids
-        head: Json = {"jsonrpc": "2.0", "id": None} if has_null_id else {"jsonrpc": "2.0"}
+    def _make_error(self, error: ProtocolError, request_id: Id | None) -> Json:
+        has_id = request_id is not None or (self.revision is not None and self.revision.has_null_ids)
+        head: Json = {"jsonrpc": "2.0", "id": request_id} if has_id else {"jsonrpc": "2.0"}
         return {**head, "error": self.offer.explain(error).body()}
-
-    def _make_error(self, error: ProtocolError, request_id: Id) -> Json:
-        return {"jsonrpc": "2.0", "id": request_id, "error": self.offer.explain(error).body()}
-
-    def _make_notifications(self, change: ClientChange) -> list[Json]:
-        messages: list[Json] = []
-        if self.revision is not None:
-            messages += [part.notification for part in self._select_by_handshake(change)]
-        for subscription in self._subscriptions.values():
-            messages += [subscription.tag(part.notification) for part in subscription.select(change)]
-        return messages
-
-    def _select_by_handshake(self, change: ClientChange) -> list[ClientChange]:
-        """Return the changes to announce to a client of the handshake generation when something has changed."""
-        if change.what == "everything":
-            return [one for one in LIST_CHANGES if announces(self.offer.capabilities, one.what)]
-        if change.what == "resource":
-            return [change] if change.uri in self._watched_uris else []
-        return [change] if announces(self.offer.capabilities, change.what) else []
 
 
 _Method = Callable[[Connection, Id, Json], Json | Subscription]  # answers with a result, or opens a subscription

@@ -8,7 +8,6 @@ names its revision in a header; the rest of the handshake does not matter here.
 import base64
 import binascii
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -71,8 +70,6 @@ class Headers:
     def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
         self._lines = [(name.decode("latin-1"), value.decode("latin-1").strip(" \t")) for name, value in raw]
         self.last = dict(self._lines)  # of a repeated header, the last value
-        counts = Counter(name for name, _ in self._lines) if len(self.last) < len(self._lines) else Counter[str]()
-        self.repeated = {name for name, count in counts.items() if count > 1}
 
     def all(self, name: str) -> list[str]:
         """Return every value of a header."""
@@ -192,12 +189,12 @@ def _check_headers(value: object, meta: Json | None, headers: Headers, header_ar
 
 def _check_header(headers: Headers, title: str, agrees: Callable[[str], bool], *, is_required: bool = True) -> None:
     """Check that a header is given once and agrees with the body."""
-    header = headers.last.get(title.lower())
-    if title.lower() in headers.repeated:
+    given = headers.all(title.lower())
+    if len(given) > 1:
         raise _header_mismatch(f"{title} is given more than once")
-    if header is None and is_required:
+    if not given and is_required:
         raise _header_mismatch(f"{title} header is missing")
-    if header is not None and not agrees(header):
+    if given and not agrees(given[0]):
         raise _header_mismatch(f"{title} header does not match the body")
 
 

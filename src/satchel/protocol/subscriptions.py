@@ -29,15 +29,16 @@ class ClientChange(Struct, frozen=True):
         return {"jsonrpc": "2.0", "method": f"notifications/{self.what}/list_changed"}
 
 
-LIST_CHANGES = (ClientChange("tools"), ClientChange("prompts"), ClientChange("resources"))
+_LIST_CHANGES = (ClientChange("tools"), ClientChange("prompts"), ClientChange("resources"))
 
 
-class Subscription(Struct, frozen=True):
-    """One open `subscriptions/listen`: its id, and those of the requested notifications that this server sends."""
+class Subscription(Struct, eq=False):
+    """One `subscriptions/listen`: its id, and those of the requested notifications that this server sends."""
 
     id: Id
     lists: frozenset[str]
     uris: dict[str, None] | None  # an ordered set; None if updates of resources were not requested, or are not sent
+    is_open: bool = False  # acknowledged; no change is announced before
 
     def select(self, change: ClientChange) -> list[ClientChange]:
         """Return the changes to announce to the client when something has changed.
@@ -47,7 +48,7 @@ class Subscription(Struct, frozen=True):
         """
         if change.what == "everything":
             named = () if "resources" in self.lists else (self.uris or ())
-            lists = [one for one in LIST_CHANGES if one.what in self.lists]
+            lists = [one for one in _LIST_CHANGES if one.what in self.lists]
             return [*lists, *(ClientChange("resource", uri) for uri in named)]
         if change.what == "resource":
             return [change] if self.uris is not None and change.uri in self.uris else []
@@ -75,6 +76,11 @@ def announces(capabilities: Json, what: str) -> bool:
     return bool(capabilities.get(what, {}).get("listChanged"))
 
 
+def find_announced(capabilities: Json) -> frozenset[str]:
+    """Return the lists whose changes a server with these capabilities announces."""
+    return frozenset(what for what in LIST_FILTERS if announces(capabilities, what))
+
+
 def check_uris(uris: Collection[str]) -> None:
     """Check the number and the size of the URIs to keep while a client listens.
 
@@ -96,16 +102,13 @@ def parse_subscription(request_id: Id, params: Json, capabilities: Json) -> Subs
     filters: Any = params.get("notifications")
     if not isinstance(filters, dict):
         raise invalid_params("notifications must be an object")
-    lists = set()
-    for what, name in LIST_FILTERS.items():
-        wanted = filters.get(name)
-        if not isinstance(wanted, bool | None):
+    for name in LIST_FILTERS.values():
+        if not isinstance(filters.get(name), bool | None):
             raise invalid_params(f"{name} must be a boolean")
-        if wanted and announces(capabilities, what):
-            lists.add(what)
     uris = filters.get("resourceSubscriptions")
     if uris is not None and not (isinstance(uris, list) and all(isinstance(uri, str) for uri in uris)):
         raise invalid_params("resourceSubscriptions must be a list of strings")
     check_uris(uris or ())
     served = dict.fromkeys(uris) if uris is not None and announces(capabilities, "resource") else None
-    return Subscription(request_id, frozenset(lists), served)
+    lists = frozenset(what for what in find_announced(capabilities) if filters.get(LIST_FILTERS[what]))
+    return Subscription(request_id, lists, served)

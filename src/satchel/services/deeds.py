@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from satchel.model import Action, Revision, Scope
+from satchel.model import Action, Scope, Version
 from satchel.services import states
 from satchel.storage import revisions
 from satchel.storage import tasks as task_rows
@@ -19,7 +19,7 @@ WORDS: dict[Action, str] = {
 _MOST_VERSIONS = 2000  # that are read; updates of tasks with more are just changes
 
 
-def name_deeds(tx: Tx, scope: Scope, found: Sequence[Revision]) -> dict[int, str]:
+def name_deeds(tx: Tx, scope: Scope, found: Sequence[Version]) -> dict[int, str]:
     """What some revisions did, by their numbers."""
     words = {one.number: WORDS[one.action] for one in found}
     updates = [one for one in found if one.kind == "task" and one.action == "update"]

@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from satchel.errors import NotFound, VersionMissing, WrongArgument
-from satchel.model import EVERY_CHANGE, ChangeQuery, Item, ItemKind, Revision, Scope, TrashedItem
+from satchel.model import EVERY_CHANGE, ChangeQuery, Item, ItemKind, Scope, TrashedItem, Version
 from satchel.services import blockers, projects, references, rules, states
 from satchel.services.references import FoundItem
 from satchel.services.states import State
@@ -24,14 +24,14 @@ class OldVersion(Struct, frozen=True, kw_only=True):
     number: int  # of the item that had this version
     version: int
     state: State
-    revision: Revision | None  # None for a version that was there before history was kept
+    revision: Version | None  # None for a version that was there before history was kept
     project: int | None
 
 
 class FeedEntry(Struct, frozen=True, kw_only=True):
     """One change, and what the item is called now."""
 
-    revision: Revision
+    revision: Version
     key: str  # a name; of a task #NUMBER
     title: str
     project: str | None  # its name; None where it has none, or was deleted
@@ -45,7 +45,7 @@ def list_versions(
     query: ChangeQuery = EVERY_CHANGE,
     before: int = 2**53,
     limit: int = 50,
-) -> tuple[FoundItem, list[Revision], bool]:
+) -> tuple[FoundItem, list[Version], bool]:
     """An item, its revisions before a version, the newest first, and whether there are more.
 
     A newest version that was not recorded, because no history was kept yet, has a revision with the number 0.
@@ -160,7 +160,7 @@ def list_audit_trail(tx: Tx, query: ChangeQuery, limit: int) -> list[FeedEntry]:
     return label(tx, Scope(), revisions.list_oldest(tx, query, limit))
 
 
-def label(tx: Tx, scope: Scope, found: Sequence[Revision]) -> list[FeedEntry]:
+def label(tx: Tx, scope: Scope, found: Sequence[Version]) -> list[FeedEntry]:
     """Revisions with what their items are called now, or were when they were deleted.
 
     A task that is in a project now which the scope may not enter has no title.
@@ -202,7 +202,7 @@ def list_trash(tx: Tx, scope: Scope, *, is_everything: bool = False, limit: int 
     return trash.list_all(tx, projects=numbers, has_loose=has_loose, owner=scope.user, since=since, limit=limit)
 
 
-def find_known(tx: Tx, scope: Scope, revision: Revision) -> FoundItem:
+def find_known(tx: Tx, scope: Scope, revision: Version) -> FoundItem:
     """The item of a revision, wherever it is now.
 
     Raises:
@@ -227,7 +227,7 @@ def _check(query: ChangeQuery) -> None:
         raise WrongArgument("by", "pattern", value=query.by)
 
 
-def _is_wanted(revision: Revision, query: ChangeQuery) -> bool:
+def _is_wanted(revision: Version, query: ChangeQuery) -> bool:
     """Whether a revision of an item is wanted, as the queries of feeds decide it."""
     author, by = revision.author, query.by
     is_id = len(by) >= revisions.SHORTEST_ID
@@ -235,8 +235,8 @@ def _is_wanted(revision: Revision, query: ChangeQuery) -> bool:
     return revision.at >= query.since and (is_by or by in ("", author.client, author.contract, author.caller))
 
 
-def _known(live: Item) -> Revision:
-    return Revision(
+def _known(live: Item) -> Version:
+    return Version(
         number=0,
         kind=live.kind,
         item=live.number,
@@ -248,7 +248,7 @@ def _known(live: Item) -> Revision:
     )
 
 
-def _read_state(tx: Tx, item: FoundItem, revision: Revision) -> bytes | None:
+def _read_state(tx: Tx, item: FoundItem, revision: Version) -> bytes | None:
     """The state of a revision, from the newest state backwards; None where a link is missing."""
     live = item.live if item.live is not None and item.live.number == revision.item else None
     state: bytes | None = None

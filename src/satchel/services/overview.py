@@ -4,7 +4,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from satchel import clock
-from satchel.model import Author, ChangeQuery, Revision, Scope, TaskDetails, TaskNote, TaskQuery, Timestamp
+from satchel.model import Author, ChangeQuery, Scope, TaskDetails, TaskNote, TaskQuery, Timestamp, Version
 from satchel.services import deeds, history, projects, tasks
 from satchel.services.history import FeedEntry
 from satchel.storage import overview as rows
@@ -23,7 +23,7 @@ class Doing(Struct, frozen=True, kw_only=True):
     adder: Author | None = None  # who added it, where that was another change since
 
     @property
-    def revision(self) -> Revision:
+    def revision(self) -> Version:
         """The last of the changes."""
         return self.entries[0].revision
 

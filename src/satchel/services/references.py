@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from satchel import clock
 from satchel.errors import AmbiguousItem, Forbidden, NotFound
-from satchel.model import KINDS, Item, ItemKind, Revision, Scope, TrashedItem
+from satchel.model import KINDS, Item, ItemKind, Scope, TrashedItem, Version
 from satchel.services import alike, deleted_items, layers, projects, prompts, resources, rules, states, tasks
 from satchel.storage import revisions, trash
 from satchel.storage.database import Tx
@@ -88,7 +88,7 @@ def find_personal(tx: Tx, missing: NotFound) -> Item | None:
     return found if found is not None and found.kind in kinds else None
 
 
-def find_deletion(tx: Tx, item: FoundItem) -> Revision | None:
+def find_deletion(tx: Tx, item: FoundItem) -> Version | None:
     """The change that deleted an item."""
     last = item.trashed[0]
     found = revisions.of_items(tx, last.kind, [last.number], before=last.version + 1, limit=1)

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from satchel.errors import NotFound, VersionConflict, VersionMissing
-from satchel.model import Revision, Scope
+from satchel.model import Scope, Version
 from satchel.services import history, projects, restoring
 from satchel.services.history import FeedEntry
 from satchel.storage import revisions
@@ -45,7 +45,7 @@ def undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
     return steps
 
 
-def take_back(tx: Tx, scope: Scope, revision: Revision) -> None:
+def take_back(tx: Tx, scope: Scope, revision: Version) -> None:
     """Take back one change of one item.
 
     Raises:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from msgspec.structs import asdict
 
-from satchel.model import Action, Author, ChangeQuery, Item, ItemKind, Revision
+from satchel.model import Action, Author, ChangeQuery, Item, ItemKind, Version
 from satchel.storage.database import Row, Tx, explain_damage
 
 _COLUMNS = "r.number, r.kind, r.item, r.version, r.action, r.at, r.project, r.undoes"
@@ -108,7 +108,7 @@ def of_items(
     *,
     before: int = 2**53,
     limit: int = 2**31,
-) -> list[Revision]:
+) -> list[Version]:
     """The revisions of some items before a version, the newest first: all, or those in some projects."""
     sql = f"""
         {_SELECT} where r.kind = :kind and r.item in :items and r.version < :before
@@ -147,7 +147,7 @@ def time_of(tx: Tx, number: int) -> str:
 
 def feed(
     tx: Tx, query: ChangeQuery, *, projects: Sequence[int] | None, has_loose: bool, owner: str | None, limit: int
-) -> list[Revision]:
+) -> list[Version]:
     """Changes in some projects, or in all, the newest first; of tasks only those of an owner, or of all with None.
 
     `has_loose` adds the tasks of no project.
@@ -181,7 +181,7 @@ def _choose_walks(
     return [*walks, (_FEED_OF_LOOSE_TASKS, None)] if has_loose else walks
 
 
-def list_oldest(tx: Tx, query: ChangeQuery, limit: int) -> list[Revision]:
+def list_oldest(tx: Tx, query: ChangeQuery, limit: int) -> list[Version]:
     """Changes of all projects and users, the oldest first."""
     sql = f"{_SELECT} where {_IS_IN_FEED} and {_IS_WANTED} order by r.number limit :limit"
     return [_revision(row) for row in tx.all(sql, **_filter_values(query), limit=limit)]
@@ -212,7 +212,7 @@ def taken_back(tx: Tx, times: Sequence[str]) -> set[str]:
     return {at for (at,) in tx.all(sql, times=list(times))}
 
 
-def of_transaction(tx: Tx, user: str, at: str, projects: Sequence[int] | None) -> list[Revision]:
+def of_transaction(tx: Tx, user: str, at: str, projects: Sequence[int] | None) -> list[Version]:
     """What a user changed in one transaction, the last change first; with `projects`, what is in these."""
     sql = f"""
         {_SELECT} where r.at = :at and user_id = :user and r.author = a.number and {_IS_WITHIN} order by r.number desc
@@ -249,11 +249,11 @@ def _author_filter(by: str) -> dict[str, Any]:
     return {"by": by, "id": by.lower(), "size": len(by), "is_id": len(by) >= SHORTEST_ID}
 
 
-def _revision(row: Row) -> Revision:
+def _revision(row: Row) -> Version:
     number, kind, item, version, action, at, project, undoes, *author = row
     if action not in _ACTIONS:
         raise explain_damage("a change", ValueError(f"{action!r} is no action"))
-    return Revision(
+    return Version(
         number=number,
         kind=kind,
         item=item,

@@ -1,17 +1,17 @@
 """Queries about sessions of browsers. The store keeps only a hash of each secret."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from satchel.model import Timestamp
 from satchel.storage.database import Row, Tx
+from satchel.storage.tokens import from_columns, to_columns
 
 _COLUMNS = "id, kind, token, owner, is_read_only, projects, created_at, used_at, expires_at"
 
 
-class Session(Struct, frozen=True, kw_only=True):
+class BrowserSession(Struct, frozen=True, kw_only=True):
     """A session of a browser, or a code that opens one once."""
 
     id: str
@@ -25,18 +25,17 @@ class Session(Struct, frozen=True, kw_only=True):
     expires_at: Timestamp
 
 
-def add(tx: Tx, hash: str, session: Session) -> None:
+def add(tx: Tx, hash: str, session: BrowserSession) -> None:
     """Insert a session."""
     sql = f"""
         insert into sessions (hash, {_COLUMNS})
         values (:hash, :id, :kind, :token, :owner, :is_read_only, :projects, :created_at, :used_at, :expires_at)
     """
-    projects = None if session.projects is None else ",".join(session.projects)
-    tx.run(sql, **asdict(session) | {"hash": hash, "is_read_only": int(session.is_read_only), "projects": projects})
+    tx.run(sql, hash=hash, **to_columns(session))
 
 
-def by_hash(tx: Tx, hash: str, kind: str) -> Session | None:
-    """The session, or code, whose secret has this hash, unless it expired or its token did or was revoked."""
+def by_hash(tx: Tx, hash: str, kind: str) -> BrowserSession | None:
+    """Return the session or code whose secret has this hash, unless it or its token is no longer valid."""
     sql = f"""
         select {_COLUMNS} from sessions s where hash = :hash and kind = :kind and expires_at > :now and (
             token is null or exists (
@@ -54,8 +53,8 @@ def touch(tx: Tx, id: str) -> None:
     tx.run("update sessions set used_at = :now where id = :id", id=id, now=tx.now)
 
 
-def list_of(tx: Tx, owner: str) -> list[Session]:
-    """The sessions of a user, the newest first."""
+def list_of(tx: Tx, owner: str) -> list[BrowserSession]:
+    """Return the open sessions of a user, newest first."""
     sql = f"""
         select {_COLUMNS} from sessions where owner = :owner and kind = 'session' and expires_at > :now
         order by number desc limit 100
@@ -64,7 +63,7 @@ def list_of(tx: Tx, owner: str) -> list[Session]:
 
 
 def delete(tx: Tx, id: str, owner: str) -> bool:
-    """End a session of a user; whether there was one."""
+    """End a session of a user; return whether there was one."""
     return bool(tx.all("delete from sessions where id = :id and owner = :owner returning id", id=id, owner=owner))
 
 
@@ -74,8 +73,5 @@ def delete_expired(tx: Tx, unused_since: Timestamp) -> None:
     tx.run(sql, now=tx.now, since=unused_since)
 
 
-def _session(row: Row) -> Session:
-    columns: dict[str, Any] = dict(zip(_COLUMNS.split(", "), row, strict=True))
-    columns["is_read_only"] = bool(columns["is_read_only"])
-    columns["projects"] = None if columns["projects"] is None else tuple(columns["projects"].split(","))
-    return Session(**columns)
+def _session(row: Row) -> BrowserSession:
+    return BrowserSession(**from_columns(_COLUMNS, row))

@@ -1,7 +1,9 @@
 """Queries about tokens. The store keeps only a hash of each secret, and no query returns it."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import asdict
 
 from satchel.model import Token
@@ -16,19 +18,18 @@ def add(tx: Tx, hash: str, token: Token) -> None:
         insert into tokens (hash, {_COLUMNS})
         values (:hash, :id, :name, :owner, :is_read_only, :projects, :created_at, :expires_at, :revoked_at)
     """
-    projects = None if token.projects is None else ",".join(token.projects)
-    tx.run(sql, **asdict(token) | {"hash": hash, "is_read_only": int(token.is_read_only), "projects": projects})
+    tx.run(sql, hash=hash, **to_columns(token))
 
 
 def by_hash(tx: Tx, hash: str) -> Token | None:
-    """The token whose secret has this hash, whatever its state."""
+    """Return the token whose secret has this hash, whatever its state."""
     sql = f"select {_COLUMNS} from tokens where hash = :hash"
     row = tx.one(sql, hash=hash)
     return _token(row) if row else None
 
 
 def starting(tx: Tx, prefix: str, owner: str | None = None) -> list[str]:
-    """The ids that start with a prefix, of all tokens or of those of an owner: none, one, or two of them."""
+    """Return at most two ids that start with a prefix, of all tokens or of those of an owner."""
     # A range uses the index. "~" sorts after every character of an id.
     sql = "select id from tokens where id >= :prefix and id < :beyond and (:is_any or owner = :owner) limit 2"
     values = {"prefix": prefix, "beyond": f"{prefix}~", "is_any": owner is None, "owner": owner or ""}
@@ -36,13 +37,13 @@ def starting(tx: Tx, prefix: str, owner: str | None = None) -> list[str]:
 
 
 def list_all(tx: Tx) -> list[Token]:
-    """Every token, the newest first."""
+    """Return every token, newest first."""
     sql = f"select {_COLUMNS} from tokens order by number desc"
     return [_token(row) for row in tx.all(sql)]
 
 
 def revoke(tx: Tx, id: str) -> Token | None:
-    """Revoke a token now, unless it was revoked before; None where there is none."""
+    """Revoke a token now, unless it was revoked before; return None if there is none."""
     sql = f"""
         update tokens set revoked_at = coalesce(revoked_at, :now) where id = :id
         returning {_COLUMNS}
@@ -51,8 +52,19 @@ def revoke(tx: Tx, id: str) -> Token | None:
     return _token(row) if row else None
 
 
+def to_columns(access: Struct) -> dict[str, Any]:
+    """Return the values to store of a token or of a session."""
+    fields = asdict(access)
+    projects = None if fields["projects"] is None else ",".join(fields["projects"])
+    return {**fields, "is_read_only": int(fields["is_read_only"]), "projects": projects}
+
+
+def from_columns(names: str, row: Row) -> Mapping[str, Any]:
+    """Return the fields of a token or of a session, given the names and values of its columns."""
+    columns = dict(zip(names.split(", "), row, strict=True))
+    projects = None if columns["projects"] is None else tuple(columns["projects"].split(","))
+    return {**columns, "is_read_only": bool(columns["is_read_only"]), "projects": projects}
+
+
 def _token(row: Row) -> Token:
-    columns: dict[str, Any] = dict(zip(_COLUMNS.split(", "), row, strict=True))
-    columns["is_read_only"] = bool(columns["is_read_only"])
-    columns["projects"] = None if columns["projects"] is None else tuple(columns["projects"].split(","))
-    return Token(**columns)
+    return Token(**from_columns(_COLUMNS, row))

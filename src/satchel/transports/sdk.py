@@ -26,7 +26,7 @@ from mcp.shared.exceptions import MCPError, NoBackChannelError
 from mcp_types import Icon, RequestParams, SubscriptionsListenRequestParams, SubscriptionsListenResult
 
 from satchel.contracts.contract import Report, Result
-from satchel.protocol import REVISIONS, Call, Client, ClientChange, Offer, ProtocolError
+from satchel.protocol import NEWEST, REVISIONS, Call, Client, ClientChange, Offer, ProtocolError
 from satchel.protocol.codec import encode
 from satchel.protocol.messages import Json, check_params, read_client
 from satchel.protocol.questions import INPUT_REQUIRED, can_ask, read_answers
@@ -35,7 +35,6 @@ from satchel.protocol.subscriptions import announces
 
 Answer = Callable[[Call, Report], Result]
 
-_NEWEST = list(REVISIONS.values())[-1]  # used for a revision that only a later SDK knows
 _LIST_EVENTS: dict[str, ServerEvent] = {
     "tools": ToolsListChanged(),
     "prompts": PromptsListChanged(),
@@ -51,14 +50,13 @@ class SdkSession:
         self._watch = watch  # starts the watchers, unless they run
         self._bus = InMemorySubscriptionBus()
         self._handle_stream = ListenHandler(self._bus)
-        self._loop: asyncio.AbstractEventLoop | None = None  # None until the first stream is opened
+        self._loop = asyncio.get_running_loop()
         self._uris: Counter[str] = Counter()  # of resources, with the number of streams that watch each
 
     async def listen(
         self, context: "ServerRequestContext[SdkSession]", params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
         """Serve one stream of changes until its client leaves."""
-        self._loop = asyncio.get_running_loop()
         await run_sync(self._watch)  # before the acknowledgement, so that no change after it is missed
         uris = Counter(params.notifications.resource_subscriptions)
         self._uris += uris
@@ -69,7 +67,7 @@ class SdkSession:
 
     def announce(self, change: ClientChange) -> None:
         """Send a change to the streams; from any thread."""
-        if self._loop is not None and not self._loop.is_closed():
+        if not self._loop.is_closed():
             asyncio.run_coroutine_threadsafe(self._announce(change), self._loop)
 
     async def _announce(self, change: ClientChange) -> None:
@@ -102,17 +100,18 @@ def make_server(
 
 async def _answer(offer: Offer, context: ServerRequestContext[SdkSession], _: RequestParams) -> Json:
     """Answer a request in a worker thread, from its raw parameters: the SDK's models drop unknown members."""
+    client, capabilities = _find_client(context)
     call = Call(
         id=context.request_id or 0,
         method=context.method,
         params=dict(context.params or {}),
-        revision=REVISIONS.get(context.protocol_version, _NEWEST),
-        client=_find_client(context),
+        revision=REVISIONS.get(context.protocol_version, NEWEST),
+        client=client,
         session=f"{id(context.session):x}",
     )
     try:
         check_params(call.method, call.params)
-        call.can_ask = can_ask(call.revision, _find_capabilities(context))
+        call.can_ask = can_ask(call.revision, capabilities)
         call.answers = {} if call.revision.is_handshake else read_answers(call.params)
         result = await run_sync(context.lifespan_context.answer, call, partial(_report, context))
         if result.get("resultType") == INPUT_REQUIRED and call.revision.is_handshake:
@@ -139,21 +138,14 @@ async def _ask(context: ServerRequestContext[SdkSession], call: Call, result: Re
         call.answers = {key: "cancel"}
 
 
-def _find_capabilities(context: ServerRequestContext[SdkSession]) -> object:
-    """Return the client's capabilities, from the handshake or from this request."""
+def _find_client(context: ServerRequestContext[SdkSession]) -> tuple[Client, object]:
+    """Return the client and its capabilities, from the handshake or from this request."""
     known = context.session.client_params
-    if known is not None:
-        return known.capabilities.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return ((context.params or {}).get("_meta") or {}).get(CAPABILITIES_KEY)
-
-
-def _find_client(context: ServerRequestContext[SdkSession]) -> Client:
-    """Return the client's name and version, from the handshake or from this request."""
-    known = context.session.client_params
-    if known is not None:
-        return read_client({"name": known.client_info.name, "version": known.client_info.version})
-    meta = (context.params or {}).get("_meta") or {}
-    return read_client(meta.get(CLIENT_KEY))
+    if known is None:
+        meta = (context.params or {}).get("_meta") or {}
+        return read_client(meta.get(CLIENT_KEY)), meta.get(CAPABILITIES_KEY)
+    capabilities = known.capabilities.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return read_client({"name": known.client_info.name, "version": known.client_info.version}), capabilities
 
 
 def _report(

@@ -4,6 +4,7 @@ A thread reads. It handles cancellations and answers what needs no store, such a
 queue. The main thread runs them in order and writes their answers.
 """
 
+import io
 import os
 import queue
 import select
@@ -11,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from satchel.clock import new_id
 from satchel.contracts.contract import Report
@@ -21,6 +22,9 @@ from satchel.protocol import MAX_MESSAGE_BYTES, Call, ClientChange, Connection, 
 from satchel.protocol.codec import Bytes
 from satchel.transports.shutdown import Shutdown
 from satchel.work import Work
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 Answer = Callable[[Call, Report, Work], dict[str, Any]]
 # Called once with `announce`, after the first answer, or before the acknowledgement of a subscription if that comes
@@ -58,7 +62,7 @@ class StdioServer:
         answer: Answer,
         on_first_answer: OnFirstAnswer = lambda _: None,
     ) -> None:
-        self._lines = LineReader(streams.reader)
+        self._input = io.BufferedReader(_Input(streams.reader, closefd=False), _CHUNK)
         self._writer = streams.writer
         self._shutdown = shutdown
         self._connection = Connection(offer, session=new_id())
@@ -96,8 +100,8 @@ class StdioServer:
 
     def _read(self) -> None:
         try:
-            while not self._lines.has_ended:
-                self._receive_some()
+            while self._receive_next():
+                pass
         except OSError:
             pass  # the client closed its end
         except Exception:
@@ -106,14 +110,19 @@ class StdioServer:
         self._wake()
         self._shutdown.watch_progress()
 
-    def _receive_some(self) -> None:
-        """Wait for lines and receive them.
+    def _receive_next(self) -> bool:
+        """Wait for a line and receive it; return False at the end of the input.
 
-        A function of its own, so that the memory of large messages is freed before the next wait.
+        A function of its own, so that the memory of a large message is freed before the next wait.
         """
-        for line in self._lines.read():
-            if line is None or line.strip():
-                self._receive(line)
+        line = self._input.readline(MAX_MESSAGE_BYTES + 1)
+        if len(line) > MAX_MESSAGE_BYTES and not line.endswith(b"\n"):
+            self._receive(None)  # at once, because the line may never end
+            while line and not line.endswith(b"\n"):
+                line = self._input.readline(_CHUNK)
+        elif line.strip():
+            self._receive(line)
+        return bool(line)
 
     def _receive(self, line: bytes | None) -> None:
         with self._lock:
@@ -135,7 +144,7 @@ class StdioServer:
     # -- the main thread ----------------------------------------------------------------------------------------
 
     def _serve_next(self) -> bool:
-        """Wait for an exchange, or for the deadline of a question, and serve it; return False at the end."""
+        """Wait for an exchange or for the deadline of a question, and serve it; return False at the end."""
         if self._shutdown.is_stopping or (self._has_input_ended and self._queue.empty()):
             return False
         with self._lock:
@@ -212,42 +221,10 @@ class StdioServer:
             return 0
 
 
-class LineReader:
-    """Splits the input into lines. A line beyond the limit is skipped and reported as None."""
+class _Input(io.FileIO):
+    """The input, which waits for bytes even if the client has made the shared pipe non-blocking."""
 
-    def __init__(self, file: int, limit: int = MAX_MESSAGE_BYTES) -> None:
-        self._file = file
-        self._limit = limit
-        self._partial = bytearray()  # the start of a line whose end has not arrived
-        self._is_skipping = False
-        self.has_ended = False
-
-    def read(self) -> list[bytes | None]:
-        """Wait for input and return the lines that end in it, perhaps none."""
-        chunk = self._read_chunk()
-        self.has_ended = not chunk
-        lines: list[bytes | None] = []
-        *ends, rest = (chunk or b"\n").split(b"\n")  # the last line needs no newline
-        for end in ends:
-            self._extend(end, lines)
-            if not self._is_skipping:
-                lines.append(bytes(self._partial))
-            self._is_skipping, self._partial = False, bytearray()
-        self._extend(rest, lines)
-        return lines
-
-    def _read_chunk(self) -> bytes:
-        while True:
-            try:
-                return os.read(self._file, _CHUNK)
-            except BlockingIOError:  # the client may have made the shared pipe non-blocking
-                select.select([self._file], [], [])
-
-    def _extend(self, piece: bytes, lines: list[bytes | None]) -> None:
-        if self._is_skipping:
-            return
-        if len(self._partial) + len(piece) > self._limit:
-            lines.append(None)  # reported at once, because the line may never end
-            self._is_skipping, self._partial = True, bytearray()
-        else:
-            self._partial += piece
+    def readinto(self, buffer: "Buffer") -> int:
+        while (count := super().readinto(buffer)) is None:
+            select.select([self], [], [])
+        return count

@@ -11,7 +11,7 @@ from satchel.contracts.satchel.cursors import decode_cursor
 from satchel.contracts.satchel.failures import UnknownName, suggest
 from satchel.contracts.satchel.tools.history import History, Restore
 from satchel.errors import NotFound, WrongArgument
-from satchel.model import KINDS, Author, ChangeQuery, ItemKind, Revision, Scope
+from satchel.model import KINDS, Author, ChangeQuery, ItemKind, Scope, Version
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import deeds, diffs, references, restoring
 from satchel.services import history as versions
@@ -206,7 +206,7 @@ def _describe_change(entry: FeedEntry, did: str, scope: Scope) -> dict[str, Any]
     return {"kind": one.kind, "item": entry.key, **title, **_describe_version(one, did, scope)}
 
 
-def _describe_version(one: Revision, did: str, scope: Scope) -> dict[str, Any]:
+def _describe_version(one: Version, did: str, scope: Scope) -> dict[str, Any]:
     """A revision; `did` says more than its action where it completed, cancelled or reopened a task."""
     more = {} if did == deeds.WORDS[one.action] else {"did": did}
     row = {"version": one.version, "at": write_time(one), "action": one.action, **more}
@@ -219,7 +219,7 @@ def _format_change(entry: FeedEntry, did: str, scope: Scope) -> str:
     return f"{write_time(one)} {name} {did}, v{one.version}, by {name_author(one.author, scope)}"
 
 
-def write_time(revision: Revision) -> str:
+def write_time(revision: Version) -> str:
     return f"{revision.at[:16]}Z"
 
 

@@ -1,7 +1,7 @@
 """The ASGI application: one guard in front of every route, and the routes."""
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -22,7 +22,7 @@ from satchel.transports.http import tasks_api
 from satchel.transports.http.endpoint import Endpoint
 from satchel.transports.http.health import Health
 from satchel.transports.http.limits import LARGE_HEAD, MAX_FIELDS, MAX_HEAD_BYTES, Account, InFlight
-from satchel.transports.http.messages import CLOSE, BytesResponse, Refusal, identify, json_response, path_of
+from satchel.transports.http.messages import CLOSE, BytesResponse, Refusal, deny, identify, json_response, path_of
 from satchel.transports.http.metrics import Metrics
 from satchel.transports.http.pages import NOTHING, Pages
 from satchel.transports.http.tasks_api import TasksApi
@@ -70,7 +70,7 @@ class Guard:
         headers = Headers(() if is_large else scope["headers"])
         account = Account(self._in_flight, (scope.get("client") or ("",))[0])
         origin = headers.last.get("origin")
-        is_shared = origin in self._allowed.origins and "origin" not in headers.repeated
+        is_shared = origin in self._allowed.origins and len(headers.all("origin")) == 1
         has_begun, received = False, 0
 
         async def send_guarded(message: Message) -> None:
@@ -141,14 +141,10 @@ def _has_large_head(scope: Scope) -> bool:
 
 def _make_refusal(scope: Scope, headers: Headers, error: Exception, started: float) -> Refusal:
     where = f"{scope['method']} {path_of(scope)[:100]}"
-    calls: Sequence[str] = ()
     if isinstance(error, Refusal):
         refusal = error
     elif isinstance(error, AccessDenied):
-        calls = error.tools
-        challenge = () if error.challenge is None else (("www-authenticate", error.challenge),)
-        field = "query" if error.status == 400 else "authorization"
-        refusal = Refusal(error.status, field, error.message, challenge, error.id)
+        refusal = deny(error)
     elif isinstance(error, HTTPException) and error.status_code == 405:
         allowed = ", ".join(sorted((error.headers or {})["Allow"].split(", ")))
         refusal = Refusal(405, "method", f"Use {allowed} here.", [("allow", allowed)])
@@ -158,7 +154,7 @@ def _make_refusal(scope: Scope, headers: Headers, error: Exception, started: flo
         log_surprise(where)
         refusal = Refusal(500, "server", "Unable to complete request. Please try again.")
     if refusal.status == 403:
-        for name in calls or [where]:
+        for name in refusal.tools or [where]:
             log_call(name, "Forbidden", started)
     if "expect" in headers.last and CLOSE not in refusal.headers:  # the client may or may not send its body now
         refusal.headers += (CLOSE,)

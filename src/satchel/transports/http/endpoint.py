@@ -134,9 +134,7 @@ class Endpoint:
         request = Request(scope, receive, send)
         caller = await messages.identify(request, self._callers)
         if self._contract.acts_as_user:
-            caller = self._callers.as_user(caller)
-        if self._contract.reads_personal:
-            caller = self._callers.with_personal(caller)
+            caller = self._callers.fill_in(caller, personal=self._contract.reads_personal)
         response = await (self._get if request.method == "GET" else self._post)(request, caller)
         await response(scope, receive, send)
 
@@ -217,15 +215,14 @@ class Endpoint:
         """Check what can be checked before anything of a message is carried out, and cancel what it cancels.
 
         Raises:
-            AccessDenied: it would write, and its caller may only read.
-            Refusal: its caller has made too many calls.
+            Refusal: it would write and its caller may only read, or its caller has made too many calls.
         """
         for name in post.exchange.refused_tools:
             log_call(name, "InvalidParams", time.perf_counter())
         tools = [tool for tool in map(self._runner.tool, post.calls) if tool is not None]
         id = post.calls[0].id if len(post.calls) == 1 else None
         if caller.is_read_only and any(tool.writes for tool in tools):
-            raise self._callers.refuse_write([tool.name for tool in tools], id)
+            raise messages.deny(self._callers.refuse_write(), id, [tool.name for tool in tools])
         if not post.calls and post.method is not None:
             method = post.method if isinstance(post.method, str) and post.method in self._methods else "other"
             self._metrics.called(self._contract.name, method, "", is_error=post.exchange.error_code() is not None)

@@ -1,7 +1,7 @@
 """What every route shares: who is calling, the head of a request, refusals, JSON answers and streams of events."""
 
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from satchel.auth.callers import Callers
+from satchel.auth.callers import AccessDenied, Callers
 from satchel.model import Scope as CallScope
 from satchel.protocol import MAX_MESSAGE_BYTES
 from satchel.protocol.codec import Bytes, encode
@@ -37,11 +37,17 @@ _EVENT_HEADERS = {
 class Refusal(Exception):
     """A request that is answered with an HTTP error: its status, the part at fault, a sentence, extra headers.
 
-    `id` is the JSON-RPC id, where the request was read before it was refused.
+    If the request was parsed, `id` is its JSON-RPC id and `tools` are the names of the tools that it calls.
     """
 
     def __init__(
-        self, status: int, field: str, message: str, headers: HeaderLines = (), id: str | int | None = None
+        self,
+        status: int,
+        field: str,
+        message: str,
+        headers: HeaderLines = (),
+        id: str | int | None = None,
+        tools: Sequence[str] = (),
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -49,6 +55,15 @@ class Refusal(Exception):
         self.message = message
         self.headers = tuple(headers)
         self.id = id
+        self.tools = tools
+
+
+def deny(denied: AccessDenied, id: str | int | None = None, tools: Sequence[str] = ()) -> Refusal:
+    """Return the refusal of a request that its caller may not make."""
+    challenge = () if denied.challenge is None else (("www-authenticate", denied.challenge),)
+    return Refusal(
+        denied.status, "query" if denied.status == 400 else "authorization", denied.message, challenge, id, tools
+    )
 
 
 def head_of(request: Request) -> Headers:

@@ -151,12 +151,12 @@ class Pages:
 
     def _identify(self, request: Request) -> tuple[Scope, str]:
         if self._callers.identify is None:
-            return self._callers.as_user(self._callers.scope), ""
+            return self._callers.fill_in(self._callers.scope), ""
         identity, session = self._sessions.identify(request.cookies.get(self._cookie, ""))
         return self._make_scope(identity), session
 
     def _make_scope(self, identity: Identity) -> Scope:
-        return self._callers.as_user(self._callers.scope_of(identity))
+        return self._callers.fill_in(self._callers.scope_of(identity))
 
     def _end_session(self, session: str, scope: Scope) -> None:
         if session:

@@ -37,14 +37,14 @@ class TasksApi(Struct, frozen=True):
         """Carry out one call."""
         started = time.perf_counter()
         callers = self.calls.callers
-        scope = callers.as_user(await messages.identify(request, callers))
+        scope = callers.fill_in(await messages.identify(request, callers))
         name = messages.path_of(request.scope).removeprefix(PREFIX)
         tool = self.runner.tools.get(name)
         if tool is None:
             log_call(name, "UnknownTool", started)
             raise Refusal(404, "tool", f"Unknown tool: {name}")
         if scope.is_read_only and tool.writes:
-            raise callers.refuse_write([name])
+            raise messages.deny(callers.refuse_write(), tools=[name])
         work = self.calls.begin(scope)
         self.calls.rate.count(work.user, 1)
         messages.check_body(messages.head_of(request))
