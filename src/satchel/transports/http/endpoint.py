@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
-from anyio import CancelScope
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -60,29 +59,33 @@ class Calls:
             ClientDisconnect: the client has left.
             Abandoned: another request cancelled it.
         """
-        loop = asyncio.get_running_loop()
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
         watching: list[asyncio.Task[None]] = []
+        has_left = False
 
         async def cancel_with_client() -> None:
+            nonlocal has_left
             while (await request.receive())["type"] != "http.disconnect":
                 pass
-            work.cancel()
-            waiting.cancel()
+            has_left = True
+            work.cancel()  # ends what runs; what still waits for a thread ends with the task
+            if task is not None:
+                task.cancel()
 
         timer = loop.call_later(_UNWATCHED, lambda: watching.append(loop.create_task(cancel_with_client())))
         try:
-            with CancelScope() as waiting:  # what has begun goes on until `work` ends it
-                if is_large:
-                    return await self._threads.carry_out_large(work.user, act)
-                return await self._threads.carry_out(work.user, act, writes=writes)
-            raise ClientDisconnect
+            if is_large:
+                return await self._threads.carry_out_large(work.user, act)
+            return await self._threads.carry_out(work.user, act, writes=writes)
         except asyncio.CancelledError:
             work.cancel()
+            if has_left:
+                raise ClientDisconnect from None
             raise
         finally:
             timer.cancel()
-            for task in watching:
-                task.cancel()
+            for watch in watching:
+                watch.cancel()
 
     @contextmanager
     def registered(self, keys: Sequence[CallKey], work: Work) -> Iterator[None]:
@@ -311,7 +314,7 @@ class Endpoint:
                     yield message
                     message = await reports.get()
                 yield await working
-            except Abandoned:  # the client does not wait for the last message
+            except (Abandoned, ClientDisconnect):  # the client does not wait for the last message
                 return
             finally:
                 work.cancel()

@@ -2,15 +2,16 @@
 calls, calls a minute and bytes in flight. Each worker process counts for itself.
 """
 
+import asyncio
 import os
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 from weakref import WeakValueDictionary
 
 from anyio import CapacityLimiter
-from anyio.to_thread import run_sync
 from msgspec import Struct
 
 from satchel.transports.http.messages import RETRY_LATER, Refusal
@@ -56,7 +57,7 @@ class Threads:
     """Worker threads for calls, shared between users."""
 
     def __init__(self) -> None:
-        self._all = CapacityLimiter(THREADS)
+        self._executor = ThreadPoolExecutor(THREADS, thread_name_prefix="satchel-call")
         self._large = CapacityLimiter(1)
         self._of_users: WeakValueDictionary[tuple[str, bool], CapacityLimiter] = WeakValueDictionary()  # while used
 
@@ -67,7 +68,7 @@ class Threads:
             Refusal: too many calls of this user are waiting.
         """
         if user == LOCAL:
-            return await run_sync(act, limiter=self._all)
+            return await self._run(act)
         limiter = self._of_users.get((user, writes))
         if limiter is None:
             limiter = self._of_users[user, writes] = CapacityLimiter(THREADS_PER_USER)
@@ -75,12 +76,20 @@ class Threads:
             message = f"More than {QUEUE_PER_USER} of your calls are waiting. Try again when some of them are answered."
             raise Refusal(429, "rate", message, [RETRY_LATER])
         async with limiter:
-            return await run_sync(act, limiter=self._all)
+            return await self._run(act)
 
     async def carry_out_large(self, user: str, act: Callable[[], Value]) -> Value:
         """Run something with a large message, which takes many times its size in memory, one at a time."""
         async with self._large:
             return await self.carry_out(user, act, writes=True)
+
+    async def _run(self, act: Callable[[], Value]) -> Value:
+        running = asyncio.get_running_loop().run_in_executor(self._executor, act)
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            await asyncio.wait([running])  # the thread is still at work
+            raise
 
 
 class Rate:
