@@ -30,7 +30,6 @@ from satchel.storage.postgres_connect import operators_connection as operators_c
 from satchel.storage.postgres_pool import Pool
 from satchel.storage.postgres_tx import PROJECTS, USER
 from satchel.storage.postgres_tx import PostgresTx as PostgresTx
-from satchel.storage.postgres_watch import PostgresWatcher
 from satchel.storage.pruning import MOST
 
 # Connections of a process, made when they are needed. Reads have their own: writes that wait for a synchronous standby
@@ -129,7 +128,7 @@ class PostgresDatabase(Database):
         return {USER: user, PROJECTS: projects}
 
     def watch(self, listen: Listener) -> None:
-        self._watchers.append(PostgresWatcher(self.look_up, listen))
+        self._watchers.append(changes.PostgresWatcher(self.look_up, listen))
 
     def prune(self, cutoffs: Cutoffs, after: int) -> tuple[int, int] | None:
         values = {"history": cutoffs.history, "versions": cutoffs.versions, "trash": cutoffs.trash}

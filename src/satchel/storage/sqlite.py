@@ -29,13 +29,10 @@ from satchel.storage.database import (
     Violation,
     WordList,
 )
-from satchel.storage.private_files import check_owner, tighten_modes
 from satchel.storage.schema.migration import fill_all, for_sqlite
-from satchel.storage.sqlite_watch import SqliteWatcher
+from satchel.storage.sqlite_file import APPLICATION_ID
 from satchel.storage.write_lock import WriteLock
 from satchel.work import Work, seconds_for
-
-APPLICATION_ID = 0x53415443  # "SATC", so that the database of another program is never taken for a store
 
 _CHECK_INTERVAL = 0.05  # seconds after which a read checks again that the file is the one that was opened
 _ROWS = 500  # of one insert
@@ -160,7 +157,7 @@ class SqliteDatabase(Database):
         self._watchers: list[changes.Watcher] = []
         try:
             sqlite_file.make_private(self._path)
-            check_owner(self._path)
+            sqlite_file.check_owner(self._path)
             sqlite_file.check_header(self._path)
             self.why_read_only = sqlite_file.explain_read_only(self._path)
             self._is_at_rest = bool(self.why_read_only) and sqlite_file.is_at_rest(self._path)
@@ -170,7 +167,7 @@ class SqliteDatabase(Database):
             self._prepare()
             # Every call reads this table: if it is damaged, fail now.
             self._writer.execute("select name from projects order by name limit 1").fetchall()
-            tighten_modes(self._path)  # only now: the file of another program stays as it is
+            sqlite_file.tighten_modes(self._path)  # only now: the file of another program stays as it is
             self._check_file()  # a restore may have replaced it since the first look
         except UnicodeEncodeError as error:
             raise StoreUnusable(f"cannot open the store {self._path!r}: its name is not UTF-8.") from error
@@ -249,7 +246,7 @@ class SqliteDatabase(Database):
     def watch(self, listen: Listener) -> None:
         self._check_file()
         with _translate_errors():
-            self._watchers.append(SqliteWatcher(self._connect(), self._check_file, listen))
+            self._watchers.append(changes.SqliteWatcher(self._connect(), self._check_file, listen))
 
     def prune(self, cutoffs: Cutoffs, after: int) -> tuple[int, int] | None:
         with self.write() as tx:
