@@ -7,12 +7,10 @@ sqlite_file         the files of a SQLite store: owner, modes, wholeness, and wh
 backup              backs up and restores a SQLite store
 dump                writes a store as JSON Lines, and loads it into an empty store of either engine
 postgres            the shared engine
-postgres_tx         a transaction on a PostgreSQL server, and how its statements are sent
-postgres_errors     what PostgreSQL refuses, and what is known when a connection is lost
+postgres_tx         a transaction on a PostgreSQL server, its statements and its errors
 postgres_connect    addresses, connections and poolers of PostgreSQL
 postgres_pool       the connections that a process keeps
-postgres_schema     migration and grants on a PostgreSQL server
-postgres_steps      runs one migration while others work
+postgres_schema     migrations while others work, and grants, on a PostgreSQL server
 changes             how changes reach other processes
 schema              the tables of both engines, and migrations
 status              facts, soundness and search index of a store, for its operator

@@ -10,9 +10,9 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache
-from typing import Any
 
 import apsw
+import msgspec
 
 from satchel.errors import StoreFailed, StoreGone, StoreUnusable, TooCostly
 from satchel.model import PromptPosition, PromptQuery, Scope
@@ -37,6 +37,7 @@ from satchel.work import Work, seconds_for
 _CHECK_INTERVAL = 0.05  # seconds after which a read checks again that the file is the one that was opened
 _ROWS = 500  # of one insert
 _STEPS = 10_000  # of SQLite's machine between two looks at the time: a millisecond where rows are short
+_encode_json = msgspec.json.Encoder().encode
 _STATEMENTS = 250  # prepared ones that a connection keeps; all tools of a contract have fewer
 
 
@@ -50,8 +51,9 @@ class SqliteTx(Tx):
         self.hits: tuple[str, list[int]] | None = None  # of the last text that was searched, while nothing is written
 
     def execute(self, sql: str, values: dict[str, object]) -> list[Row]:
-        if names := _find_lists(sql):
-            sql, values = _expand_lists(sql, names, values)
+        sql, lists = _spell_lists(sql)
+        if lists:
+            values = values | {name: _encode_json(values[name]).decode() for name in lists}
         self._ends_at = time.monotonic() + self._seconds
         try:
             return list(self._connection.execute(sql, values))
@@ -121,14 +123,9 @@ class SqliteTx(Tx):
     def find_words(self, spaces: Sequence[int], lists: Sequence[WordList], most: int) -> list[tuple[list[int], int]]:
         return [search_sqlite.find_list(self, spaces, one, most) for one in lists]
 
-    def find_together(self, spaces: Sequence[int], words: Sequence[tuple[str, bool]], most: int) -> list[int]:
-        return search_sqlite.find_together(self, spaces, words, most)
-
-    def add_words(self, space: int, words: Sequence[str]) -> None:
-        search_sqlite.add_words(self, space, words)
-
-    def words_of_none(self, space: int, words: Sequence[str]) -> list[str]:
-        return search_sqlite.words_of_none(self, space, words)
+    find_together = search_sqlite.find_together
+    add_words = search_sqlite.add_words
+    words_of_none = search_sqlite.words_of_none
 
     def clear_search(self) -> None:
         # The triggers remove the words of a row from the index, which must have exactly these.
@@ -359,30 +356,14 @@ def _roll_back(connection: apsw.Connection) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _find_lists(sql: str) -> tuple[str, ...]:
-    """Return the names of the parameters of a statement that take lists."""
-    return tuple(found[2] for found in PARAMETERS.finditer(sql) if found[2])
+def _spell_lists(sql: str) -> tuple[str, frozenset[str]]:
+    """Return a statement that reads its lists from JSON, and the names of these lists."""
+    lists = frozenset(found[2] for found in PARAMETERS.finditer(sql) if found[2])
 
+    def spell(found: re.Match[str]) -> str:
+        return f"{found[1] or ''}in (select value from json_each(:{found[2]}))" if found[2] else found[0]
 
-def _expand_lists(sql: str, names: tuple[str, ...], values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return a statement with a parameter for each item of its lists, and the values of all parameters."""
-    plain = {name: value for name, value in values.items() if name not in names}
-    for name in names:
-        plain.update((f"{name}__{place}", item) for place, item in enumerate(values[name]))
-    return _name_items(sql, tuple(len(values[name]) for name in names)), plain
-
-
-@lru_cache(maxsize=512)
-def _name_items(sql: str, sizes: tuple[int, ...]) -> str:
-    left = iter(sizes)
-
-    def name(found: re.Match[str]) -> str:
-        if not found[2]:
-            return found[0]
-        items = ", ".join(f":{found[2]}__{place}" for place in range(next(left)))
-        return f"{found[1] or ''}in ({items})"
-
-    return PARAMETERS.sub(name, sql)
+    return PARAMETERS.sub(spell, sql), lists
 
 
 @lru_cache(maxsize=16)
