@@ -128,36 +128,12 @@ _INDEXES = """
 """
 
 
-class _Store:
-    """A store in one transaction, which reads a snapshot or loads rows. Its triggers are off: dumps have their work."""
-
-    last_number = ""  # a query for the highest number that a row of a table ever had
-
-    def read(self, sql: str, *values: object) -> Iterator[Row]:
-        """Yield the rows of a query, with few of them in memory at a time."""
-        raise NotImplementedError
-
-    def execute(self, sql: str, *values: object) -> list[Row]:
-        """Execute a statement, and return its rows."""
-        raise NotImplementedError
-
-    def prepare(self) -> None:
-        """Prepare for many rows."""
-
-    def add_rows(self, table: Table, rows: Iterator[Row]) -> int:
-        """Add rows to a table, and return how many they were."""
-        raise NotImplementedError
-
-    def set_last_number(self, table: Table, number: int) -> None:
-        """Give the next row of a table the number after this one."""
-        raise NotImplementedError
-
-    def finish(self) -> None:
-        """Index and check what was loaded, and announce it to other processes."""
-        raise NotImplementedError
+# Each engine's class has one transaction, which reads a snapshot or loads rows. Triggers are off: a dump has the rows that
+# they would write.
 
 
-class _SqliteStore(_Store):
+class _SqliteStore:
+    # The highest number that a row of a table ever had.
     last_number = "select coalesce(max(seq), 0) from sqlite_sequence where name = ?"
 
     def __init__(self, connection: apsw.Connection) -> None:
@@ -168,6 +144,9 @@ class _SqliteStore(_Store):
 
     def execute(self, sql: str, *values: object) -> list[Row]:
         return list(self.read(sql, *values))
+
+    def prepare(self) -> None:
+        """Do nothing: the full-text indexes are filled at the end, and the others stay."""
 
     def add_rows(self, table: Table, rows: Iterator[Row]) -> int:
         before = self._connection.total_changes()
@@ -187,7 +166,7 @@ class _SqliteStore(_Store):
         self.execute("insert into changes (what) values (?)", encode([EVERYTHING]))
 
 
-class _PostgresStore(_Store):
+class _PostgresStore:
     # The highest number that a sequence gave out; pg_sequences has null before the first.
     last_number = """
         select coalesce(max(s.last_value), 0) from pg_sequences s where
@@ -237,6 +216,9 @@ class _PostgresStore(_Store):
         self.execute_for_all("alter table {table} enable trigger user")
         self.execute_for_all("analyze {table}")
         self.execute("insert into changes (what) values (%s)", encode([EVERYTHING]))
+
+
+_Store = _SqliteStore | _PostgresStore
 
 
 def _open(where: str, *, writes: bool) -> AbstractContextManager[_Store]:

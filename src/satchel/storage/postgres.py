@@ -32,8 +32,8 @@ from satchel.storage.postgres_tx import PROJECTS, USER
 from satchel.storage.postgres_tx import PostgresTx as PostgresTx
 from satchel.storage.pruning import MOST
 
-# Connections of a process, made when they are needed. Reads have their own: writes that wait for a synchronous standby
-# keep no reader waiting. So have look-ups of tokens, of the schema and of changes.
+# Connections of a process, made when they are needed. Reads have their own, because
+# writes may wait for a synchronous standby. So have look-ups of tokens, of the schema and of changes.
 READ_CONNECTIONS = 10
 WRITE_CONNECTIONS = 8
 LOOK_UP_CONNECTIONS = 2
@@ -120,7 +120,7 @@ class PostgresDatabase(Database):
         return tx
 
     def _list_shown(self, scope: Scope | None) -> dict[str, str]:
-        """The settings by which row-level security shows what a scope may see; none where it does not apply."""
+        """Return the settings by which row-level security shows what a scope may see; none if it does not apply."""
         if not self.has_row_security:
             return {}
         user = scope.user if scope is not None and scope.user is not None else ""

@@ -104,7 +104,7 @@ class SqliteTx(Tx):
         return self.one("select 1 from tasks where id = :id", id=id) is not None
 
     def lock(self, what: str) -> None:
-        """Nothing to do: there is only one writer at a time."""
+        """Do nothing: there is only one writer at a time."""
 
     def record_changes(self) -> None:
         """Record what was changed for other processes, which read it within a thousand transactions."""
