@@ -128,8 +128,8 @@ _INDEXES = """
 """
 
 
-# Each engine's class has one transaction, which reads a snapshot or loads rows. Triggers are off: a dump has the rows that
-# they would write.
+# Each engine's class has one transaction, which reads a snapshot or loads rows. Triggers are off: a dump has the rows
+# that they would write.
 
 
 class _SqliteStore:
