@@ -11,11 +11,9 @@ from bench.results import Result, Table
 from bench.surroundings import Run
 from satchel.model import Retention
 from satchel.services import pruning
-from satchel.storage.backup import backup
+from satchel.storage.backup import backup, restore
 from satchel.storage.database import open_database
-from satchel.storage.dump import dump
-from satchel.storage.loading import Dump, load
-from satchel.storage.replacing import restore
+from satchel.storage.dump import Dump, dump, load
 
 OLD = "2020-01-01T00:00:00.000000Z"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from satchel.errors import StoreUnusable
-from satchel.storage import private_files
+from satchel.storage import sqlite_file
 from satchel.storage.database import open_database
 from tests.support.command import run
 
@@ -104,7 +104,7 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest
     give_away(tmp_path / "data", monkeypatch)
     monkeypatch.setattr(os, "geteuid", lambda: 1234)
     with pytest.raises(StoreUnusable, match=r"the folder .*data belongs to another user"):
-        private_files.check_owner(str(tmp_path / "data" / "s.db"))
+        sqlite_file.check_owner(str(tmp_path / "data" / "s.db"))
 
 
 def test_a_data_folder_may_be_a_symbolic_link(tmp_path: Path, store: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from satchel.errors import QuotaExceeded
 from satchel.model import Author, PromptDraft, PromptPatch, Quota, Scope, TaskDraft
 from satchel.services import projects, prompts, tasks
-from satchel.storage import usage
+from satchel.storage import users
 from satchel.storage.database import Database, open_database
 from tests.attacks.floods import make_token
 from tests.support.web import JSON, WebServer, call, request
@@ -87,7 +87,7 @@ def test_a_user_keeps_only_so_many_bytes_with_old_versions(database: Database) -
         prompts.add(tx, ada, PromptDraft(title="b", content="x" * 600_000))
     with database.read(ada) as tx:
         assert tx.one("select count(*) from prompts") == (0,)
-        items, size = usage.read(tx, GREEDY)
+        items, size = users.read_usage(tx, GREEDY)
         assert items == 1 and 600_000 < size < 601_000
 
 
@@ -121,11 +121,11 @@ def test_what_history_forgets_counts_no_more(database: Database) -> None:
         for number in range(3):
             tasks.add(tx, ada, TaskDraft(title=f"{number}", description="x" * 1000))
     with database.write(ada) as tx:
-        items, size = usage.read(tx, GREEDY)
+        items, size = users.read_usage(tx, GREEDY)
         assert items == 3 and size > 3000
     with database.write(ada) as tx:
         tx.run("delete from revisions where item in (select min(number) from tasks)")
-        assert usage.read(tx, GREEDY) == (2, size // 3 * 2)
+        assert users.read_usage(tx, GREEDY) == (2, size // 3 * 2)
 
 
 def test_the_local_user_has_no_quota(store: str) -> None:

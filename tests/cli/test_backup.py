@@ -20,9 +20,8 @@ from satchel.errors import StoreGone
 from satchel.model import PromptDraft, Scope
 from satchel.services import projects, prompts
 from satchel.storage import schema
-from satchel.storage.backup import backup
+from satchel.storage.backup import backup, restore
 from satchel.storage.database import open_database
-from satchel.storage.replacing import restore
 from tests.support import newer
 from tests.support.command import run as run_command
 from tests.support.furnished import differences, everything, furnish

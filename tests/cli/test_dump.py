@@ -14,7 +14,7 @@ from satchel.model import PromptDraft, PromptQuery, Scope
 from satchel.services import projects, prompts
 from satchel.storage import schema
 from satchel.storage.database import open_database
-from satchel.storage.tables import list_tables
+from satchel.storage.dump import dump, list_tables
 from tests.cli.test_backup import Satchel, done, failed, satchel, value
 from tests.support.furnished import SCOPE, differences, everything, furnish
 from tests.support.postgres import PostgresServer
@@ -225,8 +225,6 @@ def test_a_store_of_which_only_the_default_project_was_made_is_empty(
 
 
 def test_a_dump_while_others_write_is_one_moment(satchel: Satchel, store: str, tmp_path: Path) -> None:
-    from satchel.storage.dump import dump
-
     database = open_database(store)
     projects.require(database, Scope())
 

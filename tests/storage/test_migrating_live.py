@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from satchel.errors import StoreUnusable
-from satchel.storage import postgres_steps, schema
+from satchel.storage import postgres_schema, schema
 from satchel.storage.database import Tx, open_database
 from satchel.storage.schema.migration import Fill
 from tests.support import newer
@@ -105,7 +105,7 @@ def test_a_lock_that_others_hold_is_given_up_and_tried_again(store: str) -> None
 def test_a_lock_that_is_never_given_up_ends_the_migration_with_what_to_do(
     store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_steps, "_LONGEST_WAIT", 0.1)
+    monkeypatch.setattr(postgres_schema, "_LONGEST_WAIT", 0.1)
     with psycopg.connect(store) as reader:
         reader.execute("select count(*) from tasks")
         with pytest.raises(StoreUnusable, match=r"transactions are in the way.*pg_stat_activity.*continues where"):
@@ -151,7 +151,7 @@ def test_an_index_whose_building_was_interrupted_is_built_again(store: str) -> N
     with psycopg.connect(store, autocommit=True) as connection:
         connection.execute("update pg_index set indisvalid = false where indexrelid = 'tasks_by_estimate'::regclass")
         for _ in range(2):
-            postgres_steps._build_index(connection, statement, 0)
+            postgres_schema._build_index(connection, statement, 0)
             assert ask(store, valid) == [(True,)]
 
 

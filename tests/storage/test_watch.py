@@ -17,8 +17,8 @@ from satchel.errors import StoreFailed
 from satchel.model import PromptDraft, Scope, StoreChange
 from satchel.services import projects, prompts
 from satchel.services.pruning import prune
+from satchel.storage import changes as store_changes
 from satchel.storage import postgres as postgres_engine
-from satchel.storage import postgres_watch
 from satchel.storage.changes import encode
 from satchel.storage.database import Database, open_database
 from tests.support.postgres import PostgresServer
@@ -375,7 +375,7 @@ def test_on_postgres_old_changes_are_removed(postgres: PostgresServer, monkeypat
 def test_on_postgres_who_polls_too_late_is_told_everything(
     postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_watch, "_LATE", -1.0)  # every poll is late
+    monkeypatch.setattr(store_changes, "_LATE", -1.0)  # every poll is late
     database, ear = open_database(postgres.fresh()), Ear()
     database.watch(ear)
     assert ear.next(1) == [EVERYTHING]

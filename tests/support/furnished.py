@@ -17,7 +17,7 @@ from satchel.model import (
     TaskPatch,
 )
 from satchel.services import argument_history, projects, prompts, resources, retry_keys, task_notes, tasks
-from satchel.storage import settings, task_claims
+from satchel.storage import task_claims, users
 from satchel.storage.database import open_database
 from satchel.storage.dump import dump
 
@@ -32,7 +32,7 @@ def furnish(store: str, *, prompts_count: int = 12) -> None:
     try:
         projects.require(database, SCOPE)
         with database.write(SCOPE) as tx:
-            settings.keep(tx, "local_user", ADA)
+            users.keep_setting(tx, "local_user", ADA)
             projects.add(tx, "old")
             projects.add(tx, "gone")
             for number in range(prompts_count):

@@ -33,9 +33,11 @@ from satchel.cli.session import (
 from satchel.errors import AmbiguousItem, Refused, StoreUnusable
 from satchel.services import projects, references, restoring
 from satchel.services.restoring import Restored
+from satchel.storage import backup as copies
 from satchel.storage.database import Tx, is_postgres
-from satchel.storage.loading import Dump, is_dump
-from satchel.storage.loading import load as load_dump
+from satchel.storage.dump import Dump, dump_to_file, is_dump, open_new
+from satchel.storage.dump import dump as write_dump
+from satchel.storage.dump import load as load_dump
 
 _COUNTED = {"projects": "project", "prompts": "prompt", "resources": "document", "tasks": "task"}
 _SQLITE = b"SQLite format 3\0"
@@ -53,15 +55,11 @@ def backup(where: str, file: str) -> tuple[str, Any]:
     """
     with show_progress("Copying") as progress:
         if is_postgres(where):
-            from satchel.storage.dump import dump_to_file  # with psycopg 60 ms
-
             size, counts = dump_to_file(where, file, progress)
             with open(file, "rb") as written:
                 schema, store = Dump(written).schema, "the PostgreSQL store"
         else:
-            from satchel.storage.backup import backup as copy
-
-            made = copy(where, file, progress)
+            made = copies.backup(where, file, progress)
             size, schema, counts, store = made.bytes, made.schema, made.counts, where
     things = ", ".join(count(counts[table], noun) for table, noun in _COUNTED.items())
     text = f"Copied {store} to {file} and checked the copy: {things}; {count(size, 'byte')}."
@@ -186,13 +184,11 @@ def _restore_file(file: str, *, needs_seal: bool, options: Mapping[str, Any]) ->
 
 
 def _restore_embedded(where: str, file: str, progress: Any, *, needs_seal: bool) -> tuple[str, Any]:
-    from satchel.storage import replacing  # only to restore a SQLite store
-
     if is_dump(_read_start(file)):
         with open(file, "rb") as opened:
-            done = replacing.restore_dump(where, opened, progress)
+            done = copies.restore_dump(where, opened, progress)
     else:
-        done = replacing.restore(where, file, needs_seal=needs_seal, progress=progress)
+        done = copies.restore(where, file, needs_seal=needs_seal, progress=progress)
     lines = [f"Restored the store {where} from {file}: {count(done.rows, 'row')}."]
     if done.kept is not None:
         lines.append(f"The old store is kept as {done.kept}.")
@@ -236,9 +232,6 @@ def dump(file: str, database: str | None, as_json: bool) -> None:
     `satchel load` reads it into a SQLite file or a PostgreSQL database. It has the hashes of tokens, not their secrets.
     The store may be in use.
     """
-    from satchel.storage.dump import dump as write_dump
-    from satchel.storage.private_files import open_new
-
     if file == "-" and sys.stdout.isatty():
         raise click.UsageError("A dump is not for a terminal. Name a FILE, or write it to one: > FILE")
     with report_errors(as_json=as_json):

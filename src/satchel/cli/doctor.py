@@ -29,9 +29,9 @@ from satchel.config import Http, Settings
 from satchel.errors import SatchelError
 from satchel.library.validate import check_all
 from satchel.library.watch import sees_changes
-from satchel.storage import checking, schema
+from satchel.storage import schema
 from satchel.storage.database import Database, is_postgres, open_database
-from satchel.storage.status import StoreStatus, read_status
+from satchel.storage.status import StoreStatus, check_file, compare_index, read_status, rebuild_index
 
 _LEAST_SPACE = 100 * 2**20  # bytes of free space below which a warning is due
 _FIRST_SOUND_SQLITE = (3, 51, 3)  # before it, a rare race while the log is reset can damage a file
@@ -297,7 +297,7 @@ def _remedy(where: str) -> str:
 def _check_file(where: str, *, is_fixing: bool) -> Finding:
     del is_fixing  # only its owner can restore a damaged file
     try:
-        wrong = checking.check_file(where)
+        wrong = check_file(where)
     except SatchelError as error:
         wrong = [str(error)]
     if not wrong:
@@ -353,7 +353,7 @@ def _check_search(where: str, direct: str | None, status: StoreStatus, *, is_fix
 
 def _look_at_search(opened: Database) -> str:
     with opened.read() as tx:
-        state = checking.compare_index(tx)
+        state = compare_index(tx)
     if not state.is_in_step:
         what = f"the search index lacks {state.missing} items, and has {state.stale} wrong."
         raise Repairable(what, "satchel doctor --fix", lambda: _rebuild(opened))
@@ -362,7 +362,7 @@ def _look_at_search(opened: Database) -> str:
 
 def _rebuild(opened: Database) -> str:
     with opened.write() as tx:
-        checking.rebuild_index(tx)
+        rebuild_index(tx)
     return "It was rebuilt from all items."
 
 

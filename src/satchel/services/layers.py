@@ -13,12 +13,11 @@ from satchel import clock
 from satchel.errors import NotFound
 from satchel.model import Prompt, PromptHeader, PromptQuery, PromptSummary, Resource, Scope, TagCount
 from satchel.services import alike, projects, prompts, resources, rules
-from satchel.storage import layers as rows
 from satchel.storage import projects as project_rows
 from satchel.storage import prompts as prompt_rows
 from satchel.storage import resources as resource_rows
 from satchel.storage.database import Tx
-from satchel.storage.layers import LayeredKind
+from satchel.storage.projects import LayeredKind
 
 Listed = TypeVar("Listed", bound=PromptHeader | PromptSummary | Resource)
 Key = tuple[str, str]  # a column, and what is looked for in it
@@ -154,7 +153,7 @@ def _look(tx: Tx, scope: Scope, lookup: _Lookup, keys: list[Key]) -> Any:
 def _look_below(tx: Tx, scope: Scope, lower: Scope, lookup: _Lookup, keys: list[Key]) -> Any:
     """As `_look` in the personal project, without what the project of the call shadows; that project must exist."""
     found = _look(tx, lower, lookup, keys)
-    if found is None or rows.find_shadowed(tx, lookup.kind, projects.current(tx, scope).number, [found.number]):
+    if found is None or project_rows.find_shadowed(tx, lookup.kind, projects.current(tx, scope).number, [found.number]):
         return None
     return replace(found, layer=lower.project)
 
@@ -223,7 +222,7 @@ def _list(
     key, size, is_over = after.key if after.is_personal else None, wanted + 1, False
     while not is_over and len(kept) <= wanted:
         batch, goes_on = read(lower, size, key)
-        shadowed = rows.find_shadowed(tx, kind, upper, [one.number for one in batch])
+        shadowed = project_rows.find_shadowed(tx, kind, upper, [one.number for one in batch])
         kept += [replace(one, layer=lower.project) for one in batch if one.number not in shadowed]
         key = position_of(batch[-1]).key if batch else key
         size, is_over = min(4 * size, _LARGEST_BATCH), not goes_on
@@ -236,7 +235,9 @@ def list_tags(tx: Tx, scope: Scope) -> list[TagCount]:
     if lower is None:
         return own
     counts = {tag.name: tag.prompts for tag in own}
-    for tag in rows.tag_counts(tx, projects.current(tx, scope).number, projects.current(tx, lower).number):
+    for tag in project_rows.count_visible_tags(
+        tx, projects.current(tx, scope).number, projects.current(tx, lower).number
+    ):
         counts[tag.name] = counts.get(tag.name, 0) + tag.prompts
     return [TagCount(name, counts[name]) for name in sorted(counts)]
 

@@ -1,7 +1,7 @@
 """How much a user may keep. Checked after each change, in its transaction, so that a refused one leaves nothing."""
 
 from satchel.errors import QuotaExceeded
-from satchel.storage import usage
+from satchel.storage import users
 from satchel.storage.database import Tx
 
 # What transactions that are not committed yet may add together. Within so much of a limit, they wait for each other.
@@ -19,13 +19,13 @@ def check(tx: Tx) -> None:
     if quota is None:
         return
     user = tx.scope.author.user or tx.scope.user or ""
-    items, size = usage.read(tx, user)
+    items, size = users.read_usage(tx, user)
     is_near = (quota.items and items > quota.items - _MARGIN_ITEMS) or (
         quota.bytes and size > quota.bytes - _MARGIN_BYTES
     )
     if is_near:
         tx.lock(f"usage of {user}")
-        items, size = usage.read(tx, user)  # now with those that were committed meanwhile
+        items, size = users.read_usage(tx, user)  # now with those that were committed meanwhile
     if quota.items and items > quota.items:
         raise QuotaExceeded("items", quota.items)
     if quota.bytes and size > quota.bytes:

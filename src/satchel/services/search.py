@@ -11,7 +11,7 @@ from satchel.model import PromptQuery, Scope, TaskFilter, TaskQuery
 from satchel.services import layers, projects, rules, search_lines, search_ranking, tasks
 from satchel.services.search_query import Term
 from satchel.services.search_ranking import RankedItem
-from satchel.storage import layers as layer_rows
+from satchel.storage import projects as project_rows
 from satchel.storage import search as rows
 from satchel.storage import search_texts as texts
 from satchel.storage.database import Tx
@@ -128,7 +128,7 @@ def _drop_shadowed(tx: Tx, where: _Layers, found: Sequence[RankedItem]) -> Seque
     for kind in KINDS:
         numbers = [one.item.item for one in found if one.item.kind == kind and one.item.space in where.spaces]
         if numbers and kind != "task":
-            shadowed |= {(kind, number) for number in layer_rows.find_shadowed(tx, kind, where.upper, numbers)}
+            shadowed |= {(kind, number) for number in project_rows.find_shadowed(tx, kind, where.upper, numbers)}
     return [one for one in found if (one.item.kind, one.item.item) not in shadowed] if shadowed else found
 
 
@@ -256,7 +256,7 @@ def _scan_layers(tx: Tx, where: _Layers, folded: str, wanted: int) -> list[Found
             batch = texts.read_documents(tx, project, before, _BATCH)
             found = [one for one in batch if folded in f"{one.name}\n{one.description or ''}\n{one.text}".casefold()]
             if project == where.lower:
-                shadowed = layer_rows.find_shadowed(tx, "resource", where.upper, [one.number for one in found])
+                shadowed = project_rows.find_shadowed(tx, "resource", where.upper, [one.number for one in found])
                 found = [replace(one, layer=where.name) for one in found if one.number not in shadowed]
             hits += found
             seen, has_more = seen + len(batch), len(batch) == _BATCH

@@ -5,7 +5,7 @@ import os
 from satchel import clock
 from satchel.errors import StoreError, StoreFailed
 from satchel.model import DEFAULT_STORE
-from satchel.storage import settings
+from satchel.storage import users as rows
 from satchel.storage.database import Database, Tx, open_database
 
 _NAME = "local_user"
@@ -26,7 +26,7 @@ def local(database: Database, home: str) -> str:
     if found is not None:
         return found
     with database.write() as tx:
-        return settings.keep(tx, _NAME, clock.new_id())
+        return rows.keep_setting(tx, _NAME, clock.new_id())
 
 
 def find_kept(database: Database) -> str | None:
@@ -37,7 +37,7 @@ def find_kept(database: Database) -> str | None:
 
 def read_kept(tx: Tx) -> str | None:
     """Return the local user that the store keeps; None where none was created, as in a shared store."""
-    return settings.get(tx, _NAME)
+    return rows.get_setting(tx, _NAME)
 
 
 def _read_or_create(home: str) -> str:

@@ -3,29 +3,18 @@
 database            opening a store, transactions, and what the engines do differently
 sqlite              the embedded engine
 write_lock          the fair queue of writers to a SQLite file
-sqlite_file         the file of a SQLite store before it is opened, and one that this process cannot write
-sqlite_watch        announces changes in a SQLite file
-backup              copies a SQLite file while it is in use, and seals the copy
-replacing           replaces a SQLite file by a backup or a dump
-tables              the tables with data, read from the schema
-dump                writes a store as JSON Lines
-loading             reads a dump into an empty store
-dump_postgres       dumps and loads on a PostgreSQL server
-private_files       files that only their owner may read
+sqlite_file         the files of a SQLite store: owner, modes, wholeness, and whether this process can write them
+backup              backs up and restores a SQLite store
+dump                writes a store as JSON Lines, and loads it into an empty store of either engine
 postgres            the shared engine
-postgres_tx         a transaction on a PostgreSQL server, and how its statements are sent
-postgres_errors     what PostgreSQL refuses, and what is known when a connection is lost
+postgres_tx         a transaction on a PostgreSQL server, its statements and its errors
 postgres_connect    addresses, connections and poolers of PostgreSQL
 postgres_pool       the connections that a process keeps
-postgres_schema     migration and grants on a PostgreSQL server
-postgres_steps      runs one migration while others work
-postgres_watch      polls for changes on a PostgreSQL server
-changes             the encoding of changes between processes
+postgres_schema     migrations while others work, and grants, on a PostgreSQL server
+changes             how changes reach other processes
 schema              the tables of both engines, and migrations
-status              the facts that `satchel database status` shows
-checking            checks a file, and compares the index of words with the items
+status              facts, soundness and search index of a store, for its operator
 projects            queries about projects
-layers              queries about two projects, one under the other
 prompts             queries about prompts, their tags and their folded texts
 prompt_pages        pages of prompts, and the names beside a mistyped one
 resources           queries about resources
@@ -52,9 +41,8 @@ overview            what a new session wants to know: its last change, tags in u
 history_size        what history and trash cost
 argument_history    the values that a user gave to the arguments of prompts
 completion          names that start with a text, or contain it
-usage               how much the store keeps of what a user wrote
+users               the local user, and how much the store keeps of what a user wrote
 tokens              queries about tokens
 sessions            queries about sessions of browsers
 retry_keys          queries about the keys of repeated calls
-settings            the few facts that a store keeps about itself
 """

@@ -1,29 +1,34 @@
-"""A backup of a SQLite store while it is in use: one snapshot, checked and sealed, complete or not there at all.
+"""Backup and restore of a SQLite store: a checked and sealed copy, complete or not there at all, and the way back.
 
 The seal is the SHA-256 of everything in the copy, kept in the copy itself. A backup can be opened as a store; once
 something is changed in it, the seal no longer fits.
 """
 
 import os
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
 from itertools import islice
-from typing import Any
+from typing import BinaryIO
 
 import apsw
 import msgspec
 from msgspec import Struct
 
+from satchel import clock
 from satchel.errors import StoreFailed, StoreUnusable
+from satchel.files import create_file, sync
 from satchel.storage import schema
-from satchel.storage.dump import Progress
-from satchel.storage.private_files import make_part
-from satchel.storage.sqlite import APPLICATION_ID
-from satchel.storage.tables import open_empty
+from satchel.storage.database import Row, open_database
+from satchel.storage.dump import Dump, Progress, load, make_part, open_empty
+from satchel.storage.sqlite_file import APPLICATION_ID, check_kind, check_owner
+from satchel.storage.status import list_damage
+from satchel.storage.write_lock import WriteLock
 
 _SEAL = "backup_seal"  # its name among the settings
-_PAGES = 2000  # copied between two reports of progress
 _BATCH = 1000  # rows hashed at once
+_STEPS = 1_000_000  # of SQLite's virtual machine, between two reports of progress
+_TRIES = 5  # to empty the log of the store while others read and write
 _COUNT = "select count(*) from {table}"
 _ROWS_OF = "select * from {table} not indexed"  # in the order of the table itself
 _ROWS_BUT_SEAL = "select * from {table} not indexed where name <> 'backup_seal'"
@@ -38,7 +43,15 @@ class Backup(Struct, frozen=True, kw_only=True):
     counts: dict[str, int]  # the rows of each table
 
 
-class Damaged(Exception):
+class Replaced(Struct, frozen=True, kw_only=True):
+    """A store that replaced another."""
+
+    schema: int  # of the backup or dump
+    rows: int
+    kept: str | None  # the new name of the old store; None if there was none
+
+
+class _Damaged(Exception):
     """A file is no store, or not as it was; the message says why, in the middle of a sentence."""
 
 
@@ -52,48 +65,102 @@ def backup(store: str, file: str, progress: Progress = lambda _done, _all: None)
     if not os.path.isfile(store):
         raise StoreUnusable(f"there is no store {store} to copy. Check --database.")
     try:
-        with make_part(file) as part:
-            counts = _copy(store, part, progress)
-            with closing(apsw.Connection(part, flags=apsw.SQLITE_OPEN_READWRITE)) as copy:
-                number = check_soundness(copy)
-                if count_rows(copy) != counts:
-                    raise StoreFailed(f"the copy of {store} differs from it; nothing was kept of the copy")
-                _seal(copy)
+        with make_part(file) as part, _copy(store, part, progress) as copy:
+            number, counts = _check(copy), _count_rows(copy)
+            copy.execute("insert or replace into settings (name, value) values (?, ?)", (_SEAL, _compute_seal(copy)))
         return Backup(bytes=os.path.getsize(file), schema=number, counts=counts)
-    except Damaged as damage:
+    except _Damaged as damage:
         raise StoreUnusable(f"cannot copy {store}: {damage}. Nothing was kept of the copy.") from damage
     except (apsw.Error, UnicodeDecodeError) as error:
         raise StoreFailed(f"cannot copy {store} to {file}: {error}") from error
 
 
-def check_soundness(connection: apsw.Connection) -> int:
+def restore(store: str, file: str, *, needs_seal: bool = True, progress: Progress = lambda _d, _a: None) -> Replaced:
+    """Replace a store by a checked copy of a backup. Processes that have the old one open notice it.
+
+    Raises:
+        StoreUnusable: the file is no sound backup, or the store cannot be replaced. Nothing is changed then.
+        StoreFailed: the disk or a lock failed. Nothing is changed then.
+    """
+    path = os.path.realpath(store)
+    with _stage(path) as staged:
+        create_file(staged, b"")
+        try:
+            with _copy(file, staged, progress) as copy:
+                number = _check(copy)
+                _check_objects(copy, number)
+                if needs_seal:
+                    _check_seal(copy)
+                copy.execute("delete from settings where name = ?", (_SEAL,))
+                rows = sum(_count_rows(copy).values())
+        except _Damaged as damage:
+            raise StoreUnusable(f"cannot restore {file}: {damage}. Nothing was changed.") from damage
+        except (apsw.Error, UnicodeDecodeError) as error:
+            why = f"it is damaged or no database ({error})"
+            raise StoreUnusable(f"cannot restore {file}: {why}. Nothing was changed.") from error
+        open_database(staged).close()  # which proves that it opens, and migrates it
+        return Replaced(schema=number, rows=rows, kept=_put_in_place(staged, path))
+
+
+def restore_dump(store: str, file: BinaryIO, progress: Progress = lambda _d, _a: None) -> Replaced:
+    """Replace a store by one that a dump is loaded into. Raises as `restore`."""
+    path = os.path.realpath(store)
+    dump = Dump(file, progress)
+    with _stage(path) as staged:
+        rows = sum(load(staged, dump).values())
+        return Replaced(schema=dump.schema, rows=rows, kept=_put_in_place(staged, path))
+
+
+# -- copies -----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _copy(store: str, empty: str, progress: Progress) -> Iterator[apsw.Connection]:
+    """Check a store, write its rows at one moment to an empty file, and yield a connection to that."""
+    size = os.path.getsize(store) or 1
+
+    def tick() -> bool:
+        progress(min(size, os.path.getsize(empty)), size)
+        return False  # go on
+
+    with closing(apsw.Connection(store, flags=apsw.SQLITE_OPEN_READONLY)) as source:
+        source.set_busy_timeout(5000)
+        source.set_progress_handler(tick, _STEPS)
+        _check(source)
+        # Row by row, so that nothing comes along that is no data. Writers go on: they append to the log.
+        source.execute("vacuum into ?", (empty,))
+    with closing(apsw.Connection(empty, flags=apsw.SQLITE_OPEN_READWRITE)) as copy:
+        copy.execute("pragma synchronous = full")
+        yield copy
+    progress(size, size)
+
+
+def _check(connection: apsw.Connection) -> int:
     """Check that an open file is a store with nothing broken in it; return its schema.
 
     Raises:
-        Damaged: it is not.
+        _Damaged: it is not.
     """
     try:
         number = int(connection.pragma("user_version"))
         if connection.pragma("application_id") != APPLICATION_ID:
-            raise Damaged("it is a database of another program")
+            raise _Damaged("it is a database of another program")
         if why := schema.explain_number(number):
-            raise Damaged(f"it {why}")
+            raise _Damaged(f"it {why}")
         if not number:
-            raise Damaged("it has no schema of ours")
-        if connection.execute("pragma integrity_check(1)").fetchall() != [("ok",)]:
-            raise Damaged("it is damaged")
-        if connection.execute("pragma foreign_key_check").fetchall():
-            raise Damaged("it has rows that refer to nothing")
+            raise _Damaged("it has no schema of ours")
+        if damage := list_damage(connection):
+            raise _Damaged(f"it is damaged ({damage[0]})")
     except apsw.Error as error:
-        raise Damaged(f"it is damaged or no database ({error})") from error
+        raise _Damaged(f"it is damaged or no database ({error})") from error
     return number
 
 
-def check_objects(connection: apsw.Connection, number: int) -> None:
+def _check_objects(connection: apsw.Connection, number: int) -> None:
     """Check that a store has no tables, views and triggers but those of its schema.
 
     Raises:
-        Damaged: it has others. A trigger would run with our rights whenever we write.
+        _Damaged: it has others. A trigger would run with our rights whenever we write.
     """
     with closing(open_empty(number)) as empty:
         ours = set(empty.execute(_OBJECTS))
@@ -103,33 +170,26 @@ def check_objects(connection: apsw.Connection, number: int) -> None:
         if not (type == "table" and str(name).startswith("sqlite_"))  # statistics and counters of SQLite itself
     )
     if foreign:
-        raise Damaged(
+        raise _Damaged(
             f"it has {', '.join(foreign)}, which Satchel did not make. Drop these in a copy of the file first"
         )
 
 
-def count_rows(connection: apsw.Connection) -> dict[str, int]:
-    """Count the rows of each table."""
-    counts = {}
-    for name in _list_tables(connection):
-        sql = _COUNT.format(table=_quote(name))
-        rows: list[Any] = connection.execute(sql).fetchall()
-        counts[name] = int(rows[0][0])
-    return counts
+def _check_seal(copy: apsw.Connection) -> None:
+    seals = copy.execute("select value from settings where name = ?", (_SEAL,)).fetchall()
+    if not seals:
+        raise _Damaged(
+            "it has no seal, so damage inside of texts would not be noticed: `satchel backup` did not make it, or it "
+            "is damaged. Add --without-seal to restore it all the same"
+        )
+    if seals != [(_compute_seal(copy),)]:
+        raise _Damaged(
+            "it is not what was backed up: it is damaged, or was changed as a store. Add --without-seal to restore it "
+            "all the same"
+        )
 
 
-def read_seal(connection: apsw.Connection) -> str | None:
-    """Return the seal of a backup; None if a file has none."""
-    rows: list[Any] = connection.execute("select value from settings where name = ?", (_SEAL,)).fetchall()
-    return rows[0][0] if rows else None
-
-
-def remove_seal(connection: apsw.Connection) -> None:
-    """Remove the seal of a backup that becomes a store, which will change."""
-    connection.execute("delete from settings where name = ?", (_SEAL,))
-
-
-def compute_seal(connection: apsw.Connection) -> str:
+def _compute_seal(connection: apsw.Connection) -> str:
     """Compute the SHA-256 of a store: its schema, its rows, and the tables in which FTS5 keeps indexes."""
     digest = sha256()
     digest.update(msgspec.msgpack.encode([connection.pragma("user_version"), connection.pragma("application_id")]))
@@ -144,29 +204,13 @@ def compute_seal(connection: apsw.Connection) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
-def _seal(copy: apsw.Connection) -> None:
-    """Write the seal into a copy, which stays one file without a log."""
-    copy.execute("pragma journal_mode = delete; pragma synchronous = full")
-    sql = "insert into settings (name, value) values (?, ?) on conflict (name) do update set value = excluded.value"
-    copy.execute(sql, (_SEAL, compute_seal(copy)))
-
-
-def _copy(store: str, part: str, progress: Progress) -> dict[str, int]:
-    """Copy the pages of a snapshot; return how many rows its tables have."""
-    with closing(apsw.Connection(store, flags=apsw.SQLITE_OPEN_READONLY)) as source:
-        source.set_busy_timeout(5000)
-        # A read transaction, so that pages and counts are of one moment, whatever is written meanwhile. It blocks no
-        # writer: they append to the log.
-        source.execute("begin")
-        counts = count_rows(source)
-        with (
-            closing(apsw.Connection(part, flags=apsw.SQLITE_OPEN_READWRITE)) as target,
-            target.backup("main", source, "main") as copying,
-        ):
-            while not copying.done:
-                copying.step(_PAGES)
-                progress(copying.page_count - copying.remaining, copying.page_count)
-        return counts
+def _count_rows(connection: apsw.Connection) -> dict[str, int]:
+    counts = {}
+    for name in _list_tables(connection):
+        sql = _COUNT.format(table=_quote(name))
+        rows: list[Row] = connection.execute(sql).fetchall()
+        counts[name] = int(rows[0][0])
+    return counts
 
 
 def _list_tables(connection: apsw.Connection) -> list[str]:
@@ -177,3 +221,85 @@ def _list_tables(connection: apsw.Connection) -> list[str]:
 
 def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+# -- replacing a store ------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _stage(path: str) -> Iterator[str]:
+    """Yield the path for a new store beside another; remove what is left of it when the block ends."""
+    check_kind(path)
+    staged = f"{path}.{clock.new_id()}.part"
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        check_owner(path)
+        yield staged
+    except OSError as error:
+        raise StoreFailed(f"cannot write {staged}: {error.strerror}. Nothing was changed") from error
+    except apsw.Error as error:
+        raise StoreFailed(f"cannot replace {path}: {error}. Nothing was changed") from error
+    finally:
+        for end in ("", "-wal", "-shm", "-gate", "-journal"):
+            _remove(staged + end)
+
+
+def _put_in_place(staged: str, path: str) -> str | None:
+    """Give a new store the name of another, and return the new name of that one. Both are complete at every moment."""
+    with closing(apsw.Connection(staged, flags=apsw.SQLITE_OPEN_READWRITE)) as new:
+        new.execute("pragma journal_mode = delete")  # one file without a log
+    sync(staged)
+    kept = f"{path}.before-{clock.now().replace('-', '').replace(':', '')}"
+    with WriteLock(path).hold():  # so that no process of ours writes or makes a store here meanwhile
+        if not os.path.exists(path) or not os.path.getsize(path):
+            _swap(staged, path, kept, is_log_empty=False)
+            return None
+        old = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            is_log_empty = _empty_log(old, path)
+            os.link(path, kept)
+            _swap(staged, path, kept, is_log_empty=is_log_empty)
+        finally:
+            old.close(True)
+        return kept
+
+
+def _swap(staged: str, path: str, kept: str, *, is_log_empty: bool) -> None:
+    # Processes that have the old store open keep its log and the index of the log. The new store must not find them:
+    # SQLite would apply the log to it.
+    if is_log_empty:
+        _remove(f"{path}-wal")
+    elif os.path.exists(f"{path}-wal"):
+        os.rename(f"{path}-wal", f"{kept}-wal")
+    _remove(f"{path}-shm")
+    os.replace(staged, path)
+    sync(os.path.dirname(path))
+
+
+def _empty_log(connection: apsw.Connection, path: str) -> bool:
+    """Move the log of a store into its file, and lock out all writers; return False if the store is damaged.
+
+    Raises:
+        StoreUnusable: it is the database of another program, or another process reads it all the time.
+        StoreFailed: another program writes to it.
+    """
+    try:
+        connection.set_busy_timeout(5000)
+        if connection.pragma("application_id") != APPLICATION_ID:
+            raise StoreUnusable(f"{path} is a database of another program. It was left as it is.")
+        for _ in range(_TRIES):
+            connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+            connection.execute("begin immediate")
+            if not os.path.exists(f"{path}-wal") or not os.path.getsize(f"{path}-wal"):
+                return True
+            connection.execute("rollback")
+    except apsw.BusyError as error:
+        raise StoreFailed(f"another program writes to {path} ({error}). Stop it, and try again") from error
+    except apsw.Error:
+        return False  # it is damaged, which may be why a backup is restored
+    raise StoreUnusable(f"another process reads {path} all the time. Stop it, and try again. Nothing was changed.")
+
+
+def _remove(file: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(file)

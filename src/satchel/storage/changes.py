@@ -1,17 +1,33 @@
-"""Changes that processes announce to each other: their encoding, and the thread that passes them to a listener."""
+"""How changes reach other processes: a writer adds them to the table `changes`, and each watching process polls it."""
 
 import threading
+import time
+from collections.abc import Callable
+from typing import Protocol
 
+import apsw
 import msgspec
 
 from satchel.errors import StoreFailed
 from satchel.log import log, log_surprise
 from satchel.model import StoreChange
-from satchel.storage.database import Listener
+from satchel.storage.database import Found, Listener, Row, Tx
 
 EVERYTHING = StoreChange("everything")
 
-_CHANGES = msgspec.json.Decoder(list[StoreChange])
+_LATE = 30.0  # seconds without a poll, in which rows may have been removed unread
+_DECODER = msgspec.json.Decoder(list[StoreChange])
+
+_NOW = "select pg_current_snapshot()::text, pg_postmaster_start_time()::text"
+# What is visible now and was not at the last poll, in whatever order the transactions ended. A table that was restored
+# from a dump has numbers of another server's transactions, which are left out.
+_READ = f"""
+    select now.*, c.what from ({_NOW}) as now
+    left join changes c on c.transaction >= pg_snapshot_xmin(:last::pg_snapshot)
+        and not pg_visible_in_snapshot(c.transaction, :last::pg_snapshot)
+        and c.transaction < pg_snapshot_xmax(pg_current_snapshot())
+    order by c.number
+"""
 
 
 def encode(changes: list[StoreChange]) -> str:
@@ -22,7 +38,7 @@ def encode(changes: list[StoreChange]) -> str:
 def decode(text: str) -> list[StoreChange]:
     """Decode changes; return `everything` for a change that only a newer Satchel knows."""
     try:
-        return _CHANGES.decode(text)
+        return _DECODER.decode(text)
     except msgspec.DecodeError:
         return [EVERYTHING]
 
@@ -45,7 +61,7 @@ class Watcher:
             self._thread.join(1)
 
     def poll(self) -> list[StoreChange]:
-        """Return the changes since the last poll; it may wait half a second for some.
+        """Return the changes since the last poll.
 
         Raises:
             StoreFailed: the store cannot be asked now.
@@ -53,8 +69,7 @@ class Watcher:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Close the connection."""
-        raise NotImplementedError
+        """Close the connection, if the watcher has one of its own."""
 
     def _run(self) -> None:
         complaint = ""
@@ -68,11 +83,74 @@ class Watcher:
                     complaint = str(error)
                     log(f"watching the store: {complaint.strip()}")
             if changes and not self._stopped.is_set():
-                self._pass_on(changes)
+                try:
+                    self._listen(changes)
+                except Exception:  # the listener still gets the next changes
+                    log_surprise("watching the store")
         self.close()
 
-    def _pass_on(self, changes: list[StoreChange]) -> None:
+
+class SqliteWatcher(Watcher):
+    """Polls ten times a second, which costs some microseconds. Between polls it holds no lock on the file."""
+
+    interval = 0.1
+
+    def __init__(self, connection: apsw.Connection, check_file: Callable[[], None], listen: Listener) -> None:
+        self._connection = connection
+        self._check_file = check_file
+        connection.execute("pragma query_only = on")
+        self._seen = self._find_last()
+        super().__init__(listen)
+
+    def poll(self) -> list[StoreChange]:
+        self._check_file()
         try:
-            self._listen(changes)
-        except Exception:  # the listener still gets the next changes
-            log_surprise("watching the store")
+            sql = "select number, what from changes where number > ? order by number"
+            rows: list[Row] = self._connection.execute(sql, (self._seen,)).fetchall()
+            # Without new rows: if an older copy was restored over the file, numbers continue from there.
+            last = rows[-1][0] if rows else self._find_last()
+        except apsw.Error as error:
+            raise StoreFailed(str(error)) from error
+        is_restored = last < self._seen
+        has_gap = bool(rows) and rows[0][0] > self._seen + 1  # rows were deleted before we read them
+        self._seen = last
+        if is_restored or has_gap:
+            return [EVERYTHING]
+        return [change for _, what in rows for change in decode(what)]
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _find_last(self) -> int:
+        """Return the highest number ever used; the row itself may be deleted."""
+        rows: list[Row] = self._connection.execute("select seq from sqlite_sequence where name = 'changes'").fetchall()
+        return int(rows[0][0]) if rows else 0
+
+
+class LookUp(Protocol):
+    """Runs a short read on the server, and waits so many seconds for a connection."""
+
+    def __call__(self, find: Callable[[Tx], Found], wait: float) -> Found: ...
+
+
+class PostgresWatcher(Watcher):
+    """Polls twice a second."""
+
+    interval = 0.5
+
+    def __init__(self, look_up: LookUp, listen: Listener) -> None:
+        self._look_up = look_up
+        # Before the thread starts: no later commit is missed.
+        [[self._snapshot, self._server]] = look_up(lambda tx: tx.all(_NOW), 0.0)
+        self._polled_at = time.time()
+        super().__init__(listen)
+
+    def poll(self) -> list[StoreChange]:
+        server, polled_at = self._server, self._polled_at
+        rows = self._look_up(lambda tx: tx.all(_READ, last=self._snapshot), 0.0)
+        self._snapshot, self._server, _ = rows[0]
+        self._polled_at = time.time()
+        # A server that was started again, or took over from another one, may lack changes or number them differently.
+        if self._server != server or abs(self._polled_at - polled_at) > _LATE:
+            return [EVERYTHING]
+        return [change for *_, what in rows if what is not None for change in decode(what)]

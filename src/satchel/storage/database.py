@@ -1,7 +1,7 @@
-"""Opening a store and working in it: `read()` and `write()` give a transaction, `Tx` asks the database.
+"""Opening a store and working in it: `read()` and `write()` give a transaction, and `Tx` executes statements.
 
-SQL is written once, for both engines, with `:name` parameters; `in :names` takes a list. What the engines do
-differently is a method here that each of them implements.
+SQL is written once, for both engines, with `:name` parameters; `in :names` takes a list. Where the engines differ, each
+implements a method of these classes.
 """
 
 import re
@@ -36,7 +36,7 @@ NEWEST: PromptPosition = ("~", 0)  # before every prompt: "~" sorts after all ti
 
 
 class Cutoffs(Struct, frozen=True):
-    """What pruning may remove: times before which, and the number of versions of an item that stay."""
+    """Limits of pruning: the times before which it removes, and the number of versions of an item that it keeps."""
 
     history: str
     versions: int
@@ -60,21 +60,21 @@ class Tx:
     scope = Scope()  # on whose behalf it writes
     retention = Retention()
     writes = False
-    absent_project = ""  # that was read as an empty one
-    made_project = ""  # that this made because it was absent
+    absent_project = ""  # a project that does not exist and was read as an empty one
+    made_project = ""  # a project that this transaction made because it did not exist
     _gathered: dict[str, list[dict[str, object]]] | None = None  # rows by their statement
     _gathered_words: dict[int, set[str]] = {}  # words by their space, meanwhile
     restores: int | None = None  # set while a restore writes: the number of the revision that it takes back, or 0
-    _work: Work | None = None  # that may be cancelled between two statements
+    _work: Work | None = None  # the call, which may be cancelled between two statements
 
     @cached_property
     def now(self) -> str:
-        """The one time of this transaction."""
+        """Return the one time of this transaction."""
         return clock.now()
 
     @cached_property
     def changes(self) -> dict[StoreChange, None]:
-        """What is announced to watching processes once this is committed."""
+        """Return what is announced to watching processes once this is committed."""
         return {}
 
     def changed(self, change: StoreChange) -> None:
@@ -83,17 +83,17 @@ class Tx:
 
     @staticmethod
     def new_id() -> str:
-        """A new UUID."""
+        """Return a new UUID."""
         return clock.new_id()
 
     def all(self, sql: str, **values: object) -> list[Row]:
-        """Every row of a statement's result."""
+        """Return every row of a statement's result."""
         if self._work is not None:
             self._work.check()
         return self.execute(sql, values)
 
     def one(self, sql: str, **values: object) -> Row | None:
-        """The first row of a statement's result, or None."""
+        """Return the first row of a statement's result, or None."""
         rows = self.all(sql, **values)
         return rows[0] if rows else None
 
@@ -103,7 +103,7 @@ class Tx:
         return self.one(f"select {columns} from {table} where {where}", **values)
 
     def all_beside(self, sql: str, column: str, text: str, limit: int, **values: object) -> list[Row]:
-        """The rows of a `select … where …` on both sides of a text in the order of a column, the nearest first."""
+        """Return the rows of a `select … where …` on both sides of a text in the order of a column, nearest first."""
         before = f"{sql} and {column} < :text order by {column} desc limit :limit"
         after = f"{sql} and {column} >= :text order by {column} limit :limit"
         return [row for one in (before, after) for row in self.all(one, **values, text=text, limit=limit)]
@@ -115,11 +115,11 @@ class Tx:
     def renew(
         self, table: str, changes: str, where: str, *, columns: str, version: int | None = None, **values: Any
     ) -> Row | None:
-        """Update the row that a condition selects, and return some of its columns; None where there is no such row.
+        """Update the row that a condition selects, and return some of its columns; None if there is no such row.
 
         The row gets the next version and a later time, even where the clock goes back or two writers wait for each
-        other: where it is not older than this transaction, we take the tick after its time. With `version`, only a row
-        of this version is updated.
+        other: if it is not older than this transaction, it gets the tick after its time. With `version`, only a row of
+        this version is updated.
         """
         condition = f"{where} and (:any_version or version = :version)"
         sql = f"""
@@ -151,7 +151,7 @@ class Tx:
             self._gathered.setdefault(sql, []).append(values)
 
     def put_words(self, space: int, words: Sequence[str]) -> None:
-        """Keep words for the mending of mistyped ones, now or, while rows are gathered, together with others."""
+        """Store words for correcting mistyped ones, now or, while rows are gathered, together with others."""
         if self._gathered is None:
             self.add_words(space, words)
         else:
@@ -221,15 +221,15 @@ class Tx:
         raise NotImplementedError
 
     def is_task(self, id: str) -> bool:
-        """Whether there is a task with this id, of any user."""
+        """Return whether a task of any user has this id."""
         raise NotImplementedError
 
     @contextmanager
     def in_all_projects(self) -> Iterator[None]:
-        """Meanwhile, have row-level security show the user's rows of all projects.
+        """Let row-level security show the user's rows of all projects during the block.
 
-        For what a change does to tasks that its caller may not see, such as those that a deleted task blocked. Nothing
-        that is read here may reach the caller.
+        A change may affect tasks that its caller may not see, such as those that a deleted task blocked. Nothing that
+        is read here may reach the caller.
         """
         yield
 
@@ -240,30 +240,30 @@ class Tx:
     def prompts_containing(
         self, project: int, query: PromptQuery, limit: int, *, offset: int = 0, after: PromptPosition | None = None
     ) -> tuple[list[int], int]:
-        """The prompts with a folded text in title or content: a page of numbers, last updated first, and the total.
+        """Return a page of the numbers of prompts with a folded text, last updated first, and their total.
 
         The total does not depend on the position that the page starts after.
         """
         raise NotImplementedError
 
     def find_words(self, spaces: Sequence[int], lists: Sequence[WordList], most: int) -> list[tuple[list[int], int]]:
-        """For each list, the numbers in the index of words of the items in it, at most so many, and about how many."""
+        """Return for each list the index numbers of at most `most` of its items, and about how many there are."""
         raise NotImplementedError
 
     def find_together(self, spaces: Sequence[int], words: Sequence[tuple[str, bool]], most: int) -> list[int]:
-        """The numbers in the index of items with all of some words; True: the word, or a longer one that begins so."""
+        """Return the index numbers of items with all of some words; True stands for the beginning of a word."""
         raise NotImplementedError
 
     def add_words(self, space: int, words: Sequence[str]) -> None:
-        """Keep words for the mending of mistyped ones."""
+        """Store words for correcting mistyped ones."""
         raise NotImplementedError
 
     def words_of_none(self, space: int, words: Sequence[str]) -> list[str]:
-        """Those of some words that no item of a space has."""
+        """Return those of some words that no item of a space has."""
         raise NotImplementedError
 
     def clear_search(self) -> None:
-        """Empty the index of words, to make it again."""
+        """Empty the index of words, before it is built again."""
         for table in ("delete from search_items", "delete from search_words", "delete from search_spaces"):
             self.run(table)
 
@@ -271,21 +271,21 @@ class Tx:
 class Database:
     """An open store, safe to use from several threads."""
 
-    is_shared = False  # by several machines, so that it keeps nothing about one of them
-    why_read_only = ""  # the reason, where this process cannot write it
+    is_shared = False  # by several machines, so that it stores nothing about one of them
+    why_read_only = ""  # the reason why this process cannot write it; empty if it can
     has_row_security = False  # our role owns nothing, and row-level security applies to it
     retention = Retention()
 
     def read(self, scope: Scope | None = None, deadline: float | None = None) -> AbstractContextManager[Tx]:
-        """A read-only transaction that sees one snapshot.
+        """Begin a read-only transaction that sees one snapshot.
 
-        Where the database has row-level security, it shows the tasks of the scope's user and the scope's projects. A
-        server that is away is waited for until the deadline, a time of `time.monotonic()`; without one for `WAIT`.
+        Under row-level security it shows the tasks of the scope's user and the scope's projects. It waits for a server
+        that is away until the deadline, a time of `time.monotonic()`, or for `WAIT` seconds.
         """
         raise NotImplementedError
 
     def write(self, scope: Scope | None = None, deadline: float | None = None) -> AbstractContextManager[Tx]:
-        """A transaction that may write; it commits when the block ends, and rolls back when the block raises.
+        """Begin a transaction that may write; it commits when the block ends, and rolls back when the block raises.
 
         Raises:
             StoreConflict: it was rolled back, or the connection was lost before the commit: nothing was done.
@@ -293,33 +293,33 @@ class Database:
         raise NotImplementedError
 
     def look_up(self, find: Callable[[Tx], Found]) -> Found:
-        """What one statement finds, such as a token, even while calls keep all other connections busy."""
+        """Return what one statement finds, such as a token, even while calls keep all other connections busy."""
         with self.read() as tx:
             return find(tx)
 
     def watch(self, listen: Listener) -> None:
-        """From now on, pass every change that any process commits to `listen`, within a second, in another thread."""
+        """Pass every change that any process commits from now on to `listen`, within a second, in another thread."""
         raise NotImplementedError
 
     def prune(self, cutoffs: Cutoffs, after: int) -> tuple[int, int] | None:
-        """One step of `pruning.prune`, in a transaction of its own."""
+        """Do one step of `pruning.prune` in a transaction of its own."""
         raise NotImplementedError
 
     def forget_values(self, libraries: Sequence[str] | None, before: str) -> int:
-        """Delete the values of `argument_history.find_orphans`, in transactions of its own; returns how many went."""
+        """Delete the values of `argument_history.find_orphans` in transactions of its own; return how many."""
         raise NotImplementedError
 
     def measure_tables(self, tables: Sequence[str]) -> tuple[int, int | None]:
-        """The bytes on disk of some tables with their indexes; and of the file, where the store is one."""
+        """Return the bytes on disk of some tables with their indexes, and those of the whole file, if there is one."""
         raise NotImplementedError
 
     def scrub(self) -> str:
-        """Remove the bytes of what was deleted from the disk; what is left to do, in a sentence, or nothing."""
+        """Remove the bytes of deleted rows from the disk; return what is left to do, in a sentence, or nothing."""
         raise NotImplementedError
 
     @property
     def schema(self) -> int:
-        """The version of the schema, read from the database.
+        """Return the version of the schema, read from the database.
 
         Raises:
             StoreFailed: the database cannot be reached.
@@ -332,12 +332,12 @@ class Database:
 
 
 def explain_damage(what: str, error: Exception) -> StoreFailed:
-    """The error for a row that is not of the form we write: another program, or the disk, changed it."""
+    """Return the error for a row that is not of the form we write: another program, or the disk, changed it."""
     return StoreFailed(f"{what} in the store cannot be read: {error}. Restore a backup of it")
 
 
 def patch_values(patch: Struct) -> dict[str, Any]:
-    """The parameters of an update: for each field of a patch, its value or None, and whether it has one."""
+    """Return the parameters of an update: for each field of a patch its value or None, and whether it has one."""
     fields = asdict(patch)
     given = {f"has_{name}": value is not UNSET for name, value in fields.items()}
     return given | {name: None if value is UNSET else value for name, value in fields.items()}
@@ -346,8 +346,8 @@ def patch_values(patch: Struct) -> dict[str, Any]:
 def open_database(where: str, direct: str | None = None, *, must_exist: bool = False) -> Database:
     """Open the store at a file path or a `postgresql://` address, bringing its schema up to date.
 
-    A store that is not there is made, unless it must exist. Where a pooler stands before PostgreSQL and shares
-    sessions, `direct` is the address of the server itself.
+    A store that does not exist is made, unless it must exist. If a pooler stands before PostgreSQL and shares sessions,
+    `direct` is the address of the server itself.
 
     Raises:
         StoreUnusable: it cannot be opened; the message says why and what to do.
@@ -367,7 +367,7 @@ def open_database(where: str, direct: str | None = None, *, must_exist: bool = F
 
 
 def is_postgres(where: str) -> bool:
-    """Whether a store is on a PostgreSQL server, and not in a file.
+    """Return whether a store is on a PostgreSQL server, and not in a file.
 
     Raises:
         StoreUnusable: it is neither.

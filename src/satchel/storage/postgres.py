@@ -30,11 +30,10 @@ from satchel.storage.postgres_connect import operators_connection as operators_c
 from satchel.storage.postgres_pool import Pool
 from satchel.storage.postgres_tx import PROJECTS, USER
 from satchel.storage.postgres_tx import PostgresTx as PostgresTx
-from satchel.storage.postgres_watch import PostgresWatcher
 from satchel.storage.pruning import MOST
 
-# Connections of a process, made when they are needed. Reads have their own: writes that wait for a synchronous standby
-# keep no reader waiting. So have look-ups of tokens, of the schema and of changes.
+# Connections of a process, made when they are needed. Reads have their own, because
+# writes may wait for a synchronous standby. So have look-ups of tokens, of the schema and of changes.
 READ_CONNECTIONS = 10
 WRITE_CONNECTIONS = 8
 LOOK_UP_CONNECTIONS = 2
@@ -121,7 +120,7 @@ class PostgresDatabase(Database):
         return tx
 
     def _list_shown(self, scope: Scope | None) -> dict[str, str]:
-        """The settings by which row-level security shows what a scope may see; none where it does not apply."""
+        """Return the settings by which row-level security shows what a scope may see; none if it does not apply."""
         if not self.has_row_security:
             return {}
         user = scope.user if scope is not None and scope.user is not None else ""
@@ -129,7 +128,7 @@ class PostgresDatabase(Database):
         return {USER: user, PROJECTS: projects}
 
     def watch(self, listen: Listener) -> None:
-        self._watchers.append(PostgresWatcher(self.look_up, listen))
+        self._watchers.append(changes.PostgresWatcher(self.look_up, listen))
 
     def prune(self, cutoffs: Cutoffs, after: int) -> tuple[int, int] | None:
         values = {"history": cutoffs.history, "versions": cutoffs.versions, "trash": cutoffs.trash}

@@ -1,4 +1,4 @@
-"""Connections to a PostgreSQL server: what is asked of each of them, and whether a pooler stands in between."""
+"""Addresses and connections of a PostgreSQL server, and the check for a pooler before it."""
 
 import os
 import select
@@ -15,8 +15,8 @@ from satchel.work import seconds_for
 
 Connection = psycopg.Connection[Any]
 
-# A host that vanishes without closing its connections is noticed within 12 seconds: the first where something was sent
-# that it does not acknowledge, the others where nothing was. What the address names itself counts instead.
+# A host that vanishes without closing its connections is noticed within 12 seconds: by the first of these if something
+# was sent, otherwise by the keepalives. An address may override these.
 _DEFAULTS: dict[str, Any] = {
     "tcp_user_timeout": 10_000,  # ms
     "keepalives_idle": 6,  # s
@@ -115,7 +115,7 @@ def is_lost(connection: Connection) -> bool:
 
 
 def complete(address: str) -> str:
-    """An address with our defaults for what it does not name.
+    """Return an address with our defaults for what it does not name.
 
     Raises:
         StoreUnusable: it cannot be read.
@@ -137,7 +137,7 @@ def complete(address: str) -> str:
 
 @contextmanager
 def operators_connection(address: str | Address) -> Iterator[tuple[Connection, str]]:
-    """One transaction for maintenance, without timeouts, and the store's name without password.
+    """Begin a transaction for maintenance, without timeouts; yield it with the store's name without password.
 
     Raises:
         StoreUnusable: the server is out of reach, or refuses us.

@@ -35,10 +35,10 @@ class Pool:
 
     @contextmanager
     def lend(self, deadline: float) -> Iterator[Connection]:
-        """A connection that is not in a transaction; what is open on it at the end is rolled back.
+        """Lend a connection that is not in a transaction; roll back what is open on it at the end.
 
         Raises:
-            StoreFailed: there was none until the deadline, a time of `time.monotonic()`.
+            StoreFailed: none was free before the deadline, a time of `time.monotonic()`.
         """
         self._enter(deadline)
         try:
@@ -85,7 +85,7 @@ class Pool:
                 self._free += 1
 
     def _take(self, deadline: float) -> Connection:
-        """A connection that works: an idle one, or else a new one."""
+        """Return a connection that works: an idle one, or else a new one."""
         while (connection := self._pop_idle()) is not None:
             if not is_lost(connection):
                 return connection

@@ -1,25 +1,28 @@
-"""A transaction on a PostgreSQL server: its statements, how it is cancelled, what row-level security shows in it."""
+"""A transaction on a PostgreSQL server: its statements, its settings of row-level security, and its errors."""
 
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 
 import psycopg
 
-from satchel.errors import StoreFailed, TooCostly
+from satchel.errors import StoreConflict, StoreFailed, TooCostly
 from satchel.model import PromptPosition, PromptQuery
 from satchel.storage import prompts_postgres, search_postgres
 from satchel.storage.changes import encode
-from satchel.storage.database import PARAMETERS, Row, Tx, WordList
-from satchel.storage.postgres_connect import Connection
-from satchel.storage.postgres_errors import check_alive, translate_commit_errors, translate_errors
+from satchel.storage.database import ALTERED, PARAMETERS, Row, Tx, Violation
+from satchel.storage.postgres_connect import Connection, is_lost
 from satchel.work import Work
 
 USER, PROJECTS = "satchel.user", "satchel.projects"  # the settings that row-level security reads
 
 _CANCEL_TIMEOUT = 2.0  # seconds for sending the request to cancel a statement
+_SHUTDOWN = (psycopg.errors.AdminShutdown, psycopg.errors.CrashShutdown, psycopg.errors.CannotConnectNow)
+# What a server says on a connection that is of no more use: it shuts down, is no longer the primary, or has changed the
+# columns of a prepared statement. The transaction is rolled back, and can be run again on another connection.
+_OF_NO_USE = (*_SHUTDOWN, psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.FeatureNotSupported)
 
 
 class PostgresTx(Tx):
@@ -37,13 +40,13 @@ class PostgresTx(Tx):
         """Begin the transaction with some settings, in one round trip."""
         calls = ["select set_config(%s, %s, true)"] * len(settings)
         values = [word for setting in settings.items() for word in setting]
-        with translate_errors(self._connection):
+        with _translate_errors(self._connection):
             # Values are quoted by psycopg: PostgreSQL takes parameters for a single statement only.
             psycopg.ClientCursor(self._connection).execute("; ".join([how, *calls]).encode(), values)
 
     def execute(self, sql: str, values: Mapping[str, object], *, prepare: bool | None = None) -> list[Row]:
         text, names = _number_parameters(sql)
-        with translate_errors(self._connection):
+        with _translate_errors(self._connection):
             cursor = psycopg.RawCursor(self._connection).execute(text, _list(names, values), prepare=prepare)
             return cursor.fetchall() if cursor.description else []
 
@@ -56,8 +59,10 @@ class PostgresTx(Tx):
         """
         if self.changes:
             self.run("insert into changes (what) values (:what)", what=encode(list(self.changes)))
-        check_alive(self._connection)
-        with translate_commit_errors(self._connection):
+        if is_lost(self._connection):
+            self._connection.close()
+            raise StoreConflict("the connection to the database was lost before the commit; nothing was done")
+        with _translate_commit_errors(self._connection):
             cursor = self._connection.execute("commit")
         if cursor.statusmessage == "ROLLBACK":
             raise StoreFailed("a statement of the transaction had failed; nothing was done")
@@ -105,7 +110,7 @@ class PostgresTx(Tx):
 
     def many(self, sql: str, rows: Iterable[Mapping[str, object]]) -> None:
         text, names = _number_parameters(sql)
-        with translate_errors(self._connection):
+        with _translate_errors(self._connection):
             psycopg.RawCursor(self._connection).executemany(text, [_list(names, row) for row in rows])
 
     def is_task(self, id: str) -> bool:
@@ -141,17 +146,10 @@ class PostgresTx(Tx):
         [[total, numbers]] = self.execute(sql, values, prepare=False)
         return numbers, total
 
-    def find_words(self, spaces: Sequence[int], lists: Sequence[WordList], most: int) -> list[tuple[list[int], int]]:
-        return search_postgres.find_words(self, spaces, lists, most)
-
-    def find_together(self, spaces: Sequence[int], words: Sequence[tuple[str, bool]], most: int) -> list[int]:
-        return search_postgres.find_together(self, spaces, words, most)
-
-    def add_words(self, space: int, words: Sequence[str]) -> None:
-        search_postgres.add_words(self, space, words)
-
-    def words_of_none(self, space: int, words: Sequence[str]) -> list[str]:
-        return search_postgres.words_of_none(self, space, words)
+    find_words = search_postgres.find_words
+    find_together = search_postgres.find_together
+    add_words = search_postgres.add_words
+    words_of_none = search_postgres.words_of_none
 
 
 def _list(names: Iterable[str], values: Mapping[str, object]) -> list[object]:
@@ -175,3 +173,63 @@ def _number_parameters(sql: str) -> tuple[bytes, tuple[str, ...]]:
         return f"<> all({place})" if found[1] else f"= any({place})"
 
     return PARAMETERS.sub(number, sql).encode(), tuple(numbers)
+
+
+# -- errors -----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _translate_commit_errors(connection: Connection) -> Iterator[None]:
+    """Turn errors of a commit into ours."""
+    with _translate_errors(connection):
+        try:
+            yield
+        except psycopg.OperationalError as error:
+            if not (_is_from_client(error) or isinstance(error, _SHUTDOWN)):
+                raise
+            connection.close()
+            raise StoreFailed(
+                "the connection to the database was lost during the commit, so that it is not known whether the call "
+                f"was carried out. Look before it is repeated. ({str(error).strip()})"
+            ) from error
+
+
+@contextmanager
+def _translate_errors(connection: Connection) -> Iterator[None]:
+    """Turn errors of a statement into ours. A statement that fails rolls its transaction back."""
+    try:
+        yield
+    except psycopg.errors.UniqueViolation as error:
+        raise Violation(error.diag.constraint_name or "") from error
+    except psycopg.errors.ForeignKeyViolation as error:
+        raise Violation("foreign key") from error
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise StoreFailed(f"{_describe(error)}. Run `satchel database migrate --role NAME` as the owner") from error
+    except psycopg.errors.QueryCanceled as error:
+        raise TooCostly(_describe(error)) from error
+    except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure) as error:
+        raise StoreConflict(_describe(error)) from error
+    except psycopg.Error as error:
+        if _is_of_no_use(connection, error):
+            connection.close()
+            lost = f"the connection to the database was lost; nothing was done ({_describe(error)})"
+            raise StoreConflict(lost) from error
+        if isinstance(error, psycopg.ProgrammingError):  # a table or a column is missing
+            raise StoreFailed(f"{_describe(error)}. {ALTERED}") from error
+        raise StoreFailed(_describe(error)) from error
+
+
+def _describe(error: psycopg.Error) -> str:
+    """Return what PostgreSQL says, without the details: they quote the statement, and rows with what is in them."""
+    return error.diag.message_primary or str(error)
+
+
+def _is_of_no_use(connection: Connection, error: psycopg.Error) -> bool:
+    if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+        return not connection.read_only  # else it is our own rule for reads
+    return connection.closed or _is_from_client(error) or isinstance(error, _OF_NO_USE)
+
+
+def _is_from_client(error: psycopg.Error) -> bool:
+    """Return whether the connection failed, rather than the server said something."""
+    return isinstance(error, psycopg.OperationalError) and error.diag.sqlstate is None

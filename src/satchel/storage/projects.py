@@ -1,6 +1,9 @@
 """Queries about projects."""
 
-from satchel.model import Project, ProjectCounts
+from collections.abc import Sequence
+from typing import Literal
+
+from satchel.model import Project, ProjectCounts, TagCount
 from satchel.storage.database import Tx
 
 _COLUMNS = "number, id, name, created_at, updated_at, version"  # as in Project
@@ -108,3 +111,33 @@ def names_of(tx: Tx, numbers: list[int]) -> dict[int, str]:
     sql = "select number, name from projects where number in :numbers and deleted_at is null"
     rows: list[tuple[int, str]] = [(number, name) for number, name in tx.all(sql, numbers=numbers)]
     return dict(rows)
+
+
+# -- two projects, one under the other: a name in both is that of the upper one ----------------------------------
+
+LayeredKind = Literal["prompt", "resource"]
+
+_SAME_PROMPT = "exists (select 1 from prompts o where o.project = :upper and o.name = one.name)"
+_SHADOWED_PROMPTS = f"select number from prompts one where number in :numbers and {_SAME_PROMPT}"
+# Clients know a resource by its URI.
+_SHADOWED_RESOURCES = """
+    select number from resources one where number in :numbers and (
+        exists (select 1 from resources o where o.project = :upper and o.name = one.name)
+        or exists (select 1 from resources o where o.project = :upper and o.uri = one.uri)
+    )
+"""
+_TAGS = f"""
+    select tag, count(*) from prompt_tags join prompts one on one.number = prompt
+    where prompt_tags.project = :lower and not {_SAME_PROMPT} group by tag order by tag
+"""
+
+
+def find_shadowed(tx: Tx, kind: LayeredKind, upper: int, numbers: Sequence[int]) -> set[int]:
+    """Return those of some items of the lower project whose name, or URI, is also in the upper project."""
+    sql = _SHADOWED_PROMPTS if kind == "prompt" else _SHADOWED_RESOURCES
+    return {number for (number,) in tx.all(sql, upper=upper, numbers=list(numbers))} if numbers else set()
+
+
+def count_visible_tags(tx: Tx, upper: int, lower: int) -> list[TagCount]:
+    """Count the tags of the prompts of the lower project that the upper one does not shadow, by name."""
+    return [TagCount(tag, prompts) for tag, prompts in tx.all(_TAGS, upper=upper, lower=lower)]

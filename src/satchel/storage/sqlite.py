@@ -10,9 +10,9 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache
-from typing import Any
 
 import apsw
+import msgspec
 
 from satchel.errors import StoreFailed, StoreGone, StoreUnusable, TooCostly
 from satchel.model import PromptPosition, PromptQuery, Scope
@@ -29,17 +29,15 @@ from satchel.storage.database import (
     Violation,
     WordList,
 )
-from satchel.storage.private_files import check_owner, tighten_modes
 from satchel.storage.schema.migration import fill_all, for_sqlite
-from satchel.storage.sqlite_watch import SqliteWatcher
+from satchel.storage.sqlite_file import APPLICATION_ID
 from satchel.storage.write_lock import WriteLock
 from satchel.work import Work, seconds_for
-
-APPLICATION_ID = 0x53415443  # "SATC", so that the database of another program is never taken for a store
 
 _CHECK_INTERVAL = 0.05  # seconds after which a read checks again that the file is the one that was opened
 _ROWS = 500  # of one insert
 _STEPS = 10_000  # of SQLite's machine between two looks at the time: a millisecond where rows are short
+_encode_json = msgspec.json.Encoder().encode
 _STATEMENTS = 250  # prepared ones that a connection keeps; all tools of a contract have fewer
 
 
@@ -53,8 +51,9 @@ class SqliteTx(Tx):
         self.hits: tuple[str, list[int]] | None = None  # of the last text that was searched, while nothing is written
 
     def execute(self, sql: str, values: dict[str, object]) -> list[Row]:
-        if names := _find_lists(sql):
-            sql, values = _expand_lists(sql, names, values)
+        sql, lists = _spell_lists(sql)
+        if lists:
+            values = values | {name: _encode_json(values[name]).decode() for name in lists}
         self._ends_at = time.monotonic() + self._seconds
         try:
             return list(self._connection.execute(sql, values))
@@ -105,7 +104,7 @@ class SqliteTx(Tx):
         return self.one("select 1 from tasks where id = :id", id=id) is not None
 
     def lock(self, what: str) -> None:
-        """Nothing to do: there is only one writer at a time."""
+        """Do nothing: there is only one writer at a time."""
 
     def record_changes(self) -> None:
         """Record what was changed for other processes, which read it within a thousand transactions."""
@@ -124,14 +123,9 @@ class SqliteTx(Tx):
     def find_words(self, spaces: Sequence[int], lists: Sequence[WordList], most: int) -> list[tuple[list[int], int]]:
         return [search_sqlite.find_list(self, spaces, one, most) for one in lists]
 
-    def find_together(self, spaces: Sequence[int], words: Sequence[tuple[str, bool]], most: int) -> list[int]:
-        return search_sqlite.find_together(self, spaces, words, most)
-
-    def add_words(self, space: int, words: Sequence[str]) -> None:
-        search_sqlite.add_words(self, space, words)
-
-    def words_of_none(self, space: int, words: Sequence[str]) -> list[str]:
-        return search_sqlite.words_of_none(self, space, words)
+    find_together = search_sqlite.find_together
+    add_words = search_sqlite.add_words
+    words_of_none = search_sqlite.words_of_none
 
     def clear_search(self) -> None:
         # The triggers remove the words of a row from the index, which must have exactly these.
@@ -160,7 +154,7 @@ class SqliteDatabase(Database):
         self._watchers: list[changes.Watcher] = []
         try:
             sqlite_file.make_private(self._path)
-            check_owner(self._path)
+            sqlite_file.check_owner(self._path)
             sqlite_file.check_header(self._path)
             self.why_read_only = sqlite_file.explain_read_only(self._path)
             self._is_at_rest = bool(self.why_read_only) and sqlite_file.is_at_rest(self._path)
@@ -170,7 +164,7 @@ class SqliteDatabase(Database):
             self._prepare()
             # Every call reads this table: if it is damaged, fail now.
             self._writer.execute("select name from projects order by name limit 1").fetchall()
-            tighten_modes(self._path)  # only now: the file of another program stays as it is
+            sqlite_file.tighten_modes(self._path)  # only now: the file of another program stays as it is
             self._check_file()  # a restore may have replaced it since the first look
         except UnicodeEncodeError as error:
             raise StoreUnusable(f"cannot open the store {self._path!r}: its name is not UTF-8.") from error
@@ -249,7 +243,7 @@ class SqliteDatabase(Database):
     def watch(self, listen: Listener) -> None:
         self._check_file()
         with _translate_errors():
-            self._watchers.append(SqliteWatcher(self._connect(), self._check_file, listen))
+            self._watchers.append(changes.SqliteWatcher(self._connect(), self._check_file, listen))
 
     def prune(self, cutoffs: Cutoffs, after: int) -> tuple[int, int] | None:
         with self.write() as tx:
@@ -362,30 +356,14 @@ def _roll_back(connection: apsw.Connection) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _find_lists(sql: str) -> tuple[str, ...]:
-    """Return the names of the parameters of a statement that take lists."""
-    return tuple(found[2] for found in PARAMETERS.finditer(sql) if found[2])
+def _spell_lists(sql: str) -> tuple[str, frozenset[str]]:
+    """Return a statement that reads its lists from JSON, and the names of these lists."""
+    lists = frozenset(found[2] for found in PARAMETERS.finditer(sql) if found[2])
 
+    def spell(found: re.Match[str]) -> str:
+        return f"{found[1] or ''}in (select value from json_each(:{found[2]}))" if found[2] else found[0]
 
-def _expand_lists(sql: str, names: tuple[str, ...], values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return a statement with a parameter for each item of its lists, and the values of all parameters."""
-    plain = {name: value for name, value in values.items() if name not in names}
-    for name in names:
-        plain.update((f"{name}__{place}", item) for place, item in enumerate(values[name]))
-    return _name_items(sql, tuple(len(values[name]) for name in names)), plain
-
-
-@lru_cache(maxsize=512)
-def _name_items(sql: str, sizes: tuple[int, ...]) -> str:
-    left = iter(sizes)
-
-    def name(found: re.Match[str]) -> str:
-        if not found[2]:
-            return found[0]
-        items = ", ".join(f":{found[2]}__{place}" for place in range(next(left)))
-        return f"{found[1] or ''}in ({items})"
-
-    return PARAMETERS.sub(name, sql)
+    return PARAMETERS.sub(spell, sql), lists
 
 
 @lru_cache(maxsize=16)

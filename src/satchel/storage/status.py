@@ -1,14 +1,25 @@
-"""The status of a store for its operator, read so that nothing is created or migrated."""
+"""The state of a store for its operator: what is in it, is it sound, and does the search index agree with the items."""
 
 import os
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from itertools import islice
 
+import apsw
 from msgspec import Struct, field
 
 from satchel.errors import StoreUnusable
-from satchel.storage.database import Row, is_postgres
+from satchel.storage import search_filling
+from satchel.storage.database import Row, Tx, is_postgres
 from satchel.storage.schema import explain_number
 from satchel.storage.schema import newest as newest_schema
+from satchel.storage.search_text import MAX_INDEXED
+from satchel.storage.search_words import make_words
+from satchel.storage.sqlite_file import APPLICATION_ID
+
+_MOST_PROBLEMS = 10
+_MOST_COMPARED = 1_000  # newest items of each kind; comparing all of a large store would take minutes
+_MOST_FOUND = 20  # items that are looked up in the full-text index itself
 
 _TABLES = ("projects", "prompts", "resources", "tasks")
 # A deleted project keeps what is in it.
@@ -18,6 +29,23 @@ _COUNTS = """
         (select count(*) from resources where project in (select number from projects where deleted_at is null)),
         (select count(*) from tasks)
 """
+_UNINDEXED = """
+    select
+        (select count(*) from prompts where number not in (select prompt from search_items where prompt is not null)),
+        (select count(*) from resources
+            where number not in (select resource from search_items where resource is not null)),
+        (select count(*) from tasks where number not in (select task from search_items where task is not null))
+"""
+_LAST = {
+    "prompt": "select coalesce(max(number), 0) from prompts",
+    "resource": "select coalesce(max(number), 0) from resources",
+    "task": "select coalesce(max(number), 0) from tasks",
+}
+_INDEXED = {
+    "prompt": "select prompt, number, space, words from search_items where prompt > :after",
+    "resource": "select resource, number, space, words from search_items where resource > :after",
+    "task": "select task, number, space, words from search_items where task > :after",
+}
 
 
 class StoreStatus(Struct, frozen=True, kw_only=True):
@@ -31,8 +59,21 @@ class StoreStatus(Struct, frozen=True, kw_only=True):
     counts: dict[str, int | None] = {}
 
 
+class IndexState(Struct, frozen=True):
+    """How the search index differs from the items."""
+
+    compared: int  # items whose words were computed again and compared
+    missing: int  # items that are not in the index
+    stale: int  # compared items that are there with other words, or are not found by them
+
+    @property
+    def is_in_step(self) -> bool:
+        """Return whether nothing is missing or stale."""
+        return not self.missing and not self.stale
+
+
 def read_status(where: str) -> StoreStatus:
-    """Read the status of the store at a file path or a `postgresql://` address.
+    """Read the status of the store at a file path or a `postgresql://` address; nothing is created or migrated.
 
     Raises:
         StoreUnusable: it does not exist, is not a store, or cannot be reached.
@@ -41,23 +82,15 @@ def read_status(where: str) -> StoreStatus:
 
 
 def _read_file(path: str) -> StoreStatus:
-    import apsw
-
-    from satchel.storage.sqlite import APPLICATION_ID
-
     if not os.path.exists(path):
         raise StoreUnusable(f"there is no store {path} yet. `satchel database migrate` makes one.")
-    try:
-        with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)) as connection:
-            connection.set_busy_timeout(5000)
-            number = int(connection.pragma("user_version"))
-            if connection.pragma("application_id") != APPLICATION_ID and os.path.getsize(path):
-                raise StoreUnusable(f"{path} is a database of another program.")
-            counts: list[Row] = [(None,) * len(_TABLES)]
-            if number and not explain_number(number):
-                counts = connection.execute(_COUNTS).fetchall()
-    except (apsw.Error, OSError) as error:
-        raise StoreUnusable(f"cannot look at the store {path}: {error}.") from error
+    with _open_file(path) as connection:
+        number = int(connection.pragma("user_version"))
+        if connection.pragma("application_id") != APPLICATION_ID and os.path.getsize(path):
+            raise StoreUnusable(f"{path} is a database of another program.")
+        counts: list[Row] = [(None,) * len(_TABLES)]
+        if number and not explain_number(number):
+            counts = connection.execute(_COUNTS).fetchall()
     return StoreStatus(engine="sqlite", store=path, schema=number, counts=dict(zip(_TABLES, counts[0], strict=True)))
 
 
@@ -76,3 +109,64 @@ def _read_postgres(where: str) -> StoreStatus:
     if has_row_security:
         counts["tasks"] = None
     return StoreStatus(engine="postgresql", store=name, schema=number, row_security=has_row_security, counts=counts)
+
+
+def check_file(path: str) -> list[str]:
+    """List what is wrong with a SQLite file, without changing it.
+
+    Raises:
+        StoreUnusable: it cannot be read.
+    """
+    with _open_file(os.path.realpath(path)) as connection:
+        return list_damage(connection)
+
+
+def list_damage(connection: apsw.Connection) -> list[str]:
+    """List what is wrong with an open SQLite file."""
+    found = [str(row[0]) for row in connection.execute("pragma integrity_check(10)")]
+    orphans = islice(connection.execute("pragma foreign_key_check"), _MOST_PROBLEMS)
+    return [line for line in found if line != "ok"] + [f"{row[0]}: row {row[1]} refers to nothing" for row in orphans]
+
+
+@contextmanager
+def _open_file(path: str) -> Iterator[apsw.Connection]:
+    try:
+        with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+            connection.set_busy_timeout(5000)
+            yield connection
+    except (apsw.Error, OSError) as error:
+        raise StoreUnusable(f"cannot look at the store {path}: {error}.") from error
+
+
+def compare_index(tx: Tx) -> IndexState:
+    """Compare the search index with the items, in a transaction that sees all of them."""
+    missing = sum(tx.all(_UNINDEXED)[0])
+    compared = stale = 0
+    for kind, items, place_of in search_filling.KINDS:
+        sql = _LAST[kind]
+        [[last]] = tx.all(sql)
+        after = max(0, last - _MOST_COMPARED)
+        sql = _INDEXED[kind]
+        indexed = {item: found for item, *found in tx.all(sql, after=after)}
+        for row in tx.all(items, after=after, last=last, batch=_MOST_COMPARED, longest=MAX_INDEXED):
+            compared += 1
+            if row[0] in indexed:
+                number, space, words = indexed[row[0]]
+                is_right = set(words.split()) == set(make_words(place_of(row)[1]).split())
+                stale += not is_right or (compared <= _MOST_FOUND and not _is_found(tx, number, space, words))
+    return IndexState(compared, missing, stale)
+
+
+def _is_found(tx: Tx, number: int, space: int, words: str) -> bool:
+    """Return whether the full-text index finds an item by its first word."""
+    if not words.split():
+        return True
+    level, _, word = words.split()[0].partition(".")
+    [(numbers, _)] = tx.find_words([space], [(level, word, False)], 2**31)
+    return number in numbers
+
+
+def rebuild_index(tx: Tx) -> None:
+    """Build the search index again from all items."""
+    tx.clear_search()
+    search_filling.index_all(tx)

@@ -184,26 +184,18 @@ begin
         return;
     end if;
     if gone = 'project' then
-        is_in_trash := false;
-        gone := 'prompt';
-        numbers := array(select number from prompts where project = project_number order by number limit most_items);
-        if numbers = '{}' then
-            gone := 'resource';
-            numbers := array(
-                select number from resources where project = project_number order by number limit most_items
-            );
-        end if;
-        if numbers = '{}' then
-            is_in_trash := true;
-            foreach gone in array array['prompt', 'resource'] loop
-                numbers := array(
-                    select item from trash
-                    where kind = gone and project = project_number order by item limit most_items
-                );
-                exit when numbers <> '{}';
-            end loop;
-        end if;
-        if numbers = '{}' then
+        -- The next items in it, or of it in the trash, of one kind.
+        select kind, in_trash, array_agg(item) into gone, is_in_trash, numbers from (
+            (select 'prompt' as kind, false as in_trash, number as item from prompts where project = project_number
+                order by number limit most_items)
+            union all
+            (select 'resource', false, number from resources where project = project_number
+                order by number limit most_items)
+            union all
+            (select kind, true, item from trash where project = project_number and kind in ('prompt', 'resource')
+                order by kind, item limit most_items)
+        ) as rest group by kind, in_trash order by in_trash, kind limit 1;
+        if gone is null then
             -- The foreign key would do this by itself, of all tasks in one go.
             update tasks set project = null where number in (
                 select number from tasks where project = project_number order by number limit most
@@ -214,6 +206,7 @@ begin
                 return;
             end if;
             gone := 'project';
+            is_in_trash := true;
             numbers := array[project_number];
         end if;
     end if;

@@ -1,0 +1,23 @@
+"""Queries about users: the setting that names the local user, and how much the store keeps of what a user wrote."""
+
+from satchel.storage.database import Tx
+
+
+def read_usage(tx: Tx, user: str) -> tuple[int, int]:
+    """Return how many items and bytes count as a user's; triggers on revisions count them."""
+    sql = "select coalesce(sum(items), 0), coalesce(sum(bytes), 0) from user_usage where owner = :user"
+    [[items, size]] = tx.all(sql, user=user)
+    return int(items), int(size)
+
+
+def get_setting(tx: Tx, name: str) -> str | None:
+    """Return the value of a setting, or None."""
+    row = tx.one("select value from settings where name = :name", name=name)
+    return row[0] if row else None
+
+
+def keep_setting(tx: Tx, name: str, value: str) -> str:
+    """Store a setting unless it has a value, and return its value."""
+    sql = "insert into settings (name, value) values (:name, :value) on conflict (name) do nothing"
+    tx.run(sql, name=name, value=value)
+    return get_setting(tx, name) or value
