@@ -5,6 +5,7 @@ lock, so that messages are sent in the order in which they are made.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
@@ -213,13 +214,20 @@ class Connection:
         self.session = session
         self.revision = revision  # from the handshake; None before it
         self.client = NO_CLIENT  # from the handshake
-        self.questions = Questions()
         self._can_ask = False  # from the handshake
         self._waiting: dict[Id, Call] = {}
         self._subscriptions: dict[Id, Subscription] = {}
-        # Of the handshake generation: every list that the server announces, and resources/subscribe adds the URIs.
-        self._watched_uris: dict[str, None] = {}
-        self._watched = Subscription("", find_announced(offer.capabilities), self._watched_uris)
+        self._watched_uris: dict[str, None] = {}  # by resources/subscribe
+
+    @cached_property
+    def questions(self) -> Questions:
+        """The calls that wait for an answer of the user."""
+        return Questions()
+
+    @cached_property
+    def _watched(self) -> Subscription:
+        """What a client of the handshake generation hears of: every list that the server announces, and its URIs."""
+        return Subscription("", find_announced(self.offer.capabilities), self._watched_uris)
 
     def receive(self, raw: bytes) -> Exchange:
         """Receive one message or batch."""
@@ -230,9 +238,10 @@ class Connection:
 
     def receive_value(self, value: object) -> Exchange:
         """Receive one decoded message or batch; for an answer to a question, return the exchange that asked it."""
-        waiting = self.questions.take_answer(value)
-        if waiting is not None:
-            return waiting
+        if isinstance(value, dict) and "method" not in value:
+            waiting = self.questions.take_answer(value)
+            if waiting is not None:
+                return waiting
         is_batch = isinstance(value, list)
         if is_batch and (self.revision is None or not self.revision.has_batches):
             return self.reject(invalid_request("batches are not part of this revision"), None)

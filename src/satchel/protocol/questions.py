@@ -117,7 +117,7 @@ class Questions:
 
     def take_answer(self, value: object) -> "Exchange | None":
         """Return the exchange to resume if a message answers a question, else None; an error counts as "cancel"."""
-        if not self._open or not isinstance(value, dict) or "method" in value or not isinstance(value.get("id"), str):
+        if not self._open or not isinstance(value, dict) or not isinstance(value.get("id"), str):
             return None
         asked = self._open.pop(value["id"], None)
         if asked is None:
