@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-TOKEN = "TOKEN"  # noqa: S105 - stands for the secret that `satchel token create` prints
+PLACEHOLDER = "TOKEN"  # stands for the secret that `satchel token create` prints
 
 
 def write_greeting(
@@ -20,7 +20,7 @@ def write_greeting(
 ) -> str:
     """Return the lines for a server at a URL; `project` is that of the folder, None if it is the server's own."""
     address = f"{url}/mcp" + (f"?project={quote(project, safe='')}" if project else "")
-    header = f"Authorization: Bearer {TOKEN}"
+    header = f"Authorization: Bearer {PLACEHOLDER}"
     install = f"satchel install CLIENT --url {url}/mcp" + (f" --project {shlex.quote(project)}" if project else "")
     claude = f"claude mcp add --transport http --scope user satchel '{address}'"
     entry: dict[str, Any] = {"url": address}
@@ -28,12 +28,12 @@ def write_greeting(
     if needs_token:
         install += " --token-env SATCHEL_TOKEN"
         claude += f' --header "{header}"'
-        entry["headers"] = {"Authorization": f"Bearer {TOKEN}"}
+        entry["headers"] = {"Authorization": f"Bearer {PLACEHOLDER}"}
     code = json.dumps({"name": "satchel", "type": "http", **entry}, separators=(",", ":"))
     lines = [
         f"serving {contract} at {address} (others at {url}/mcp/NAME: {', '.join(others)})",
         *([f"  For people    open {url}/ in a browser"] if has_page else []),
-        *([f"  Token         satchel token create, for {TOKEN} below"] if needs_token else []),
+        *([f"  Token         satchel token create, for {PLACEHOLDER} below"] if needs_token else []),
         f"  Any client    {install}",
         f"  Claude Code   {claude}",
         f"  VS Code       code --add-mcp '{code}'",
