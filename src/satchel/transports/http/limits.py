@@ -89,6 +89,8 @@ class Threads:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
             await asyncio.wait([running])  # the thread is still at work
+            if not running.cancelled():
+                running.exception()  # or asyncio logs that it was never retrieved
             raise
 
 
