@@ -12,7 +12,7 @@ _VARIABLE = "SATCHEL_TOKEN"  # the environment variable in which a client finds 
 _CONFIG = "the settings folder (~/.config, on macOS ~/Library/Application Support, on Windows %APPDATA%)"
 
 
-class Connection(Struct, frozen=True, kw_only=True):
+class ClientSetup(Struct, frozen=True, kw_only=True):
     """How one client connects."""
 
     client: Client
@@ -30,16 +30,16 @@ def show(visit: Visit) -> Answer:
     return Shown("connect.html", {"connections": connections, "url": url, "variable": variable})
 
 
-def describe(client: Client, url: str, variable: str) -> Connection:
+def describe(client: Client, url: str, variable: str) -> ClientSetup:
     """How a client connects to an address, with the token of an environment variable where one is named."""
     if client.remote is None:
         note = f"It takes addresses in its settings, under Connectors: add {url} there."
-        return Connection(client=client, command="", note=note)
+        return ClientSetup(client=client, command="", note=note)
     note, read = "", variable
     if variable and not client.variable:
         note, read = 'It reads no token from the environment: add "Authorization": "Bearer TOKEN" to its "headers".', ""
     option = f" --token-env {read}" if read else ""
-    return Connection(
+    return ClientSetup(
         client=client,
         command=f"satchel install {client.name} --url {url}{option}",
         file=_find_file(client),

@@ -74,9 +74,7 @@ class Calls:
 
         timer = loop.call_later(_UNWATCHED, lambda: watching.append(loop.create_task(cancel_with_client())))
         try:
-            if is_large:
-                return await self._threads.carry_out_large(work.user, act)
-            return await self._threads.carry_out(work.user, act, writes=writes)
+            return await self._threads.carry_out(work.user, act, writes=writes or is_large, is_large=is_large)
         except asyncio.CancelledError:
             work.cancel()
             if has_left:

@@ -61,14 +61,19 @@ class Threads:
         self._large = CapacityLimiter(1)
         self._of_users: WeakValueDictionary[tuple[str, bool], CapacityLimiter] = WeakValueDictionary()  # while used
 
-    async def carry_out(self, user: str, act: Callable[[], Value], *, writes: bool = False) -> Value:
+    async def carry_out(
+        self, user: str, act: Callable[[], Value], *, writes: bool = False, is_large: bool = False
+    ) -> Value:
         """Run something in a thread once one of the user's is free. Callers without a token are not limited.
+
+        Large messages, which take many times their size in memory, are carried out one at a time.
 
         Raises:
             Refusal: too many calls of this user are waiting.
         """
+        run = self._run_large if is_large else self._run
         if user == LOCAL:
-            return await self._run(act)
+            return await run(act)
         limiter = self._of_users.get((user, writes))
         if limiter is None:
             limiter = self._of_users[user, writes] = CapacityLimiter(THREADS_PER_USER)
@@ -76,12 +81,11 @@ class Threads:
             message = f"More than {QUEUE_PER_USER} of your calls are waiting. Try again when some of them are answered."
             raise Refusal(429, "rate", message, [RETRY_LATER])
         async with limiter:
-            return await self._run(act)
+            return await run(act)
 
-    async def carry_out_large(self, user: str, act: Callable[[], Value]) -> Value:
-        """Run something with a large message, which takes many times its size in memory, one at a time."""
+    async def _run_large(self, act: Callable[[], Value]) -> Value:
         async with self._large:
-            return await self.carry_out(user, act, writes=True)
+            return await self._run(act)
 
     async def _run(self, act: Callable[[], Value]) -> Value:
         running = asyncio.get_running_loop().run_in_executor(self._executor, act)
