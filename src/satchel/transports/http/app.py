@@ -66,6 +66,7 @@ class Guard:
         if scope["type"] != "http":
             return  # there is no WebSocket here; the server closes it
         started = time.perf_counter()
+        scope = dict(scope)  # an application that mounts this one goes on using its own
         is_large = _has_large_head(scope)  # its fields are not read then
         headers = Headers(() if is_large else scope["headers"])
         account = Account(self._in_flight, (scope.get("client") or ("",))[0])
