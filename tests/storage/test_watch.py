@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from satchel.errors import StoreFailed
-from satchel.model import PromptDraft, Scope, StoreChange
+from satchel.model import Author, PromptDraft, Scope, StoreChange
 from satchel.services import projects, prompts
 from satchel.services.pruning import prune
 from satchel.storage import changes as store_changes
@@ -27,6 +27,10 @@ from tests.support.roles import two_roles
 
 SCOPE = Scope()
 EVERYTHING = StoreChange("everything")
+
+
+# Writers of one user may wait for each other where their usage is counted.
+ADA = Scope(author=Author(user="ada"))
 
 
 class Ear:
@@ -143,7 +147,7 @@ def test_what_is_undone_is_never_heard(database: Database, ear: Ear) -> None:
 
 MANY = """
 import sys
-from satchel.model import StoreChange
+from satchel.model import Author, Scope, StoreChange
 from satchel.storage.database import open_database
 database = open_database(sys.argv[1])
 for number in range(2000):
@@ -216,7 +220,7 @@ def test_a_long_transaction_elsewhere_delays_nobody(store: str, database: Databa
     staying = threading.Thread(target=stay)
     staying.start()
     assert opened.wait(PATIENCE)
-    with database.write() as tx:
+    with database.write(ADA) as tx:
         projects.add(tx, "short")
     try:
         assert ear.next(3) == all_of("short")
@@ -335,7 +339,7 @@ def test_on_postgres_a_write_that_waits_for_an_absent_standby_holds_up_no_news()
         database, ear = open_database(f"{store}&options=-c%20synchronous_commit%3Dlocal"), Ear()
         database.watch(ear)
         waiting = open_database(store)
-        with database.write() as tx:
+        with database.write(ADA) as tx:
             projects.add(tx, "first")  # and its author, whom the others would wait for
         assert ear.next(3) == all_of("first")
         postgres.execute("alter system set synchronous_standby_names = 'absent'")
@@ -345,7 +349,7 @@ def test_on_postgres_a_write_that_waits_for_an_absent_standby_holds_up_no_news()
         is_waiting = "select 1 from pg_stat_activity where wait_event = 'SyncRep'"
         assert eventually(lambda: bool(postgres.execute(is_waiting)))
         for name in ("a", "b"):
-            with database.write() as tx:
+            with database.write(ADA) as tx:
                 projects.add(tx, name)
             assert ear.next(3) == all_of(name)
         postgres.execute("alter system reset synchronous_standby_names")
