@@ -147,7 +147,7 @@ def test_what_is_undone_is_never_heard(database: Database, ear: Ear) -> None:
 
 MANY = """
 import sys
-from satchel.model import Author, Scope, StoreChange
+from satchel.model import StoreChange
 from satchel.storage.database import open_database
 database = open_database(sys.argv[1])
 for number in range(2000):
