@@ -13,9 +13,11 @@ from starlette.types import Message
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from satchel.asgi import create_app
+from satchel.model import StoreChange
 from satchel.transports.http import limits
 from satchel.transports.http.limits import InFlight, Rate, Threads
 from satchel.transports.http.messages import Refusal
+from satchel.transports.http.streams import Listener
 
 HEADERS = [(b"host", b"localhost"), (b"content-type", b"application/json"), (b"mcp-protocol-version", b"2025-11-25")]
 
@@ -120,3 +122,13 @@ def test_the_address_that_a_trusted_proxy_names_is_the_one_that_bytes_are_counte
     finally:
         HEADERS.pop()
         app.close()
+
+
+def test_a_stream_checks_access_again_when_anything_may_have_changed() -> None:
+    ada = Listener[StoreChange](lambda changes: changes, StoreChange("everything"), "ada")
+    ada.receive([StoreChange("prompts", "p"), StoreChange("access", owner="bob")])
+    assert not ada.must_check
+    for change in (StoreChange("access", owner="ada"), StoreChange("everything")):
+        ada.must_check = False
+        ada.receive([change])
+        assert ada.must_check

@@ -1,4 +1,4 @@
-"""What a contract is: one literal table of tools, methods and failures. The runner reads it."""
+"""The definition of a contract: one literal table of tools, methods and failures. The runner reads it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -51,7 +51,7 @@ class ExplainLater(Exception):
 
 
 class Context(Struct, frozen=True):
-    """What a tool or a method works with: one transaction, the libraries, and on whose behalf it acts."""
+    """The surroundings of a tool or a method: one transaction, the libraries, and on whose behalf it acts."""
 
     scope: Scope
     tx: Tx  # only where the contract says reads_store
@@ -88,7 +88,7 @@ class Context(Struct, frozen=True):
         self.followups.append(act)
 
     def within(self, project: str | UnsetType) -> "Context":
-        """The context of a call that may name another project."""
+        """Return the context of a call that may name another project."""
         if project is UNSET or not project:
             return self
         scope = structs.replace(self.scope, project=project, why="the argument project")
@@ -123,7 +123,7 @@ Method = Callable[[Context, dict[str, Any]], Result | Later]
 
 
 def find_row(failures: Mapping[type[Exception], Row], error: Exception) -> Row | None:
-    """The row of an error in a table of failures: the one of its most specific type."""
+    """Return the row of an error in a table of failures: that of its most specific type."""
     return next((failures[kind] for kind in type(error).__mro__ if kind in failures), None)
 
 
@@ -160,14 +160,14 @@ class Contract(Struct, frozen=True, kw_only=True):
     translate_change: Callable[[StoreChange, Scope], Iterable[ClientChange]] | None = None
 
     def explain_failure(self, tool: Tool, error: Exception) -> Body:
-        """An error in the words of this contract."""
+        """Return an error in the words of this contract."""
         explain = find_row(self.failures, error)
         assert explain is not None, f"{self.name} has no words for {type(error).__name__}"
         body: Body = explain(error)
         return body if self.shape_failure is None else self.shape_failure(tool, body)
 
     def client_changes(self, changes: Iterable[StoreChange], scope: Scope) -> list[ClientChange]:
-        """Changes of the store as a client of a scope sees them, without those of other users and closed projects."""
+        """Return changes as a client of a scope may see them, without those of other users and closed projects."""
         found: dict[ClientChange, None] = {}
         for change in changes:
             if not change.is_open_to(scope):
@@ -179,7 +179,7 @@ class Contract(Struct, frozen=True, kw_only=True):
         return list(found)
 
     def narrow(self, toolsets: Sequence[str], *, is_read_only: bool) -> "Contract":
-        """The contract with the tools of some toolsets only, or only those that do not write."""
+        """Return the contract with the tools of some toolsets only, or only those that do not write."""
         kept = tuple(
             tool
             for tool in self.tools
@@ -188,7 +188,7 @@ class Contract(Struct, frozen=True, kw_only=True):
         return structs.replace(self, tools=kept)
 
     def describe_tool(self, tool: Tool) -> dict[str, Any]:
-        """The entry of a tool in `tools/list`."""
+        """Return the entry of a tool in `tools/list`."""
         entry = {
             "name": tool.name,
             "title": tool.title,
@@ -202,12 +202,12 @@ class Contract(Struct, frozen=True, kw_only=True):
         return {name: value for name, value in entry.items() if value is not None}
 
     def list_icons(self, toolset: str) -> list[dict[str, Any]] | None:
-        """The icons of a toolset, or of the server, as MCP has them; None where there are none."""
+        """Return the icons of a toolset, or of the server, as MCP has them; None if it has none."""
         icon = self.icons.get(toolset)
         return None if icon is None else [{"src": icon}]
 
     def output_schema(self, tool: Tool) -> Schema:
-        """The JSON Schema of what a tool answers, failures included."""
+        """Return the JSON Schema of the answers of a tool, failures included."""
         if tool.output_schema is not None:
             return tool.output_schema
         success, failure = answer_schema(tool.output), self.failure_schema(tool)
@@ -216,7 +216,7 @@ class Contract(Struct, frozen=True, kw_only=True):
         return {"type": "object", "oneOf": [success, failure]}  # MCP requires the type there
 
     def publish_schema(self, tool: Tool) -> Schema:
-        """The JSON Schema of a tool's input and output, in the format of the tasks document."""
+        """Return the JSON Schema of a tool's input and output, in the format of the tasks document."""
         input = json_schema(tool.input, is_strict=self.is_strict)
         return {
             "$schema": "http://json-schema.org/draft-07/schema#",

@@ -80,11 +80,11 @@ class Runner:
 
     @property
     def offer(self) -> Offer:
-        """What this server offers to clients of no particular user."""
+        """The offer of this server to clients of no particular user."""
         return self.offer_to(None)
 
     def _make_offer(self, user: str | None) -> Offer:
-        """What this server offers to the clients of a user."""
+        """Return the offer of this server to the clients of a user."""
         methods = set(self._contract.methods)
         if "tools" in self._contract.capabilities:  # even where none is left of them
             methods |= {"tools/list", "tools/call"}
@@ -114,11 +114,11 @@ class Runner:
         }
 
     def tool(self, call: Call) -> Tool | None:
-        """The tool that a call is for; None for a call of another method."""
+        """Return the tool of a call; None for a call of another method."""
         return self.tools.get(call.params["name"]) if call.method == "tools/call" else None
 
     def answer(self, call: Call, scope: Scope, report: Report, work: Work | None = None) -> Result:
-        """The result of a call. Its members are encoded already, because that is how we know its size.
+        """Return the result of a call. Its members are encoded already, so that its size is known.
 
         Raises:
             ProtocolError: for what goes to the client as a JSON-RPC error.
@@ -141,7 +141,7 @@ class Runner:
         call: Call | None = None,
         work: Work | None = None,
     ) -> Result:
-        """The result of a tool, which says whether it succeeded; `call` is None for a request without MCP.
+        """Return the result of a tool, which says whether it succeeded; `call` is None for a request without MCP.
 
         Raises:
             ProtocolError: there is no such tool.
@@ -245,14 +245,14 @@ class Runner:
                 raise failed.explain(context) from failed
 
     def _explain(self, tool: Tool, error: Exception, revision: Revision) -> Result:
-        """An error of a tool as its result."""
+        """Return an error of a tool as its result."""
         try:
             return _tool_result(tool, self._contract.explain_failure(tool, error), revision, is_error=True)
         except AnswerTooLarge as larger:  # it quotes what the client sent
             return _tool_result(tool, self._contract.explain_failure(tool, larger), revision, is_error=True)
 
     def _sign(self, scope: Scope, call: Call | None) -> Scope:
-        """A scope whose changes history attributes to its user and client; the command line's is signed already."""
+        """Return a scope to whose user and client history attributes changes; the command line's is signed already."""
         if call is None and scope.author.contract:
             return scope
         client = call.client if call else None
@@ -292,7 +292,7 @@ class Runner:
             raise ProtocolError(INTERNAL_ERROR, "Internal error") if explain is None else explain(error) from None
 
     def _start(self, scope: Scope, report: Report, call: Call | None, work: Work) -> Context:
-        """The context of a call before its transaction is open."""
+        """Return the context of a call before its transaction is open."""
         return Context(
             scope,
             cast("Tx", None),
@@ -390,7 +390,7 @@ def _tool_result(tool: Tool, body: Body, revision: Revision, *, is_error: bool =
 
 
 def _encode_members(what: str, argument: str | None, result: Result) -> Result:
-    """A result with its lists and objects encoded, except `_meta`, to which the protocol adds.
+    """Return a result with its lists and objects encoded, except `_meta`, to which the protocol adds.
 
     It is fitted to the revision before, because the protocol does not look into what is encoded.
 
@@ -443,6 +443,6 @@ class PageRows:
 
 
 def count_fitting(rows: Iterable[object]) -> int:
-    """How many of the first rows of a page fit on it: at least one."""
+    """Return how many of the first rows of a page fit on it: at least one."""
     page = PageRows()
     return sum(1 for _ in takewhile(page.add, rows))

@@ -226,7 +226,7 @@ class Connection:
 
     @cached_property
     def _watched(self) -> Subscription:
-        """What a client of the handshake generation hears of: every list that the server announces, and its URIs."""
+        """The subscription of a client of the handshake generation: every announced list, and its URIs."""
         return Subscription("", find_announced(self.offer.capabilities), self._watched_uris)
 
     def receive(self, raw: bytes) -> Exchange:

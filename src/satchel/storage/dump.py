@@ -386,7 +386,7 @@ class Dump:
     """An open dump whose lines were checked against its last one."""
 
     def __init__(self, file: BinaryIO, progress: Progress = lambda _done, _all: None) -> None:
-        """Raises StoreUnusable if the file is no dump, or was cut off or changed."""
+        """Check that the file is a whole dump; raises StoreUnusable if it was cut off or changed."""
         self._file = file
         self._progress = progress
         self._size = os.fstat(file.fileno()).st_size

@@ -4,7 +4,7 @@ server     the serving process, or several: signals, log, exit status
 bounds     uvicorn's connection with bounds on time, heads and waiting connections
 limits     sizes and times of requests; threads, calls and bytes in flight of each user
 app        the guard in front of every request, and the routes
-messages   what every route shares: who is calling, refusals, responses
+messages   requests and responses: the caller, refusals, JSON, streams of events
 endpoint   MCP: a POST is a call, a GET opens a stream of changes
 streams    open streams of changes, of clients and of pages
 tasks_api  the tools of `tasks` as plain HTTP

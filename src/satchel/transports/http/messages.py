@@ -1,4 +1,4 @@
-"""What every route shares: who is calling, the head of a request, refusals, JSON answers and streams of events."""
+"""Requests and responses of every route: the caller, the head, refusals, JSON answers and streams of events."""
 
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What was called, how it ended and how long it took, for Prometheus; nothing without the extra `metrics`."""
+"""Counts of calls, outcomes and durations for Prometheus; none without the extra `metrics`."""
 
 import os
 import shutil
@@ -70,7 +70,7 @@ class Metrics:
             self._streams.inc(by)
 
     def show(self) -> tuple[bytes, str] | None:
-        """The page for Prometheus, and its type; None where nothing is counted."""
+        """Return the page for Prometheus and its type; None if nothing is counted."""
         if not IS_COUNTING:
             return None
         from prometheus_client.exposition import CONTENT_TYPE_LATEST

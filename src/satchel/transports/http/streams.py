@@ -33,7 +33,7 @@ class Listener(Generic[Change]):
     ) -> None:
         self.owner = owner
         self.is_closing = False
-        self.must_check = False  # a token or session of its owner was revoked
+        self.must_check = False  # its owner may have lost access
         self._translate: Callable[[list[StoreChange]], Iterable[Change]] = (
             translate  # changes of the store as this reader may know them
         )
@@ -43,7 +43,10 @@ class Listener(Generic[Change]):
 
     def receive(self, changes: list[StoreChange]) -> None:
         """Keep changes until they can be sent."""
-        self.must_check |= any(change.what == "access" and change.owner == self.owner for change in changes)
+        self.must_check |= any(
+            change.what == "everything" or (change.what == "access" and change.owner == self.owner)
+            for change in changes
+        )
         self._waiting.update(dict.fromkeys(self._translate(changes)))
         if len(self._waiting) > _MAX_WAITING:
             self._waiting = {self._everything: None}
