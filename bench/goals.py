@@ -29,7 +29,7 @@ class Goal:
 IMPORTS = "70 modules of our own: decision 49"
 PYTHON = "the bare loop itself takes nearly 0.3 × the fastest peer: decision 49"
 CHECKS = "checks, a transaction, a log line, limits: decision 51"
-HTTP = "uvicorn, and the bounds around every request: decision 51"
+HTTP = "a thread for each call, the runner, uvicorn: decision 53"
 COMPARED = "a trigram index only proposes, texts are compared: decision 48"
 ROUNDS = "round trips of a call to the server, and thread hops"
 ADDS = "2.7 ms of processor time an add, on two cores: decision 31"
