@@ -1,4 +1,4 @@
-# Satchel for a team, over HTTP. Build: docker build -t satchel .   Run: see compose.yaml and docs/deploy.md.
+# Satchel for a team, over HTTP. Build: docker build -t satchel .   Run: see compose.yaml and docs/teams/deploy.md.
 FROM python:3.13-slim AS build
 
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1

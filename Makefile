@@ -68,7 +68,7 @@ docs: ## renew the pages that are made from the code
 	@tools/setup dev
 	$(PY) tools/docs.py
 
-bench: ## Satchel beside its rivals, and docs/benchmarks.md; some parts: make bench PARTS="start calls"
+bench: ## Satchel beside its rivals, and docs/dev/benchmarks.md; some parts: make bench PARTS="start calls"
 	@tools/setup judges
 	$(PY) -m bench $(PARTS) $(FLAGS)
 

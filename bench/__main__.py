@@ -1,4 +1,4 @@
-"""Measures parts by name, keeps their results, and makes `docs/benchmarks.md` from all that are kept.
+"""Measures parts by name, keeps their results, and makes `docs/dev/benchmarks.md` from all that are kept.
 
 python -m bench [PART …] [--quick] [--rival NAME …]
 python -m bench report       only the report

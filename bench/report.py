@@ -1,4 +1,4 @@
-"""Writes `docs/benchmarks.md` and its plots from the results that are kept."""
+"""Writes `docs/dev/benchmarks.md` and its plots from the results that are kept."""
 
 from bench import goals, plots
 from bench.measuring import show
@@ -6,8 +6,8 @@ from bench.parts import PARTS
 from bench.results import Result, render_table
 from bench.surroundings import ROOT, describe_machine
 
-PAGE = ROOT / "docs" / "benchmarks.md"
-PICTURES = ROOT / "docs" / "benchmarks"
+PAGE = ROOT / "docs" / "dev" / "benchmarks.md"
+PICTURES = ROOT / "docs" / "dev" / "benchmarks"
 HEAD = """# Benchmarks
 
 <!-- made by `make bench`; edit bench/report.py instead -->
@@ -15,7 +15,7 @@ HEAD = """# Benchmarks
 Satchel beside the alternatives: a bare loop that is the limit of what a server in Python can do, the same two tools on
 the official SDK and on fastmcp, and published servers for the same job. All of a table was measured in one run, in
 rotation, so that a busy moment hits all alike. **Read the ratios**: milliseconds move with the machine. `make bench`
-repeats everything, `make bench PARTS="start calls"` some of it; [bench/README.md](../bench/README.md) says what the
+repeats everything, `make bench PARTS="start calls"` some of it; [bench/README.md](../../bench/README.md) says what the
 figures mean.
 """
 

@@ -1,4 +1,4 @@
-"""The recipes of docs/architecture.md, followed to the letter in a copy of the sources."""
+"""The recipes of docs/dev/architecture.md, followed to the letter in a copy of the sources."""
 
 import json
 import re
@@ -23,7 +23,7 @@ BLOCK = re.compile(
 
 def follow(copy: Path, recipe: str) -> None:
     """Insert every block of a recipe where the comment before it says."""
-    text = (ROOT / "docs" / "architecture.md").read_text()
+    text = (ROOT / "docs" / "dev" / "architecture.md").read_text()
     blocks = [found for found in BLOCK.finditer(text) if found["recipe"] == recipe]
     assert blocks, recipe
     for found in blocks:

@@ -1,4 +1,4 @@
-"""docs/commands.md: every command with its arguments, options and examples, as `--help` has them."""
+"""docs/reference/commands.md: every command with its arguments, options and examples, as `--help` has them."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The pages of docs/contracts/: one for each contract, and a table of all of them."""
+"""The pages of docs/reference/contracts/: one for each contract, and a table of all of them."""
 
 import json
 import re
@@ -224,7 +224,7 @@ def bounds_section(contract: Contract) -> list[str]:
             "- The name of its argument has characters of `A-Z a-z 0-9 _` only, no digit first, and is none of the "
             f"{WORDS}.",
             f"- It has at most {MAX_ARGUMENTS} arguments. A prompt with a wrong key or argument, or without a "
-            "regular file is reported in the log and not listed; see [libraries](../libraries.md).",
+            "regular file is reported in the log and not listed; see [libraries](../../guides/libraries.md).",
         ]
     rows = [f"| {kind} | `{field}` | {rule} |" for kind in KINDS[contract.name] for field, rule in STORE_BOUNDS[kind]]
     if rows:
@@ -292,7 +292,7 @@ def index_row(contract: Contract) -> str:
     tools = ", ".join(f"`{tool.name}`" for tool in contract.tools if tool.is_listed) or "none"
     methods = ", ".join(f"`{method}`" for method in contract.methods) or "none"
     path = f"`/mcp/{contract.name}`" + (", and `/mcp` by default" if contract.name == "satchel" else "")
-    quoted = ", ".join(f"[{name}](../../tests/contracts/{name})" for name in quotations(contract.name))
+    quoted = ", ".join(f"[{name}](../../../tests/contracts/{name})" for name in quotations(contract.name))
     codes = sorted(
         {failure.code for failures in contract_errors.failures(contract.name) for failure in failures} - {""}
     )

@@ -1,7 +1,7 @@
 """Writes the parts of the documentation that come from tables in the code.
 
-docs/contracts/ has a page for each contract, a table of all, and a JSON Schema for each tool; docs/settings.md has the
-settings, docs/commands.md the commands; docs/deploy.md shows files.
+docs/reference/ has the settings, the commands, and for each contract a page and the JSON Schemas of its tools.
+docs/teams/deploy.md shows files.
 With --check it writes nothing, names the stale files, and exits with status 1 if there are any.
 """
 
@@ -15,7 +15,7 @@ import contract_pages
 import settings_page
 from satchel.contracts import CONTRACTS, load
 
-FOLDER = contract_pages.ROOT / "docs" / "contracts"
+FOLDER = contract_pages.ROOT / "docs" / "reference" / "contracts"
 
 
 def pages() -> dict[Path, str]:
@@ -25,7 +25,7 @@ def pages() -> dict[Path, str]:
         FOLDER.parent / "commands.md": commands_page.commands_page(),
         FOLDER / "README.md": contract_pages.index(),
     }
-    deploy = FOLDER.parent / "deploy.md"
+    deploy = FOLDER.parents[1] / "teams" / "deploy.md"
     made[deploy] = show_files(deploy.read_text())
     for name in CONTRACTS:
         contract = load(name)

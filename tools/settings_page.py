@@ -1,4 +1,4 @@
-"""docs/settings.md: every setting in tables, and a whole `satchel.toml`."""
+"""docs/reference/settings.md: every setting in tables, and a whole `satchel.toml`."""
 
 from satchel.settings import SETTINGS, Setting
 

@@ -2,7 +2,7 @@
 
 A second count says how many of them are on the call stack while data moves: bytes from the client or the disk, JSON
 into a value and back, a statement to the database, bytes to the client. The others only compute something (a rule, a
-check of arguments, a timestamp). docs/architecture.md tells the walks step by step and quotes these counts.
+check of arguments, a timestamp). docs/dev/architecture.md tells the walks step by step and quotes these counts.
 
 Each walk is made by a real process that records its calls. What counts is between the question and its answer, from the
 loop of the server inwards. With --check the status is 1 where a walk is longer than its goal.

@@ -2,7 +2,7 @@
 
     app = Starlette(routes=[Mount("/satchel", create_app(public_url="https://example.com/satchel", auth="token"))])
 
-MCP is then served at /satchel/mcp. See docs/embedding.md.
+MCP is then served at /satchel/mcp. See docs/teams/embedding.md.
 """
 
 from collections.abc import Sequence

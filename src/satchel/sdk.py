@@ -2,7 +2,7 @@
 
     server = create_server("tasks", database="satchel.db")
 
-Needs the extra `satchel[sdk]`. See docs/embedding.md.
+Needs the extra `satchel[sdk]`. See docs/teams/embedding.md.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Every field that is stored has a bound, documented in docs/bounds.md, and every page of a list has one in bytes."""
+"""Bounds of fields and of pages of lists, compared with docs/reference/limits.md."""
 
 import json
 import re
@@ -22,7 +22,7 @@ from tests.support.satchel import answered, ok, pages
 from tests.support.stdio import NEWEST, Server
 
 ANN = Scope(user="11111111-1111-4111-8111-111111111111")
-PAGE = Path(__file__).parents[2] / "docs" / "bounds.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "limits.md"
 MANY = 60  # items of each kind, each of 20 KiB and more
 LONG = "é" * model.MAX_DESCRIPTION  # two bytes each
 

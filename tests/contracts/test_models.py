@@ -19,7 +19,7 @@ from satchel.errors import StoreFailed
 from tests.conftest import Serve
 from tests.support.stdio import Client
 
-PUBLISHED = Path(__file__).resolve().parents[2] / "docs" / "contracts"
+PUBLISHED = Path(__file__).resolve().parents[2] / "docs" / "reference" / "contracts"
 GENERATE = (
     *(sys.executable, "-m", "datamodel_code_generator", "--input-file-type", "jsonschema", "--formatters", "builtin"),
     *("--output-model-type", "pydantic_v2.BaseModel", "--target-python-version", "3.11"),

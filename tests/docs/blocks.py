@@ -34,7 +34,7 @@ class Block(NamedTuple):
 
 
 def read_blocks() -> list[Block]:
-    """Every block of shell in the pages, except the examples of docs/embedding.md, which have tests of their own."""
+    """Every block of shell in the pages, except the examples of docs/teams/embedding.md, which tests/sdk runs."""
     return _read("sh")
 
 

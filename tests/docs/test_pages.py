@@ -25,7 +25,7 @@ PAGES = sorted(
         ROOT / "SECURITY.md",
     ]
 )
-DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
+DECISIONS = sorted((ROOT / "docs" / "dev" / "decisions").glob("0*.md"))
 
 # Words of a private dialect, for which the field has its own: see the style table of the house.
 RIDDLES = re.compile(r"\b(whoever|whosever|somebody|anybody|everybody|nobody|he|him|his|patience|shelf)\b", re.I)
@@ -115,13 +115,13 @@ def test_the_call_of_the_readme_brings_an_elided_edit_back(tmp_path: Path, serve
 def test_every_format_is_in_the_table_of_the_import_page() -> None:
     from satchel.exchange.formats import BY_NAME
 
-    text = (ROOT / "docs" / "import.md").read_text()
+    text = (ROOT / "docs" / "guides" / "import.md").read_text()
     assert [name for name in BY_NAME if f"`{name}`" not in text] == []
 
 
 def test_every_function_that_the_architecture_names_exists() -> None:
     """A step of a walk is written as `file.py` `function`, or `file.py` `Class.method`."""
-    text = (ROOT / "docs" / "architecture.md").read_text()
+    text = (ROOT / "docs" / "dev" / "architecture.md").read_text()
     steps = re.findall(r"`([a-z_/]+\.py)`\s+`([A-Za-z_.]+)`", text)
     assert len(steps) > 15
     for file, name in steps:

@@ -1,4 +1,4 @@
-"""The whole `satchel.toml` of docs/settings.md."""
+"""The whole `satchel.toml` of docs/reference/settings.md."""
 
 import re
 import tomllib
@@ -10,7 +10,7 @@ from satchel import config
 from satchel.settings import SETTINGS
 from tests.docs.blocks import ROOT
 
-FILE = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "settings.md").read_text(), re.S)[0]
+FILE = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "reference" / "settings.md").read_text(), re.S)[0]
 LINES = re.findall(r"^# (\w+ = .*)$", FILE, re.M)
 
 

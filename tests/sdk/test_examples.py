@@ -1,4 +1,4 @@
-"""The examples of docs/embedding.md with the official SDK and with Pydantic models, run as they stand."""
+"""The examples of docs/teams/embedding.md with the official SDK and with Pydantic models, run as they stand."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""A server of the official SDK inside a FastMCP program, mounted by the transport that docs/embedding.md shows."""
+"""A server of the official SDK inside a FastMCP program, mounted as docs/teams/embedding.md shows."""
 
 import asyncio
 import threading

@@ -1,9 +1,9 @@
-"""The examples of docs/embedding.md, which tests run as they stand."""
+"""The examples of docs/teams/embedding.md, which tests run as they stand."""
 
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "embedding.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "teams" / "embedding.md"
 NAMES = re.findall(r"<!-- example: (\S+) -->", PAGE.read_text())
 
 

@@ -9,7 +9,7 @@ import jsonschema
 
 from tests.support.stdio import Server
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "contracts"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference" / "contracts"
 
 
 def answered(client: Server, contract: str, tool: str, arguments: dict[str, Any]) -> Any:

@@ -149,7 +149,7 @@ def _hint_at_more(session: Session, has_more: bool) -> None:
 
 
 def describe_entry(entry: FeedEntry) -> dict[str, Any]:
-    """Return a change of the feed as an object. docs/history.md lists the keys."""
+    """Return a change of the feed as an object. docs/guides/history.md lists the keys."""
     one = entry.revision
     item = {"kind": name_kind(one.kind), "item": entry.key, "title": entry.title or None, "project": entry.project}
     return {**describe_revision(one), **item}
