@@ -41,14 +41,19 @@ def test_links_are_followed_only_if_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_written_file_keeps_its_mode_and_a_new_one_is_private(tmp_path: Path) -> None:
-    new, old, public = tmp_path / "new", tmp_path / "old", tmp_path / "public"
+    new, old, public, usual = (tmp_path / name for name in ("new", "old", "public", "usual"))
     old.write_bytes(b"before")
     old.chmod(0o640)
-    for path, mode in ((new, None), (old, None), (public, 0o644)):
-        write_file(str(path), b"after", mode=mode)
-    assert [path.read_bytes() for path in (new, old, public)] == [b"after"] * 3
-    assert [stat.S_IMODE(path.stat().st_mode) for path in (new, old, public)] == [0o600, 0o640, 0o644]
-    assert sorted(os.listdir(tmp_path)) == ["new", "old", "public"]
+    umask = os.umask(0o027)
+    try:
+        write_file(str(new), b"after")
+        for path, mode in ((old, 0o600), (public, 0o644), (usual, None)):
+            write_file(str(path), b"after", mode=mode)
+    finally:
+        os.umask(umask)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert modes == {"new": 0o600, "old": 0o640, "public": 0o644, "usual": 0o640}
+    assert [path.read_bytes() for path in (new, old, public, usual)] == [b"after"] * 4
 
 
 def test_a_write_that_fails_changes_nothing_and_leaves_nothing(tmp_path: Path) -> None:

@@ -87,9 +87,12 @@ def test_front_matter_is_read_as_it_was_written_also_by_other_readers(fields: di
 
 def test_front_matter_is_written_as_people_write_it() -> None:
     fields = {"title": "Review: code", "description": None, "tags": ["a", "b, c"], "text": "one\ntwo"}
-    assert write_front_matter(fields, "Body\n") == (
-        "---\ntitle: 'Review: code'\ntags: [a, 'b, c']\ntext: |-\n  one\n  two\n---\nBody\n"
+    arguments = {"arguments": [{"name": "code", "required": False}]}
+    assert write_front_matter(fields | arguments, "Body\n") == (
+        "---\ntitle: 'Review: code'\ntags: [a, 'b, c']\ntext: |-\n  one\n  two\n"
+        "arguments:\n- name: code\n  required: false\n---\nBody\n"
     )
+    assert write_front_matter({"name": "plain"}) == "---\nname: plain\n---\n"
 
 
 def test_front_matter_that_is_nearly_yaml_is_read_only_if_asked_for() -> None:

@@ -146,10 +146,12 @@ def _is_single_file(found: os.stat_result) -> bool:
 # -- writing ----------------------------------------------------------------------------------------------------
 
 
-def write_file(path: str, content: bytes, *, mode: int | None = None, before: Callable[[], None] | None = None) -> None:
+def write_file(
+    path: str, content: bytes, *, mode: int | None = 0o600, before: Callable[[], None] | None = None
+) -> None:
     """Replace a file as a whole, or create it, and wait until it is on the disk.
 
-    Without `mode`, a file keeps its mode, and a new one gets 0600. Its owner stays where the system allows it.
+    A file keeps its mode, and its owner where the system allows it. A new one gets `mode`; None: as the umask says.
     `before` runs when the new content is complete, just before it replaces the old; if it raises, nothing changes.
 
     Raises:
@@ -160,10 +162,8 @@ def write_file(path: str, content: bytes, *, mode: int | None = None, before: Ca
     old = None
     with suppress(FileNotFoundError):
         old = os.stat(path)
-    if mode is None:
-        mode = 0o600 if old is None else stat.S_IMODE(old.st_mode)
     try:
-        create_file(part, content, mode=mode)
+        create_file(part, content, mode=mode if old is None else stat.S_IMODE(old.st_mode))
         if old is not None and (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
             with suppress(OSError):
                 os.chown(part, old.st_uid, old.st_gid)
@@ -178,18 +178,19 @@ def write_file(path: str, content: bytes, *, mode: int | None = None, before: Ca
         sync(folder)
 
 
-def create_file(path: str, content: bytes, *, mode: int = 0o600) -> None:
-    """Create a file and wait until its content is on the disk. Others cannot read it before it has its mode.
+def create_file(path: str, content: bytes, *, mode: int | None = 0o600) -> None:
+    """Create a file and wait until its content is on the disk. Without a mode it gets the one that the umask allows.
 
     Raises:
         FileExistsError: the path is taken.
         OSError: the file cannot be written.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with open(os.open(path, flags, 0o600), "wb") as file:
+    with open(os.open(path, flags, 0o666 if mode is None else 0o600), "wb") as file:
         file.write(content)
         file.flush()
-        os.fchmod(file.fileno(), mode)
+        if mode is not None:
+            os.fchmod(file.fileno(), mode)
         os.fsync(file.fileno())
 
 

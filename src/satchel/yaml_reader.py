@@ -6,7 +6,7 @@ a date or a version stays as it is written, and a title `On` is not a truth valu
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -154,6 +154,20 @@ def read_front_matter(text: str, *, is_lenient: bool = False) -> tuple[Fields | 
     return (fields, body) if isinstance(fields, dict) else (None, text)
 
 
+def find_fault(text: str) -> str | None:
+    """Explain what is wrong with front matter that lost one of its `---` lines; None if it has both, or has none."""
+    start = _START.match(text)
+    if start is None:
+        return None
+    end = _END.search(text, start.end())
+    if end is None:
+        return "its front matter does not end. Add a line --- after it"
+    for line in text[start.end() : end.start()].splitlines():
+        if line.strip() and line[0] not in " \t-#\"'" and not _KEY.match(line):
+            return f"its front matter has a line that is not a field: {line[:60]!r}. Is a line --- missing before it?"
+    return None
+
+
 def _read_lines(raw: str) -> Any:
     """Read each field on its own; what is not YAML is the text behind the colon."""
     blocks: list[list[str]] = []
@@ -180,8 +194,7 @@ def write_front_matter(fields: Mapping[str, Any], body: str = "") -> str:
     import yaml  # 13 ms of a start
 
     kept = {key: value for key, value in fields.items() if value is not None and value not in ([], (), {})}
-    # None: lists and mappings of plain values stand in one line.
-    style: dict[str, Any] = {"allow_unicode": True, "sort_keys": False, "width": 1_000_000, "default_flow_style": None}
+    style = {"allow_unicode": True, "sort_keys": False, "width": 1_000_000, "default_flow_style": False}
     head = yaml.dump(kept, Dumper=_make_dumper(), **style) if kept else ""
     return f"---\n{head}---\n{body}"
 
@@ -191,7 +204,7 @@ def _make_dumper() -> Any:
     import yaml
 
     class Dumper(yaml.SafeDumper):  # type: ignore[misc]
-        """Writes texts of several lines as blocks, and never an alias."""
+        """Writes texts of several lines as blocks, lists of plain values in one line, and never an alias."""
 
         def ignore_aliases(self, data: Any) -> bool:
             return True
@@ -201,5 +214,11 @@ def _make_dumper() -> Any:
         style = '"' if not is_printable else "|" if "\n" in text else None
         return dumper.represent_scalar(_TEXT_TAG, text, style=style)
 
+    def write_list(dumper: Any, values: Sequence[Any]) -> Any:
+        is_plain = not any(isinstance(one, dict | list | tuple) for one in values)
+        return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=is_plain)
+
     Dumper.add_representer(str, write_text)
+    Dumper.add_representer(list, write_list)
+    Dumper.add_representer(tuple, write_list)
     return Dumper

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from satchel.exchange import front_matter
 from satchel.exchange.entries import PromptEntry
 from satchel.yaml_reader import WrongYaml, read_yaml
 from tests.exchange.corpora import read, write_files
@@ -19,7 +18,7 @@ def test_a_yaml_bomb_is_refused_before_it_grows(tmp_path: Path) -> None:
         read_yaml(bomb)
     entries, problems = read(write_files(tmp_path, {"a.md": f"---\n{bomb}\n---\ntext\n", "b.md": "fine\n"}))
     assert [one.label for one in entries] == ["b"]
-    assert [one.what for one in problems] == ["the YAML has the alias *a0 in line 2; write the value itself there"]
+    assert [one.what for one in problems] == ["the YAML has the alias *a0 in line 3; write the value itself there"]
 
 
 @pytest.mark.parametrize(
@@ -50,14 +49,6 @@ def test_yaml_is_read_as_people_mean_it() -> None:
         "flag": True,
         "x": "y",
     }
-
-
-def test_front_matter_that_is_no_yaml_is_read_line_by_line() -> None:
-    raw = "---\na: [x] [y]\nb: c: d\nlist:\n  - 1\n  - 2\nglobs: *.ts\n---\nbody"
-    assert front_matter.split(raw) == ({"a": "[x] [y]", "b": "c: d", "list": [1, 2], "globs": "*.ts"}, "body")
-    for text in ("no front matter", "---\nnever ends\n", "---\njust text\n---\nbody", "--- x\na: b\n---\n"):
-        assert front_matter.split(text) == (None, text)
-    assert front_matter.split("---\n---\nbody") == ({}, "body")
 
 
 def test_links_devices_and_unreadable_folders_are_told(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def cli(session: Session, target: str, format_: str | None, is_whole: bool, prun
 
 
 def _describe(session: Session, report: "ExportReport", *, is_whole: bool) -> str:
-    from satchel.exchange.sources import printable
+    from satchel.files import printable
 
     what = ", ".join(f"{number} {_WORDS[kind]}" for kind, number in report.counts.items() if number) or "nothing"
     where = "all projects" if is_whole else f"project '{session.scope.project}'"

@@ -99,7 +99,7 @@ def _describe_problem(problem: "Problem") -> dict[str, str]:
 
 
 def _print(session: Session, result: "ImportReport") -> None:
-    from satchel.exchange.sources import printable
+    from satchel.files import printable
 
     lines: list[str] = []
     if result.is_interrupted:

@@ -78,7 +78,7 @@ def _watch(session: Session, folder: str, options: "SyncOptions") -> None:
 
 
 def _print(session: Session, folder: str, report: "SyncReport") -> None:
-    from satchel.exchange.sources import printable
+    from satchel.files import printable
 
     if session.as_json:
         click.echo(to_json(describe(report)))

@@ -57,8 +57,7 @@ def replace(path: str, before: str | None, after: str, *, mode: int) -> str | No
 
     try:
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        kept_mode = mode if before is None else None
-        files.write_file(target, after.encode(), mode=kept_mode, before=check_and_back_up)
+        files.write_file(target, after.encode(), mode=mode, before=check_and_back_up)
     except OSError as error:
         raise UnusableFile(f"cannot write {path}: {error.strerror}.") from error
     return backups[0] if backups else None

@@ -3,7 +3,6 @@
 entries       the values between a format and the store
 cleaning      foreign values as values that the store takes
 sources       finds, reads and writes files
-front_matter  reads and writes front matter
 templates     foreign templates as ours, and the other way
 format_names  the names of the formats
 formats       a module for each format, and the table of them

@@ -16,10 +16,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from satchel.exchange import front_matter, sources, task_file
+from satchel.exchange import sources, task_file
 from satchel.exchange.entries import DocumentEntry, Entry, Found, Problem, PromptEntry, TaskEntry, Unreadable
 from satchel.model import Argument
 from satchel.services import mime_types, rules
+from satchel.yaml_reader import find_fault, write_front_matter
 
 PROMPTS, DOCUMENTS, DETAILS, TASKS = "prompts", "documents", "documents.json", "tasks.md"
 VERSION = 1
@@ -109,7 +110,7 @@ def write_prompt(prompt: PromptEntry, **more: object) -> str:
     """Return a prompt with front matter; its text ends with one line break more."""
     fields = {**more, "title": prompt.title, "description": prompt.description, "tags": list(prompt.tags)}
     arguments = [_write_argument(one) for one in prompt.arguments]
-    return front_matter.write({**fields, "arguments": arguments}) + prompt.content + "\n"
+    return write_front_matter({**fields, "arguments": arguments}) + prompt.content + "\n"
 
 
 def _write_argument(argument: Argument) -> dict[str, object]:
@@ -275,9 +276,9 @@ def read_prompt_file(path: str, data: bytes, where: str) -> PromptEntry:
     text = sources.decode(data)
     if _has_conflict(text):
         raise Unreadable("it has conflict markers of git in it. Resolve the conflict, and remove them")
-    if fault := front_matter.find_fault(text):
+    if fault := find_fault(text):
         raise Unreadable(fault)
-    fields, body = front_matter.split(text)
+    fields, body = sources.read_front_matter(text)
     fields = fields or {}
     stem = path.rpartition("/")[2].removesuffix(".md")
     given, title = fields.get("name"), fields.get("title")

@@ -2,13 +2,13 @@
 
 import errno
 import os
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-from satchel import clock
-from satchel.exchange import front_matter
+from satchel import files, yaml_reader
 from satchel.exchange.entries import Problem, Unreadable
+from satchel.files import printable
+from satchel.yaml_reader import Fields, WrongYaml
 
 MAX_FILE = 64 * 1024 * 1024  # bytes
 MAX_FILES = 200_000  # of one import
@@ -20,8 +20,6 @@ MARKER = "satchel.json"  # in a folder that `satchel export` wrote
 _HIDDEN = {".claude", ".cursor", ".github", ".taskmaster", ".beads", ".backlog", ".agents", ".codex", ".vscode"}
 _HIDDEN |= {".claude-plugin", ".gemini", ".opencode", ".windsurf", ".prompts", ".copilot"}
 _SKIPPED = {"node_modules", "__pycache__", "venv"}
-
-_FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO must not make us wait for its writer
 
 
 class SourceFile:
@@ -67,16 +65,16 @@ class SourceFile:
         return text if "\n" in text else text.replace("\r", "\n")
 
     @cached_property
-    def parts(self) -> tuple[front_matter.Fields | None, str]:
+    def parts(self) -> tuple[Fields | None, str]:
         """The front matter and the text behind it, with LF as line ends.
 
         Raises:
             Unreadable: as `text`, or the front matter is too large.
         """
-        return front_matter.split(self.text.replace("\r\n", "\n"))
+        return read_front_matter(self.text.replace("\r\n", "\n"))
 
     @property
-    def fields(self) -> front_matter.Fields | None:
+    def fields(self) -> Fields | None:
         """The front matter."""
         return self.parts[0]
 
@@ -145,32 +143,33 @@ def _walk(folder: str, shown: str, depth: int) -> Iterator[SourceFile | Problem]
 
 
 def read_bytes(path: str, *, follow: bool = False, limit: int = MAX_FILE) -> bytes:
-    """Return the bytes of a regular file.
+    """Read a regular file.
 
     Raises:
         Unreadable: it cannot be read, is something else, or is too large.
     """
     try:
-        file = os.open(path, _FILE | (0 if follow else os.O_NOFOLLOW))
+        return files.read_file(path, limit, follows_links=follow)
+    except files.TooLarge:
+        raise Unreadable(f"it has more than {limit} bytes") from None
+    except files.NotAFile:
+        raise Unreadable("it is not a regular file") from None
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise Unreadable("it is a symbolic link, and links are not followed") from None
         raise Unreadable(f"it cannot be read: {error.strerror}") from None
+
+
+def read_front_matter(text: str) -> tuple[Fields | None, str]:
+    """Return the front matter of a text, None if it has none, and the text after it.
+
+    Raises:
+        Unreadable: the front matter is too large, or a YAML bomb.
+    """
     try:
-        found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode):
-            raise Unreadable("it is not a regular file")
-        pieces, left = [], limit + 1
-        while left and (piece := os.read(file, left)):
-            pieces.append(piece)
-            left -= len(piece)
-    except OSError as error:
-        raise Unreadable(f"it cannot be read: {error.strerror}") from None
-    finally:
-        os.close(file)
-    if not left:
-        raise Unreadable(f"it has more than {limit} bytes")
-    return b"".join(pieces)
+        return yaml_reader.read_front_matter(text, is_lenient=True)
+    except WrongYaml as wrong:
+        raise Unreadable(str(wrong)) from None
 
 
 def decode(data: bytes) -> str:
@@ -196,11 +195,6 @@ def decode(data: bytes) -> str:
     return text
 
 
-def printable(text: str) -> str:
-    """Return the name of a file for a report, with ? for characters that do not print."""
-    return "".join(one if one.isprintable() else "?" for one in text)
-
-
 # -- writing ----------------------------------------------------------------------------------------------------
 
 
@@ -222,17 +216,7 @@ def write_file(root: str, path: str, data: bytes) -> bool:
             with open(target, "rb") as file:
                 if file.read() == data:
                     return False
-        part = os.path.join(os.path.dirname(target), f".{clock.new_id()[:8]}.tmp")
-        try:
-            with open(part, "xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(part, target)
-        except BaseException:
-            if os.path.lexists(part):
-                os.unlink(part)
-            raise
+        files.write_file(target, data, mode=None)
     except OSError as error:
         raise Unreadable(f"{path} cannot be written: {error.strerror}") from error
     return True

@@ -98,7 +98,8 @@ def save_state(root: str, state: SyncState) -> None:
 def digest(entry: Entry) -> str:
     """Return a digest of everything that a sync compares; notes on tasks are only added, and not compared."""
     if isinstance(entry, PromptEntry):
-        data = folder.write_prompt_file(entry, f"prompts/{entry.name}.md")
+        texts = [entry.name, entry.title, entry.content, entry.description]
+        data = msgspec.json.encode([*texts, entry.tags, entry.arguments])
     elif isinstance(entry, DocumentEntry):
         values = [entry.name, entry.uri, entry.mime_type, entry.description, isinstance(entry.content, str)]
         data = json.dumps(values).encode() + b"\n" + folder.to_bytes(entry)

@@ -4,10 +4,11 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
-from satchel.exchange import cleaning, front_matter
+from satchel.exchange import cleaning
 from satchel.exchange.entries import Entry, Found, NoteEntry, TaskEntry
 from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
+from satchel.yaml_reader import write_front_matter
 
 _KNOWN = (
     *("id", "title", "status", "labels", "dependencies", "priority", "created_date", "updated_date", "due_date"),
@@ -115,7 +116,7 @@ def _write(task: TaskEntry, number: int, ids: dict[str, int]) -> str:
         "due_date": task.due,
         **kept,
     }
-    text = front_matter.write(fields) + f"\n## Description\n\n{description}"
+    text = write_front_matter(fields) + f"\n## Description\n\n{description}"
     if task.comments:
         text = text.rstrip() + "\n\n## Implementation Notes\n\n" + "\n\n".join(one.text for one in task.comments)
     return shared.end_line(text)

@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from satchel.exchange import cleaning, front_matter, templates
+from satchel.exchange import cleaning, templates
 from satchel.exchange.entries import Entry, Found, PromptEntry
 from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
+from satchel.yaml_reader import write_front_matter
 
 _SIGNS = ("argument-hint", "allowed-tools", "disable-model-invocation", "user-invocable")
 
@@ -64,7 +65,7 @@ def write_prompt(prompt: PromptEntry, name: str | None = None) -> str:
     hints = [f"[{one}]" for one in names] or [one.description or "" for one in prompt.arguments]
     if any(hints) and hints != ["$ARGUMENTS"]:
         fields.setdefault("argument-hint", " ".join(hints))
-    head = front_matter.write({key: value for key, value in fields.items() if value})
+    head = write_front_matter({key: value for key, value in fields.items() if value})
     return head + "\n" + shared.end_line(text) if any(fields.values()) else shared.end_line(text)
 
 

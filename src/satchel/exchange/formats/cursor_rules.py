@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from satchel.exchange import cleaning, front_matter
+from satchel.exchange import cleaning
 from satchel.exchange.entries import Entry, Found, PromptEntry
 from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
 from satchel.exchange.templates import Template
+from satchel.yaml_reader import write_front_matter
 
 TAG = "rule"
 
@@ -45,7 +46,7 @@ def _write(prompt: PromptEntry) -> str:
     fields.setdefault("alwaysApply", "false")
     # As Cursor writes them, without quotes.
     lines = "\n".join(f"{key}: {value}".rstrip() for key, value in fields.items() if "\n" not in value)
-    head = f"---\n{lines}\n---\n" if "\n" not in description else front_matter.write(fields)
+    head = f"---\n{lines}\n---\n" if "\n" not in description else write_front_matter(fields)
     return head + "\n" + shared.end_line(prompt.content)
 
 

@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from satchel.exchange import cleaning, front_matter
+from satchel.exchange import cleaning
 from satchel.exchange.entries import Entry, Found, PromptEntry
 from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
 from satchel.exchange.templates import Piece, Variable, convert, read_handlebars, write_handlebars
 from satchel.model import Argument, can_be_argument
 from satchel.services.rules import MAX_VALUE, MAX_VALUES
+from satchel.yaml_reader import write_front_matter
 
 
 def recognise(file: SourceFile) -> bool:
@@ -111,7 +112,7 @@ def _write(prompt: PromptEntry) -> str:
         del fields["input"]
     text = write_handlebars(pieces)
     has_fields = any(value for value in fields.values())
-    return (front_matter.write(fields) + "\n" if has_fields else "") + shared.end_line(text)
+    return (write_front_matter(fields) + "\n" if has_fields else "") + shared.end_line(text)
 
 
 FORMAT = shared.Format(

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from satchel.exchange import cleaning, front_matter, templates
+from satchel.exchange import cleaning, templates
 from satchel.exchange.entries import Entry, Found, PromptEntry, Unreadable
 from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
+from satchel.yaml_reader import WrongYaml, read_yaml, write_front_matter
 
 _FIELDS = {"prompt", "system", "model", "options", "defaults", "fragments", "system_fragments", "schema_object"}
 _FIELDS |= {"extract", "extract_last", "tools", "functions", "attachments", "attachment_types", "name", "schema"}
@@ -26,7 +27,12 @@ def recognise(file: SourceFile) -> bool:
 
 
 def _read(file: SourceFile) -> shared.Fields:
-    value = front_matter.read_document(file.text, _MAX_YAML)
+    if len(file.text) > _MAX_YAML:
+        raise Unreadable(f"it has more than {_MAX_YAML} characters")
+    try:
+        value = read_yaml(file.text)
+    except WrongYaml as wrong:
+        raise Unreadable(str(wrong)) from None
     if isinstance(value, str):
         return {"prompt": value}
     return value if isinstance(value, Mapping) else {}
@@ -79,7 +85,7 @@ def _write(prompt: PromptEntry) -> str:
     }
     kept = cleaning.split_fields(prompt.description)[1]
     more = {key: value for key, value in kept.items() if key in _FIELDS}
-    head = front_matter.write({**more, "prompt": text, "defaults": defaults})
+    head = write_front_matter({**more, "prompt": text, "defaults": defaults})
     return head.removeprefix("---\n").removesuffix("---\n")
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from satchel.exchange import cleaning, front_matter, templates
+from satchel.exchange import cleaning, templates
 from satchel.exchange.entries import Entry, Found, PromptEntry
 from satchel.exchange.formats import shared
 from satchel.exchange.formats.dotprompt import read_schema
 from satchel.exchange.sources import SourceFile
 from satchel.model import Argument, can_be_argument
+from satchel.yaml_reader import write_front_matter
 
 _KNOWN = ("displayName", "inputs", "sample", "template", "metadata")
 
@@ -91,7 +92,7 @@ def _write(prompt: PromptEntry) -> str:
         facts |= {} if one.is_required else {"required": False}
         inputs[one.name] = facts
     fields = {"name": prompt.name, "displayName": prompt.title, "description": description or None}
-    head = front_matter.write({**fields, "tags": list(prompt.tags), **kept, "inputs": inputs})
+    head = write_front_matter({**fields, "tags": list(prompt.tags), **kept, "inputs": inputs})
     return head + "\n" + shared.end_line(text)
 
 

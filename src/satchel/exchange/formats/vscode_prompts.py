@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from satchel.exchange import cleaning, front_matter, templates
+from satchel.exchange import cleaning, templates
 from satchel.exchange.entries import Entry, Found, PromptEntry
 from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
+from satchel.yaml_reader import write_front_matter
 
 _INPUT = r"\$\{input:([^:{}]+)(?::([^{}]*))?\}|\$\{(selection|selectedText|file|fileBasename|fileDirname|"
 _INPUT += r"fileBasenameNoExtension|workspaceFolder|workspaceFolderBasename)\}"
@@ -57,7 +58,7 @@ def _write(prompt: PromptEntry) -> str:
 
     text = templates.write_with(shared.take_apart(prompt), write_variable)
     description, kept = cleaning.split_fields(prompt.description)
-    return front_matter.write({"description": description or prompt.title, **kept}) + "\n" + shared.end_line(text)
+    return write_front_matter({"description": description or prompt.title, **kept}, "\n" + shared.end_line(text))
 
 
 FORMAT = shared.Format(
