@@ -216,15 +216,15 @@ def test_a_copy_keeps_everything_but_a_name_that_is_taken(own: Server) -> None:
     assert answer["items"] == [
         {"kind": "prompt", "name": "letter", "title": "Letter", "version": 1, "tags": ["a"], "arguments": ["tone"],
          "project": "other"},
-        {"kind": "resource", "name": "dot.png-2", "size": 3, "version": 1, "uri": "x:dot", "mime_type": "image/png",
+        {"kind": "resource", "name": "dot-2.png", "size": 3, "version": 1, "uri": "x:dot", "mime_type": "image/png",
          "project": "other"},
     ]  # fmt: skip
-    assert answer["notes"] == ["dot.png: The name dot.png is taken there; the copy has dot.png-2."]
+    assert answer["notes"] == ["dot.png: The name dot.png is taken there; the copy has dot-2.png."]
     pair = [ok(own, "get_prompt", prompt="letter", project=one)["prompt"] for one in ("default", "other")]
     assert pair[0] == pair[1]
     here, there = (
         own.call("read_resource", {"resource": name, "project": project})
-        for name, project in (("dot.png", "default"), ("dot.png-2", "other"))
+        for name, project in (("dot.png", "default"), ("dot-2.png", "other"))
     )
     assert here["content"][1] == there["content"][1]
     again = ok(own, "update_items", items=["letter"], to="other", copy=True)

@@ -1,9 +1,9 @@
-"""Names made from titles."""
+"""Names made from titles, titles made from names, and what an item is called where its name is taken."""
 
 import pytest
 
 from satchel.model import PromptDraft, PromptPatch, Scope
-from satchel.services import projects, prompts
+from satchel.services import copying, projects, prompts, restoring
 from satchel.services.prompts import make_name
 from satchel.storage.database import Database
 
@@ -53,3 +53,40 @@ def test_the_name_stays_when_the_title_changes(database: Database) -> None:
         prompt = prompts.add(tx, SCOPE, PromptDraft(title="First", content="x"))
         renamed = prompts.update(tx, SCOPE, prompt.id, PromptPatch(title="Second", content="x"))
     assert (renamed.name, renamed.title, renamed.version) == ("first", "Second", 2)
+
+
+def test_a_prompt_added_by_name_alone_has_its_name_as_title_cut_to_the_bound_of_a_title(database: Database) -> None:
+    projects.require(database, SCOPE)
+    with database.write() as tx:
+        added = [prompts.add(tx, SCOPE, PromptDraft(name="n" * 254 + end, content="x")) for end in "abc"]
+        assert [prompt.title for prompt in added] == ["n" * 200, "n" * 196 + " (2)", "n" * 196 + " (3)"]
+        projects.add(tx, "other")
+        assert copying.copy_prompt(tx, SCOPE, added[1], "other").item.title == added[1].title
+
+
+@pytest.mark.parametrize(
+    ("name", "next_name"),
+    [
+        ("s.md", "s-2.md"),
+        ("v1.2", "v1.2-2"),
+        (".env", ".env-2"),
+        ("n" * 255, "n" * 253 + "-2"),
+        ("n" * 252 + ".md", "n" * 250 + "-2.md"),
+    ],
+)
+def test_a_number_stands_before_the_extension_and_counts_within_the_bound(
+    database: Database, name: str, next_name: str
+) -> None:
+    projects.require(database, SCOPE)
+    with database.write() as tx:
+        projects.add(tx, "other")
+        first = prompts.add(tx, SCOPE, PromptDraft(name=name, title="First", content="x"))
+        copying.copy_prompt(tx, SCOPE, first, "other")
+        copy = copying.copy_prompt(tx, SCOPE, first, "other").item
+        assert (copy.name, copy.title) == (next_name, "First (2)")
+        prompts.delete(tx, SCOPE, first.id)
+        prompts.add(tx, SCOPE, PromptDraft(name=name, title="First", content="y"))
+    with database.write() as tx:
+        restoring.restore(tx, SCOPE, first.id)
+        restored = prompts.get(tx, SCOPE, first.id)
+        assert (restored.name, restored.title, restored.content) == (next_name, "First (2)", "x")

@@ -1,8 +1,5 @@
 """Copies and moves prompts, resources and tasks to other projects, with everything that they have."""
 
-from collections.abc import Callable, Iterator
-from itertools import chain, count
-
 from msgspec import Struct
 
 from satchel.errors import WrongArgument
@@ -17,7 +14,6 @@ from satchel.model import (
     TaskPatch,
 )
 from satchel.services import projects, prompts, resources, rules, tasks
-from satchel.storage import prompts as prompt_rows
 from satchel.storage import resources as resource_rows
 from satchel.storage.database import Tx
 
@@ -45,20 +41,17 @@ def copy_prompt(tx: Tx, scope: Scope, prompt: Prompt, to: str, *, renames: bool 
     """
     there = projects.enter(scope, to)
     projects.current(tx, there)
-    name, title = prompt.name, prompt.title
-    if renames:
-        name = _find_free(_names(name), lambda one: prompt_rows.find(tx, to, "name", one) is None)
-        title = _find_free(_titles(title), lambda one: prompt_rows.find(tx, to, "title", one) is None)
     draft = PromptDraft(
-        name=name,
-        title=title,
+        name=prompt.name,
+        title=prompt.title,
         content=prompt.content,
         description=prompt.description,
         tags=prompt.tags,
         arguments=prompt.arguments,
     )
-    notes = _tell("name", prompt.name, name), _tell("title", prompt.title, title)
-    return Copied(prompts.add(tx, there, draft), tuple(filter(None, notes)))
+    copy = prompts.add(tx, there, draft, renames=renames)
+    notes = _tell("name", prompt.name, copy.name), _tell("title", prompt.title, copy.title)
+    return Copied(copy, tuple(filter(None, notes)))
 
 
 def copy_resource(tx: Tx, scope: Scope, resource: Resource, to: str, *, renames: bool = True) -> Copied:
@@ -72,11 +65,12 @@ def copy_resource(tx: Tx, scope: Scope, resource: Resource, to: str, *, renames:
     assert resource.content is not None, "a resource without its content cannot be copied"
     name = resource.name
     if renames:
-        name = _find_free(_names(name), lambda one: resource_rows.find(tx, to, "name", one) is None)
+        names = rules.list_free_names(name, tx.new_id())
+        name = next(one for one in names if resource_rows.find(tx, to, "name", one) is None)
     uri = wanted = rules.make_own_uri(name) if rules.is_own_uri(resource.uri) else resource.uri
     if renames:
-        free = _names(wanted, rules.MAX_URI_BYTES)
-        uri = _find_free(free, lambda one: resource_rows.find(tx, to, "uri", one) is None)
+        uris = rules.list_free_uris(wanted, tx.new_id())
+        uri = next(one for one in uris if resource_rows.find(tx, to, "uri", one) is None)
     draft = ResourceDraft(
         name=name,
         uri=uri,
@@ -146,18 +140,6 @@ def move_task(tx: Tx, scope: Scope, task: TaskDetails, to: str) -> CopiedTask:
 def _check_elsewhere(scope: Scope, kind: str, to: str) -> None:
     if scope.project == to:
         raise WrongArgument("to", "not", value=to, kind=kind)
-
-
-def _names(name: str, longest: int = rules.MAX_NAME) -> Iterator[str]:
-    return chain([name], (f"{name[: longest - 7]}-{number}" for number in count(2)))
-
-
-def _titles(title: str) -> Iterator[str]:
-    return chain([title], (f"{title[: rules.MAX_TITLE - 9]} ({number})" for number in count(2)))
-
-
-def _find_free(candidates: Iterator[str], is_free: Callable[[str], bool]) -> str:
-    return next(filter(is_free, candidates))
 
 
 def _tell(what: str, wanted: str, got: str) -> str:

@@ -1,8 +1,7 @@
 """Use cases of prompts."""
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import chain, count
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import asdict, replace
 
@@ -44,10 +43,11 @@ _NEWEST = 200  # prompts whose tags are in use lately
 _NEIGHBOURS = 25  # on either side of a mistyped name
 
 
-def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None) -> Prompt:
+def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None, renames: bool = False) -> Prompt:
     """Add a prompt; with arguments it is a template. A name that is made from the title is never `avoiding`.
 
-    Without a title, the title is the name, with a number behind it where another prompt has that title.
+    Without a title, the title is the name, or the next free one made from it. With `renames`, a name or title that is
+    taken becomes the next free one, too.
 
     Raises:
         WrongArgument: a value breaks a rule.
@@ -55,15 +55,14 @@ def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None
     """
     draft = rules.clean_prompt(draft)
     rules.check_new(tx, "prompt", "title", draft.title)
-    project = current(tx, scope).number
     id = tx.new_id()
-    try:
-        if draft.title is UNSET:
-            prompt = _add_untitled(tx, scope, project, id, draft)
-        else:
-            prompt = _add_titled(tx, scope, project, id, draft, avoiding)
-    except Violation as violation:
-        raise _explain(violation, scope, str(draft.title)) from violation
+    titles = [draft.title if draft.title is not UNSET else str(draft.name)]
+    names = _list_made_names(titles[0], id) if draft.name is None else [draft.name]
+    if renames or draft.title is UNSET:
+        titles = rules.list_free_titles(titles[0], id)
+    if renames and draft.name is not None:
+        names = rules.list_free_names(draft.name, id)
+    prompt = _insert(tx, scope, id, draft, [name for name in names if name != avoiding], titles)
     _announce_list(tx, scope)
     _index(tx, scope, prompt)
     record_add(tx, of_prompt(prompt))
@@ -215,15 +214,15 @@ def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> Prompt:
         NotFound: the project does not exist.
     """
     project = current(tx, scope).number
-    title = _free_title(tx, scope, state.title)
+    titles = rules.list_free_titles(state.title, item.id)
     draft = PromptDraft(
-        title=title,
+        title=next(one for one in titles if rows.find(tx, scope.project, "title", one) is None),
         content=state.text,
         description=state.description,
         tags=state.tags,
         arguments=state.arguments,
     )
-    names = (state.name, *(f"{state.name}-{count}" for count in range(2, 10)), f"{state.name}-{item.id[:8]}")
+    names = rules.list_free_names(state.name, item.id)
     if not any(rows.put_back(tx, project, item, state.created_at, name, draft) for name in names):
         raise Taken("prompt", "name", state.name, scope)
     rows.set_tags(tx, project, item.number, state.tags)
@@ -283,37 +282,29 @@ def make_name(title: str) -> str:
     return re.sub("[^A-Za-z0-9]+", "-", rules.drop_accents(title.casefold())).strip("-")[:_LONGEST_MADE_NAME]
 
 
-def _add_titled(tx: Tx, scope: Scope, project: int, id: str, draft: PromptDraft, avoiding: str | None) -> Prompt:
-    """Insert a prompt under its name, or under the first free one that is made from its title."""
-    names = _name_candidates(str(draft.title), id) if draft.name is None else iter([draft.name])
-    for name in names:
-        prompt = None if name == avoiding else rows.add(tx, project, id, name, draft)
+def _insert(tx: Tx, scope: Scope, id: str, draft: PromptDraft, names: Iterable[str], titles: Iterable[str]) -> Prompt:
+    """Insert a prompt under the first of some names that is free, with the first of some titles that is."""
+    project = current(tx, scope).number
+    free = {"name": iter(names), "title": iter(titles)}
+    name, title = next(free["name"]), next(free["title"])
+    while True:
+        try:
+            prompt = rows.add(tx, project, id, name, replace(draft, title=title), skips_taken_titles=True)
+        except Violation as violation:
+            raise _explain(violation, scope, title) from violation
         if prompt is not None:
             return prompt
-    raise Taken("prompt", "name", str(draft.name), scope)
+        taken = "name" if rows.find(tx, scope.project, "name", name) else "title"
+        other = next(free[taken], None)
+        if other is None:
+            raise Taken("prompt", taken, name if taken == "name" else title, scope)
+        name, title = (other, title) if taken == "name" else (name, other)
 
 
-def _add_untitled(tx: Tx, scope: Scope, project: int, id: str, draft: PromptDraft) -> Prompt:
-    """Insert a prompt under its name, with the first free title that is made from it."""
-    name = str(draft.name)
-    for title in chain([name], (f"{name} ({number})" for number in count(2))):
-        prompt = rows.add(tx, project, id, name, replace(draft, title=title), skips_taken_titles=True)
-        if prompt is not None:
-            return prompt
-        if rows.find(tx, scope.project, "name", name) is not None:
-            raise Taken("prompt", "name", name, scope)
-    raise AssertionError("there is always another number")
-
-
-def _name_candidates(title: str, id: str) -> Iterator[str]:
-    """The names that a prompt may get, the best first; the last is free because ids are unique."""
-    suffix = id.replace("-", "")[:8]
+def _list_made_names(title: str, id: str) -> list[str]:
+    """Return the names that a prompt may get from its title, the best first."""
     made = make_name(title)
-    base = made if made and clock.parse_id(made) is None else f"prompt-{suffix}"
-    yield base
-    yield from (f"{base}-{number}" for number in range(2, 10))
-    yield f"{base}-{suffix}"
-    yield f"{base}-{id}"
+    return rules.list_free_names(made if made and clock.parse_id(made) is None else f"prompt-{id[:8]}", id)
 
 
 def _find_to_change(tx: Tx, scope: Scope, id: str) -> Prompt:
@@ -321,12 +312,6 @@ def _find_to_change(tx: Tx, scope: Scope, id: str) -> Prompt:
         return rows.find_to_change(tx, project, key)
 
     return find_within(tx, scope, "prompt", id, find, ("id", id))
-
-
-def _free_title(tx: Tx, scope: Scope, title: str) -> str:
-    """A title, or the next one with a number behind it that no prompt of the project has."""
-    titles = (title, *(f"{title[: rules.MAX_TITLE - 5]} ({count})" for count in range(2, 100)))
-    return next((one for one in titles if rows.find(tx, scope.project, "title", one) is None), title)
 
 
 def _index(tx: Tx, scope: Scope, prompt: Prompt) -> None:

@@ -47,6 +47,7 @@ MAX_URI_BYTES = 2000  # PostgreSQL indexes no key beyond 2,704 bytes
 
 # Compiled on first use: a cold start checks nothing.
 NAME = r"[A-Za-z0-9._-]+"
+_EXTENSION = r"(?<=.)\.[A-Za-z][A-Za-z0-9]{0,9}\Z"  # of a name like s.md; v1.2 has none
 _TAG = r"[A-Za-z0-9_-]{1,50}"
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _URI = r"[A-Za-z][A-Za-z0-9+.-]*:[^\s\x00-\x1f\x7f-\x9f]*"
@@ -79,6 +80,33 @@ def clean_new_name(kind: str, name: str) -> str:
     if clock.parse_id(name) is not None:
         raise WrongArgument("name", "reserved", value=name, kind=kind)
     return name
+
+
+def list_free_names(name: str, id: str) -> list[str]:
+    """Return a name and what to try where it is taken: -2 to -9 before its extension, then digits of an id."""
+    found = re.search(_EXTENSION, name)
+    end = found[0] if found else ""
+    return [name, *(_end_with(name.removesuffix(end), f"-{mark}{end}", MAX_NAME) for mark in _list_marks(id))]
+
+
+def list_free_titles(title: str, id: str) -> list[str]:
+    """Return a title, cut to its bound, and what to try where it is taken: (2) to (9), then digits of an id."""
+    return [title[:MAX_TITLE], *(_end_with(title, f" ({mark})", MAX_TITLE) for mark in _list_marks(id))]
+
+
+def list_free_uris(uri: str, id: str) -> list[str]:
+    """Return a URI and what to try where it is taken. Its bound is in bytes."""
+    kept = uri.encode()[: MAX_URI_BYTES - len(id) - 1].decode(errors="ignore")
+    return [uri, *(f"{kept}-{mark}" for mark in _list_marks(id))]
+
+
+def _list_marks(id: str) -> tuple[str, ...]:
+    """Return what tells copies of a name apart. The last makes a name free, because ids are unique."""
+    return (*map(str, range(2, 10)), id[:8], id)
+
+
+def _end_with(text: str, end: str, longest: int) -> str:
+    return text[: longest - len(end)] + end
 
 
 def drop_accents(text: str) -> str:
