@@ -57,7 +57,7 @@ CONTRACT = Contract(
     acts_as_user=True,
     tools=(
         Tool("spin", "Read for ever", Nothing, spin),
-        Tool("note", "Add a task, slowly", Note, note, writes=True),
+        Tool("note", "Add a task, slowly", Note, note, transaction="write"),
         Tool("titles", "The titles of all tasks", Nothing, titles),
     ),
     failures={Exception: lambda error: f"Error: {type(error).__name__}"},

@@ -9,9 +9,9 @@ import pytest
 from msgspec import Struct, structs
 
 from satchel.contracts import load
-from satchel.contracts.contract import Context, Contract, Report, Tool
+from satchel.contracts.contract import Context, Contract, Method, Report, Tool
 from satchel.contracts.runner import Runner
-from satchel.errors import StoreFailed
+from satchel.errors import StoreConflict, StoreFailed
 from satchel.model import PromptDraft, Scope
 from satchel.protocol import REVISIONS, Call, Question
 from satchel.protocol.codec import encode
@@ -92,7 +92,7 @@ ASKING = Contract(
     name="toy",
     server_name="toy",
     capabilities={"tools": {}},
-    tools=(Tool("delete_all", "Delete", Nothing, delete_all, writes=True),),
+    tools=(Tool("delete_all", "Delete", Nothing, delete_all, transaction="write"),),
     failures=load("satchel").failures,
 )
 
@@ -135,7 +135,7 @@ def test_a_client_that_cannot_ask_is_not_held_up(database: Database) -> None:
 
 
 def test_a_contract_may_answer_tools_list_itself() -> None:
-    listing = structs.replace(TOY, methods={"tools/list": lambda _context, _params: {"tools": []}})
+    listing = structs.replace(TOY, methods={"tools/list": Method(lambda _context, _params: {"tools": []})})
     assert answer(Runner(listing, None), call("tools/list")) == {"tools": []}
     [entry] = answer(Runner(TOY, None), call("tools/list"))["tools"]
     assert entry == {
@@ -193,3 +193,32 @@ def test_a_failure_at_any_storage_call_leaves_all_or_nothing(
             assert body == UNABLE and everything() == before
         else:
             pytest.fail("never went through")
+
+
+def test_a_call_is_tried_again_until_it_has_committed(database: Database) -> None:
+    projects.require(database, Scope())
+    tries: list[str] = []
+
+    def lose_twice(context: Context, _: Nothing) -> str:
+        with context.read():
+            tries.append("read")
+        with context.write():
+            if len(tries) < 3:
+                raise StoreConflict("another writer was faster")
+        return "done"
+
+    def lose_too_late(context: Context, _: Nothing) -> str:
+        with context.write() as opened:
+            prompts.add(opened.tx, opened.scope, PromptDraft(title=f"Try {len(tries)}", content="x"))
+        tries.append("committed")
+        raise StoreConflict("after the commit")
+
+    tools = tuple(Tool(one.__name__, "Try", Nothing, one, transaction=None) for one in (lose_twice, lose_too_late))
+    runner = Runner(structs.replace(ASKING, tools=tools), database)
+    assert answer(runner, call("tools/call", name="lose_twice", arguments={}))["isError"] is False
+    assert tries == ["read"] * 3
+    tries.clear()
+    assert answer(runner, call("tools/call", name="lose_too_late", arguments={}))["isError"] is True
+    assert tries == ["committed"]
+    with database.read() as tx:
+        assert tx.all("select title from prompts") == [("Try 0",)]

@@ -13,9 +13,7 @@ from satchel.contracts.contract import Context, Reply
 from satchel.contracts.satchel import prompts as prompt_tools
 from satchel.contracts.satchel import resources as resource_tools
 from satchel.contracts.satchel import tasks as task_tools
-from satchel.contracts.satchel.tools.prompts import ListPrompts
-from satchel.contracts.satchel.tools.resources import ListResources
-from satchel.contracts.satchel.tools.tasks import ListTasks
+from satchel.contracts.satchel.tools import ListPrompts, ListResources, ListTasks
 from satchel.library.catalog import Catalog, Libraries, Library
 from satchel.library.manifest import LibraryPrompt
 from satchel.model import (

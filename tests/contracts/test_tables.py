@@ -1,8 +1,5 @@
 """Every contract as a table: it has words for every error, and its schemas are schemas."""
 
-import inspect
-from typing import Any
-
 import jsonschema
 import msgspec
 import pytest
@@ -10,7 +7,6 @@ import pytest
 from satchel import errors
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.contract import Reply
-from satchel.contracts.first_call import FirstCall
 from satchel.contracts.satchel import wrong_arguments
 from satchel.contracts.satchel.failures import AmbiguousTitle, DeletedItem, TemplateFailed, UnknownName
 from satchel.contracts.satchel.text_failures import MissingValue, WrongValue
@@ -160,18 +156,6 @@ def test_failures_of_ours_satisfy_the_published_schema(name: str) -> None:
                 body = contract.explain_failure(tool, error)
                 said = body.structured if isinstance(body, Reply) else body
                 validator.validate(msgspec.to_builtins(said))
-
-
-@pytest.mark.parametrize("name", CONTRACTS)
-def test_every_function_that_a_table_names_exists_and_takes_what_the_row_declares(name: str) -> None:
-    contract = load(name)
-    others = (*contract.methods.values(), contract.explain_unknown_tool, contract.translate_change)
-    assert all(callable(one.find()) for one in others if isinstance(one, FirstCall))
-    for tool in contract.tools:
-        for function in (tool.run, tool.look, tool.prepare):
-            if isinstance(function, FirstCall):
-                _, arguments = inspect.signature(function.find(), eval_str=True).parameters.values()
-                assert arguments.annotation in (tool.input, Any), tool.name
 
 
 @pytest.mark.parametrize("name", CONTRACTS)

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel.contracts import CONTRACTS
-from satchel.contracts.contract import Context, Contract, Reply, Result, Tool
+from satchel.contracts.contract import Context, Contract, Method, Reply, Result, Tool
 from satchel.errors import Refused
 from satchel.model import PromptDraft, Scope, StoreChange
 from satchel.protocol import INVALID_PARAMS, ClientChange, ProtocolError
@@ -254,7 +254,9 @@ def translate_change(change: StoreChange, _scope: Scope) -> list[ClientChange]:
 
 
 def _tool(name: str, run: Any, *, writes: bool = False, input: type[Struct] = Nothing) -> Tool:
-    return Tool(name, f"For the scenarios of the suite that call {name}", input, run, writes=writes)
+    return Tool(
+        name, f"For the scenarios of the suite that call {name}", input, run, transaction="write" if writes else "read"
+    )
 
 
 CONTRACT = Contract(
@@ -282,13 +284,13 @@ CONTRACT = Contract(
         _tool("json_schema_2020_12_tool", silent, input=Contact),
     ),
     methods={
-        "tools/list": list_tools,
-        "prompts/list": list_prompts,
-        "prompts/get": get_prompt,
-        "resources/list": list_resources,
-        "resources/templates/list": list_templates,
-        "resources/read": read_resource,
-        "completion/complete": complete,
+        "tools/list": Method(list_tools),
+        "prompts/list": Method(list_prompts),
+        "prompts/get": Method(get_prompt),
+        "resources/list": Method(list_resources),
+        "resources/templates/list": Method(list_templates),
+        "resources/read": Method(read_resource),
+        "completion/complete": Method(complete),
     },
     failures={Exception: lambda _: "This tool intentionally returns an error for testing"},
     translate_change=translate_change,

@@ -2,7 +2,6 @@
 
     contract       what a contract, a tool and the context of a call are
     runner         carries out a call by the table of its contract
-    first_call     functions and tables that the first use imports
     schema         arguments and answers: their JSON Schema, and the check of arguments
     unknown_names  arguments that no schema declares
     content        contents and descriptions as MCP carries them

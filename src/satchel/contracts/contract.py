@@ -1,14 +1,17 @@
 """The definition of a contract: one literal table of tools, methods and failures. The runner reads it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
 from satchel.contracts.schema import Schema, answer_schema, json_schema
+from satchel.errors import Refused
 from satchel.model import Scope, StoreChange
 from satchel.protocol import NEWEST, NO_CLIENT, Client, ClientChange, ProtocolError, Question, Revision
-from satchel.storage.database import Tx
+from satchel.storage.database import WAIT, Database, Tx
 from satchel.work import Work
 
 if TYPE_CHECKING:
@@ -22,14 +25,8 @@ class Reply(Struct, frozen=True):
     structured: Struct | dict[str, Any] | None = None
 
 
-class Later(Struct, frozen=True):
-    """The rest of a call, run once its transaction is over: what takes long and needs no store, such as a render."""
-
-    finish: Callable[[], Any]  # gives the body of a tool, or the result of a method
-
-
-Body = Struct | dict[str, Any] | str | Reply | Later  # what a tool answers, in the contract's own words
-Result = dict[str, Any]  # what a method answers, as MCP defines it; or a Later that gives it
+Body = Struct | dict[str, Any] | str | Reply  # what a tool answers, in the contract's own words
+Result = dict[str, Any]  # what a method answers, as MCP defines it
 Row = TypeVar("Row")
 Report = Callable[[float, float | None, str | None], None]  # progress, total, message
 
@@ -42,28 +39,46 @@ class NeedsConfirmation(Exception):
         self.question = question
 
 
-class ExplainLater(Exception):
-    """A call failed while it held the write lock; why takes a look at the store, and is told without the lock."""
+class Transactions:
+    """The transactions of one call, one at a time. A call that has committed a write is not tried again."""
 
-    def __init__(self, explain: "Callable[[Context], Exception]") -> None:
-        super().__init__()
-        self.explain = explain  # in a transaction that reads
+    def __init__(self, database: Database, scope: Scope, work: Work) -> None:
+        self.has_committed = False  # a write: it is the last transaction of the call
+        self._database, self._scope, self._work = database, scope, work
+        # One for all tries: otherwise a client would wait longer for a database that goes away again and again.
+        self._deadline = time.monotonic() + WAIT
+
+    @contextmanager
+    def open(self, *, writes: bool) -> Iterator[Tx]:
+        """Open a transaction; it is committed at the end of the block.
+
+        Raises:
+            StoreConflict: it was rolled back because of another writer, and the call can be tried again.
+            Abandoned: the call was cancelled.
+        """
+        assert not self.has_committed, "a call ends with its write, so that it can be tried again before that"
+        self._work.check()
+        begin = self._database.write if writes else self._database.read
+        with begin(self._scope, self._deadline) as tx:
+            self._work.check()  # it may have waited long for this transaction
+            with tx.bounded(self._work):
+                yield tx
+        self.has_committed = writes
 
 
 class Context(Struct, frozen=True):
-    """The surroundings of a tool or a method: one transaction, the libraries, and on whose behalf it acts."""
+    """The surroundings of a tool or a method: a transaction, the libraries, and on whose behalf it acts."""
 
     scope: Scope
-    tx: Tx  # only where the contract says reads_store
+    tx: Tx  # only where the contract says reads_store, and the tool does not open its own transactions
     find_libraries: "Callable[[], Libraries]"  # only where the contract says reads_libraries
+    transactions: Transactions | None = None  # of the call; None without a store
     tools: frozenset[str] = frozenset()  # the names of the tools that the caller may use
     report: Report = lambda *_: None  # tells the client how far the call has come
-    prepared: Any = None  # what `prepare` of the tool gave
     client: Client = NO_CLIENT  # as it introduced itself
     session: str = ""  # tells clients of the same name apart; empty where the transport cannot
     revision: Revision = NEWEST  # of the request: a result is fitted to it, so few tools need it
     ask: Callable[[str], None] = lambda _: None  # see `confirm`
-    followups: list[Callable[[Tx], None]] = []
     work: Work = Work()  # whose share it uses, and whether the answer is still awaited
 
     @property
@@ -71,21 +86,35 @@ class Context(Struct, frozen=True):
         """The libraries, which the first call that needs them reads."""
         return self.find_libraries()
 
+    @contextmanager
+    def read(self) -> Iterator["Context"]:
+        """Open a transaction that reads, and give the context in it."""
+        with self._open(writes=False) as opened:
+            yield opened
+
+    @contextmanager
+    def write(self) -> Iterator["Context"]:
+        """Open a transaction that writes, and give the context in it; nothing that can fail may come after it."""
+        with self._open(writes=True) as opened:
+            yield opened
+
+    @contextmanager
+    def _open(self, *, writes: bool) -> Iterator["Context"]:
+        assert self.transactions is not None, "this contract reads no store"
+        with self.transactions.open(writes=writes) as tx:
+            yield structs.replace(self, tx=tx)
+
     def confirm(self, message: str) -> None:
         """Have the user confirm what this call is about to do; a client that cannot ask lets it go on.
 
-        The call is given up with all it did, and run again when the user has answered. So the message depends only on
-        the arguments and the store, and a call confirms once.
+        The call is rolled back, and run again when the user has answered. So the message depends only on the arguments
+        and the store, and a call confirms once.
 
         Raises:
             NeedsConfirmation: the user has not been asked yet.
             NotConfirmed: the user said no, or did not answer.
         """
         self.ask(message)
-
-    def after_commit(self, act: Callable[[Tx], None]) -> None:
-        """Run something in a transaction of its own once this call has succeeded; a failure there is only logged."""
-        self.followups.append(act)
 
     def within(self, project: str | UnsetType) -> "Context":
         """Return the context of a call that may name another project."""
@@ -95,15 +124,21 @@ class Context(Struct, frozen=True):
         return structs.replace(self, scope=scope)
 
 
+# The one transaction of a tool or a method, which is committed when the answer is encoded. None: it opens its own with
+# `context.read()` and `context.write()`, and does what takes long outside of them; such a tool answers little, because
+# its answer is encoded after the commit.
+Transaction = Literal["read", "write"] | None
+
+
 class Tool(Struct, frozen=True):
-    """One tool: what clients see of it, and what it does in one transaction."""
+    """One tool: what clients see of it, and what it does."""
 
     name: str
     description: str
     input: type[Struct]
     run: Callable[[Context, Any], Body]
     output: type[Struct] | None = None  # the answer of a success; None: a text, or what output_schema describes
-    writes: bool = False
+    transaction: Transaction = "read"
     at_least_one: tuple[str, ...] = ()  # of these arguments must be given
     title: str | None = None
     annotations: dict[str, bool] | None = None
@@ -112,14 +147,20 @@ class Tool(Struct, frozen=True):
     output_schema: Schema | None = None  # published in tools/list; covers failures too
     make_meta: Callable[[], dict[str, Any]] | None = None  # what tools/list says of it for extensions of MCP
     is_listed: bool = True  # else it is served, for callers that know it from before, but not in tools/list
-    # Reads what `prepare` needs, in a transaction of its own; `prepare` finds it in `context.prepared`.
-    look: Callable[[Context, Any], Any] | None = None
-    # What takes long and needs no store, done before the transaction is opened; its context has no transaction.
-    prepare: Callable[[Context, Any], Any] | None = None
+
+    @property
+    def writes(self) -> bool:
+        """Whether it changes the store; a tool that opens its own transactions says so in its annotations."""
+        if self.transaction is None:
+            return not (self.annotations or {}).get("readOnlyHint", False)
+        return self.transaction == "write"
 
 
-# One MCP method beside the tools: answers the parameters of a request, or raises ProtocolError.
-Method = Callable[[Context, dict[str, Any]], Result | Later]
+class Method(Struct, frozen=True):
+    """One MCP method beside the tools: it answers the parameters of a request, or raises ProtocolError."""
+
+    run: Callable[[Context, dict[str, Any]], Result]
+    transaction: Literal["read"] | None = "read"
 
 
 def find_row(failures: Mapping[type[Exception], Row], error: Exception) -> Row | None:
@@ -155,6 +196,8 @@ class Contract(Struct, frozen=True, kw_only=True):
     ] = {}  # by toolset, as URIs of images for any size; "" is the server's, and of tools without one
     tells_reasons: bool = False  # in the messages of JSON-RPC errors, not only in their data
     explain_unknown_tool: Callable[[str, Iterable[str]], str] | None = None  # its name, and the tools that there are
+    # Says more about something that a tool did not find, in a reading transaction after that of the tool.
+    explain_missing: Callable[[Context, Refused], Refused] | None = None
     # The scope of a call, before its arguments are checked; raises Forbidden where they name another user.
     resolve_scope: Callable[[Scope, dict[str, Any]], Scope] | None = None
     translate_change: Callable[[StoreChange, Scope], Iterable[ClientChange]] | None = None

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel.contracts.content import encode_resource, with_description
-from satchel.contracts.contract import Body, Context, Contract, Result, Tool
+from satchel.contracts.contract import Body, Context, Contract, Method, Result, Tool
 from satchel.contracts.runner import BATCH, collect
 from satchel.contracts.schema import UNSTORABLE
 from satchel.errors import AnswerTooLarge, NotFound, QuotaExceeded, Taken, WrongArgument
@@ -230,36 +230,48 @@ CONTRACT = Contract(
         "tools": {"listChanged": False},
     },
     methods={
-        "prompts/list": list_prompts,
-        "prompts/get": get_prompt,
-        "resources/list": list_resources,
-        "resources/templates/list": list_resource_templates,
-        "resources/read": read_resource,
+        "prompts/list": Method(list_prompts),
+        "prompts/get": Method(get_prompt),
+        "resources/list": Method(list_resources),
+        "resources/templates/list": Method(list_resource_templates),
+        "resources/read": Method(read_resource),
     },
     tools=(
-        Tool("create_prompt", "Create a new prompt in the selected project", CreatePrompt, create_prompt, writes=True),
+        Tool(
+            "create_prompt",
+            "Create a new prompt in the selected project",
+            CreatePrompt,
+            create_prompt,
+            transaction="write",
+        ),
         Tool(
             "update_prompt",
             "Update an existing prompt's content or description",
             UpdatePrompt,
             update_prompt,
-            writes=True,
+            transaction="write",
             at_least_one=("content", "description"),
         ),
-        Tool("delete_prompt", "Delete a prompt from the selected project", DeletePrompt, delete_prompt, writes=True),
+        Tool(
+            "delete_prompt",
+            "Delete a prompt from the selected project",
+            DeletePrompt,
+            delete_prompt,
+            transaction="write",
+        ),
         Tool(
             "create_resource",
             "Create a new resource in the selected project",
             CreateResource,
             create_resource,
-            writes=True,
+            transaction="write",
         ),
         Tool(
             "update_resource",
             "Update an existing resource's content or metadata",
             UpdateResource,
             update_resource,
-            writes=True,
+            transaction="write",
             at_least_one=("content", "mime_type", "description"),
         ),
         Tool(
@@ -267,7 +279,7 @@ CONTRACT = Contract(
             "Delete a resource from the selected project",
             DeleteResource,
             delete_resource,
-            writes=True,
+            transaction="write",
         ),
     ),
     failures={

@@ -1,8 +1,7 @@
 """Carries out calls by the table of a contract: arguments checked, one transaction, the answer in its words."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache, partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -15,17 +14,26 @@ from satchel.contracts.contract import (
     Body,
     Context,
     Contract,
-    ExplainLater,
-    Later,
     NeedsConfirmation,
     Reply,
     Report,
     Result,
     Tool,
+    Transaction,
+    Transactions,
     find_row,
 )
 from satchel.contracts.schema import fields_of, parse
-from satchel.errors import Abandoned, AnswerTooLarge, NotConfirmed, SatchelError, StoreConflict, StoreError
+from satchel.errors import (
+    Abandoned,
+    AnswerTooLarge,
+    EntryRefused,
+    NotConfirmed,
+    NotFound,
+    SatchelError,
+    StoreConflict,
+    StoreError,
+)
 from satchel.log import log, log_call, log_surprise
 from satchel.model import Author, Scope
 from satchel.protocol import (
@@ -42,7 +50,7 @@ from satchel.protocol import (
 )
 from satchel.protocol.codec import encode
 from satchel.protocol.cursors import refuse_cursor
-from satchel.storage.database import WAIT, Database, Tx
+from satchel.storage.database import Database, Tx
 from satchel.work import Work
 
 if TYPE_CHECKING:
@@ -207,9 +215,9 @@ class Runner:
         report: Report,
         call: Call | None,
         work: Work,
-        shape: "Callable[[Tool, Body, Revision], Result] | None" = None,
+        encode_body: "Callable[[Tool, Body, Revision], Result] | None" = None,
     ) -> Result:
-        contract, run, shape = self._contract, tool.run, shape or _tool_result
+        contract, encode_body = self._contract, encode_body or _tool_result
         if contract.resolve_scope is not None:
             scope = contract.resolve_scope(scope, arguments)
         if tool.writes:
@@ -222,27 +230,16 @@ class Runner:
             at_least_one=tool.at_least_one,
         )
         start = self._start(scope, report, call, work)
-
-        def begin() -> Context:
-            begun = start
-            if tool.look is not None:
-                with self._open(start, writes=False) as context:
-                    begun = replace(start, prepared=tool.look(context, checked))
-            return begun if tool.prepare is None else replace(begun, prepared=tool.prepare(begun, checked))
-
-        def act(context: Context) -> Result | Later:
-            # Encoded before the commit: where the answer is refused, nothing of the call remains.
-            body = run(context, checked)
-            return body if isinstance(body, Later) else shape(tool, body, context.revision)
-
-        def finish(later: Later) -> Result:
-            return shape(tool, later.finish(), start.revision)
-
         try:
-            return self._transact(begin, act, finish, writes=tool.writes)
-        except ExplainLater as failed:
-            with self._open(start, writes=False) as context:
-                raise failed.explain(context) from failed
+            # Encoded before the commit: where the answer is refused, nothing of the call remains.
+            return _transact(
+                start, tool.transaction, lambda context: encode_body(tool, tool.run(context, checked), context.revision)
+            )
+        except (NotFound, EntryRefused) as error:
+            if contract.explain_missing is None:
+                raise
+            with start.read() as context:
+                raise contract.explain_missing(context, error) from error
 
     def _explain(self, tool: Tool, error: Exception, revision: Revision) -> Result:
         """Return an error of a tool as its result."""
@@ -269,18 +266,11 @@ class Runner:
     def _run_method(self, call: Call, scope: Scope, report: Report, work: Work) -> Result:
         method = self._contract.methods[call.method]
 
-        def act(context: Context) -> Result | Later:
-            result = method(context, call.params)
-            return result if isinstance(result, Later) else encode_result(result)
-
-        def encode_result(result: Result) -> Result:
-            return _encode_members(call.method, None, fit_result(call.revision, result))
-
-        def finish(later: Later) -> Result:
-            return encode_result(later.finish())
+        def run(context: Context) -> Result:
+            return _encode_members(call.method, None, fit_result(call.revision, method.run(context, call.params)))
 
         try:
-            return self._transact(lambda: self._start(scope, report, call, work), act, finish, writes=False)
+            return _transact(self._start(scope, report, call, work), method.transaction, run)
         except (ProtocolError, Abandoned):
             raise
         except Exception as error:
@@ -292,11 +282,12 @@ class Runner:
             raise ProtocolError(INTERNAL_ERROR, "Internal error") if explain is None else explain(error) from None
 
     def _start(self, scope: Scope, report: Report, call: Call | None, work: Work) -> Context:
-        """Return the context of a call before its transaction is open."""
+        """Return the context of a call before a transaction is open."""
         return Context(
             scope,
             cast("Tx", None),
             cast("Callable[[], Libraries]", self._find_libraries),
+            None if self._database is None else Transactions(self._database, scope, work),
             tools=self._reading_names if scope.is_read_only else self._names,
             report=report,
             client=call.client if call else Client(scope.author.client, scope.author.client_version),
@@ -306,60 +297,25 @@ class Runner:
             work=work,
         )
 
-    def _transact(
-        self,
-        begin: Callable[[], Context],
-        run: Callable[[Context], Result | Later],
-        finish: Callable[[Later], Result],
-        *,
-        writes: bool,
-    ) -> Result:
-        """Run something in one transaction and commit it; try again if another writer caused a rollback.
-
-        What it leaves for later is done without a transaction. All tries have one deadline, so that a client does not
-        wait longer for a database that is away because it goes away again.
-        """
-        deadline = time.monotonic() + WAIT
-        for attempt in range(1, _TRIES + 1):
-            try:
-                with self._open(begin(), deadline, writes=writes) as context:
-                    value = run(context)
-                result = finish(value) if isinstance(value, Later) else value
-                self._follow_up(context)
-                return result
-            except StoreConflict:
-                if attempt == _TRIES:
-                    raise
-        raise AssertionError("the last try returns or raises")
-
-    @contextmanager
-    def _open(self, start: Context, deadline: float | None = None, *, writes: bool) -> Iterator[Context]:
-        start.work.check()
-        if self._database is None:
-            yield start
-            return
-        begin = self._database.write if writes else self._database.read
-        with begin(start.scope, deadline) as tx:
-            start.work.check()  # it may have waited long for this transaction
-            with tx.bounded(start.work):
-                yield replace(start, tx=tx, followups=[])
-
-    def _follow_up(self, context: Context) -> None:
-        if not context.followups or self._database is None or context.work.is_cancelled:
-            return
-        try:
-            with self._database.write(context.scope) as tx:
-                for act in context.followups:
-                    act(tx)
-        except SatchelError as error:
-            log(f"after the answer: {error}")
-        except Exception:
-            log_surprise("after the answer")  # the call itself has succeeded
-
     def _describe_tools(self, revision: Revision, *, is_read_only: bool) -> Raw:
         contract = self._contract.narrow((), is_read_only=is_read_only)
         tools = [contract.describe_tool(tool) for tool in contract.tools if tool.is_listed]
         return Raw(encode(fit_result(revision, {"tools": tools})["tools"]))
+
+
+def _transact(start: Context, transaction: Transaction, run: Callable[[Context], Result]) -> Result:
+    """Run a call, in one transaction or in those that it opens; again if another writer caused a rollback."""
+    for attempt in range(1, _TRIES + 1):
+        try:
+            if start.transactions is None or transaction is None:
+                start.work.check()
+                return run(start)
+            with start.write() if transaction == "write" else start.read() as context:
+                return run(context)
+        except StoreConflict:
+            if attempt == _TRIES or (start.transactions and start.transactions.has_committed):
+                raise
+    raise AssertionError("the last try returns or raises")
 
 
 def _check_confirmed(call: Call | None, message: str) -> None:

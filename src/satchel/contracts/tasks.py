@@ -208,7 +208,7 @@ CONTRACT = Contract(
     acts_as_user=True,
     is_strict=True,
     tools=(
-        Tool("add_task", "Create new task", AddTask, add_task, OneTask, writes=True),
+        Tool("add_task", "Create new task", AddTask, add_task, OneTask, transaction="write"),
         Tool("list_tasks", "Query tasks", ListTasks, list_tasks, ManyTasks, size_argument="status"),
         Tool(
             "update_task",
@@ -216,11 +216,11 @@ CONTRACT = Contract(
             UpdateTask,
             update_task,
             OneTask,
-            writes=True,
+            transaction="write",
             at_least_one=("title", "description"),
         ),
-        Tool("complete_task", "Mark complete", TaskReference, complete_task, OneTask, writes=True),
-        Tool("delete_task", "Remove task", TaskReference, delete_task, DeletedTask, writes=True),
+        Tool("complete_task", "Mark complete", TaskReference, complete_task, OneTask, transaction="write"),
+        Tool("delete_task", "Remove task", TaskReference, delete_task, DeletedTask, transaction="write"),
     ),
     failures={
         WrongArgument: explain_wrong_argument,

@@ -219,7 +219,7 @@ CONTRACT = Contract(
     resolve_scope=resolve_scope,
     instructions=write_instructions,
     tools=(
-        Tool("add_task", "Create a new task for a user.", AddTask, add_task, AddedTask, writes=True),
+        Tool("add_task", "Create a new task for a user.", AddTask, add_task, AddedTask, transaction="write"),
         Tool(
             "list_tasks",
             "Retrieve all tasks for a user.",
@@ -228,9 +228,18 @@ CONTRACT = Contract(
             TaskList,
             size_argument="include_completed",
         ),
-        Tool("complete_task", "Mark a task as completed.", CompleteTask, complete_task, CompletedTask, writes=True),
-        Tool("delete_task", "Remove a task permanently.", DeleteTask, delete_task, DeletedTask, writes=True),
-        Tool("update_task", "Modify an existing task's title.", UpdateTask, update_task, UpdatedTask, writes=True),
+        Tool(
+            "complete_task",
+            "Mark a task as completed.",
+            CompleteTask,
+            complete_task,
+            CompletedTask,
+            transaction="write",
+        ),
+        Tool("delete_task", "Remove a task permanently.", DeleteTask, delete_task, DeletedTask, transaction="write"),
+        Tool(
+            "update_task", "Modify an existing task's title.", UpdateTask, update_task, UpdatedTask, transaction="write"
+        ),
     ),
     failures={
         WrongArgument: explain_wrong_argument,

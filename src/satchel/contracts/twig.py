@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import Raw
 
 from satchel.contracts.content import encode_arguments, with_description
-from satchel.contracts.contract import Context, Contract, Result
+from satchel.contracts.contract import Context, Contract, Method, Result
 from satchel.errors import AnswerTooLarge
 from satchel.library.catalog import ContentMissing, Library
 from satchel.library.manifest import PROMPTS, LibraryPrompt
@@ -80,7 +80,7 @@ CONTRACT = Contract(
     reads_libraries=True,
     uses_project=False,
     translate_change=lambda change, _scope: [ClientChange("prompts")] if change.what == "libraries" else [],
-    methods={"prompts/list": list_prompts, "prompts/get": get_prompt},
+    methods={"prompts/list": Method(list_prompts), "prompts/get": Method(get_prompt)},
     method_failures={
         AnswerTooLarge: lambda large: invalid_params(f"{PAGE} prompts have more than {large.limit} bytes in a list")
     },

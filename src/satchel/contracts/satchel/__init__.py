@@ -1,9 +1,9 @@
-"""The `satchel` contract, our own: prompts, resources, tasks and libraries together, in one vocabulary.
+"""The `satchel` contract, our own: prompts, documents, tasks and libraries together, in one vocabulary.
 
-`tools` has what clients see of every tool. What a tool does is in the module that its row there names; the first call
-imports it, so that a start does not.
+`tools` lists the tools; the stub of each names the module that does its work. The functions here and there import it
+when they are called, so that a start does not.
 
-tools              the tables of tools: inputs, schemas of answers, descriptions
+tools              the list of all tools: inputs, schemas of answers, descriptions
 prompts            the tools that read prompts
 prompt_changes     the tools that add, change and delete them
 prompt_methods     prompts/list, prompts/get and completion/complete
@@ -42,20 +42,23 @@ other_names        what models and other servers call our arguments and tools
 cursors            where the next page of a tool that lists begins
 changes            what clients are told of changes
 place              tells of a current project that did not exist
-show               the tool that shows tasks or prompts inside the chat
 chat_app           the app that hosts show for it
 skills             skills/list and skills/get
 icons              the icons of the server and of its tools
 shared             the form of an answer, and pieces of text, that several of these use
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from satchel.contracts.contract import Contract, Tool
-from satchel.contracts.first_call import FirstLookup
+from satchel.contracts.contract import Context, Contract, Method, Result, Tool
 from satchel.contracts.satchel.icons import ICONS
+from satchel.contracts.satchel.task_failures import ALL_FAILURES
+from satchel.contracts.satchel.text_failures import METHOD_FAILURES
 from satchel.contracts.satchel.tools import TOOLS
-from satchel.contracts.satchel.tools.shared import find_function
+from satchel.errors import Refused
+from satchel.model import Scope, StoreChange
+from satchel.protocol import ClientChange
 
 _CONTENTS = {"prompts": "prompts", "resources": "documents", "tasks": "tasks"}  # by toolset
 _ADVICE = (  # by the tool that it is about
@@ -85,6 +88,75 @@ def _enumerate(names: list[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
+# -- methods: stubs that import what they need ----------------------------------------------------------------------
+
+
+def list_prompts(context: Context, params: dict[str, Any]) -> Result:
+    from satchel.contracts.satchel import prompt_methods
+
+    return prompt_methods.answer_prompts_list(context, params)
+
+
+def get_prompt(context: Context, params: dict[str, Any]) -> Result:
+    from satchel.contracts.satchel import prompt_methods
+
+    return prompt_methods.answer_prompts_get(context, params)
+
+
+def list_resources(context: Context, params: dict[str, Any]) -> Result:
+    from satchel.contracts.satchel import resources
+
+    return resources.answer_resources_list(context, params)
+
+
+def list_templates(context: Context, params: dict[str, Any]) -> Result:
+    from satchel.contracts.satchel import resources
+
+    return resources.answer_templates_list(context, params)
+
+
+def read_resource(context: Context, params: dict[str, Any]) -> Result:
+    from satchel.contracts.satchel import resources
+
+    return resources.answer_resources_read(context, params)
+
+
+def complete(context: Context, params: dict[str, Any]) -> Result:
+    from satchel.contracts.satchel import prompt_methods
+
+    return prompt_methods.answer_completion(context, params)
+
+
+def list_skills(context: Context, params: dict[str, Any]) -> Result:
+    from satchel.contracts.satchel import skills
+
+    return skills.answer_skills_list(context, params)
+
+
+def get_skill(context: Context, params: dict[str, Any]) -> Result:
+    from satchel.contracts.satchel import skills
+
+    return skills.answer_skills_get(context, params)
+
+
+def explain_missing(context: Context, error: Refused) -> Refused:
+    from satchel.contracts.satchel import deleted_items
+
+    return deleted_items.explain_missing(context, error)
+
+
+def explain_unknown_tool(name: str, served: Iterable[str]) -> str:
+    from satchel.contracts.satchel import nearest
+
+    return nearest.explain_unknown_tool(name, served)
+
+
+def translate_change(change: StoreChange, scope: Scope) -> list[ClientChange]:
+    from satchel.contracts.satchel import changes
+
+    return changes.translate_change(change, scope)
+
+
 UI, SKILLS = "io.modelcontextprotocol/ui", "io.modelcontextprotocol/skills"  # extensions of MCP
 
 CONTRACT = Contract(
@@ -103,21 +175,22 @@ CONTRACT = Contract(
     reads_personal=True,
     acts_as_user=True,
     refuses_unknown=True,
-    explain_unknown_tool=find_function("nearest:explain_unknown_tool"),
+    explain_unknown_tool=explain_unknown_tool,
+    explain_missing=explain_missing,
     tells_reasons=True,
     icons=ICONS,
-    translate_change=find_function("changes:translate_change"),
+    translate_change=translate_change,
     tools=TOOLS,
     methods={
-        "prompts/list": find_function("prompt_methods:answer_prompts_list"),
-        "prompts/get": find_function("prompt_methods:answer_prompts_get"),
-        "resources/list": find_function("resources:answer_resources_list"),
-        "resources/templates/list": find_function("resources:answer_templates_list"),
-        "resources/read": find_function("resources:answer_resources_read"),
-        "completion/complete": find_function("prompt_methods:answer_completion"),
-        "skills/list": find_function("skills:answer_skills_list"),
-        "skills/get": find_function("skills:answer_skills_get"),
+        "prompts/list": Method(list_prompts),
+        "prompts/get": Method(get_prompt, transaction=None),
+        "resources/list": Method(list_resources),
+        "resources/templates/list": Method(list_templates),
+        "resources/read": Method(read_resource),
+        "completion/complete": Method(complete),
+        "skills/list": Method(list_skills),
+        "skills/get": Method(get_skill),
     },
-    failures=FirstLookup("satchel.contracts.satchel.task_failures:ALL_FAILURES"),
-    method_failures=FirstLookup("satchel.contracts.satchel.text_failures:METHOD_FAILURES"),
+    failures=ALL_FAILURES,
+    method_failures=METHOD_FAILURES,
 )

@@ -12,7 +12,7 @@ from satchel.contracts.satchel import shared
 from satchel.contracts.satchel.history import may_read, name_author, read_since
 from satchel.contracts.satchel.projects import describe_why
 from satchel.contracts.satchel.task_answers import format_task, make_row, write_minute
-from satchel.contracts.satchel.tools.catch_up import CatchUp
+from satchel.contracts.satchel.tools import CatchUp
 from satchel.model import KINDS, ChangeQuery, ProjectCounts, TaskQuery
 from satchel.services import layers, overview, projects, tasks
 from satchel.services.overview import Doing

@@ -1,43 +1,20 @@
 """Tells a caller more about a name that a project has not: what is similar, or where it is, or who deleted it when."""
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
-
-from satchel.contracts.contract import Body, Context, ExplainLater
+from satchel.contracts.contract import Context
 from satchel.contracts.satchel.failures import AmbiguousTitle, DeletedItem, UnknownName
-from satchel.errors import EntryRefused, NotFound
+from satchel.errors import EntryRefused, NotFound, Refused
 from satchel.services import projects, references
 from satchel.services.suggestions import closest_names
 
 
-def with_explanations(run: Callable[[Context, Any], Body]) -> Callable[[Context, Any], Body]:
-    """Have a tool suggest similar names, and tell apart what was deleted from what never existed.
-
-    A tool that writes does so once its transaction is over, so that mistakes do not hold up other writers.
-    """
-
-    def run_explained(context: Context, arguments: Any) -> Body:
-        try:
-            return run(context, arguments)
-        except (NotFound, EntryRefused, ExplainLater) as error:
-            if context.tx.writes:
-                raise ExplainLater(partial(_explain, error)) from error
-            raise _explain(error, context) from error
-
-    return run_explained
-
-
-def _explain(error: Exception, context: Context) -> Exception:
-    if isinstance(error, ExplainLater):
-        error = error.explain(context)
+def explain_missing(context: Context, error: Refused) -> Refused:
+    """Return an error that suggests similar names, or tells who deleted what a call named."""
     cause = error.cause if isinstance(error, EntryRefused) else error
     if not isinstance(cause, NotFound):
         return error
     if isinstance(cause, UnknownName) and cause.look is not None:
         cause = cause.look(context, cause)
-    if not isinstance(error, EntryRefused):
-        cause = suggest_projects(context, cause)
+    cause = suggest_projects(context, cause)
     cause = _find_personal(context, cause) or _find_deleted(context, cause) or cause
     return EntryRefused(error.place, cause) if isinstance(error, EntryRefused) else cause
 
@@ -69,16 +46,6 @@ def _find_deleted(context: Context, missing: NotFound) -> DeletedItem | None:
         by=name_author(deletion.author, context.scope) if deletion else "",
         can_restore="restore" in context.tools,
     )
-
-
-def add_suggestions(refused: EntryRefused, context: Context) -> Exception:
-    """The same error, with suggestions where something was not found."""
-    cause = refused.cause
-    if not isinstance(cause, NotFound):
-        return refused
-    if isinstance(cause, UnknownName) and cause.look is not None:
-        cause = cause.look(context, cause)
-    return EntryRefused(refused.place, suggest_projects(context, cause))
 
 
 def suggest_projects(context: Context, missing: NotFound) -> NotFound:

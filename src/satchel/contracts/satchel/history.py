@@ -9,7 +9,7 @@ from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import shared
 from satchel.contracts.satchel.cursors import decode_cursor
 from satchel.contracts.satchel.failures import UnknownName, suggest
-from satchel.contracts.satchel.tools.history import History, Restore
+from satchel.contracts.satchel.tools import History, Restore
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import KINDS, Author, ChangeQuery, ItemKind, Scope, Version
 from satchel.protocol.cursors import encode_cursor

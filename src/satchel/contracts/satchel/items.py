@@ -10,7 +10,7 @@ from satchel.contracts.satchel import bulk, prompt_answers, resource_answers, sh
 from satchel.contracts.satchel.deleting import confirm, delete_all, format_referred, with_referred
 from satchel.contracts.satchel.item_lookups import find_items, format_item, name_item
 from satchel.contracts.satchel.text_failures import WrongValue, name_place
-from satchel.contracts.satchel.tools.items import Delete, UpdateItems
+from satchel.contracts.satchel.tools import Delete, UpdateItems
 from satchel.errors import WrongArgument
 from satchel.model import Item, Prompt, PromptPatch, Resource, TaskDetails, TaskPatch
 from satchel.services import copying, projects, prompts, resources, rules, signed_lists, tasks

@@ -1,27 +1,24 @@
 """Tells a caller about a current project that did not exist: that it is empty, or that this call made it."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from satchel.contracts.contract import Body, Context, Later, Reply
+from satchel.contracts.contract import Body, Context, Reply
 from satchel.model import DEFAULT_PROJECT, ProjectCounts, Scope
 from satchel.services import projects
 from satchel.storage.database import Tx
 
 
-def with_place(run: Callable[[Context, Any], Body]) -> Callable[[Context, Any], Body]:
-    """Have a tool tell where it worked, if that is a project which the first write makes."""
-
-    def run_with_place(context: Context, arguments: Any) -> Body:
-        body = run(context, arguments)
-        notes = describe_place(context.tx) if context.scope.makes or context.scope.personal else []
-        return add_notes(body, notes) if notes else body
-
-    return run_with_place
+def with_place(context: Context, body: Body) -> Body:
+    """Return an answer that tells about the project of the call, if it did not exist before."""
+    notes = describe_place(context)
+    return add_notes(body, notes) if notes else body
 
 
-def describe_place(tx: Tx) -> list[str]:
-    """What a caller should know about the project of a transaction, if it did not exist before."""
+def describe_place(context: Context) -> list[str]:
+    """Return what a caller should know about the project of its transaction, if that did not exist before."""
+    if not context.scope.makes and not context.scope.personal:
+        return []
+    tx = context.tx
     if DEFAULT_PROJECT in (tx.made_project, tx.absent_project):
         return []  # which everybody expects to be there
     personal = tx.scope.personal
@@ -41,8 +38,6 @@ def describe_place(tx: Tx) -> list[str]:
 
 def add_notes(body: Body, notes: Sequence[str]) -> Body:
     """An answer with more notes."""
-    if isinstance(body, Later):
-        return Later(lambda: add_notes(body.finish(), notes))
     if not isinstance(body, Reply) or not isinstance(body.structured, dict):
         return body
     content = [*body.content, {"type": "text", "text": "\n".join(notes)}]

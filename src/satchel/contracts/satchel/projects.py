@@ -2,7 +2,7 @@
 
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel.shared import format_count, reply
-from satchel.contracts.satchel.tools.projects import AddProject, ListProjects
+from satchel.contracts.satchel.tools import AddProject, ListProjects
 from satchel.model import Scope
 from satchel.services import projects
 

@@ -10,39 +10,38 @@ from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import bulk, prompt_answers, proofs, shared
 from satchel.contracts.satchel.deleting import delete_one
 from satchel.contracts.satchel.failures import name_in_errors
+from satchel.contracts.satchel.place import with_place
 from satchel.contracts.satchel.rendering import START_TASK, find_stored
 from satchel.contracts.satchel.retries import answer_once
 from satchel.contracts.satchel.text_failures import name_place
-from satchel.contracts.satchel.tools.prompts import ARGUMENTS, AddPrompt, AddPrompts, OnePrompt, UpdatePrompt
+from satchel.contracts.satchel.tools import ARGUMENTS, AddPrompt, AddPrompts, OnePrompt, UpdatePrompt
 from satchel.contracts.schema import check_member
-from satchel.errors import SatchelError, WrongArgument
+from satchel.errors import WrongArgument
 from satchel.model import Argument, Prompt, PromptDraft, PromptPatch
 from satchel.services import projects, prompts, signed_lists
 
 
 def add_prompts(context: Context, args: AddPrompts) -> Body:
     context = context.within(args.project)
+    contents = (entry["content"] for entry in args.prompts if entry.get("arguments") != [])
+    proved = proofs.prove(context, (content for content in contents if isinstance(content, str)))
 
-    def add_all() -> Reply:
+    def add_all(context: Context) -> Reply:
         bulk.check_number("prompts", args.prompts)
         projects.current(context.tx, context.scope)  # before the first prompt: no place is to blame
         rows, notes = [], []
         for index, entry in enumerate(args.prompts):
             with name_place(f"prompts[{index}]"):
-                prompt, about = _add(context, _read_draft(entry), _read_declared(entry.get("arguments")))
+                prompt, about = _add(context, _read_draft(entry), _read_declared(entry.get("arguments")), proved)
             rows.append(prompt_answers.echo_prompt(prompt))
             notes += [f"{prompt.name}: {note}" for note in about]
             bulk.report_progress(context, index + 1, len(args.prompts))
         text = f"Added to project '{context.scope.project}':\n" + "\n".join(map(prompt_answers.format_row, rows))
         return shared.reply(text, {"project": context.scope.project, "prompts": rows}, notes=notes)
 
-    return answer_once(context, "add_prompts", args.key, {"prompts": args.prompts}, add_all)
-
-
-def prove_added(context: Context, args: AddPrompts) -> proofs.Proofs:
-    """Prove the templates of new prompts."""
-    contents = (entry["content"] for entry in args.prompts if entry.get("arguments") != [])
-    return proofs.prove(context, (content for content in contents if isinstance(content, str)))
+    with context.write() as opened:
+        reply = answer_once(opened, "add_prompts", args.key, {"prompts": args.prompts}, lambda: add_all(opened))
+        return with_place(opened, reply)
 
 
 def add_prompt(context: Context, args: AddPrompt) -> Body:
@@ -54,13 +53,10 @@ def add_prompt(context: Context, args: AddPrompt) -> Body:
         description=args.description or None,
         tags=args.tags or (),
     )
-    prompt, notes = _add(context, draft, _read_declared(args.arguments))
-    return _reply_echo("Added to", context, prompt, notes)
-
-
-def prove_content(context: Context, args: AddPrompt) -> proofs.Proofs:
-    """Prove the template of a new prompt."""
-    return proofs.prove(context, [] if args.arguments == [] else [args.content])
+    proved = proofs.prove(context, [] if args.arguments == [] else [args.content])
+    with context.write() as opened:
+        prompt, notes = _add(opened, draft, _read_declared(args.arguments), proved)
+        return with_place(opened, _reply_echo("Added to", opened, prompt, notes))
 
 
 def update_prompt(context: Context, args: UpdatePrompt) -> Body:
@@ -69,42 +65,31 @@ def update_prompt(context: Context, args: UpdatePrompt) -> Body:
     declared = None if given is UNSET else _read_declared(check_member(ARGUMENTS, given, "arguments"))
     if args.title is not UNSET:
         shared.check_title("prompt", args.title)
-    seen = find_stored(context, args.prompt)
-    arguments, notes = settle_update(context, seen, args.content, declared)
-    with name_in_errors(seen.name):
-        prompt = prompts.update(
-            context.tx,
-            context.scope,
-            seen.id,
-            PromptPatch(
-                title=args.title,
-                content=args.content,
-                description=shared.none_if_empty(args.description),
-                tags=UNSET if args.tags is UNSET else signed_lists.read("tags", args.tags),
-                arguments=arguments,
-            ),
-            expected_version=None if args.expected_version is UNSET else args.expected_version,
-        )
-    return _reply_echo("Updated in", context, prompt, notes)
-
-
-def look_at_updated(context: Context, args: UpdatePrompt) -> list[str]:
-    """The content that an update makes a template: the new one, or the stored one where only arguments are given."""
+    changed = []  # the content that becomes a template: the new one, or the stored one where arguments are given
     if args.content is not UNSET:
-        return [args.content]
-    try:
-        return [] if not args.arguments else [find_stored(context.within(args.project), args.prompt).content]
-    except SatchelError:
-        return []  # the call itself meets the same error, and explains it
-
-
-def prove_looked_at(context: Context, _args: Any) -> proofs.Proofs:
-    """Prove the contents that `look` found."""
-    return proofs.prove(context, context.prepared)
+        changed = [args.content]
+    elif given:
+        with context.read() as opened:
+            changed = [find_stored(opened, args.prompt).content]
+    proved = proofs.prove(context, changed)
+    with context.write() as opened:
+        seen = find_stored(opened, args.prompt)
+        arguments, notes = settle_update(proved, seen, args.content, declared)
+        patch = PromptPatch(
+            title=args.title,
+            content=args.content,
+            description=shared.none_if_empty(args.description),
+            tags=UNSET if args.tags is UNSET else signed_lists.read("tags", args.tags),
+            arguments=arguments,
+        )
+        version = None if args.expected_version is UNSET else args.expected_version
+        with name_in_errors(seen.name):
+            prompt = prompts.update(opened.tx, opened.scope, seen.id, patch, expected_version=version)
+        return with_place(opened, _reply_echo("Updated in", opened, prompt, notes))
 
 
 def settle_update(
-    context: Context, seen: Prompt, content: str | UnsetType, declared: Sequence[Argument] | None
+    proved: proofs.Proofs, seen: Prompt, content: str | UnsetType, declared: Sequence[Argument] | None
 ) -> tuple[Sequence[Argument] | UnsetType, list[str]]:
     """The arguments that an update gives a prompt, and notes about its template; see `proofs.settle`."""
     if content is UNSET and declared is None:
@@ -114,7 +99,7 @@ def settle_update(
     kept = declared if declared is not None else seen.arguments or None
     # What was plain text with braces in it stays so.
     is_plain = not seen.arguments and proofs.is_template_like(seen.content)
-    settled, notes = proofs.settle(context.prepared, content, kept, is_plain=is_plain)
+    settled, notes = proofs.settle(proved, content, kept, is_plain=is_plain)
     return UNSET if declared is None and settled == seen.arguments else settled, notes
 
 
@@ -128,12 +113,14 @@ def delete_prompt(context: Context, args: OnePrompt) -> Body:
 # -- parts of tools ---------------------------------------------------------------------------------------------
 
 
-def _add(context: Context, draft: PromptDraft, declared: Sequence[Argument] | None) -> tuple[Prompt, list[str]]:
+def _add(
+    context: Context, draft: PromptDraft, declared: Sequence[Argument] | None, proved: proofs.Proofs
+) -> tuple[Prompt, list[str]]:
     """Add a prompt whose template was proved, and notes about it."""
     if draft.name == START_TASK:
         raise WrongArgument("name", "not", value=START_TASK, kind="prompt")
     shared.check_title("prompt", str(draft.title))
-    arguments, notes = proofs.settle(context.prepared, draft.content, declared)
+    arguments, notes = proofs.settle(proved, draft.content, declared)
     draft = replace(draft, arguments=arguments)
     return prompts.add(context.tx, context.scope, draft, avoiding=START_TASK), notes
 

@@ -4,10 +4,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from satchel.contracts.content import encode_arguments, with_description
-from satchel.contracts.contract import Context, Later, Result
+from satchel.contracts.contract import Context, Result
 from satchel.contracts.runner import BATCH, PageRows
 from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, write_start_page
-from satchel.contracts.satchel.rendering import START_TASK, LibraryTemplate, begin_messages, find_prompt, history_key
+from satchel.contracts.satchel.rendering import (
+    START_TASK,
+    LibraryTemplate,
+    fill_in,
+    fill_messages,
+    find_prompt,
+    history_key,
+)
 from satchel.contracts.satchel.shared import mark_layer
 from satchel.contracts.satchel.tasks import find_task
 from satchel.contracts.satchel.text_failures import WrongValue
@@ -45,15 +52,15 @@ def answer_prompts_list(context: Context, params: dict[str, Any]) -> Result:
     return _list_libraries(context, PageRows(), start=int(number))
 
 
-def answer_prompts_get(context: Context, params: dict[str, Any]) -> Result | Later:
+def answer_prompts_get(context: Context, params: dict[str, Any]) -> Result:
     """Answer prompts/get."""
     name, given = params["name"], params["arguments"]
     if name == START_TASK and offers_start_task(context):
-        return _start_task(context, given)
-    found = find_prompt(context, name)
-    fill_in = begin_messages(context, found, given)
+        with context.read() as opened:
+            return _start_task(opened, given)
+    found, messages, _ = fill_in(context, name, given, fill_messages)
     description = found.description if isinstance(found, LibraryTemplate) else found.description or found.title
-    return Later(lambda: with_description({"messages": [_message(*one) for one in fill_in()]}, description))
+    return with_description({"messages": [_message(*one) for one in messages]}, description)
 
 
 def offers_start_task(context: Context) -> bool:

@@ -4,19 +4,21 @@ from collections.abc import Sequence
 
 from msgspec import UNSET
 
-from satchel.contracts.contract import Body, Context, Later
+from satchel.contracts.contract import Body, Context
 from satchel.contracts.runner import count_fitting
 from satchel.contracts.satchel import prompt_answers, reading, shared
 from satchel.contracts.satchel.cursors import decode_cursor
 from satchel.contracts.satchel.pages import MARKDOWN, quote_prompt_uri
+from satchel.contracts.satchel.place import with_place
 from satchel.contracts.satchel.prompt_answers import PromptRow
 from satchel.contracts.satchel.rendering import (
-    begin_fill,
+    fill_in,
+    fill_text,
     find_prompt,
     read_template,
 )
 from satchel.contracts.satchel.tag_filters import describe_missing, read_tags
-from satchel.contracts.satchel.tools.prompts import GetPrompt, ListPrompts, ListTags, RenderPrompt
+from satchel.contracts.satchel.tools import GetPrompt, ListPrompts, ListTags, RenderPrompt
 from satchel.errors import WrongArgument
 from satchel.model import PromptQuery, PromptSummary
 from satchel.protocol.cursors import encode_cursor
@@ -57,13 +59,15 @@ def get_prompt(context: Context, args: GetPrompt) -> Body:
         if args.lines or args.heading:
             raise WrongArgument("arguments", "not", value="lines" if args.lines else "heading")
         return _render(context, args.prompt, args.arguments)
-    found = find_prompt(context, args.prompt)
-    content = read_template(context, found)
-    read = reading.read_part(content, args.lines, args.heading, is_whole=args.whole is True)
-    answer = prompt_answers.describe_prompt(context, found, read)
-    structured = {"project": context.scope.project, "prompt": answer}
-    link = reading.make_link(quote_prompt_uri(found.name), found.name, MARKDOWN, len(content.encode()))
-    return reading.reply_text(read, structured, prompt_answers.format_facts(answer, read), link)
+    with context.read() as opened:
+        found = find_prompt(opened, args.prompt)
+        content = read_template(opened, found)
+        read = reading.read_part(content, args.lines, args.heading, is_whole=args.whole is True)
+        answer = prompt_answers.describe_prompt(opened, found, read)
+        structured = {"project": context.scope.project, "prompt": answer}
+        link = reading.make_link(quote_prompt_uri(found.name), found.name, MARKDOWN, len(content.encode()))
+        body = reading.reply_text(read, structured, prompt_answers.format_facts(answer, read), link)
+        return with_place(opened, body)
 
 
 def render_prompt(context: Context, args: RenderPrompt) -> Body:
@@ -82,17 +86,10 @@ def list_tags(context: Context, args: ListTags) -> Body:
 
 
 def _render(context: Context, reference: str, given: dict[str, str]) -> Body:
-    found = find_prompt(context, reference)
     values = {name: value for name, value in given.items() if value is not None}  # null is absent
-    fill_in = begin_fill(context, found, values)
-
-    def finish() -> Body:
-        text = fill_in()
-        return shared.reply(
-            text, {"project": context.scope.project, **prompt_answers.name_rendered(found), "text": text}
-        )
-
-    return Later(finish)
+    found, text, notes = fill_in(context, reference, values, fill_text)
+    structured = {"project": context.scope.project, **prompt_answers.name_rendered(found), "text": text}
+    return shared.reply(text, structured, notes=notes)
 
 
 def _describe_missing_tags(context: Context, tags: Sequence[str], found: Sequence[PromptSummary]) -> list[str]:

@@ -2,17 +2,20 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from msgspec import Struct
 
 from satchel.contracts.contract import Context
 from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, suggest
+from satchel.contracts.satchel.place import describe_place
 from satchel.contracts.satchel.text_failures import MissingValue, WrongValue
-from satchel.errors import NotFound, WrongArgument
+from satchel.errors import NotFound, SatchelError, WrongArgument
 from satchel.library.catalog import ContentMissing, Library, Unreadable
 from satchel.library.manifest import LibraryPrompt
 from satchel.library.render import RenderFailed
 from satchel.library.roles import Message, split_text
+from satchel.log import log, log_surprise
 from satchel.model import Argument, Prompt, Scope
 from satchel.services import alike, argument_history, layers, prompts
 from satchel.services.suggestions import closest_names
@@ -42,6 +45,7 @@ class LibraryTemplate(Struct, frozen=True):
 
 
 FoundPrompt = Prompt | LibraryTemplate
+Filled = TypeVar("Filled")  # a text, or messages
 
 
 def find_prompt(context: Context, reference: str) -> FoundPrompt:
@@ -117,35 +121,40 @@ def history_key(found: FoundPrompt, scope: Scope) -> str:
     return argument_history.key_within(found.layer or scope.project, found.name)
 
 
-def begin_fill(context: Context, found: FoundPrompt, given: dict[str, str]) -> Callable[[], str]:
-    """What fills a prompt in as one text, once the transaction is over.
-
-    It raises TemplateFailed where the template is broken.
-
-    Raises:
-        WrongValue: a required argument is missing, one is unknown, or a value is none that it may have.
-    """
-    _begin(context, found, given)
-    return lambda: _fill_text(context, found, given)
-
-
-def begin_messages(context: Context, found: FoundPrompt, given: dict[str, str]) -> Callable[[], list[Message]]:
-    """What fills a prompt in as the messages of its sections, once the transaction is over.
-
-    It raises TemplateFailed where the template is broken.
+def fill_in(
+    context: Context,
+    reference: str,
+    given: dict[str, str],
+    fill: Callable[[Context, FoundPrompt, dict[str, str]], Filled],
+) -> tuple[FoundPrompt, Filled, list[str]]:
+    """Find a prompt, fill it in outside of transactions, and remember the values; return notes about the project too.
 
     Raises:
+        UnknownName: there is no such prompt.
         WrongValue: a required argument is missing, one is unknown, or a value is none that it may have.
+        TemplateFailed: the template is broken.
     """
-    _begin(context, found, given)
-    return lambda: _fill_messages(context, found, given)
+    with context.read() as opened:
+        found = find_prompt(opened, reference)
+        _check_values(found, given)
+        key, scope = history_key(found, context.scope), context.scope
+        is_new = bool(given) and not scope.is_read_only and argument_history.has_new(opened.tx, scope, key, given)
+        notes = describe_place(opened)
+    filled = fill(context, found, given)
+    if is_new and not context.work.is_cancelled:
+        _remember(context, key, given)
+    return found, filled, notes
 
 
-def _begin(context: Context, found: FoundPrompt, given: dict[str, str]) -> None:
-    _check_values(found, given)
-    key = history_key(found, context.scope)
-    if given and not context.scope.is_read_only and argument_history.has_new(context.tx, context.scope, key, given):
-        context.after_commit(lambda tx: argument_history.remember(tx, context.scope, key, given))
+def _remember(context: Context, key: str, given: dict[str, str]) -> None:
+    """Remember the values given to a prompt; the call has succeeded, so a failure is only logged."""
+    try:
+        with context.write() as opened:
+            argument_history.remember(opened.tx, context.scope, key, given)
+    except SatchelError as error:
+        log(f"after the answer: {error}")
+    except Exception:
+        log_surprise("after the answer")
 
 
 def _check_values(found: FoundPrompt, given: dict[str, str]) -> None:
@@ -181,7 +190,8 @@ def read_template(context: Context, found: FoundPrompt) -> str:
         return context.libraries.template(found.library, found.prompt)
 
 
-def _fill_text(context: Context, found: FoundPrompt, values: dict[str, str]) -> str:
+def fill_text(context: Context, found: FoundPrompt, values: dict[str, str]) -> str:
+    """Return a prompt filled in as one text."""
     with _explaining(context, found):
         if isinstance(found, LibraryTemplate):
             return context.libraries.render(found.library, found.prompt, values, context.work)
@@ -190,7 +200,8 @@ def _fill_text(context: Context, found: FoundPrompt, values: dict[str, str]) -> 
         return context.libraries.renderer.render(found.content, values, context.work)
 
 
-def _fill_messages(context: Context, found: FoundPrompt, values: dict[str, str]) -> list[Message]:
+def fill_messages(context: Context, found: FoundPrompt, values: dict[str, str]) -> list[Message]:
+    """Return a prompt filled in as the messages of its sections."""
     with _explaining(context, found):
         if isinstance(found, LibraryTemplate):
             return context.libraries.render_messages(found.library, found.prompt, values, context.work)

@@ -17,7 +17,7 @@ from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, name
 from satchel.contracts.satchel.pages import TEMPLATES, GeneratedPage, read_page
 from satchel.contracts.satchel.retries import answer_once
 from satchel.contracts.satchel.text_failures import name_place
-from satchel.contracts.satchel.tools.resources import (
+from satchel.contracts.satchel.tools import (
     AddResource,
     AddResources,
     ListResources,

@@ -7,7 +7,7 @@ from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import shared
 from satchel.contracts.satchel.cursors import decode_cursor
 from satchel.contracts.satchel.task_answers import MARKS
-from satchel.contracts.satchel.tools.search import Search
+from satchel.contracts.satchel.tools import Search
 from satchel.errors import WrongArgument
 from satchel.library.catalog import Catalog, ContentMissing, Libraries
 from satchel.library.render import RenderFailed

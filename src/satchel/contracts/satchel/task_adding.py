@@ -1,23 +1,24 @@
 """The tool that adds many tasks at once, from lines."""
 
-from functools import partial
-
-from satchel.contracts.contract import Body, Context, ExplainLater, Reply
+from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import shared
-from satchel.contracts.satchel.deleted_items import add_suggestions
 from satchel.contracts.satchel.retries import answer_once
 from satchel.contracts.satchel.task_answers import format_task, make_row
-from satchel.contracts.satchel.tools.tasks import AddTasks
+from satchel.contracts.satchel.tools import AddTasks
 from satchel.errors import EntryRefused, WrongArgument
 from satchel.model import TaskDetails
-from satchel.services import task_lines
+from satchel.services import task_batches, task_lines
 from satchel.services.task_lines import TaskLine
 
 _STEP = 50  # tasks between two reports of progress
 
 
-def read_lines(_context: Context, args: AddTasks) -> list[TaskLine]:
-    """What `lines` says; before the transaction, because it needs no store."""
+def add_tasks(context: Context, args: AddTasks) -> Body:
+    input = {"lines": args.lines, "project": args.project or ""}
+    return answer_once(context, "add_tasks", args.key, input, lambda: _add(context, args, _read_lines(args)))
+
+
+def _read_lines(args: AddTasks) -> list[TaskLine]:
     found = task_lines.read(args.lines)
     for line in found:
         try:
@@ -27,25 +28,14 @@ def read_lines(_context: Context, args: AddTasks) -> list[TaskLine]:
     return found
 
 
-def add_tasks(context: Context, args: AddTasks) -> Body:
-    input = {"lines": args.lines, "project": args.project or ""}
-    return answer_once(context, "add_tasks", args.key, input, lambda: _add(context, args))
-
-
-def _add(context: Context, args: AddTasks) -> Reply:
-    from satchel.services.task_batches import add_all  # with the first call: a start does not need it
-
-    lines: list[TaskLine] = context.prepared
+def _add(context: Context, args: AddTasks, lines: list[TaskLine]) -> Reply:
     here = args.project or context.scope.project
 
     def report(count: int) -> None:
         if count % _STEP == 0:
             context.report(count, len(lines), f"{count} of {len(lines)} tasks")
 
-    try:
-        added = add_all(context.tx, context.scope, lines, here, report)
-    except EntryRefused as refused:
-        raise ExplainLater(partial(add_suggestions, refused)) from refused
+    added = task_batches.add_all(context.tx, context.scope, lines, here, report)
     text = "\n".join(["Added:", *(format_task(task, here) for task in added)])
     notes = [note for task in added for note in _describe_doubts(task)]
     return shared.reply(text, {"project": here, "tasks": [make_row(task, here) for task in added]}, notes=notes)

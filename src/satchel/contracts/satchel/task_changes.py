@@ -16,7 +16,7 @@ from satchel.contracts.satchel.task_lookups import (
     find_numbers,
     find_task,
 )
-from satchel.contracts.satchel.tools.tasks import FIELDS, CompleteTask, UpdateTask
+from satchel.contracts.satchel.tools import TASK_FIELDS, CompleteTask, UpdateTask
 from satchel.model import BlockerChange, ListChange, TaskDetails, TaskPatch
 from satchel.services import signed_lists, task_notes, tasks
 
@@ -27,7 +27,7 @@ def update_task(context: Context, args: UpdateTask) -> Body:
     before = find_task(context, args.task)
     version = None if args.expected_version is UNSET else args.expected_version
     fence = None if args.fence is UNSET else args.fence
-    if all(getattr(args, name) is UNSET for name in FIELDS):
+    if all(getattr(args, name) is UNSET for name in TASK_FIELDS):
         tasks.check_unchanged(context.tx, context.scope, before.number, version, fence)
     else:
         patch = TaskPatch(

@@ -14,7 +14,7 @@ from satchel.contracts.satchel.task_answers import (
     write_minute,
 )
 from satchel.contracts.satchel.task_lookups import find_task
-from satchel.contracts.satchel.tools.tasks import ClaimTask
+from satchel.contracts.satchel.tools import ClaimTask
 from satchel.errors import WrongArgument
 from satchel.services import claims
 

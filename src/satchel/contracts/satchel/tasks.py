@@ -25,7 +25,7 @@ from satchel.contracts.satchel.task_answers import format_task as format_task
 from satchel.contracts.satchel.task_answers import list_blockers as list_blockers
 from satchel.contracts.satchel.task_lookups import find_numbers
 from satchel.contracts.satchel.task_lookups import find_task as find_task
-from satchel.contracts.satchel.tools.tasks import AddTask, ListTasks, OneTask
+from satchel.contracts.satchel.tools import AddTask, ListTasks, OneTask
 from satchel.model import TaskDetails, TaskDraft, TaskFilter, TaskPosition, TaskQuery
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import tasks

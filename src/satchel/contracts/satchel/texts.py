@@ -5,12 +5,13 @@ from typing import Any
 from msgspec import UNSET
 
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel import shared
+from satchel.contracts.satchel import proofs, shared
 from satchel.contracts.satchel.item_lookups import find_item
+from satchel.contracts.satchel.place import with_place
 from satchel.contracts.satchel.prompt_changes import settle_update
 from satchel.contracts.satchel.text_failures import WrongValue
-from satchel.contracts.satchel.tools.texts import EditText
-from satchel.errors import SatchelError, StoreConflict, VersionConflict, WrongArgument
+from satchel.contracts.satchel.tools import EditText
+from satchel.errors import StoreConflict, VersionConflict, WrongArgument
 from satchel.model import Item, PromptPatch, ResourcePatch, TaskPatch
 from satchel.services import prompts, resources, tasks, text_edits
 from satchel.services.text_edits import Edit, EditedText
@@ -18,13 +19,18 @@ from satchel.services.text_edits import Edit, EditedText
 
 def edit_text(context: Context, args: EditText) -> Body:
     context = context.within(args.project)
-    item = _find(context, args.item)
-    key = f"#{item.number}" if item.kind == "task" else item.name
-    if args.expected_version is not UNSET and args.expected_version != item.version:
-        raise VersionConflict(item.kind, key, expected=args.expected_version, actual=item.version)
-    edited = _apply(item, args)
+    with context.read() as opened:
+        item, edited = _edit(opened, args)
+    proved = proofs.prove(context, [edited.text] if item.kind == "prompt" else [])
+    with context.write() as opened:
+        return with_place(opened, _edit_and_save(opened, args, proved))
+
+
+def _edit_and_save(context: Context, args: EditText, proved: proofs.Proofs) -> Body:
+    item, edited = _edit(context, args)
+    key = _key_of(item)
     try:
-        version, notes = _save(context, item, edited.text)
+        version, notes = _save(context, item, edited.text, proved)
     except VersionConflict as clash:  # changed since this call read it, which only PostgreSQL allows
         raise StoreConflict(f"{key} was changed while it was edited") from clash
     except WrongArgument as wrong:  # about a field that this tool does not take
@@ -48,17 +54,19 @@ _MENDING = {  # by the rule that the edited text breaks
 }
 
 
-def look_at_edited(context: Context, args: EditText) -> list[str]:
-    """The new content of a prompt, which may be a template."""
-    context = context.within(args.project)
-    try:
-        item = _find(context, args.item)
-        return [_apply(item, args).text] if item.kind == "prompt" else []
-    except SatchelError:
-        return []  # the call itself meets the same error, and explains it
-
-
 # -- parts of the tool ------------------------------------------------------------------------------------------
+
+
+def _edit(context: Context, args: EditText) -> tuple[Item, EditedText]:
+    """Return the item whose text is edited, and its new text."""
+    item = _find(context, args.item)
+    if args.expected_version is not UNSET and args.expected_version != item.version:
+        raise VersionConflict(item.kind, _key_of(item), expected=args.expected_version, actual=item.version)
+    return item, _apply(item, args)
+
+
+def _key_of(item: Item) -> str:
+    return f"#{item.number}" if item.kind == "task" else item.name
 
 
 def _find(context: Context, reference: str) -> Item:
@@ -82,12 +90,12 @@ def _apply(item: Item, args: EditText) -> EditedText:
     return text_edits.apply(item.content, edits, prepend=args.prepend or "", append=args.append or "")
 
 
-def _save(context: Context, item: Item, text: str) -> tuple[int, list[str]]:
+def _save(context: Context, item: Item, text: str, proved: proofs.Proofs) -> tuple[int, list[str]]:
     """Store a new text; its version, and notes about it."""
     tx, scope, version = context.tx, context.scope, item.version
     if item.kind == "task":
         return tasks.update(tx, scope, item.number, TaskPatch(description=text or None), version).version, []
     if item.kind == "resource":
         return resources.update(tx, scope, item.name, ResourcePatch(content=text), version).version, []
-    arguments, notes = settle_update(context, prompts.get(tx, scope, item.id), text, None)
+    arguments, notes = settle_update(proved, prompts.get(tx, scope, item.id), text, None)
     return prompts.update(tx, scope, item.id, PromptPatch(content=text, arguments=arguments), version).version, notes

@@ -1,0 +1,951 @@
+"""The tools of the `satchel` contract as clients see them: inputs, schemas of answers, and the table of all tools.
+
+Each tool is a stub of the same name, which imports the module that does the work: a server starts in half the time
+without them.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from satchel.contracts.contract import Body, Context, Tool, Transaction
+from satchel.contracts.satchel.chat_app import describe_ui
+from satchel.contracts.schema import Schema, hidden
+from satchel.model import MAX_CONTENT_BYTES
+from satchel.services.rules import MAX_CLAIM_MINUTES, MAX_NAME, MAX_TITLE
+
+# -- arguments of several tools -----------------------------------------------------------------------------------
+# Descriptions are short: a client gives a model all of them before the first question.
+
+MOST_ENTRIES = 200  # of one call
+
+_LINE = hidden(is_trimmed=True, max_length=10_000)
+_NAME = hidden(is_trimmed=True, max_length=MAX_NAME)
+_QUERY = hidden(max_length=1000)
+_NUMBER = hidden(minimum=1, maximum=2**63 - 1)
+_ITEM = hidden(takes_numbers=True, is_trimmed=True, max_length=2000, is_blank_refused=True)
+_STATUSES = ["pending", "completed", "cancelled"]
+
+Text = Annotated[str, Meta(extra=_LINE)]
+Project = Annotated[str, Meta(extra=_NAME)]  # the current one, if it is left out
+Tags = Annotated[list[str], Meta(extra=hidden(max_items=100))]
+ChangedTags = Annotated[list[str], Meta(description="All, or +x and -x", extra=hidden(max_items=100))]
+Match = Annotated[Literal["any", "all"], Meta(extra_json_schema={"enum": ["any", "all"]})]
+Limit = Annotated[int, Meta(le=200, extra=hidden(minimum=1))]
+Key = Annotated[str, Meta(description="Makes a retry safe", extra=hidden(max_length=200))]
+Cursor = Annotated[str, Meta(extra=hidden(max_length=2000))]
+Version = Annotated[int, Meta(extra=_NUMBER)]
+Status = Annotated[Literal["pending", "completed", "cancelled"], Meta(extra_json_schema={"enum": _STATUSES})]
+Lines = Annotated[
+    str, Meta(description="Like 10-40", extra=hidden(takes_numbers=True, is_trimmed=True, max_length=100))
+]
+Heading = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=1000))]
+Whole = Annotated[bool, Meta(extra=hidden())]
+
+# -- schemas of answers -------------------------------------------------------------------------------------------
+
+STRING: Schema = {"type": "string"}
+INTEGER: Schema = {"type": "integer"}
+BOOLEAN: Schema = {"type": "boolean"}
+ARRAY: Schema = {"type": "array"}
+COUNTED: Schema = {"type": "object", "required": ["name"]}  # with how much there is of it
+
+
+def object_with(required: tuple[str, ...], /, **members: Schema) -> Schema:
+    """Return the schema of an object with these members, and perhaps others."""
+    return {"type": "object", "properties": members, "required": list(required)}
+
+
+def array_of(items: Schema) -> Schema:
+    """Return the schema of a list."""
+    return {"type": "array", "items": items}
+
+
+_ERROR = object_with(("code",), code=STRING)  # and a message, and a hint; to say so costs a kilobyte in tools/list
+
+
+def answer_with(**members: Schema) -> Schema:
+    """Return the schema of an answer: the project and these members, or an error."""
+    required = ["project", *(name for name in members if name != "next_cursor")]
+    return _either({"project": STRING, **members}, required)
+
+
+def answer_with_one(**members: Schema) -> Schema:
+    """Return the schema of a tool with several answers: the project and one of these members, or an error."""
+    return _either({"project": STRING, **members}, *(["project", name] for name in members))
+
+
+def _either(members: Schema, *answers: list[str]) -> Schema:
+    choices = [{"required": required} for required in (*answers, ["error"])]
+    return {"type": "object", "properties": {**members, "error": _ERROR}, "oneOf": choices}
+
+
+_NAMED = object_with(("name",), name=STRING)
+_TASK = object_with(("number",), number=INTEGER)
+
+# -- rows of the table --------------------------------------------------------------------------------------------
+
+# What a tool does to the store, as its annotations tell clients.
+READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+ADDS = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": False, "openWorldHint": False}
+UPDATES = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True, "openWorldHint": False}
+EDITS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": False}
+COMPLETES = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+DELETES = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": False}
+
+
+def _tool(
+    toolset: str,
+    run: Callable[[Context, Any], Body],
+    description: str,
+    input: type[Struct],
+    output_schema: Schema,
+    annotations: dict[str, bool] = READS,
+    at_least_one: tuple[str, ...] = (),
+    *,
+    opens_transactions: bool = False,
+    is_listed: bool = True,
+    make_meta: Callable[[], dict[str, Any]] | None = None,
+) -> Tool:
+    """Return the row of a tool, which has the name of its function."""
+    transaction: Transaction = "read" if annotations["readOnlyHint"] else "write"
+    return Tool(
+        run.__name__,
+        description,
+        input,
+        run if opens_transactions else _with_place(run),
+        transaction=None if opens_transactions else transaction,
+        title=run.__name__.replace("_", " ").capitalize(),
+        size_argument="limit" if "limit" in input.__struct_fields__ else None,
+        toolset=toolset,
+        at_least_one=at_least_one,
+        output_schema=output_schema,
+        annotations=annotations,
+        is_listed=is_listed,
+        make_meta=make_meta,
+    )
+
+
+def _with_place(run: Callable[[Context, Any], Body]) -> Callable[[Context, Any], Body]:
+    """Have a tool tell about a project that did not exist; one that opens its own transactions does so itself."""
+
+    def run_with_place(context: Context, args: Any) -> Body:
+        from satchel.contracts.satchel.place import with_place
+
+        return with_place(context, run(context, args))
+
+    return run_with_place
+
+
+# -- search, catch_up, projects -----------------------------------------------------------------------------------
+
+
+class Search(Struct):
+    query: Annotated[
+        str, Meta(description='In "quotes": literally', extra=hidden(max_length=1000, is_blank_refused=True))
+    ]
+    kind: (
+        Annotated[
+            Literal["prompt", "document", "task"], Meta(extra=hidden(enum=("prompt", "document", "task", "resource")))
+        ]
+        | UnsetType
+    ) = UNSET
+    project: Project | UnsetType = UNSET
+    limit: Annotated[int, Meta(le=50, extra=hidden(minimum=1))] = 10
+    cursor: Cursor | UnsetType = UNSET
+
+
+class CatchUp(Struct):
+    since: Annotated[str, Meta(description="Time, 2h, 3d", extra=_LINE)] | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class AddProject(Struct):
+    name: Annotated[str, Meta(extra=_NAME)]
+
+
+class ListProjects(Struct):
+    pass
+
+
+def search(context: Context, args: Search) -> Body:
+    from satchel.contracts.satchel import search
+
+    return search.search(context, args)
+
+
+def catch_up(context: Context, args: CatchUp) -> Body:
+    from satchel.contracts.satchel import catch_up
+
+    return catch_up.catch_up(context, args)
+
+
+def add_project(context: Context, args: AddProject) -> Body:
+    from satchel.contracts.satchel import projects
+
+    return projects.add_project(context, args)
+
+
+def list_projects(context: Context, args: ListProjects) -> Body:
+    from satchel.contracts.satchel import projects
+
+    return projects.list_projects(context, args)
+
+
+_HIT = object_with(("kind", "reference"), kind=STRING, reference=STRING, line=INTEGER)
+_FINDING = (
+    _tool(
+        "",
+        search,
+        "Find prompts, documents and tasks by words, best first",
+        Search,
+        answer_with(hits=array_of(_HIT), next_cursor=STRING),
+    ),
+    _tool(
+        "",
+        catch_up,
+        "Begin here: what was done, claimed, is ready",
+        CatchUp,
+        answer_with(why=STRING, since=STRING),
+    ),
+    _tool("", add_project, "Make a project", AddProject, answer_with(added=BOOLEAN), ADDS),
+    _tool(
+        "",
+        list_projects,
+        "Projects, and which is current",
+        ListProjects,
+        answer_with(why=STRING, projects=array_of(COUNTED)),
+        is_listed=False,
+    ),
+)
+
+# -- prompts ------------------------------------------------------------------------------------------------------
+
+_ARGUMENT = object_with(
+    ("name",), name=STRING, description=STRING, required=BOOLEAN, values=array_of(STRING), open=BOOLEAN
+)
+ARGUMENTS = array_of(_ARGUMENT)
+_NEW_PROMPT = object_with(
+    ("title", "content"),
+    title=STRING,
+    content=STRING,
+    name=STRING,
+    description=STRING,
+    tags=array_of(STRING),
+    arguments=ARGUMENTS,
+)
+
+PromptReference = Annotated[
+    str, Meta(description="Name, title or id", extra=hidden(max_length=500, is_blank_refused=True))
+]
+PromptTitle = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=MAX_TITLE, is_blank_refused=True))]
+PromptContent = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES, is_blank_refused=True))]
+Arguments = Annotated[
+    list[dict[str, Any]],
+    Meta(description="[]: plain text", extra_json_schema={"items": _ARGUMENT}, extra=hidden(max_items=100)),
+]
+# As in add_prompts, whose schema a model has seen.
+ChangedArguments = Annotated[
+    list[dict[str, Any]],
+    Meta(
+        description="As in add_prompts; [] for plain text",
+        extra_json_schema={"items": {"type": "object"}},
+        extra=hidden(max_items=100),
+    ),
+]
+Values = Annotated[dict[str, str], Meta(extra=hidden(max_items=100))]
+
+
+class AddPrompts(Struct):
+    prompts: Annotated[
+        list[dict[str, Any]],
+        Meta(
+            description="{{ x }} in content makes a Jinja2 template",
+            extra_json_schema={"items": _NEW_PROMPT},
+            extra=hidden(max_items=MOST_ENTRIES),
+        ),
+    ]
+    key: Key | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class AddPrompt(Struct):
+    title: PromptTitle
+    content: PromptContent
+    name: Annotated[str, Meta(description="Default: from the title", extra=_LINE)] | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    arguments: Arguments | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class OnePrompt(Struct):
+    prompt: PromptReference
+    project: Project | UnsetType = UNSET
+
+
+class UpdatePrompt(Struct):
+    prompt: PromptReference
+    title: PromptTitle | UnsetType = UNSET
+    content: PromptContent | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    tags: ChangedTags | UnsetType = UNSET
+    arguments: ChangedArguments | UnsetType = UNSET
+    expected_version: Version | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class ListPrompts(Struct):
+    query: Annotated[str, Meta(description="Text in title or content", extra=_QUERY)] | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    match: Match = "any"
+    limit: Limit = 50
+    cursor: Cursor | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class GetPrompt(Struct):
+    prompt: PromptReference
+    arguments: Values | UnsetType = UNSET
+    lines: Lines | UnsetType = UNSET
+    heading: Heading | UnsetType = UNSET
+    whole: Whole | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class RenderPrompt(Struct):
+    prompt: PromptReference
+    arguments: Values | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class ListTags(Struct):
+    project: Project | UnsetType = UNSET
+
+
+def list_prompts(context: Context, args: ListPrompts) -> Body:
+    from satchel.contracts.satchel import prompts
+
+    return prompts.list_prompts(context, args)
+
+
+def get_prompt(context: Context, args: GetPrompt) -> Body:
+    from satchel.contracts.satchel import prompts
+
+    return prompts.get_prompt(context, args)
+
+
+def add_prompts(context: Context, args: AddPrompts) -> Body:
+    from satchel.contracts.satchel import prompt_changes
+
+    return prompt_changes.add_prompts(context, args)
+
+
+def update_prompt(context: Context, args: UpdatePrompt) -> Body:
+    from satchel.contracts.satchel import prompt_changes
+
+    return prompt_changes.update_prompt(context, args)
+
+
+def add_prompt(context: Context, args: AddPrompt) -> Body:
+    from satchel.contracts.satchel import prompt_changes
+
+    return prompt_changes.add_prompt(context, args)
+
+
+def render_prompt(context: Context, args: RenderPrompt) -> Body:
+    from satchel.contracts.satchel import prompts
+
+    return prompts.render_prompt(context, args)
+
+
+def delete_prompt(context: Context, args: OnePrompt) -> Body:
+    from satchel.contracts.satchel import prompt_changes
+
+    return prompt_changes.delete_prompt(context, args)
+
+
+def list_tags(context: Context, args: ListTags) -> Body:
+    from satchel.contracts.satchel import prompts
+
+    return prompts.list_tags(context, args)
+
+
+_PROMPTS = (
+    _tool(
+        "prompts",
+        list_prompts,
+        "Find saved and library prompts, newest first, without their content",
+        ListPrompts,
+        answer_with(prompts=array_of(_NAMED), next_cursor=STRING),
+    ),
+    _tool(
+        "prompts",
+        get_prompt,
+        "Read a prompt; with arguments filled in, to follow it",
+        GetPrompt,
+        answer_with_one(prompt=_NAMED, text=STRING),
+        opens_transactions=True,
+    ),
+    _tool(
+        "prompts",
+        add_prompts,
+        "Save prompts, all or none",
+        AddPrompts,
+        answer_with(prompts=ARRAY),
+        ADDS,
+        opens_transactions=True,
+    ),
+    _tool(
+        "prompts",
+        update_prompt,
+        "Change the given fields of a prompt; empty clears",
+        UpdatePrompt,
+        answer_with(prompt=_NAMED),
+        UPDATES,
+        at_least_one=("title", "content", "description", "tags", "arguments"),
+        opens_transactions=True,
+    ),
+    _tool(
+        "prompts",
+        add_prompt,
+        "Save a prompt for later use",
+        AddPrompt,
+        answer_with(prompt=_NAMED),
+        ADDS,
+        opens_transactions=True,
+        is_listed=False,
+    ),
+    _tool(
+        "prompts",
+        render_prompt,
+        "Fill in a prompt",
+        RenderPrompt,
+        answer_with(name=STRING, text=STRING),
+        opens_transactions=True,
+        is_listed=False,
+    ),
+    _tool(
+        "prompts",
+        delete_prompt,
+        "Delete a prompt; restore brings it back",
+        OnePrompt,
+        answer_with(deleted=STRING),
+        DELETES,
+        is_listed=False,
+    ),
+    _tool(
+        "prompts",
+        list_tags,
+        "Tags of prompts with counts",
+        ListTags,
+        answer_with(tags=array_of(COUNTED)),
+        is_listed=False,
+    ),
+)
+
+# -- documents ----------------------------------------------------------------------------------------------------
+
+_NEW_RESOURCE = object_with(
+    ("name", "content"), name=STRING, content=STRING, uri=STRING, mime_type=STRING, description=STRING
+)
+
+ResourceReference = Annotated[
+    str, Meta(description="Name or URI", extra=hidden(max_length=2000, is_blank_refused=True))
+]
+ResourceContent = Annotated[str, Meta(description="Text; base64 for binary types", extra=hidden())]
+
+
+class AddResources(Struct):
+    resources: Annotated[
+        list[dict[str, Any]],
+        Meta(
+            description="content is text, or base64; mime_type defaults by name",
+            extra_json_schema={"items": _NEW_RESOURCE},
+            extra=hidden(max_items=MOST_ENTRIES),
+        ),
+    ]
+    key: Key | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class AddResource(Struct):
+    name: Annotated[str, Meta(description="Letters, digits, - _ .", extra=_LINE)]
+    content: ResourceContent
+    uri: Annotated[str, Meta(description="Default: satchel://resource/NAME", extra=_LINE)] | UnsetType = UNSET
+    mime_type: Annotated[str, Meta(description="Default: by the name", extra=_LINE)] | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class ListResources(Struct):
+    query: Annotated[str, Meta(description="Text in name, URI or description", extra=_QUERY)] | UnsetType = UNSET
+    limit: Limit = 50
+    cursor: Cursor | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class OneResource(Struct):
+    resource: ResourceReference
+    project: Project | UnsetType = UNSET
+
+
+class ReadResource(Struct):
+    resource: ResourceReference
+    lines: Lines | UnsetType = UNSET
+    heading: Heading | UnsetType = UNSET
+    whole: Whole | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class UpdateResource(Struct):
+    resource: ResourceReference
+    content: ResourceContent | UnsetType = UNSET
+    mime_type: Text | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    expected_version: Version | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+def list_resources(context: Context, args: ListResources) -> Body:
+    from satchel.contracts.satchel import resources
+
+    return resources.list_resources(context, args)
+
+
+def read_resource(context: Context, args: ReadResource) -> Body:
+    from satchel.contracts.satchel import resources
+
+    return resources.read_resource(context, args)
+
+
+def add_resources(context: Context, args: AddResources) -> Body:
+    from satchel.contracts.satchel import resources
+
+    return resources.add_resources(context, args)
+
+
+def update_resource(context: Context, args: UpdateResource) -> Body:
+    from satchel.contracts.satchel import resources
+
+    return resources.update_resource(context, args)
+
+
+def add_resource(context: Context, args: AddResource) -> Body:
+    from satchel.contracts.satchel import resources
+
+    return resources.add_resource(context, args)
+
+
+def delete_resource(context: Context, args: OneResource) -> Body:
+    from satchel.contracts.satchel import resources
+
+    return resources.delete_resource(context, args)
+
+
+_RESOURCES = (
+    _tool(
+        "resources",
+        list_resources,
+        "Find documents of the project",
+        ListResources,
+        answer_with(resources=array_of(_NAMED), next_cursor=STRING),
+    ),
+    _tool(
+        "resources",
+        read_resource,
+        "Read a document, or of a long one its outline and parts",
+        ReadResource,
+        answer_with(resource=_NAMED),
+    ),
+    _tool(
+        "resources",
+        add_resources,
+        "Save documents with the project, all or none",
+        AddResources,
+        answer_with(resources=ARRAY),
+        ADDS,
+    ),
+    _tool(
+        "resources",
+        update_resource,
+        "Change the given fields of a document; empty clears",
+        UpdateResource,
+        answer_with(resource=_NAMED),
+        UPDATES,
+        at_least_one=("content", "mime_type", "description"),
+    ),
+    _tool(
+        "resources",
+        add_resource,
+        "Save a document",
+        AddResource,
+        answer_with(resource=_NAMED),
+        ADDS,
+        is_listed=False,
+    ),
+    _tool(
+        "resources",
+        delete_resource,
+        "Delete a document; restore brings it back",
+        OneResource,
+        answer_with(deleted=STRING),
+        DELETES,
+        is_listed=False,
+    ),
+)
+
+# -- parts of texts -----------------------------------------------------------------------------------------------
+
+_EDIT = object_with(("old", "new"), old=STRING, new=STRING, all=BOOLEAN)
+Added = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES))]
+
+
+class EditText(Struct):
+    item: Annotated[str, Meta(description="Name, #4 or URI", extra=_ITEM)]
+    edits: (
+        Annotated[
+            list[dict[str, Any]],
+            Meta(
+                description="old must occur once, unless all",
+                extra_json_schema={"items": _EDIT},
+                extra=hidden(max_items=100),
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    append: Added | UnsetType = UNSET
+    prepend: Added | UnsetType = UNSET
+    expected_version: Version | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+def edit_text(context: Context, args: EditText) -> Body:
+    from satchel.contracts.satchel import texts
+
+    return texts.edit_text(context, args)
+
+
+_TEXTS = (
+    _tool(
+        "",
+        edit_text,
+        "Change parts of a prompt, document or task description, all or none",
+        EditText,
+        answer_with(item=STRING, version=INTEGER, changed=ARRAY),
+        EDITS,
+        at_least_one=("edits", "append", "prepend"),
+        opens_transactions=True,
+    ),
+)
+
+# -- tasks --------------------------------------------------------------------------------------------------------
+
+TASK_FIELDS = ("title", "description", "status", "tags", "priority", "due", "blocked_by", "project")
+
+TaskTitle = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=500, is_blank_refused=True))]
+TaskReference = Annotated[
+    str,
+    Meta(description="#4, title or URI", extra=hidden(takes_numbers=True, max_length=500, is_blank_refused=True)),
+]
+Priority = Annotated[
+    Literal["low", "normal", "high", "urgent"],
+    # In this order, which msgspec does not keep.
+    Meta(extra_json_schema={"enum": ["low", "normal", "high", "urgent"]}, extra=hidden(ignores_case=True)),
+]
+Blockers = Annotated[list[str], Meta(extra=hidden(max_items=100, takes_numbers=True))]
+Day = Annotated[str, Meta(description="YYYY-MM-DD", extra=_LINE)]
+Fence = Annotated[int, Meta(description="Of your claim", extra=_NUMBER)]
+
+_FILTERS = ["ready", "pending", "in_progress", "completed", "cancelled", "all"]
+_GRAMMAR = (
+    "Title !high due:2026-12-01 +tag @project after:#7,2 - #7 is a task, 2 the second here; indented: description"
+)
+
+
+class AddTask(Struct):
+    title: TaskTitle
+    description: Text | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    priority: Priority = "normal"
+    due: Day | UnsetType = UNSET
+    blocked_by: Blockers | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class ListTasks(Struct):
+    status: Annotated[
+        Literal["ready", "pending", "in_progress", "completed", "cancelled", "all"],
+        Meta(description="ready: can start now; pending: all open", extra_json_schema={"enum": _FILTERS}),
+    ] = "ready"
+    query: Annotated[str, Meta(description="Text in title or description", extra=_QUERY)] | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    match: Match = "any"
+    limit: Limit = 50
+    cursor: Cursor | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Default: all", extra=_NAME)] | UnsetType = UNSET
+
+
+class OneTask(Struct):
+    task: TaskReference
+
+
+class AddTasks(Struct):
+    lines: Annotated[list[str], Meta(description=_GRAMMAR, extra=hidden(takes_text=True))]
+    project: Project | UnsetType = UNSET
+    key: Key | UnsetType = UNSET
+
+
+class UpdateTask(Struct):
+    task: TaskReference
+    title: TaskTitle | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    status: Status | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    priority: Priority | UnsetType = UNSET
+    due: Day | UnsetType = UNSET
+    blocked_by: Blockers | UnsetType = UNSET
+    note: Text | UnsetType = UNSET
+    expected_version: Version | UnsetType = UNSET
+    fence: Fence | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Where to move it", extra=_NAME)] | UnsetType = UNSET
+
+
+class CompleteTask(Struct):
+    task: TaskReference
+    note: Text | UnsetType = UNSET
+    fence: Fence | UnsetType = UNSET
+
+
+class ClaimTask(Struct):
+    task: Annotated[TaskReference, Meta(description="Default: the next ready")] | UnsetType = UNSET
+    minutes: Annotated[int, Meta(extra=hidden(minimum=1, maximum=MAX_CLAIM_MINUTES))] = 30
+    release: Annotated[bool, Meta(description="Give it back")] = False
+    project: Project | UnsetType = UNSET
+
+
+def list_tasks(context: Context, args: ListTasks) -> Body:
+    from satchel.contracts.satchel import tasks
+
+    return tasks.list_tasks(context, args)
+
+
+def get_task(context: Context, args: OneTask) -> Body:
+    from satchel.contracts.satchel import tasks
+
+    return tasks.get_task(context, args)
+
+
+def add_tasks(context: Context, args: AddTasks) -> Body:
+    from satchel.contracts.satchel import task_adding
+
+    return task_adding.add_tasks(context, args)
+
+
+def update_task(context: Context, args: UpdateTask) -> Body:
+    from satchel.contracts.satchel import task_changes
+
+    return task_changes.update_task(context, args)
+
+
+def complete_task(context: Context, args: CompleteTask) -> Body:
+    from satchel.contracts.satchel import task_changes
+
+    return task_changes.complete_task(context, args)
+
+
+def claim_task(context: Context, args: ClaimTask) -> Body:
+    from satchel.contracts.satchel import task_claims
+
+    return task_claims.claim_task(context, args)
+
+
+def add_task(context: Context, args: AddTask) -> Body:
+    from satchel.contracts.satchel import tasks
+
+    return tasks.add_task(context, args)
+
+
+def delete_task(context: Context, args: OneTask) -> Body:
+    from satchel.contracts.satchel import tasks
+
+    return tasks.delete_task(context, args)
+
+
+_TASKS = (
+    _tool(
+        "tasks",
+        list_tasks,
+        "List tasks, most urgent first",
+        ListTasks,
+        answer_with(tasks=array_of(_TASK), next_cursor=STRING),
+    ),
+    _tool("tasks", get_task, "The whole task, with notes", OneTask, answer_with(task=_TASK)),
+    _tool(
+        "tasks",
+        add_tasks,
+        "Add tasks, one per line",
+        AddTasks,
+        answer_with(tasks=array_of(_TASK)),
+        ADDS,
+    ),
+    _tool(
+        "tasks",
+        update_task,
+        "Change given fields; empty clears. tags, blocked_by: all replaced, or +x and -x. note is appended",
+        UpdateTask,
+        answer_with(task=_TASK),
+        UPDATES,
+        at_least_one=(*TASK_FIELDS, "note"),
+    ),
+    _tool(
+        "tasks",
+        complete_task,
+        "Mark as done; tells what became ready",
+        CompleteTask,
+        answer_with(task=_TASK),
+        COMPLETES,
+    ),
+    _tool(
+        "tasks",
+        claim_task,
+        "Take a task before working beside others; again renews",
+        ClaimTask,
+        answer_with(task=_TASK),
+        ADDS,
+    ),
+    _tool(
+        "tasks",
+        add_task,
+        "Note something to do, now or later",
+        AddTask,
+        answer_with(task=_TASK),
+        ADDS,
+        is_listed=False,
+    ),
+    _tool(
+        "tasks",
+        delete_task,
+        "Delete a task; restore brings it back",
+        OneTask,
+        answer_with(deleted=INTEGER),
+        DELETES,
+        is_listed=False,
+    ),
+)
+
+# -- items of any kind, their history, and the chat app -----------------------------------------------------------
+
+Items = Annotated[
+    list[str], Meta(description="#4, name, URI", extra=hidden(max_items=MOST_ENTRIES, takes_numbers=True))
+]
+HistoryItem = Annotated[str, Meta(extra=_ITEM)]
+
+
+class Delete(Struct):
+    items: Items
+    project: Project | UnsetType = UNSET
+
+
+class UpdateItems(Struct):
+    items: Items
+    tags: Tags | UnsetType = UNSET
+    status: Status | UnsetType = UNSET
+    to: Annotated[str, Meta(description="Project to move to", extra=_NAME)] | UnsetType = UNSET
+    copy: Annotated[bool, Meta(description="Copy there instead")] | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class History(Struct):
+    item: HistoryItem | UnsetType = UNSET
+    since: Annotated[str, Meta(description="Time, 2h, 3d or marker", extra=_LINE)] | UnsetType = UNSET
+    version: Version | UnsetType = UNSET
+    against: Annotated[int, Meta(description="Diff from it", extra=_NUMBER)] | UnsetType = UNSET
+    by: Text | UnsetType = UNSET
+    cursor: Cursor | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class Restore(Struct):
+    item: HistoryItem
+    version: Annotated[int, Meta(description="Default: before the last change", extra=_NUMBER)] | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class Show(Struct):
+    what: Annotated[Literal["tasks", "prompts"], Meta(extra_json_schema={"enum": ["tasks", "prompts"]})] = "tasks"
+    query: Annotated[str, Meta(extra=_QUERY)] | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+def update_items(context: Context, args: UpdateItems) -> Body:
+    from satchel.contracts.satchel import items
+
+    return items.update_items(context, args)
+
+
+def delete(context: Context, args: Delete) -> Body:
+    from satchel.contracts.satchel import items
+
+    return items.delete(context, args)
+
+
+def history(context: Context, args: History) -> Body:
+    from satchel.contracts.satchel import history
+
+    return history.history(context, args)
+
+
+def restore(context: Context, args: Restore) -> Body:
+    from satchel.contracts.satchel import history
+
+    return history.restore(context, args)
+
+
+def show(context: Context, args: Show) -> Body:
+    """Show tasks or prompts; hosts that show no app get the same in words."""
+    if args.what == "prompts":
+        return list_prompts(context, ListPrompts(query=args.query, project=args.project))
+    return list_tasks(context, ListTasks(status="pending", query=args.query, project=args.project))
+
+
+_RESTORED = object_with(("kind", "item", "version", "changed"), item=STRING, version=INTEGER)
+_SHOWN = {"project": STRING, "tasks": ARRAY, "prompts": ARRAY, "next_cursor": STRING}
+_ITEMS = (
+    _tool(
+        "",
+        update_items,
+        "Tag (+x, -x), close, reopen, move or copy items, all or none",
+        UpdateItems,
+        answer_with(items=ARRAY),
+        UPDATES,
+        at_least_one=("tags", "status", "to"),
+    ),
+    _tool("", delete, "Delete items; restore brings them back", Delete, answer_with(deleted=ARRAY), DELETES),
+    _tool(
+        "",
+        history,
+        "What changed in the project; with item its versions, one of them, or a diff",
+        History,
+        answer_with_one(changes=ARRAY, versions=ARRAY, text=STRING, diff=STRING),
+    ),
+    _tool(
+        "",
+        restore,
+        "Bring back an old version or a deleted item",
+        Restore,
+        answer_with(restored=_RESTORED),
+        UPDATES,
+    ),
+    _tool(
+        "tasks",
+        show,
+        "Show the user their tasks as a board, or prompts to pick",
+        Show,
+        _either(_SHOWN, ["project", "tasks"], ["project", "prompts"]),
+        make_meta=describe_ui,
+    ),
+)
+
+TOOLS = (*_FINDING, *_PROMPTS, *_RESOURCES, *_TEXTS, *_TASKS, *_ITEMS)
