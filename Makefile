@@ -1,5 +1,5 @@
 # A newcomer needs `make run`, `make quick` and `make test`; each sets up what it needs in .venv.
-.PHONY: help run quick test soak judges browser screenshots check format lint types docs docs-check bench bench-smoke dist bundle lock clean
+.PHONY: help run quick test soak judges browser screenshots check format lint types docs site bench bench-smoke dist bundle lock clean
 
 PY := .venv/bin/python
 PYTEST := $(PY) -m pytest -n auto --dist worksteal
@@ -45,13 +45,14 @@ screenshots: ## the pictures in docs/screenshots, from example data
 	@tools/setup browser
 	SATCHEL_CHROMIUM=$$(tools/browser) $(PY) tools/screenshots.py
 
-check: ## what CI runs: format, lint, types, bandit, docs, the budget of tools/list, the walks, bench-smoke, tests, judges, browser
+check: ## what CI runs: format, lint, types, bandit, docs, site, the budget of tools/list, the walks, bench-smoke, tests, judges, browser
 	@tools/setup dev
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	.venv/bin/mypy
 	.venv/bin/bandit --quiet --configfile pyproject.toml --recursive src
 	$(PY) tools/docs.py --check
+	$(MAKE) site
 	$(PY) tools/budget.py
 	$(PY) tools/walks.py
 	$(MAKE) bench-smoke
@@ -67,6 +68,10 @@ format: ## put the code into shape
 docs: ## renew the pages that are made from the code
 	@tools/setup dev
 	$(PY) tools/docs.py
+
+site: ## the documentation as a website in site/, with its links checked (FLAGS=serve shows it while you edit)
+	@tools/setup site
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs $(or $(FLAGS),build --quiet)
 
 bench: ## Satchel beside its rivals, and docs/dev/benchmarks.md; some parts: make bench PARTS="start calls"
 	@tools/setup judges
@@ -88,4 +93,4 @@ lock: ## renew locks/ from pyproject.toml
 	tools/lock
 
 clean: ## forget the set-up
-	rm -rf .venv tests/oracles/*/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench
+	rm -rf .venv site tests/oracles/*/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench

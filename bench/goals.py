@@ -26,11 +26,11 @@ class Goal:
         return f"missed: {share:.0%} too {'little' if self.is_least else 'much'}"
 
 
-IMPORTS = "70 modules of our own: decision 49"
-PYTHON = "the bare loop itself takes nearly 0.3 × the fastest peer: decision 49"
-CHECKS = "checks, a transaction, a log line, limits: decision 51"
+IMPORTS = "70 modules of our own"
+PYTHON = "the bare loop itself takes nearly 0.3 × the fastest peer"
+CHECKS = "checks, a transaction, a log line, limits"
 HTTP = "a thread for each call, the runner, uvicorn: decision 53"
-COMPARED = "a trigram index only proposes, texts are compared: decision 48"
+COMPARED = "a trigram index only proposes, texts are compared"
 ROUNDS = "round trips of a call to the server, and thread hops"
 ADDS = "2.7 ms of processor time an add, on two cores: decision 31"
 GOALS = (
@@ -71,11 +71,9 @@ GOALS = (
         "calls",
         "add/fastest peer",
         0.3,
-        why="each commit waits for the disk, as the bare loop does: decision 49",
+        why="each commit waits for the disk, as the bare loop does",
     ),
-    Goal(
-        "render with ten arguments", "libraries", "render ms", 0.2, unit=" ms", why="four process switches: decision 49"
-    ),
+    Goal("render with ten arguments", "libraries", "render ms", 0.2, unit=" ms", why="four process switches"),
     Goal("first render of a process", "libraries", "first render ms", 80, unit=" ms", why="the start of the worker"),
     Goal("3,000 library prompts listed, warm", "libraries", "listing ms", 40, unit=" ms"),
     Goal("lost writes", "writers", "lost writes", 0, unit=""),

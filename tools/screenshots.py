@@ -1,11 +1,15 @@
 """Makes the pictures in docs/screenshots from example data, in a real Chromium: `make screenshots`."""
 
+import html
+import json
 import os
 import sys
 import tempfile
+from base64 import b64encode
 from pathlib import Path
+from typing import Any
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -76,6 +80,51 @@ def take(page: Page, url: str) -> None:
     save(page, "versions")
 
 
+SESSION: list[tuple[str, dict[str, Any]]] = [
+    ("claim_task", {"task": "#4"}),
+    ("search", {"query": "what do imports cost"}),
+    ("read_resource", {"resource": "imports.md", "heading": "Price"}),
+    ("complete_task", {"task": "#4", "note": "Ben has his answer."}),
+    ("claim_task", {}),
+]
+DOCUMENT = "# Imports\n\n## Formats\n\nCSV and JSON.\n\n## Price\n\nThe first 1,000 rows are free.\n"
+MORE_TASKS = ["Sketch the page about prices +web", "Thank the testers !low", "Move the blog due:2026-12-12"]
+SIDE_BY_SIDE = """
+<style>
+  body { margin: 0; display: flex; background: #16201f; font: 13px/1.5 'DejaVu Sans Mono', monospace; color: #d7e0de; }
+  section { flex: none; height: 560px; overflow: hidden; box-sizing: border-box; }
+  h1 { margin: 0; padding: 9px 20px; background: #263432; color: #b7c6c3; font: 13px 'DejaVu Sans', sans-serif; }
+  pre { margin: 0 0 14px 20px; white-space: pre-wrap; font: inherit; }
+  .calls { padding: 18px 20px; } .call { color: #7fd1c3; } .call span { color: #8fa6a2; } img { display: block; }
+</style>
+<section style="width: 480px"><h1>An agent, over MCP</h1><div class="calls">{session}</div></section>
+<section style="width: 780px"><h1>The page, at the same time</h1><img src="{picture}" width="780"></section>
+"""
+
+
+def take_side_by_side(browser: Browser, server: HttpServer) -> None:
+    """An agent's calls with their answers, and the board after them."""
+    server.call("add_resources", {"resources": [{"name": "imports.md", "content": DOCUMENT}]})
+    server.call("add_tasks", {"lines": MORE_TASKS})
+    server.call("claim_task", {"task": "#1", "release": True})
+    session = "".join(show_call(tool, arguments, server.call(tool, arguments)) for tool, arguments in SESSION)
+    board = browser.new_context(viewport={"width": 1000, "height": 674}, device_scale_factor=1.5).new_page()
+    board.goto(f"{server.url}/board")
+    picture = f"data:image/png;base64,{b64encode(board.screenshot()).decode()}"
+    both = browser.new_context(viewport={"width": 1260, "height": 560}, device_scale_factor=2).new_page()
+    both.set_content(SIDE_BY_SIDE.replace("{session}", session).replace("{picture}", picture))
+    save(both, "agent-and-page")
+
+
+def show_call(tool: str, arguments: dict[str, Any], answer: dict[str, Any]) -> str:
+    """A call and its answer, as a terminal shows them; of a claim the first two lines."""
+    text = answer["content"][0]["text"]
+    if tool == "claim_task":
+        text = "\n".join(text.splitlines()[:2])
+    given = html.escape(json.dumps(arguments, ensure_ascii=False)) if arguments else ""
+    return f'<div class="call">● {tool} <span>{given}</span></div><pre>{html.escape(text.strip())}</pre>'
+
+
 def save(page: Page, name: str) -> None:
     """Take one picture."""
     (FOLDER / f"{name}.png").write_bytes(shrink(page.screenshot()))
@@ -100,6 +149,7 @@ def main() -> None:
             narrow = browser.new_context(viewport=NARROW, color_scheme="light").new_page()
             narrow.goto(f"{server.url}/")
             save(narrow, "home-narrow")
+            take_side_by_side(browser, server)
             browser.close()
 
 

@@ -209,13 +209,11 @@ def test_clients_are_found_by_their_command_their_folder_or_their_file(machine: 
     assert [client.name for client in machine.find_clients()] == ["claude-code", "codex", "gemini-cli"]
 
 
-def test_every_client_has_a_section_in_the_documentation_and_a_word_in_the_readme() -> None:
+def test_every_client_has_a_section_in_the_documentation() -> None:
     root = Path(__file__).parents[2]
     sections = re.findall(r"^## (.+)$", (root / "docs" / "guides" / "clients.md").read_text(), re.M)
     assert sections[: len(CLIENTS)] == [client.title for client in CLIENTS]
-    readme = (root / "README.md").read_text()
     for client in CLIENTS:
-        assert f"`{client.name}`" in readme
         assert f"satchel install {client.name}" in (root / "docs" / "guides" / "clients.md").read_text()
 
 
