@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from satchel.contracts import CONTRACTS, load
-from satchel.contracts.satchel.icons import ICONS
+from satchel.contracts.satchel.app import ICONS
 from tests.support.stdio import META, NEWEST, REVISIONS, Server
 
 TOOLS = {tool.name: tool for tool in load("satchel").tools}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from satchel import __version__
-from satchel.contracts.satchel.icons import ICONS
+from satchel.contracts.satchel.app import ICONS
 from satchel.contracts.satchel.pages import PROMPT_URI, quote_prompt_uri, unquote_name
 from satchel.model import Argument, PromptDraft, ResourceDraft, Scope, TaskDraft
 from satchel.services import projects, prompts, resources, tasks

@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 
 from satchel.contracts import load
-from satchel.contracts.satchel import failures, wrong_arguments
+from satchel.contracts.satchel import errors
 from satchel.protocol.revisions import without_icons
 
 FOLDER = Path(__file__).parent / "own"
@@ -47,7 +47,7 @@ def test_there_are_these_tools_and_no_others() -> None:
 
 
 def test_no_error_sends_a_model_to_a_tool_that_is_not_listed() -> None:
-    texts = [*failures._HINTS.values(), *(hint for _, hint in wrong_arguments._SENTENCES.values())]
+    texts = [*errors._HINTS.values(), *(hint for _, hint in errors._SENTENCES.values())]
     assert [text for text in texts if set(re.findall(r"[a-z]+_[a-z]+", text)) & set(UNLISTED)] == []
 
 

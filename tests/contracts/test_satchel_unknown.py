@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import pytest
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from satchel.contracts.satchel.failures import FAILURES
+from satchel.contracts.satchel.errors import FAILURES
 from satchel.contracts.satchel.nearest import explain_unknown_tool, find_argument, find_tool
 from satchel.contracts.schema import parse
 from satchel.errors import WrongArgument

@@ -7,9 +7,15 @@ import pytest
 from satchel import errors
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.contract import Reply
-from satchel.contracts.satchel import wrong_arguments
-from satchel.contracts.satchel.failures import AmbiguousTitle, DeletedItem, TemplateFailed, UnknownName
-from satchel.contracts.satchel.text_failures import MissingValue, WrongValue
+from satchel.contracts.satchel import errors as satchel_errors
+from satchel.contracts.satchel.errors import (
+    AmbiguousTitle,
+    DeletedItem,
+    MissingValue,
+    TemplateFailed,
+    UnknownName,
+    WrongValue,
+)
 from satchel.contracts.schema import json_schema
 from satchel.model import Claim, Scope
 from satchel.storage.database import Violation
@@ -93,7 +99,7 @@ def test_a_contract_has_words_for_every_error(name: str) -> None:
 
 def test_the_contract_satchel_has_a_hint_for_every_error() -> None:
     contract = load("satchel")
-    rules = {(field or "x", rule) for field, rule in wrong_arguments._SENTENCES} | {("x", "an unknown rule")}
+    rules = {(field or "x", rule) for field, rule in satchel_errors._SENTENCES} | {("x", "an unknown rule")}
     samples: list[Exception] = [
         *(error for many in SAMPLES.values() for error in many),
         *(errors.NotFound(kind, "7", SCOPE) for kind in ("prompt", "resource", "task", "project")),

@@ -133,8 +133,8 @@ _ADVICE: dict[type[SatchelError], Callable[[Any], str]] = {
 
 def make_voice() -> "Voice":
     """Return how the command line words errors."""
-    from satchel.contracts.satchel.failures import TemplateFailed  # 50 ms with the contract, and only after an error
-    from satchel.contracts.satchel.text_failures import MissingValue, WrongValue
+    # 50 ms with the contract, and only after an error
+    from satchel.contracts.satchel.errors import MissingValue, TemplateFailed, WrongValue
     from satchel.services.wording import Voice
 
     advice = _ADVICE | {
@@ -155,7 +155,7 @@ def make_voice() -> "Voice":
 
 def explain(error: SatchelError, database: "Database", scope: Scope) -> str:
     """Return what is wrong and the command that helps, in a sentence or two."""
-    from satchel.contracts.satchel.failures import AmbiguousTitle  # 50 ms with the contract, and only after an error
+    from satchel.contracts.satchel.errors import AmbiguousTitle  # 50 ms with the contract, and only after an error
     from satchel.services import wording
 
     if isinstance(error, EntryRefused):
@@ -229,7 +229,7 @@ def _explain_missing(error: NotFound, database: "Database", scope: Scope) -> str
 
 def _suggest(error: NotFound, key: str, database: "Database", scope: Scope) -> str | None:
     """Return the name, or the number of a task, that was probably meant."""
-    from satchel.contracts.satchel.failures import UnknownName
+    from satchel.contracts.satchel.errors import UnknownName
 
     kinds = ("prompt", "resource", "task") if error.kind == "item" else (error.kind,)
     known = error.suggestions if isinstance(error, UnknownName) else ()  # the contract knows libraries too

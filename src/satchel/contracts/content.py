@@ -27,3 +27,8 @@ def encode_resource(resource: Resource) -> dict[str, Any]:
     if isinstance(resource.content, bytes):
         return {**value, "blob": b2a_base64(resource.content, newline=False).decode()}
     return {**value, "text": resource.content}
+
+
+def format_count(count: int, what: str) -> str:
+    """Return a number of things, as in `1 byte` and `2 bytes`."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -21,7 +21,6 @@ task_changes       the tools that update and complete them
 task_claims        the tool that claims them
 task_answers       how answers show tasks
 task_lookups       finds the tasks that arguments name
-task_failures      errors of claims, and of calls with several entries
 search             the tool that finds items by words
 items              the tools that change or delete several items of any kind
 item_lookups       finds the items that arguments name
@@ -31,30 +30,22 @@ projects           the tools for projects
 catch_up           the tool that tells a new session where things stand
 history            the tools that read what was, and restore it
 pages              the pages behind satchel:// URIs
-bulk               calls with several entries
-retries            calls with a key, which act once
-failures           errors: their codes, sentences and hints
-text_failures      those about texts
+errors             errors: their codes, sentences and hints
 unknown_arguments  the error for arguments that a tool does not take
-wrong_arguments    what is wrong with an argument, in words
 nearest            which argument or tool was meant by one that there is not
 other_names        what models and other servers call our arguments and tools
-cursors            where the next page of a tool that lists begins
 changes            what clients are told of changes
-place              tells of a current project that did not exist
-chat_app           the app that hosts show for it
 skills             skills/list and skills/get
-icons              the icons of the server and of its tools
-shared             the form of an answer, and pieces of text, that several of these use
+answers            what answers of several tools share: pages, retries, calls of many entries, notes
+app                the app that hosts show for the tool show, and the icons
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from satchel.contracts.contract import Context, Contract, Method, Result, Tool
-from satchel.contracts.satchel.icons import ICONS
-from satchel.contracts.satchel.task_failures import ALL_FAILURES
-from satchel.contracts.satchel.text_failures import METHOD_FAILURES
+from satchel.contracts.satchel.app import ICONS
+from satchel.contracts.satchel.errors import FAILURES, METHOD_FAILURES
 from satchel.contracts.satchel.tools import TOOLS
 from satchel.errors import Refused
 from satchel.model import Scope, StoreChange
@@ -191,6 +182,6 @@ CONTRACT = Contract(
         "skills/list": Method(list_skills),
         "skills/get": Method(get_skill),
     },
-    failures=ALL_FAILURES,
+    failures=FAILURES,
     method_failures=METHOD_FAILURES,
 )

@@ -6,9 +6,9 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
-from satchel.contracts.content import join_lines
+from satchel.contracts.content import format_count, join_lines
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel import shared
+from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.history import may_read, name_author, read_since
 from satchel.contracts.satchel.projects import describe_why
 from satchel.contracts.satchel.task_answers import format_task, make_row, write_minute
@@ -47,7 +47,7 @@ def catch_up(context: Context, args: CatchUp) -> Body:
         members, more = part(context, since)
         structured |= members
         lines += more
-    return shared.reply("\n".join(lines), structured)
+    return answers.reply("\n".join(lines), structured)
 
 
 def _read_since(context: Context, args: CatchUp) -> Since:
@@ -175,7 +175,7 @@ def _count(context: Context, held: ProjectCounts, open_tasks: int) -> dict[str, 
 
 
 def _format_counts(counts: dict[str, int]) -> str:
-    words = [shared.format_count(count, name.removesuffix("s").replace("_", " ")) for name, count in counts.items()]
+    words = [format_count(count, name.removesuffix("s").replace("_", " ")) for name, count in counts.items()]
     return ", ".join(words) or "empty"
 
 

@@ -1,7 +1,7 @@
 """Tells a caller more about a name that a project has not: what is similar, or where it is, or who deleted it when."""
 
 from satchel.contracts.contract import Context
-from satchel.contracts.satchel.failures import AmbiguousTitle, DeletedItem, UnknownName
+from satchel.contracts.satchel.errors import AmbiguousTitle, DeletedItem, UnknownName
 from satchel.errors import EntryRefused, NotFound, Refused
 from satchel.services import projects, references
 from satchel.services.suggestions import closest_names

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel import bulk, shared
+from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.item_lookups import format_item, name_item
 from satchel.contracts.satchel.task_answers import describe_holder
 from satchel.model import Item, Prompt, Resource, TaskDetails
@@ -33,7 +33,7 @@ def delete_all(context: Context, items: Sequence[Item]) -> tuple[list[Referred],
             resources.delete(context.tx, context.scope, item.name)
         else:
             prompts.delete(context.tx, context.scope, item.id)
-        bulk.report_progress(context, index + 1, len(items))
+        answers.report_progress(context, index + 1, len(items))
     return referred, notes
 
 
@@ -43,7 +43,7 @@ def delete_one(
     """The answer of a tool that deletes one item; `deleted` names it, and `text` says what was done."""
     referred, notes = delete_all(context, [_as_item(found)])
     structured: dict[str, Any] = with_referred({"project": project, "deleted": deleted}, referred)
-    return shared.reply("\n".join([text, *format_referred(referred)]), structured, notes=notes)
+    return answers.reply("\n".join([text, *format_referred(referred)]), structured, notes=notes)
 
 
 def confirm(context: Context, what: str, items: Sequence[Item], where: str = "") -> None:

@@ -4,11 +4,11 @@ from typing import Any
 
 from msgspec import UNSET
 
-from satchel.contracts.content import join_lines
+from satchel.contracts.content import format_count, join_lines
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel import shared
-from satchel.contracts.satchel.cursors import decode_cursor
-from satchel.contracts.satchel.failures import UnknownName, suggest
+from satchel.contracts.satchel import answers
+from satchel.contracts.satchel.answers import decode_cursor
+from satchel.contracts.satchel.errors import UnknownName, suggest
 from satchel.contracts.satchel.tools import History, Restore
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import KINDS, Author, ChangeQuery, ItemKind, Scope, Version
@@ -61,7 +61,7 @@ def restore(context: Context, args: Restore) -> Body:
     changes = _list_changed_lines(context, done) if done.is_changed and not done.was_deleted else []
     if changes:
         answer["lines"] = changes
-    return shared.reply(
+    return answers.reply(
         "\n".join([f"{text}.", *changes]), {"project": context.scope.project, "restored": answer}, notes=done.notes
     )
 
@@ -77,7 +77,7 @@ def _list_changed_lines(context: Context, done: Restored) -> list[str]:
     lines = [line for line in lines if not line.startswith("\\ ")]
     shown = [line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}..." for line in lines[:_MOST_LINES]]
     more = len(lines) - len(shown) + sum(int(line.split()[1]) for line in left_out)
-    return [*shown, f"and {shared.format_count(more, 'more line')}"] if more else shown
+    return [*shown, f"and {format_count(more, 'more line')}"] if more else shown
 
 
 # -- parts of history -------------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ def _list_changes(context: Context, args: History) -> Body:
     if found and last is None:
         structured["since"] = encode_cursor("s", found[0].revision.number)
         lines.append(f"Later changes: since {structured['since']}")
-    return shared.reply_page(
+    return answers.reply_page(
         "changes",
         context.scope.project,
         lines,
@@ -141,7 +141,7 @@ def _list_versions(context: Context, reference: str, args: History) -> Body:
         for one in found
     ]
     rows = [_describe_version(one, words[one.number], context.scope) for one in found]
-    return shared.reply_page(
+    return answers.reply_page(
         "versions",
         None,
         lines,
@@ -157,13 +157,13 @@ def _read_version(context: Context, reference: str, version: int) -> Body:
     text = diffs.render(old.item.kind, old.state)
     head = f"[{old.item.kind} {old.item.key}, version {old.version}]"
     structured = {"kind": old.item.kind, "item": old.item.key, "version": old.version, "text": text}
-    return shared.reply(text, {"project": context.scope.project, **structured}, head)
+    return answers.reply(text, {"project": context.scope.project, **structured}, head)
 
 
 def _compare(context: Context, reference: str, against: int, version: int | None) -> Body:
     item, old, new, text = diffs.diff(context.tx, context.scope, reference, against, version)
     structured = {"kind": item.kind, "item": item.key, "version": new, "against": old, "diff": text}
-    return shared.reply(
+    return answers.reply(
         text or f"Versions {old} and {new} are alike.", {"project": context.scope.project, **structured}
     )
 

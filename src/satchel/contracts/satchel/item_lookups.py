@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from satchel.contracts.contract import Context
-from satchel.contracts.satchel import bulk
-from satchel.contracts.satchel.failures import UnknownName, suggest
+from satchel.contracts.satchel import answers
+from satchel.contracts.satchel.errors import UnknownName, name_place, suggest
 from satchel.contracts.satchel.rendering import find_in_libraries
-from satchel.contracts.satchel.text_failures import name_place
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import Item, ItemKind, Scope
 from satchel.services import prompts, references, resources, tasks
@@ -31,7 +30,7 @@ def find_items(context: Context, given: Sequence[str]) -> list[Item]:
     Raises:
         EntryRefused: one of them cannot be found or changed.
     """
-    bulk.check_number("items", given)
+    answers.check_number("items", given)
     found: dict[tuple[ItemKind, int], Item] = {}
     for index, reference in enumerate(given):
         with name_place(f"items[{index}]"):

@@ -6,10 +6,10 @@ from typing import Any
 from msgspec import UNSET, Struct, to_builtins
 
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel import bulk, prompt_answers, resource_answers, shared, task_answers
+from satchel.contracts.satchel import answers, prompt_answers, resource_answers, task_answers
 from satchel.contracts.satchel.deleting import confirm, delete_all, format_referred, with_referred
+from satchel.contracts.satchel.errors import WrongValue, name_place
 from satchel.contracts.satchel.item_lookups import find_items, format_item, name_item
-from satchel.contracts.satchel.text_failures import WrongValue, name_place
 from satchel.contracts.satchel.tools import Delete, UpdateItems
 from satchel.errors import WrongArgument
 from satchel.model import Item, Prompt, PromptPatch, Resource, TaskDetails, TaskPatch
@@ -26,7 +26,7 @@ def delete(context: Context, args: Delete) -> Body:
     ]
     lines = [f"Deleted {format_item(item)}" for item in found]
     structured = with_referred({"project": context.scope.project, "deleted": rows}, referred)
-    return shared.reply("\n".join([*lines, *format_referred(referred)]), structured, notes=notes)
+    return answers.reply("\n".join([*lines, *format_referred(referred)]), structured, notes=notes)
 
 
 def update_items(context: Context, args: UpdateItems) -> Body:
@@ -49,7 +49,7 @@ def update_items(context: Context, args: UpdateItems) -> Body:
     for index, item in enumerate(found):
         with name_place(f"items[{index}]"):
             notes += _change(context, item, args, changed)
-        bulk.report_progress(context, index + 1, len(found))
+        answers.report_progress(context, index + 1, len(found))
     return _reply_changes(context, args, changed, notes)
 
 
@@ -148,7 +148,7 @@ def _reply_changes(context: Context, args: UpdateItems, changed: _Changed, notes
         text += ["Ready now:", *(task_answers.format_task(task, here) for task in unblocked)]
     if args.to and not args.copy and any(not isinstance(one, int) for one in changed.items):
         notes = [*notes, f"The originals of prompts and documents are in the trash of project '{here}'."]
-    return shared.reply("\n".join(text), structured, notes=notes)
+    return answers.reply("\n".join(text), structured, notes=notes)
 
 
 def _show(one: Prompt | Resource | TaskDetails, here: str, there: str) -> tuple[dict[str, Any], str]:

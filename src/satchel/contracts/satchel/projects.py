@@ -1,7 +1,8 @@
 """Projects: the tool that adds one, and the one that lists them and says which is current."""
 
+from satchel.contracts.content import format_count
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel.shared import format_count, reply
+from satchel.contracts.satchel.answers import reply
 from satchel.contracts.satchel.tools import AddProject, ListProjects
 from satchel.model import Scope
 from satchel.services import projects

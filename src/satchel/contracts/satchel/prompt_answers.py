@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Context
-from satchel.contracts.satchel import shared
+from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.reading import Reading, find_links, format_links, format_time
 from satchel.contracts.satchel.rendering import FoundPrompt
 from satchel.library.manifest import LibraryPrompt
@@ -75,7 +75,7 @@ def list_prompt(prompt: PromptSummary) -> PromptRow:
     return PromptRow(
         prompt.name,
         None if prompt.title == prompt.name else prompt.title,
-        description=shared.shorten(prompt.description) if prompt.description else None,
+        description=answers.shorten(prompt.description) if prompt.description else None,
         tags=prompt.tags,
         arguments=_name_arguments(prompt.arguments),
         layer=prompt.layer,
@@ -84,7 +84,7 @@ def list_prompt(prompt: PromptSummary) -> PromptRow:
 
 def list_library_prompt(name: str, prompt: LibraryPrompt) -> PromptRow:
     """A prompt of a library in a list."""
-    about = shared.shorten(prompt.description) if prompt.description else None
+    about = answers.shorten(prompt.description) if prompt.description else None
     return PromptRow(name, description=about, arguments=_name_arguments(prompt.arguments))
 
 

@@ -7,13 +7,11 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from satchel.contracts.contract import Body, Context, Reply
-from satchel.contracts.satchel import bulk, prompt_answers, proofs, shared
+from satchel.contracts.satchel import answers, prompt_answers, proofs
+from satchel.contracts.satchel.answers import answer_once, with_place
 from satchel.contracts.satchel.deleting import delete_one
-from satchel.contracts.satchel.failures import name_in_errors
-from satchel.contracts.satchel.place import with_place
+from satchel.contracts.satchel.errors import name_in_errors, name_place
 from satchel.contracts.satchel.rendering import START_TASK, find_stored
-from satchel.contracts.satchel.retries import answer_once
-from satchel.contracts.satchel.text_failures import name_place
 from satchel.contracts.satchel.tools import ARGUMENTS, AddPrompt, AddPrompts, OnePrompt, UpdatePrompt
 from satchel.contracts.schema import check_member
 from satchel.errors import WrongArgument
@@ -27,7 +25,7 @@ def add_prompts(context: Context, args: AddPrompts) -> Body:
     proved = proofs.prove(context, (content for content in contents if isinstance(content, str)))
 
     def add_all(context: Context) -> Reply:
-        bulk.check_number("prompts", args.prompts)
+        answers.check_number("prompts", args.prompts)
         projects.current(context.tx, context.scope)  # before the first prompt: no place is to blame
         rows, notes = [], []
         for index, entry in enumerate(args.prompts):
@@ -35,9 +33,9 @@ def add_prompts(context: Context, args: AddPrompts) -> Body:
                 prompt, about = _add(context, _read_draft(entry), _read_declared(entry.get("arguments")), proved)
             rows.append(prompt_answers.echo_prompt(prompt))
             notes += [f"{prompt.name}: {note}" for note in about]
-            bulk.report_progress(context, index + 1, len(args.prompts))
+            answers.report_progress(context, index + 1, len(args.prompts))
         text = f"Added to project '{context.scope.project}':\n" + "\n".join(map(prompt_answers.format_row, rows))
-        return shared.reply(text, {"project": context.scope.project, "prompts": rows}, notes=notes)
+        return answers.reply(text, {"project": context.scope.project, "prompts": rows}, notes=notes)
 
     with context.write() as opened:
         reply = answer_once(opened, "add_prompts", args.key, {"prompts": args.prompts}, lambda: add_all(opened))
@@ -64,7 +62,7 @@ def update_prompt(context: Context, args: UpdatePrompt) -> Body:
     given = args.arguments
     declared = None if given is UNSET else _read_declared(check_member(ARGUMENTS, given, "arguments"))
     if args.title is not UNSET:
-        shared.check_title("prompt", args.title)
+        answers.check_title("prompt", args.title)
     changed = []  # the content that becomes a template: the new one, or the stored one where arguments are given
     if args.content is not UNSET:
         changed = [args.content]
@@ -78,7 +76,7 @@ def update_prompt(context: Context, args: UpdatePrompt) -> Body:
         patch = PromptPatch(
             title=args.title,
             content=args.content,
-            description=shared.none_if_empty(args.description),
+            description=answers.none_if_empty(args.description),
             tags=UNSET if args.tags is UNSET else signed_lists.read("tags", args.tags),
             arguments=arguments,
         )
@@ -119,7 +117,7 @@ def _add(
     """Add a prompt whose template was proved, and notes about it."""
     if draft.name == START_TASK:
         raise WrongArgument("name", "not", value=START_TASK, kind="prompt")
-    shared.check_title("prompt", str(draft.title))
+    answers.check_title("prompt", str(draft.title))
     arguments, notes = proofs.settle(proved, draft.content, declared)
     draft = replace(draft, arguments=arguments)
     return prompts.add(context.tx, context.scope, draft, avoiding=START_TASK), notes
@@ -160,4 +158,4 @@ def _read_declared(given: list[dict[str, Any]] | UnsetType | None) -> tuple[Argu
 def _reply_echo(done: str, context: Context, prompt: Prompt, notes: list[str]) -> Body:
     row = prompt_answers.echo_prompt(prompt)
     text = f"{done} project '{context.scope.project}':\n{prompt_answers.format_row(row)}"
-    return shared.reply(text, {"project": context.scope.project, "prompt": row}, notes=notes)
+    return answers.reply(text, {"project": context.scope.project, "prompt": row}, notes=notes)

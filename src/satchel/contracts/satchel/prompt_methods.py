@@ -6,6 +6,8 @@ from typing import Any
 from satchel.contracts.content import encode_arguments, with_description
 from satchel.contracts.contract import Context, Result
 from satchel.contracts.runner import BATCH, PageRows
+from satchel.contracts.satchel.answers import mark_layer
+from satchel.contracts.satchel.errors import WrongValue
 from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, write_start_page
 from satchel.contracts.satchel.rendering import (
     START_TASK,
@@ -15,9 +17,7 @@ from satchel.contracts.satchel.rendering import (
     find_prompt,
     history_key,
 )
-from satchel.contracts.satchel.shared import mark_layer
 from satchel.contracts.satchel.tasks import find_task
-from satchel.contracts.satchel.text_failures import WrongValue
 from satchel.model import Argument
 from satchel.protocol import invalid_params
 from satchel.protocol.cursors import NUMBER, decode_cursor, encode_cursor

@@ -6,10 +6,9 @@ from msgspec import UNSET
 
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.runner import count_fitting
-from satchel.contracts.satchel import prompt_answers, reading, shared
-from satchel.contracts.satchel.cursors import decode_cursor
+from satchel.contracts.satchel import answers, prompt_answers, reading
+from satchel.contracts.satchel.answers import decode_cursor, with_place
 from satchel.contracts.satchel.pages import MARKDOWN, quote_prompt_uri
-from satchel.contracts.satchel.place import with_place
 from satchel.contracts.satchel.prompt_answers import PromptRow
 from satchel.contracts.satchel.rendering import (
     fill_in,
@@ -41,7 +40,7 @@ def list_prompts(context: Context, args: ListPrompts) -> Body:
         items += taken
         has_more = len(taken) < len(rest)
         next_cursor = encode_cursor("l", taken[-1].name) if taken else next_cursor
-    return shared.reply_page(
+    return answers.reply_page(
         "prompts",
         context.scope.project,
         [prompt_answers.format_row(item) for item in items],
@@ -79,7 +78,7 @@ def list_tags(context: Context, args: ListTags) -> Body:
     tags = layers.list_tags(context.tx, context.scope)
     text = ", ".join(f"{tag.name} ({tag.prompts})" for tag in tags) or f"No tags in project '{context.scope.project}'."
     entries = [{"name": tag.name, "prompts": tag.prompts} for tag in tags]
-    return shared.reply(text, {"project": context.scope.project, "tags": entries})
+    return answers.reply(text, {"project": context.scope.project, "tags": entries})
 
 
 # -- parts of tools ----------------------------------------------------------------------------------------------------
@@ -89,7 +88,7 @@ def _render(context: Context, reference: str, given: dict[str, str]) -> Body:
     values = {name: value for name, value in given.items() if value is not None}  # null is absent
     found, text, notes = fill_in(context, reference, values, fill_text)
     structured = {"project": context.scope.project, **prompt_answers.name_rendered(found), "text": text}
-    return shared.reply(text, structured, notes=notes)
+    return answers.reply(text, structured, notes=notes)
 
 
 def _describe_missing_tags(context: Context, tags: Sequence[str], found: Sequence[PromptSummary]) -> list[str]:

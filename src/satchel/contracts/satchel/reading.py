@@ -5,9 +5,8 @@ from typing import Any
 
 from msgspec import Struct, UnsetType
 
-from satchel.contracts.content import join_lines
+from satchel.contracts.content import format_count, join_lines
 from satchel.contracts.contract import Context, Reply
-from satchel.contracts.satchel.shared import format_count
 from satchel.errors import MissingPart, WrongArgument
 from satchel.model import ItemKind
 from satchel.services import layers, links, text_parts

@@ -7,9 +7,8 @@ from typing import TypeVar
 from msgspec import Struct
 
 from satchel.contracts.contract import Context
-from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, suggest
-from satchel.contracts.satchel.place import describe_place
-from satchel.contracts.satchel.text_failures import MissingValue, WrongValue
+from satchel.contracts.satchel.answers import describe_place
+from satchel.contracts.satchel.errors import MissingValue, TemplateFailed, UnknownName, WrongValue, suggest
 from satchel.errors import NotFound, SatchelError, WrongArgument
 from satchel.library.catalog import ContentMissing, Library, Unreadable
 from satchel.library.manifest import LibraryPrompt

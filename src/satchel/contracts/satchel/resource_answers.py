@@ -2,9 +2,9 @@
 
 from msgspec import Struct, field
 
-from satchel.contracts.content import encode_resource
+from satchel.contracts.content import encode_resource, format_count
 from satchel.contracts.contract import Context, Reply
-from satchel.contracts.satchel import reading, shared
+from satchel.contracts.satchel import answers, reading
 from satchel.contracts.satchel.pages import GeneratedPage
 from satchel.contracts.satchel.reading import Reading
 from satchel.model import Resource
@@ -55,7 +55,7 @@ def echo_resource(resource: Resource) -> ResourceRow:
 
 def list_resource(resource: Resource) -> ResourceRow:
     """A document in a list."""
-    about = shared.shorten(resource.description) if resource.description else None
+    about = answers.shorten(resource.description) if resource.description else None
     return ResourceRow(
         resource.name,
         resource.size,
@@ -68,7 +68,7 @@ def list_resource(resource: Resource) -> ResourceRow:
 
 def format_row(row: ResourceRow) -> str:
     """A row as a line."""
-    facts = [row.uri, shared.format_count(row.size, "byte"), row.mime_type]
+    facts = [row.uri, format_count(row.size, "byte"), row.mime_type]
     facts.append(f"version {row.version}" if row.version else None)
     facts.append(f"from {row.layer}" if row.layer else None)
     about = f": {row.description}" if row.description else ""
@@ -149,7 +149,7 @@ def _format_facts(answer: ResourceAnswer, read: Reading | None) -> str:
     """What the text of a document does not say about it."""
     head = [f"document {answer.name}", *([f"from {answer.layer}"] if answer.layer else [])]
     head += [f"version {answer.version}"] if answer.version else []
-    head += [f"{shared.format_count(answer.size, 'byte')} of {answer.mime_type}"] if answer.mime_type else []
+    head += [f"{format_count(answer.size, 'byte')} of {answer.mime_type}"] if answer.mime_type else []
     if answer.updated:
         head += [f"updated {answer.updated}", f"created {answer.created}"]
     lines = [f"[{', '.join(head)}]"]

@@ -9,14 +9,12 @@ from msgspec.structs import asdict
 from satchel.contracts.content import encode_resource, with_description
 from satchel.contracts.contract import Body, Context, Reply, Result
 from satchel.contracts.runner import BATCH, PageRows, count_fitting
-from satchel.contracts.satchel import bulk, reading, resource_answers, shared
-from satchel.contracts.satchel.chat_app import read_app_resource
-from satchel.contracts.satchel.cursors import decode_cursor
+from satchel.contracts.satchel import answers, reading, resource_answers
+from satchel.contracts.satchel.answers import answer_once, decode_cursor
+from satchel.contracts.satchel.app import read_app_resource
 from satchel.contracts.satchel.deleting import delete_one
-from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, name_in_errors, suggest
+from satchel.contracts.satchel.errors import TemplateFailed, UnknownName, name_in_errors, name_place, suggest
 from satchel.contracts.satchel.pages import TEMPLATES, GeneratedPage, read_page
-from satchel.contracts.satchel.retries import answer_once
-from satchel.contracts.satchel.text_failures import name_place
 from satchel.contracts.satchel.tools import (
     AddResource,
     AddResources,
@@ -38,7 +36,7 @@ def add_resources(context: Context, args: AddResources) -> Body:
     context = context.within(args.project)
 
     def add_all() -> Reply:
-        bulk.check_number("resources", args.resources)
+        answers.check_number("resources", args.resources)
         projects.current(context.tx, context.scope)  # before the first document: no place is to blame
         rows, notes = [], []
         for index, entry in enumerate(args.resources):
@@ -46,9 +44,9 @@ def add_resources(context: Context, args: AddResources) -> Body:
                 resource = resources.add(context.tx, context.scope, _read_draft(entry))
             notes += _describe_name(entry["name"], resource)
             rows.append(resource_answers.echo_resource(resource))
-            bulk.report_progress(context, index + 1, len(args.resources))
+            answers.report_progress(context, index + 1, len(args.resources))
         text = f"Added to project '{context.scope.project}':\n" + "\n".join(map(resource_answers.format_row, rows))
-        return shared.reply(text, {"project": context.scope.project, "resources": rows}, notes=notes)
+        return answers.reply(text, {"project": context.scope.project, "resources": rows}, notes=notes)
 
     return answer_once(context, "add_resources", args.key, {"resources": args.resources}, add_all)
 
@@ -68,7 +66,7 @@ def list_resources(context: Context, args: ListResources) -> Body:
     rows = [resource_answers.list_resource(one) for one in found]
     fitting = count_fitting(rows)
     rows, found, has_more = rows[:fitting], found[:fitting], has_more or fitting < len(found)
-    return shared.reply_page(
+    return answers.reply_page(
         "resources",
         context.scope.project,
         [resource_answers.format_row(row) for row in rows],
@@ -156,7 +154,7 @@ def _read_part(text: str, mime_type: str, args: ReadResource) -> reading.Reading
 def _reply_echo(done: str, context: Context, resource: Resource, notes: Sequence[str] = ()) -> Body:
     row = resource_answers.echo_resource(resource)
     text = f"{done} project '{context.scope.project}':\n{resource_answers.format_row(row)}"
-    return shared.reply(text, {"project": context.scope.project, "resource": row}, notes=notes)
+    return answers.reply(text, {"project": context.scope.project, "resource": row}, notes=notes)
 
 
 # -- methods ----------------------------------------------------------------------------------------------------
@@ -188,7 +186,7 @@ def _encode_position(after: layers.Position) -> str:
 
 def _describe_entry(one: Resource) -> Result:
     entry = {"uri": one.uri, "name": one.name, "mimeType": one.mime_type, "size": one.size}
-    return with_description(entry, shared.mark_layer(one.description, one.layer))
+    return with_description(entry, answers.mark_layer(one.description, one.layer))
 
 
 def answer_templates_list(_context: Context, params: dict[str, Any]) -> Result:

@@ -4,8 +4,8 @@ from msgspec import Struct, field
 
 from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel import shared
-from satchel.contracts.satchel.cursors import decode_cursor
+from satchel.contracts.satchel import answers
+from satchel.contracts.satchel.answers import decode_cursor
 from satchel.contracts.satchel.task_answers import MARKS
 from satchel.contracts.satchel.tools import Search
 from satchel.errors import WrongArgument
@@ -47,7 +47,7 @@ def search(context: Context, args: Search) -> Body:
         offset=offset,
     )
     hits, has_more = find(context.tx, scope, query, _read_libraries(context.libraries))
-    return shared.reply_page(
+    return answers.reply_page(
         "hits",
         scope.project,
         [_format_hit(hit) for hit in hits],

@@ -1,8 +1,8 @@
 """The tool that adds many tasks at once, from lines."""
 
 from satchel.contracts.contract import Body, Context, Reply
-from satchel.contracts.satchel import shared
-from satchel.contracts.satchel.retries import answer_once
+from satchel.contracts.satchel import answers
+from satchel.contracts.satchel.answers import answer_once
 from satchel.contracts.satchel.task_answers import format_task, make_row
 from satchel.contracts.satchel.tools import AddTasks
 from satchel.errors import EntryRefused, WrongArgument
@@ -22,7 +22,7 @@ def _read_lines(args: AddTasks) -> list[TaskLine]:
     found = task_lines.read(args.lines)
     for line in found:
         try:
-            shared.check_title("task", line.title)
+            answers.check_title("task", line.title)
         except WrongArgument as wrong:
             raise EntryRefused(task_lines.place_of(line.place), wrong) from wrong
     return found
@@ -38,7 +38,7 @@ def _add(context: Context, args: AddTasks, lines: list[TaskLine]) -> Reply:
     added = task_batches.add_all(context.tx, context.scope, lines, here, report)
     text = "\n".join(["Added:", *(format_task(task, here) for task in added)])
     notes = [note for task in added for note in _describe_doubts(task)]
-    return shared.reply(text, {"project": here, "tasks": [make_row(task, here) for task in added]}, notes=notes)
+    return answers.reply(text, {"project": here, "tasks": [make_row(task, here) for task in added]}, notes=notes)
 
 
 def _describe_doubts(task: TaskDetails) -> list[str]:

@@ -5,9 +5,8 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
-from satchel.contracts.content import join_lines
+from satchel.contracts.content import format_count, join_lines
 from satchel.contracts.contract import Context
-from satchel.contracts.satchel import shared
 from satchel.contracts.satchel.reading import find_links
 from satchel.model import Claim, Holder, TaskDetails, TaskNote
 from satchel.services import claims, task_notes, tasks
@@ -200,7 +199,7 @@ def format_whole(task: TaskDetails, around: Surroundings) -> str:
     ]
     notes = [f"{write_minute(one.at)} {_name_author(one)}: {one.text}" for one in around.notes]
     if around.older_notes:
-        notes.insert(0, f"({shared.format_count(around.older_notes, 'older note')} left out)")
+        notes.insert(0, f"({format_count(around.older_notes, 'older note')} left out)")
     parts = [
         "\n".join([format_task(task), ", ".join(filter(None, times))]),
         task.description or "",

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel import shared
+from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.task_answers import (
     HIDDEN_BLOCKER,
     describe_holder,
@@ -23,7 +23,7 @@ from satchel.services import signed_lists, task_notes, tasks
 
 def update_task(context: Context, args: UpdateTask) -> Body:
     if args.title is not UNSET:
-        shared.check_title("task", args.title)
+        answers.check_title("task", args.title)
     before = find_task(context, args.task)
     version = None if args.expected_version is UNSET else args.expected_version
     fence = None if args.fence is UNSET else args.fence
@@ -32,11 +32,11 @@ def update_task(context: Context, args: UpdateTask) -> Body:
     else:
         patch = TaskPatch(
             title=args.title,
-            description=shared.none_if_empty(args.description),
-            project=shared.none_if_empty(args.project),
+            description=answers.none_if_empty(args.description),
+            project=answers.none_if_empty(args.project),
             tags=UNSET if args.tags is UNSET else signed_lists.read("tags", args.tags),
             priority=args.priority,
-            due=shared.none_if_empty(args.due),
+            due=answers.none_if_empty(args.due),
             blocked_by=_read_blockers(context, args.blocked_by),
             status=args.status,
         )
@@ -107,4 +107,4 @@ def reply_task(
     if unblocked:
         structured["ready"] = [make_row(one, here) for one in unblocked]
         text = "\n".join([text, "Ready now:", *(format_task(one, here) for one in unblocked)])
-    return shared.reply(text, structured, notes=notes or ())
+    return answers.reply(text, structured, notes=notes or ())

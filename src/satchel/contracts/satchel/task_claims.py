@@ -3,7 +3,7 @@
 from msgspec import UNSET, structs
 
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel import shared
+from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.task_answers import (
     describe_holder,
     describe_whole,
@@ -41,7 +41,7 @@ def claim_task(context: Context, args: ClaimTask) -> Body:
     blocked = f"It is still blocked by {', '.join(f'#{one}' for one in task.open_blockers)}."
     head = f"Claimed until {write_minute(claim.until)} as {claim.holder}, fence {claim.fence}:"
     notes = [blocked] if task.open_blockers else []
-    return shared.reply(f"{head}\n{format_whole(task, around)}", structured, notes=notes)
+    return answers.reply(f"{head}\n{format_whole(task, around)}", structured, notes=notes)
 
 
 def _release(context: Context, args: ClaimTask) -> Body:
@@ -54,4 +54,4 @@ def _release(context: Context, args: ClaimTask) -> Body:
     here = task.project or context.scope.project
     text = f"Gave back #{task.number}" if ended else f"#{task.number} was not claimed"
     structured = {"project": here, "task": make_row(task, here, is_echo=True), "released": ended is not None}
-    return shared.reply(f"{text}, version {task.version}", structured, notes=notes)
+    return answers.reply(f"{text}, version {task.version}", structured, notes=notes)

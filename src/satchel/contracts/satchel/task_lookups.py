@@ -5,7 +5,7 @@ from functools import partial
 from msgspec import UNSET, UnsetType
 
 from satchel.contracts.contract import Context
-from satchel.contracts.satchel.failures import AmbiguousTitle, UnknownName, suggest
+from satchel.contracts.satchel.errors import AmbiguousTitle, UnknownName, suggest
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import Scope, TaskDetails
 from satchel.services import tasks

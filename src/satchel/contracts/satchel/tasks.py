@@ -9,8 +9,8 @@ from typing import Any
 from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.runner import count_fitting
-from satchel.contracts.satchel import shared, task_changes
-from satchel.contracts.satchel.cursors import List, decode_cursor
+from satchel.contracts.satchel import answers, task_changes
+from satchel.contracts.satchel.answers import List, decode_cursor
 from satchel.contracts.satchel.deleting import delete_one
 from satchel.contracts.satchel.tag_filters import describe_missing, read_tags
 from satchel.contracts.satchel.task_answers import HIDDEN_BLOCKER as HIDDEN_BLOCKER
@@ -55,7 +55,7 @@ def list_tasks(context: Context, args: ListTasks) -> Body:
     if args.status == "ready" and last is None and (held := tasks.count_held(context.tx, context.scope, query)):
         structured["held"] = held
         lines.append(f"{held} more {'is' if held == 1 else 'are'} held by others.")
-    return shared.reply_page(
+    return answers.reply_page(
         "tasks" if args.status == "all" else f"{args.status.replace('_', ' ')} tasks",
         args.project or None,
         lines,
@@ -81,11 +81,11 @@ def _describe_missing_tags(context: Context, query: TaskQuery, found: Sequence[T
 def get_task(context: Context, args: OneTask) -> Body:
     task = find_task(context, args.task)
     around, here = look_around(context, task), task.project or context.scope.project
-    return shared.reply(format_whole(task, around), {"project": here, "task": describe_whole(task, around, here)})
+    return answers.reply(format_whole(task, around), {"project": here, "task": describe_whole(task, around, here)})
 
 
 def add_task(context: Context, args: AddTask) -> Body:
-    shared.check_title("task", args.title)
+    answers.check_title("task", args.title)
     draft = TaskDraft(
         title=args.title,
         description=args.description or None,

@@ -4,12 +4,13 @@ from typing import Any
 
 from msgspec import UNSET
 
+from satchel.contracts.content import format_count
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel import proofs, shared
+from satchel.contracts.satchel import answers, proofs
+from satchel.contracts.satchel.answers import with_place
+from satchel.contracts.satchel.errors import WrongValue
 from satchel.contracts.satchel.item_lookups import find_item
-from satchel.contracts.satchel.place import with_place
 from satchel.contracts.satchel.prompt_changes import settle_update
-from satchel.contracts.satchel.text_failures import WrongValue
 from satchel.contracts.satchel.tools import EditText
 from satchel.errors import StoreConflict, VersionConflict, WrongArgument
 from satchel.model import Item, PromptPatch, ResourcePatch, TaskPatch
@@ -34,9 +35,9 @@ def _edit_and_save(context: Context, args: EditText, proved: proofs.Proofs) -> B
     except VersionConflict as clash:  # changed since this call read it, which only PostgreSQL allows
         raise StoreConflict(f"{key} was changed while it was edited") from clash
     except WrongArgument as wrong:  # about a field that this tool does not take
-        from satchel.contracts.satchel import wrong_arguments  # only after a mistake
+        from satchel.contracts.satchel import errors  # only after a mistake
 
-        message, hint = wrong_arguments.describe(wrong)
+        message, hint = errors.describe(wrong)
         message = f"With these edits, {message} Nothing was changed."
         raise WrongValue(message, _MENDING.get(wrong.rule, hint), "edits" if args.edits else "append") from wrong
     changed = [{"line": one.line, "text": one.text} for one in edited.changed]
@@ -44,8 +45,8 @@ def _edit_and_save(context: Context, args: EditText, proved: proofs.Proofs) -> B
     lines = [f"{one.line}: {one.text}" for one in edited.changed]
     if edited.more:
         structured["more"] = edited.more
-        lines.append(f"and {shared.format_count(edited.more, 'more line')}")
-    return shared.reply("\n".join([f"Edited {key}, version {version}:", *lines]), structured, notes=notes)
+        lines.append(f"and {format_count(edited.more, 'more line')}")
+    return answers.reply("\n".join([f"Edited {key}, version {version}:", *lines]), structured, notes=notes)
 
 
 _MENDING = {  # by the rule that the edited text breaks

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel.contracts.contract import Body, Context, Tool, Transaction
-from satchel.contracts.satchel.chat_app import describe_ui
+from satchel.contracts.satchel.app import describe_ui
 from satchel.contracts.schema import Schema, hidden
 from satchel.model import MAX_CONTENT_BYTES
 from satchel.services.rules import MAX_CLAIM_MINUTES, MAX_NAME, MAX_TITLE
@@ -131,7 +131,7 @@ def _with_place(run: Callable[[Context, Any], Body]) -> Callable[[Context, Any],
     """Have a tool tell about a project that did not exist; one that opens its own transactions does so itself."""
 
     def run_with_place(context: Context, args: Any) -> Body:
-        from satchel.contracts.satchel.place import with_place
+        from satchel.contracts.satchel.answers import with_place
 
         return with_place(context, run(context, args))
 

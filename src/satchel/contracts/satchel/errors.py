@@ -1,0 +1,569 @@
+"""Errors of the tools and methods: a code that never changes, a sentence, and a hint what to do next."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from satchel.contracts.content import format_count, join_lines
+from satchel.contracts.contract import Body, Context, Reply, find_row
+from satchel.contracts.schema import UNSTORABLE
+from satchel.errors import (
+    AmbiguousItem,
+    AnswerTooLarge,
+    EntryRefused,
+    Forbidden,
+    KeyReused,
+    MissingBlocker,
+    MissingPart,
+    NotConfirmed,
+    NotFound,
+    NothingReady,
+    QuotaExceeded,
+    Refused,
+    StaleFence,
+    StoreError,
+    StoreGone,
+    Taken,
+    TaskClosed,
+    TaskHeld,
+    TooCostly,
+    VersionConflict,
+    VersionMissing,
+    WrongArgument,
+    WrongEdit,
+)
+from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError, invalid_params
+from satchel.services.rules import MAX_TEMPLATE_BYTES
+
+
+class UnknownName(NotFound):
+    """Nothing has that name, and similar names are known or a special hint is needed."""
+
+    def __init__(
+        self,
+        missing: NotFound,
+        suggestions: tuple[str, ...] = (),
+        titles: tuple[str, ...] = (),
+        hint: str | None = None,
+        look: "Callable[[Context, NotFound], UnknownName] | None" = None,
+    ) -> None:
+        super().__init__(missing.kind, missing.key, missing.scope)
+        self.look = look  # finds the suggestions, where that was left for later
+        self.suggestions = suggestions  # each can be given instead
+        self.titles = titles  # of the suggestions, if these are mere numbers
+        self.hint = hint  # replaces the usual one where there are no suggestions
+
+
+class AmbiguousTitle(NotFound):
+    """Several tasks have the title that a call gave."""
+
+    def __init__(self, missing: NotFound, numbers: tuple[str, ...], *, has_more: bool) -> None:
+        super().__init__(missing.kind, missing.key, missing.scope)
+        self.suggestions = numbers
+        self.has_more = has_more
+
+
+class DeletedItem(NotFound):
+    """What a call names was deleted, and can be brought back."""
+
+    def __init__(self, missing: NotFound, *, at: str, by: str, can_restore: bool) -> None:
+        super().__init__(missing.kind, missing.key, missing.scope)
+        self.at = at
+        self.by = by
+        self.can_restore = can_restore  # by the caller
+
+
+class TemplateFailed(Refused):
+    """A template could not be read or filled in."""
+
+    def __init__(self, message: str, hint: str, *, is_of_library: bool) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.is_of_library = is_of_library  # its file is corrected on disk, not in the store
+
+
+class WrongValue(Refused):
+    """A prompt, or another item, does not take what it was given, or lacks something."""
+
+    def __init__(self, message: str, hint: str, argument: str, near: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.argument = argument  # its name
+        self.near = near  # names, or values, that it may have
+
+
+class MissingValue(WrongValue):
+    """A prompt needs a value that it was not given."""
+
+
+@contextmanager
+def name_in_errors(name: str) -> Iterator[None]:
+    """Make errors about something name it by its name, although it was looked up by its id."""
+    try:
+        yield
+    except VersionConflict as clash:
+        raise VersionConflict(clash.kind, name, expected=clash.expected, actual=clash.actual) from clash
+    except NotFound as missing:
+        raise NotFound(missing.kind, missing.key if missing.kind == "project" else name, missing.scope) from missing
+
+
+@contextmanager
+def name_place(place: str) -> Iterator[None]:
+    """Make errors about one of several things say which."""
+    try:
+        yield
+    except Refused as error:
+        within = f".{error.place}" if isinstance(error, WrongArgument) else ""
+        raise EntryRefused(f"{place}{within}", error) from error
+
+
+def suggest(context: Context, missing: NotFound, look: Callable[[Context, NotFound], UnknownName]) -> UnknownName:
+    """The error with what `look` suggests: at once, or once the transaction is over, because it may hold up others."""
+    return UnknownName(missing, look=look) if context.tx.writes else look(context, missing)
+
+
+# -- what each tool answers -------------------------------------------------------------------------------------------
+
+
+def error(code: str, message: str, hint: str, **more: Any) -> Body:
+    """A failure as every tool answers it."""
+    structured: dict[str, Any] = {"code": code, "message": message, "hint": hint}
+    return Reply([{"type": "text", "text": f"{code}: {message} {hint}"}], {"error": {**structured, **more}})
+
+
+def explain_wrong_argument(wrong: WrongArgument) -> Body:
+    from satchel.contracts.satchel import unknown_arguments  # only after a mistake
+
+    if wrong.rule == "additionalProperties":
+        message, hint, near = unknown_arguments.describe_unknown(wrong.limit)
+        more = {"near": near} if near else {}
+        return error("invalid_argument", message, hint, argument=unknown_arguments.shorten_name(wrong.field), **more)
+    message, hint = describe(wrong)
+    argument = "tags" if wrong.field == "tag" else wrong.field
+    return error("invalid_argument", message, hint, argument=argument)
+
+
+def explain_not_found(missing: NotFound) -> Body:
+    message = f"{_what(missing.kind, missing.key)} does not exist{_where(missing)}{_who_names(missing)}."
+    if not isinstance(missing, UnknownName) or not missing.suggestions:
+        hint = missing.hint if isinstance(missing, UnknownName) else None
+        return error("not_found", message, hint or _HINTS[missing.kind])
+    named = zip(missing.suggestions, missing.titles or [""] * len(missing.suggestions), strict=True)
+    choices = " or ".join(f"{name} {join_lines(title)}".strip() for name, title in named)
+    return error("not_found", message, f"Did you mean {choices}?", near=list(missing.suggestions))
+
+
+def explain_deleted(deleted: DeletedItem) -> Body:
+    when = f" {deleted.at} by {deleted.by}" if deleted.at else ""
+    message = f"{_what(deleted.kind, deleted.key)} was deleted{when}."
+    hint = "Use restore to bring it back." if deleted.can_restore else "It is in the trash; history shows what it was."
+    return error("not_found", message, hint, deleted=deleted.key)
+
+
+def explain_ambiguous_title(ambiguous: AmbiguousTitle) -> Body:
+    numbers = ambiguous.suggestions
+    hint = f"Say which by its number, as in {numbers[0]}."
+    return error("invalid_argument", _describe_ambiguity(ambiguous), hint, near=list(numbers))
+
+
+def explain_forbidden(forbidden: Forbidden) -> Body:
+    if forbidden.kind == "project":
+        message = f"Project '{forbidden.key}' is not open to this token."
+        return error("forbidden", message, "Leave project out, or see with catch_up which are.")
+    # What belongs to another user does not exist for the caller.
+    return explain_not_found(NotFound(forbidden.kind, forbidden.key, forbidden.scope))
+
+
+def explain_taken(clash: Taken) -> Body:
+    holder = f" (resource '{clash.holder}')" if clash.holder else ""
+    message = f"A {clash.kind} with the {clash.field} '{clash.key}' already exists{_where(clash)}{holder}."
+    if clash.kind == "project":
+        return error("already_exists", message, "Name it in project to work there, or choose another name.")
+    return error("already_exists", message, f"Choose another {clash.field}, or update the {clash.kind}.")
+
+
+def explain_conflict(clash: VersionConflict) -> Body:
+    message = f"{_what(clash.kind, clash.key)} has version {clash.actual}, not {clash.expected}."
+    hint = "Somebody changed it. Read it again, then repeat the update with the new version."
+    return error("conflict", message, hint, version=clash.actual)
+
+
+def explain_reused_key(reused: KeyReused) -> Body:
+    message = f"The key '{reused.key}' was used for another input."
+    return error("conflict", message, "Choose another key, or repeat the call as it was.", argument="key")
+
+
+def explain_missing_version(missing: VersionMissing) -> Body:
+    kept = ", ".join(map(str, missing.kept))
+    hint = f"There are versions {kept}." if kept else "No version of it is kept."
+    message = f"{_what(missing.kind, missing.key)} has no version {missing.version}."
+    return error("not_found", message, hint, versions=list(missing.kept))
+
+
+def explain_missing_blocker(missing: MissingBlocker) -> Body:
+    message = f"It was blocked by #{missing.number} {join_lines(missing.title)}, which is in the trash."
+    return error("conflict", message, f"Restore #{missing.number} first.", near=[f"#{missing.number}"])
+
+
+def explain_ambiguous_item(ambiguous: AmbiguousItem) -> Body:
+    message = f"Several items are called '{ambiguous.key}'."
+    hint = f"Say which: {' or '.join(ambiguous.references)}."
+    return error("invalid_argument", message, hint, near=list(ambiguous.references))
+
+
+def explain_not_confirmed(refused: NotConfirmed) -> Body:
+    if refused.action == "decline":
+        return error("forbidden", "The user was asked and said no. Nothing was done.", "Ask the user what they want.")
+    message = "The user was asked and did not answer. Nothing was done."
+    return error("forbidden", message, "Ask the user whether it shall be done before you repeat it.")
+
+
+def explain_too_large(large: AnswerTooLarge) -> Body:
+    argument = large.argument or "arguments"
+    message, hint = f"The answer has more than {large.limit} bytes.", f"Ask for less with {argument}."
+    return error("invalid_argument", message, hint, argument=argument)
+
+
+def explain_wrong_value(wrong: WrongValue) -> Body:
+    near = {"near": list(wrong.near)} if wrong.near else {}
+    return error("invalid_argument", wrong.message, wrong.hint, argument=wrong.argument, **near)
+
+
+def explain_wrong_edit(wrong: WrongEdit) -> Body:
+    place = f"edits[{wrong.index}]"
+    if wrong.reason == "empty":
+        return error(
+            "invalid_argument", f"{place}.old is empty.", "Use append or prepend to add text.", argument="edits"
+        )
+    if wrong.reason == "same":
+        hint = "The text may be as you want it already: read it."
+        return error("invalid_argument", "Nothing would change.", hint, argument="edits")
+    if wrong.reason == "repeated":
+        where = f"line{'s' if wrong.lines[1:] else ''} {', '.join(map(str, wrong.lines))}"
+        message = f"{place}.old occurs {wrong.count} times, first in {where}. Nothing was changed."
+        hint = "Give more of the text around it, or all: true."
+        return error("invalid_argument", message, hint, argument="edits", count=wrong.count, lines=list(wrong.lines))
+    message = f"{place}.old does not occur in the text. Nothing was changed."
+    if wrong.near is None:
+        return error("invalid_argument", message, "Read the text again and copy from it.", argument="edits")
+    line, text = wrong.near
+    near = {"line": line, "text": text}
+    return error("invalid_argument", message, f"Line {line} is the nearest: {text}.", argument="edits", near=near)
+
+
+def explain_missing_part(missing: MissingPart) -> Body:
+    message = f"The text has no heading '{missing.heading}'."
+    if not missing.near:
+        return error("not_found", message, "It has no headings: ask for lines.", argument="heading")
+    hint = f"Did you mean {' or '.join(missing.near)}?"
+    return error("not_found", message, hint, argument="heading", near=list(missing.near))
+
+
+def explain_held(held: TaskHeld) -> Body:
+    until = f"{held.claim.until[:16]}Z"
+    message = f"Task #{held.number} is held by {held.claim.holder} until {until}."
+    hint = "Take another, or wait until then. If that agent is gone, free it: claim_task with release: true."
+    return error("conflict", message, hint, holder=held.claim.holder, until=until)
+
+
+def explain_closed(closed: TaskClosed) -> Body:
+    message = f"Task #{closed.number} is {closed.status}."
+    return error("conflict", message, "Reopen it with update_task and status pending, or take another.")
+
+
+def explain_stale_fence(stale: StaleFence) -> Body:
+    if stale.claim is None:
+        return error("conflict", f"Task #{stale.number} was never claimed.", "Leave fence out, or claim it first.")
+    if stale.fence > stale.claim.fence:
+        message = f"Fence {stale.fence} was never given out for task #{stale.number}."
+        return error("conflict", message, "Give the fence that claim_task answered, or leave it out.")
+    message = f"The fence of task #{stale.number} is {stale.claim.fence}, not {stale.fence}: it was claimed again."
+    hint = "Look at it with get_task: another agent may have gone on with it."
+    return error("conflict", message, hint, fence=stale.claim.fence, holder=stale.claim.holder)
+
+
+def explain_nothing_ready(nothing: NothingReady) -> Body:
+    where = f" in project '{nothing.project}'" if nothing.project else ""
+    blocked, held = format_count(nothing.blocked, "task"), format_count(nothing.held, "task")
+    message = f"Nothing is ready{where}: {blocked} blocked, {held} held."
+    hint = "See list_tasks with status pending, or try again later." if nothing.blocked or nothing.held else _NO_TASKS
+    return error("not_found", message, hint, blocked=nothing.blocked, held=nothing.held)
+
+
+_NO_TASKS = "Look into other projects with list_tasks, or add tasks with add_tasks."
+
+
+def explain_entry(refused: EntryRefused) -> Body:
+    """Return the error of one entry, which says which; nothing of the call was done."""
+    explain = find_row(FAILURES, refused.cause)
+    assert explain is not None, "the table is total"
+    body = explain(refused.cause)
+    assert isinstance(body, Reply) and isinstance(body.structured, dict), "every failure is such a reply"
+    inner = dict(body.structured["error"])
+    code, message, hint = (inner.pop(name) for name in ("code", "message", "hint"))
+    argument = refused.place.partition("[")[0]
+    return error(code, f"{refused.place}: {message}", hint, **{**inner, "argument": argument})
+
+
+FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
+    WrongArgument: explain_wrong_argument,
+    NotFound: explain_not_found,
+    AmbiguousTitle: explain_ambiguous_title,
+    DeletedItem: explain_deleted,
+    Forbidden: explain_forbidden,
+    Taken: explain_taken,
+    VersionConflict: explain_conflict,
+    KeyReused: explain_reused_key,
+    VersionMissing: explain_missing_version,
+    MissingBlocker: explain_missing_blocker,
+    WrongValue: explain_wrong_value,
+    WrongEdit: explain_wrong_edit,
+    MissingPart: explain_missing_part,
+    TaskHeld: explain_held,
+    TaskClosed: explain_closed,
+    StaleFence: explain_stale_fence,
+    NothingReady: explain_nothing_ready,
+    EntryRefused: explain_entry,
+    AmbiguousItem: explain_ambiguous_item,
+    NotConfirmed: explain_not_confirmed,
+    AnswerTooLarge: explain_too_large,
+    QuotaExceeded: lambda full: error(
+        "forbidden", f"{full.explanation}.", "Delete what is not needed, or ask for more."
+    ),
+    TooCostly: lambda _: error("unavailable", "This took too long, and was ended.", "Ask for less, or more exactly."),
+    TemplateFailed: lambda failed: error("invalid_argument", failed.message, failed.hint),
+    StoreError: lambda _: error("unavailable", _UNABLE, f"Nothing was changed. {_SEE_LOG}"),
+    StoreGone: lambda _: error("unavailable", _GONE, f"Nothing was changed. {_RESTART}"),
+    Exception: lambda _: error("internal", _UNABLE, _SEE_LOG),
+}
+
+_UNABLE = "Unable to complete request. Please try again."
+_GONE = "The store was removed or replaced while it was served."
+_RESTART = "Start the server again; its log says more."
+_SEE_LOG = "If it stays so, the server's log says why."
+_HINTS = {
+    "prompt": "Use list_prompts to see what there is.",
+    "resource": "Use list_resources to see what there is.",
+    "task": "Use list_tasks with status all to see what there is.",
+    "item": "Use history without item to see what changed, or a list tool.",
+    "project": "Use catch_up to see which there are; add_project makes one.",
+}
+
+
+def _what(kind: str, key: str) -> str:
+    return f"Task {key}" if kind == "task" else f"{kind.capitalize()} '{key}'"
+
+
+def _where(error: NotFound | Taken) -> str:
+    return f" in project '{error.scope.project}'" if error.kind in ("prompt", "resource") else ""
+
+
+def _who_names(missing: NotFound) -> str:
+    """That a file of the user names the project which does not exist, where one does."""
+    if missing.kind != "project" or not missing.scope.is_named_by_file:
+        return ""
+    return f", but {missing.scope.why} names it: correct that file, or make the project"
+
+
+def _describe_ambiguity(ambiguous: AmbiguousTitle) -> str:
+    numbers = ambiguous.suggestions
+    listed = f"{', '.join(numbers)} and more" if ambiguous.has_more else " and ".join(numbers)
+    return f"Several tasks have the title '{join_lines(ambiguous.key.strip())}': {listed}."
+
+
+# -- what each method answers -----------------------------------------------------------------------------------------
+
+
+def protocol_error(missing: NotFound | Forbidden) -> ProtocolError:
+    """The JSON-RPC error of a method that did not find something."""
+    what = f"{missing.kind.capitalize()} '{missing.key}'"
+    if isinstance(missing, Forbidden):
+        return ProtocolError(INVALID_PARAMS, f"{what} is not open here")
+    message, data = f"{what} not found{_who_names(missing)}", {"name": missing.key}
+    if isinstance(missing, AmbiguousTitle):
+        message = _describe_ambiguity(missing)
+    elif isinstance(missing, UnknownName) and missing.suggestions:
+        message += f". Did you mean {' or '.join(missing.suggestions)}?"
+    if isinstance(missing, UnknownName | AmbiguousTitle) and missing.suggestions:
+        return ProtocolError(INVALID_PARAMS, message, {**data, "near": list(missing.suggestions)})
+    return ProtocolError(INVALID_PARAMS, message, data)
+
+
+METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
+    NotFound: protocol_error,
+    Forbidden: protocol_error,
+    WrongArgument: lambda wrong: invalid_params(f"Missing required argument: {wrong.field}"),  # of prompts/get
+    # MCP has no hint in an error of prompts/get, and many clients show no more than its message.
+    WrongValue: lambda wrong: invalid_params(f"{wrong.message} {wrong.hint}"),
+    TemplateFailed: lambda failed: invalid_params(failed.message),
+    AnswerTooLarge: lambda large: invalid_params(f"The answer has more than {large.limit} bytes"),
+    TooCostly: lambda _: ProtocolError(INTERNAL_ERROR, "Internal error", {"details": "This took too long."}),
+    StoreGone: lambda _: ProtocolError(INTERNAL_ERROR, "Internal error", {"details": f"{_GONE} {_RESTART}"}),
+}
+
+
+# -- what is wrong with an argument -----------------------------------------------------------------------------------
+
+
+def describe(wrong: WrongArgument) -> tuple[str, str]:
+    """What is wrong with an argument, in a sentence, and a hint what to do about it."""
+    field, rule, limit = wrong.field, wrong.rule, wrong.limit
+    place = wrong.place if len(wrong.place) <= _MAX_PLACE else f"{wrong.place[:_MAX_PLACE]}..."
+    if rule == "required" and wrong.kind == "argument" and isinstance(limit, tuple):
+        return f"The prompt needs a value for {' and '.join(limit)}.", "Give it in arguments, by name."
+    if rule == "readOnly":
+        other = f"The stored prompt of this title is called '{limit}': use that name." if limit else None
+        message = f"Prompt '{wrong.value}' is of a library and cannot be changed here."
+        return message, other or "Save a copy with add_prompts."
+    if rule == "anyOf" and isinstance(limit, tuple):
+        return "There is nothing to update.", f"Give one of {', '.join(limit)}."
+    if rule == "type":
+        return _describe_wrong_type(wrong, place)
+    if rule == "enum" and isinstance(limit, list | tuple):
+        from satchel.contracts.satchel.other_names import find_choice  # only after a mistake
+
+        meant = find_choice(field, str(wrong.value))
+        if meant == "in_progress" and meant not in limit:
+            return "A task is in progress while it is claimed.", "Use claim_task."
+        hint = f"Use {meant}." if meant in limit else f"Choose one of them, or leave {field} out."
+        return f"{field} must be one of {', '.join(limit)}.", hint
+    if rule == "dependentRequired" and isinstance(limit, tuple):
+        return "Changing the MIME type from {} to {} needs new content.".format(*limit), "Give content too."
+    if rule == "maxBytes" and limit == MAX_TEMPLATE_BYTES:
+        hint = "A template is shorter than other texts: shorten it, or declare no arguments."
+        return f"{place} has at most {limit} bytes.", hint
+    message, hint = _SENTENCES.get((field, rule)) or _SENTENCES.get(("", rule)) or _OTHER
+    if rule in ("required", "minLength") and field in _MEANINGS:
+        hint = f"Give {field}: {_MEANINGS[field]}."
+    return message.format(field=place, limit=limit, value=wrong.value), hint.format(field=field)
+
+
+def _describe_wrong_type(wrong: WrongArgument, place: str) -> tuple[str, str]:
+    field, limit = wrong.field, str(wrong.limit)
+    if wrong.is_unstorable:
+        return f"{place} {UNSTORABLE}.", _UNSTORABLE_HINT
+    if field == "task" or (field == "blocked_by" and limit == "string"):
+        return f"{place} must be the number or UUID of a task.", 'For example 4, or "#4".'
+    if field == "blocked_by":
+        return f"{place} must be a list of tasks, by number or UUID.", "For example [4, 7]."
+    what = {"string": "a text", "integer": "a whole number", "boolean": "true or false", "array": "a list"}
+    kind, where = limit.partition(" ")[0], f"{field}[]" if place.startswith(f"{field}[") else place
+    example = _EXAMPLES.get((where, kind)) or _EXAMPLES.get(("", kind), _OTHER[1])
+    return f"{place} must be {what.get(limit, f'an {limit}')}.", example
+
+
+_MAX_PLACE = 100  # characters of a place that a message shows
+_UNSTORABLE_HINT = "Leave out what is no character: NUL, and halves of others."
+_MEANINGS = {
+    "title": "a short line for people",
+    "content": "the text itself",
+    "name": "letters, digits, - _ and . only",
+    "prompt": "the name, title or id of one",
+    "resource": "the name or URI of one",
+    "task": "the number or UUID of one",
+    "blocked_by": "numbers or UUIDs of tasks, or an empty list",
+}
+_EXAMPLES = {
+    ("", "string"): "Put it into quotes.",
+    ("", "integer"): "For example 20, without quotes.",
+    ("", "boolean"): "Without quotes.",
+    ("", "array"): 'For example ["one", "two"].',
+    ("arguments", "array"): 'For example [{"name": "who", "required": true}].',
+    ("arguments", "object"): 'For example {"who": "Ann"}.',
+    ("edits", "array"): 'For example [{"old": "a", "new": "b"}].',
+    ("edits[]", "object"): 'For example {"old": "a", "new": "b"}.',
+    ("prompts", "array"): 'For example [{"title": "Review", "content": "Review the diff."}].',
+    ("prompts[]", "object"): 'For example {"title": "Review", "content": "Review the diff."}.',
+    ("resources", "array"): 'For example [{"name": "notes.md", "content": "..."}].',
+    ("resources[]", "object"): 'For example {"name": "notes.md", "content": "..."}.',
+    ("", "object"): 'For example {"name": "who", "required": true}.',
+}
+_TAG = ("{field}: a tag has 1 to 50 letters, digits, - and _.", "Put a - where a space would be.")
+_REST = "Add the rest with another call."
+_OTHER = ("{field} cannot be that.", "See what the tool takes.")
+_SENTENCES = {
+    ("", "required"): ("{field} is missing.", "Give {field}."),
+    ("", "minLength"): ("{field} must not be empty.", "Give {field}, or leave it out."),
+    ("", "maxLength"): ("{field} has at most {limit} characters.", "Shorten it."),
+    ("", "maxBytes"): ("{field} has at most {limit} bytes.", "Shorten it, or save it in parts."),
+    ("", "maxItems"): ("{field} has at most {limit} entries.", "Leave some out."),
+    ("", "minimum"): ("{field} is at least {limit}.", "Give a larger number."),
+    ("", "maximum"): ("{field} is at most {limit}.", "Give a smaller number."),
+    ("query", "minLength"): (
+        "query must not be empty.",
+        "Give words; the list tools show everything.",
+    ),
+    ("limit", "minimum"): ("{field} is at least {limit}.", "Leave it out for the usual 50."),
+    ("limit", "maximum"): ("{field} is at most {limit}.", "Ask for fewer; next_cursor leads to the rest."),
+    ("expected_version", "minimum"): ("{field} is at least {limit}.", "Give the version that you read."),
+    ("expected_version", "maximum"): ("{field} is at most {limit}.", "Give the version that you read."),
+    ("", "signs"): (
+        "{field}: give every entry a + or a -, or none.",
+        "Write +x to add, -x to remove; entries without signs replace all.",
+    ),
+    ("", "uniqueItems"): ("{field} has the same name as another.", "Name each once."),
+    ("cursor", "format"): (
+        "cursor is none that was given out: use next_cursor of the page before.",
+        "Ask again without it for the first page.",
+    ),
+    ("since", "format"): (
+        "since must be a time like 2026-11-17 or 2026-11-17T12:30, or an age like 2h or 3d.",
+        "Leave it out for all changes.",
+    ),
+    ("due", "format"): ("due must be a day like 2026-11-30.", "Leave it out where there is none."),
+    ("uri", "reserved"): (
+        "uri cannot be {value}: URIs of satchel: name what Satchel keeps.",
+        "Leave it out for satchel://resource/NAME.",
+    ),
+    ("", "hidden"): ("{field} has a character that does not show: {value}.", "Leave it out."),
+    ("", "reserved"): ("{field} cannot be {value}: that is an id.", "Choose words."),
+    ("uri", "format"): ("uri needs a scheme, and no spaces.", "Leave it out for satchel://resource/NAME."),
+    ("mime_type", "format"): ("mime_type must look like text/markdown.", "Leave it out for text/plain."),
+    ("content", "template"): (
+        "{field} is no template: {value}.",
+        "Mend it, or give arguments: [] to keep it as plain text.",
+    ),
+    ("heading", "not"): ("Give heading or {value}, not both.", "Leave one of them out."),
+    ("arguments", "not"): ("Give arguments or {value}, not both.", "A filled-in prompt is given whole."),
+    ("lines", "contentEncoding"): ("A document of {value} has no lines.", "Read it without lines."),
+    ("heading", "contentEncoding"): ("A document of {value} has no headings.", "Read it without heading."),
+    ("item", "contentEncoding"): ("{value} is no text.", "Replace it with update_resource."),
+    ("", "minItems"): ("{field} needs at least one entry.", "Give one or more."),
+    ("lines", "format"): ("lines must be a range like 10-40, 10- or 25.", "Lines count from 1."),
+    ("lines", "maximum"): ("The last line of the text is {limit}.", "Ask for lines that it has."),
+    ("content", "contentEncoding"): (
+        "content must be base64, which the type {value} needs.",
+        "Encode it, or give a mime_type of text.",
+    ),
+    ("tag", "pattern"): _TAG,
+    ("tags", "pattern"): _TAG,
+    ("name", "pattern"): ("name has letters, digits, - _ and . only.", "For example code-review."),
+    ("name", "not"): (
+        "name cannot be {value}: that is a prompt of the server itself.",
+        "Choose another, or leave it out: one is made from the title.",
+    ),
+    ("arguments", "pattern"): (
+        "{field} has letters, digits and _ only, no digit first, and is no word of Jinja2.",
+        "For example user_name, but neither 2nd nor if.",
+    ),
+    ("blocked_by", "acyclic"): (
+        "A task cannot wait for itself, not even through others.",
+        "Leave one of blocked_by out.",
+    ),
+    ("after", "acyclic"): ("Some lines wait for each other.", "Leave one after: out."),
+    ("after", "maximum"): (
+        "after:{value} is no task of this call: it has {limit}.",
+        "A bare number counts the tasks of the call from 1; write an existing task with #.",
+    ),
+    ("lines", "minLength"): ("There is no task in lines.", 'For example ["Write docs !high +docs", "Test after:1"].'),
+    ("lines", "maxItems"): ("A call adds at most {limit} tasks. Nothing was added.", _REST),
+    ("prompts", "maxItems"): ("A call adds at most {limit} prompts. Nothing was added.", _REST),
+    ("resources", "maxItems"): ("A call adds at most {limit} documents. Nothing was added.", _REST),
+    ("items", "maxItems"): ("A call takes at most {limit} items. Nothing was done.", "Give the rest to another call."),
+    ("lines", "grammar"): ("{value} cannot both be.", "Leave one of them out."),
+    ("lines", "claims"): ("A new task cannot be in progress.", "Leave [~] out, and use claim_task then."),
+    ("lines", "uniqueItems"): ("{value} is the label of another line.", "Give each line its own label, or none."),
+    ("note", "maxItems"): ("A task has at most {limit} notes.", "Write into its description instead."),
+}
