@@ -14,23 +14,23 @@ HEAD = """\
 
 <!-- Made from the code by `make docs`. Do not edit. -->
 
-What `satchel COMMAND --help` prints, on one page. `satchel` alone welcomes you on a terminal, and serves over stdio
-where a client starts it.
+The output of `satchel COMMAND --help`, on one page. `satchel` alone prints an overview on a terminal and serves over
+stdio when a client starts it.
 
-Options of many commands are left out below:
+Many commands have these options, which are left out below:
 
-| option | what it does |
+| option | effect |
 |---|---|
 | `--json` | prints the result, or the error, as JSON |
-| `-d`, `--database PATH\\|URL` | the store, if not that of the [settings](settings.md) |
-| `-p`, `--project NAME` | the project, if not the current one |
-| `-u`, `--user UUID` | the user, if not the local one |
+| `-d`, `--database PATH\\|URL` | the store, instead of that of the [settings](settings.md) |
+| `-p`, `--project NAME` | the project, instead of the current one |
+| `-u`, `--user UUID` | the user, instead of the local one |
 | `-h`, `--help` | shows the help of the command, as `satchel help COMMAND` does |
-| `--color always\\|never\\|auto` | whether to print colours; without it on a terminal, unless `NO_COLOR` is set |
+| `--color always\\|never\\|auto` | colours; by default on a terminal, unless `NO_COLOR` is set |
 
-With `--json`, the commands on prompts, documents, tasks and projects print what the matching tool of the
-[contract satchel](contracts/satchel.md) answers, with the same keys. An error is one JSON object on stderr,
-`{"error": {"code": …, "message": …, "hint": …}}`, wrong usage included.
+With `--json`, commands on prompts, documents, tasks and projects print the answer of the matching tool of the
+[contract satchel](contracts/satchel.md). An error is one JSON object on stderr:
+`{"error": {"code": …, "message": …, "hint": …}}`.
 """
 
 SETTINGS = "Its options are the [settings](settings.md).\n"
@@ -94,7 +94,7 @@ def _section(command: click.Command, context: click.Context) -> str:
         if (record := parameter.get_help_record(context))
     ]
     if options:
-        lines += ["| option | what it does |", "|---|---|"]
+        lines += ["| option | effect |", "|---|---|"]
         lines += [f"| `{_cell(name)}` | {_cell(text)} |" for name, text in options]
         lines.append("")
     if command.epilog:

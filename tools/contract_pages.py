@@ -38,27 +38,27 @@ BOUNDS = {  # a JSON Schema keyword, or a rule that is not in the schema → how
 }
 
 METHODS = {  # what a method does, whatever the contract
-    "prompts/list": "Lists the prompts, with the arguments that each takes.",
-    "prompts/get": "Gives one prompt by its `name`, filled in with `arguments`.",
-    "resources/list": "Lists the resources.",
+    "prompts/list": "Lists the prompts with their arguments.",
+    "prompts/get": "Returns the prompt `name`, filled in with `arguments`.",
+    "resources/list": "Lists the documents.",
     "resources/templates/list": "Lists the URI templates of the server.",
-    "resources/read": "Gives the content of one resource by its `uri`.",
+    "resources/read": "Returns the content of the document at `uri`.",
     "completion/complete": "Suggests values for an argument of a prompt or of a URI template.",
     "skills/list": "Lists the skills: Satchel's own, those of libraries, and prompts tagged `skill`.",
-    "skills/get": "Gives one skill by the `uri` of its SKILL.md, with the digests of its files.",
+    "skills/get": "Returns one skill by the `uri` of its SKILL.md, with the digests of its files.",
 }
 
 WORDS = f"words of Jinja2 {' '.join(f'`{word}`' for word in JINJA2_WORDS)}"
 STORE_BOUNDS = {  # what the store itself enforces, by kind of row; every contract that writes such rows is held by it
     "prompt": [
         ("name", f"1 to {rules.MAX_NAME} characters of `A-Z a-z 0-9 . _ -`; unique in its project"),
-        ("title", f"1 to {rules.MAX_TITLE} characters without the white space around it; unique in its project"),
+        ("title", f"1 to {rules.MAX_TITLE} characters after stripping; unique in its project"),
         ("content", f"not empty; at most {MAX_CONTENT_BYTES} bytes, {rules.MAX_TEMPLATE_BYTES} with arguments"),
         ("tags", f"at most {rules.MAX_TAGS}, each 1 to 50 characters of `A-Z a-z 0-9 _ -`, kept in lower case"),
         (
             "arguments",
-            f"at most {rules.MAX_ARGUMENTS}, each name once: 1 to {rules.MAX_NAME} characters of `A-Z a-z 0-9 _`, no "
-            f"digit first, none of the {WORDS}",
+            f"at most {rules.MAX_ARGUMENTS}, each name once: 1 to {rules.MAX_NAME} characters of `A-Z a-z 0-9 _`, not "
+            f"beginning with a digit, none of the {WORDS}",
         ),
         ("values", f"of an argument: at most {rules.MAX_VALUES}, each at most {rules.MAX_VALUE} characters"),
     ],
@@ -71,7 +71,7 @@ STORE_BOUNDS = {  # what the store itself enforces, by kind of row; every contra
     "task": [
         ("tags", f"at most {rules.MAX_TAGS}, each 1 to 50 characters of `A-Z a-z 0-9 _ -`, kept in lower case"),
         ("due", "a day of the calendar, `YYYY-MM-DD`"),
-        ("blocked_by", f"at most {rules.MAX_BLOCKERS} tasks; no task waits for itself, directly or through others"),
+        ("blocked_by", f"at most {rules.MAX_BLOCKERS} tasks; no circles"),
         ("note", f"1 to {MAX_DESCRIPTION} characters; at most {task_notes.MAX_NOTES} of a task"),
         ("claim", f"1 to {rules.MAX_CLAIM_MINUTES} minutes from now"),
     ],
@@ -109,8 +109,8 @@ def page(contract: Contract) -> str:
     lines += [line for tool in in_order for line in tool_section(contract, tool)]
     lines += methods_section(contract)
     lines += bounds_section(contract)
-    lines += ["## Errors", "", f"Form: {ERROR_STYLES[contract.name]}. Texts stand here as the server gives them;"]
-    lines += ["`ARGUMENT` stands for the name of the argument.", ""]
+    lines += ["## Errors", "", f"Form: {ERROR_STYLES[contract.name]}. Texts are as the server sends them;"]
+    lines += ["`ARGUMENT` is the name of an argument.", ""]
     if of_tools:
         lines += ["Of tools (a result with `isError: true`):", "", *error_table(of_tools), ""]
     if of_methods:
@@ -124,31 +124,31 @@ def serving(contract: Contract) -> list[str]:
         f"- Serve it: `satchel serve --contract {contract.name}`; over HTTP at `/mcp/{contract.name}`.",
         f'- Server name: `"{contract.server_name}"`; capabilities: `{json.dumps(contract.capabilities)}`.',
         f"- {_describe_unknown(contract)}; "
-        f"`null` is {'a value like others' if contract.is_strict else 'the same as an absent argument'}.",
+        f"`null` counts as {'a value' if contract.is_strict else 'an absent argument'}.",
     ]
     if contract.explain_unknown_tool is not None:
-        lines.append("- An unknown tool is an error -32602 that names the tool that was probably meant.")
+        lines.append("- An unknown tool is an error -32602 that suggests the tool that was probably meant.")
     if contract.tells_reasons:
-        lines.append("- The message of a JSON-RPC error tells the reason, which stands in its `data.details` too.")
+        lines.append("- The message of a JSON-RPC error has the reason, and so has its `data.details`.")
     if contract.icons:
-        lines.append("- Clients of revision 2025-11-25 and later get icons of the server and of its tools.")
+        lines.append("- Clients of revision 2025-11-25 and later receive icons of the server and its tools.")
     if NotConfirmed in contract.failures:
         lines.append(
-            "- Before a call changes much at once, the user is asked by elicitation (form mode), where the client "
-            "declared it: in revision 2026-07-28 by a result of type `input_required`, over stdio in 2025-06-18 and "
-            "2025-11-25 by `elicitation/create`. A client that cannot ask is not held up; over HTTP, clients of the "
-            f"older revisions are not asked. A question waits {ANSWER_TIMEOUT / 60:.0f} minutes."
+            "- A call that changes much asks the user first by elicitation (form mode), if the client declared it: in "
+            "revision 2026-07-28 by a result of type `input_required`, over stdio in 2025-06-18 and 2025-11-25 by "
+            "`elicitation/create`. Other clients are not asked. A question expires after "
+            f"{ANSWER_TIMEOUT / 60:.0f} minutes."
         )
     if any(field.schema["type"] == "integer" for tool in contract.tools for field in fields_of(tool.input)):
         lines.append("- A number without a fraction is an integer: `5.0` is `5`.")
     if any("outputSchema" in contract.describe_tool(tool) for tool in contract.tools):
-        lines.append("- `tools/list` has the `outputSchema` of each tool, which failures satisfy too.")
+        lines.append("- `tools/list` has the `outputSchema` of each tool; failures satisfy it too.")
     return lines
 
 
 def _describe_unknown(contract: Contract) -> str:
     if contract.refuses_unknown:
-        return "Unknown arguments are refused, in objects inside arguments too, with those that were probably meant"
+        return "Unknown arguments are refused, nested ones too, with a suggestion"
     return "Unknown arguments are refused" if contract.is_strict else "Unknown arguments are ignored"
 
 
@@ -156,14 +156,14 @@ def tool_section(contract: Contract, tool: Tool) -> list[str]:
     """A tool with a row for each argument."""
     lines = [f"## {tool.name}", "", f"{tool.description.rstrip('.')}. {'Writes.' if tool.writes else 'Reads only.'}"]
     if not tool.is_listed:
-        lines[-1] += " Not in `tools/list`: it is served for callers that know it."
+        lines[-1] += " Not in `tools/list`, but callable."
     if tool.at_least_one:
         lines[-1] += f" Needs at least one of {', '.join(f'`{name}`' for name in tool.at_least_one)}."
     lines += [f"[JSON Schema]({contract.name}/{tool.name}.json).", ""]
     fields = fields_of(tool.input)
     if not fields:
         return [*lines, "No arguments.", ""]
-    lines += ["| argument | type | required | default | bounds in the schema | further bounds | meaning |"]
+    lines += ["| argument | type | required | default | published limits | other limits | meaning |"]
     lines += ["|---|---|---|---|---|---|---|", *(argument_row(field) for field in fields), ""]
     return lines
 
@@ -196,10 +196,10 @@ def _habits(field: Field) -> list[str]:
     """What is done with a value before its bounds are checked."""
     rule = field.hidden
     habits = {
-        "surrounding white space is removed": rule.is_trimmed,
+        "stripped of white space": rule.is_trimmed,
         "not empty or blank": rule.is_blank_refused,
-        "an integer is taken as its digits": rule.takes_numbers,
-        "a text is taken as a list of one": rule.takes_text,
+        "an integer becomes its digits": rule.takes_numbers,
+        "a text becomes a list of one": rule.takes_text,
     }
     return [text for text, holds in habits.items() if holds]
 
@@ -213,22 +213,22 @@ def methods_section(contract: Contract) -> list[str]:
 
 
 def bounds_section(contract: Contract) -> list[str]:
-    """Bounds of the store that hold besides those of the arguments."""
-    lines = ["## Bounds", "", f"- A message has at most {MAX_MESSAGE_BYTES} bytes, an answer {MAX_ANSWER_BYTES}."]
-    lines += [f"- A batch, which only revision 2025-03-26 has, has at most {MAX_BATCH} messages."]
+    """Limits of the store, beside those of the arguments."""
+    lines = ["## Limits", "", f"- A message has at most {MAX_MESSAGE_BYTES} bytes, an answer {MAX_ANSWER_BYTES}."]
+    lines += [f"- A batch (revision 2025-03-26 only) has at most {MAX_BATCH} messages."]
     lines += ["- A text has no NUL character and no half of a surrogate pair."]
     if contract.reads_libraries:
         lines += [
             f"- A template of a library has at most {rules.MAX_TEMPLATE_BYTES} bytes.",
-            "- The key of a library's prompt has characters of `A-Z a-z 0-9 _ . -` only; it is listed as written.",
-            "- The name of its argument has characters of `A-Z a-z 0-9 _` only, no digit first, and is none of the "
+            "- The key of a library's prompt consists of `A-Z a-z 0-9 _ . -`; it is listed as written.",
+            "- The name of its argument consists of `A-Z a-z 0-9 _`, does not begin with a digit, and is none of the "
             f"{WORDS}.",
-            f"- It has at most {MAX_ARGUMENTS} arguments. A prompt with a wrong key or argument, or without a "
-            "regular file is reported in the log and not listed; see [libraries](../../guides/libraries.md).",
+            f"- It has at most {MAX_ARGUMENTS} arguments. A prompt with an invalid key or argument, or without a "
+            "regular file, is reported in the log and not listed; see [libraries](../../guides/libraries.md).",
         ]
     rows = [f"| {kind} | `{field}` | {rule} |" for kind in KINDS[contract.name] for field, rule in STORE_BOUNDS[kind]]
     if rows:
-        lines += ["- The store enforces, whichever contract writes:", "", "| of a | field | bound |", "|---|---|---|"]
+        lines += ["- The store enforces for every contract:", "", "| of a | field | limit |", "|---|---|---|"]
     return [*lines, *rows, ""]
 
 
@@ -257,10 +257,10 @@ def index() -> str:
         NOTE,
         "# The contracts",
         "",
-        "A contract is one exact MCP surface: tools, methods, error texts. Each connection is served one of them:",
-        "`satchel serve --contract NAME` over stdio, `/mcp/NAME` over HTTP (`/mcp` is that of `--contract`). All of",
-        "them work on the same store. Each page lists tools, methods, bounds and errors; the folder beside it has the",
-        "JSON Schema of every tool.",
+        "A contract is one exact MCP surface: tools, methods, error texts. A connection is served one contract:",
+        "`satchel serve --contract NAME` over stdio, `/mcp/NAME` over HTTP (`/mcp` serves that of `--contract`). All",
+        "contracts share the store. Each page lists tools, methods, limits and errors; the folder beside it has the",
+        "JSON Schema of every tool, which `satchel contract show NAME TOOL` prints too.",
         "",
         "| contract | server name | HTTP path | tools | methods | errors | document quoted in |",
         "|---|---|---|---|---|---|---|",
@@ -268,8 +268,8 @@ def index() -> str:
     lines += [index_row(load(name)) for name in CONTRACTS]
     lines += [
         "",
-        "The tools of `tasks` can also be called without MCP: `POST /mcp/tool/NAME` takes the arguments as JSON and",
-        "answers with the same envelope.",
+        "The tools of `tasks` also work without MCP: `POST /mcp/tool/NAME` takes the arguments as JSON and answers",
+        "with the same envelope.",
         "",
         "## Errors that every contract shares",
         "",

@@ -7,11 +7,10 @@ HEAD = """\
 
 <!-- Made from the code by `make docs`. Do not edit. -->
 
-A flag of `satchel serve` counts before the environment, the environment before `satchel.toml` in the data folder. The
-variable `SATCHEL_HOME` names the data folder; by default it is the platform's, such as `~/.local/share/satchel`. Only
-you can read the folder and its files (modes 0700 and 0600). A folder of libraries may begin with `~`, the home folder.
-Other commands read the same file and the same variables, and have flags for what concerns them: `--database`,
-`--project`, `--user`.
+Flags of `satchel serve` override environment variables, and these override `satchel.toml` in the data folder.
+`SATCHEL_HOME` names the data folder; the default is the platform's, such as `~/.local/share/satchel`. Only you can read
+the folder and its files (modes 0700 and 0600). Other commands read the same file and variables, and have the flags
+`--database`, `--project` and `--user`.
 
 A PostgreSQL store needs `pip install 'satchel[postgres]'`, which `make run` includes.
 """
@@ -19,7 +18,7 @@ A PostgreSQL store needs `pip install 'satchel[postgres]'`, which `make run` inc
 FILE = """
 ## A whole satchel.toml
 
-Every line is optional. Those with a `#` in front show what holds without them, or an example where there is no default.
+Every line is optional. Lines that begin with `#` show the default, or an example if there is no default.
 """
 
 
@@ -41,8 +40,8 @@ def _tables() -> str:
     """Those of both transports, then those of HTTP."""
     lines = []
     for is_http in (False, True):
-        lines += ["", "With `--transport http` besides:", ""] if is_http else []
-        lines += ["| in `satchel.toml` | flag | environment | default | what it is |", "|---|---|---|---|---|"]
+        lines += ["", "Also, with `--transport http`:", ""] if is_http else []
+        lines += ["| in `satchel.toml` | flag | environment | default | meaning |", "|---|---|---|---|---|"]
         lines += [_row(setting) for setting in SETTINGS if setting.is_http is is_http]
     return "\n".join(lines)
 
