@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import subprocess
 import sys
 import tomllib
@@ -226,17 +227,14 @@ def test_without_a_name_the_clients_on_the_machine_are_meant(satchel: Satchel, h
 
 
 @pytest.mark.process
-def test_on_a_terminal_it_asks_for_each_client(home: Path) -> None:
-    import pty
-
-    (home / ".codex").mkdir()
-    (home / ".gemini").mkdir()
+def answer_on_a_terminal(home: Path, *arguments: str, answers: bytes) -> str:
+    """Run `satchel install` on a terminal, and return what it prints."""
     environment = {"HOME": str(home), "PATH": "/nowhere", "TERM": "dumb"}
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "satchel", "install"]
+    command = [sys.executable, "-m", "satchel", "install", *arguments]
     process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, cwd=home)
     os.close(theirs)
-    os.write(ours, b"n\ny\n")
+    os.write(ours, answers)
     said = b""
     try:
         while part := os.read(ours, 4096):
@@ -245,11 +243,25 @@ def test_on_a_terminal_it_asks_for_each_client(home: Path) -> None:
         pass  # the other side is closed
     os.close(ours)
     assert process.wait(60) == 0, said
-    text = said.decode().replace("\r\n", "\n")
+    return said.decode().replace("\r\n", "\n")
+
+
+def test_on_a_terminal_it_asks_for_each_client(home: Path) -> None:
+    (home / ".codex").mkdir()
+    (home / ".gemini").mkdir()
+    text = answer_on_a_terminal(home, answers=b"n\ny\n")
     assert "Found: Codex, Gemini CLI." in text
     assert "Connect Codex? [Y/n]: " in text and "Connect Gemini CLI? [Y/n]: " in text
     assert not (home / ".codex" / "config.toml").exists()
     assert (home / ".gemini" / "settings.json").exists()
+
+
+def test_on_a_terminal_it_asks_for_the_project_of_a_server(home: Path) -> None:
+    for answer, address in ((b"web\n", "/mcp?project=web"), (b"\n", "/mcp")):
+        text = answer_on_a_terminal(home, "gemini", "--url", "https://satchel.example", answers=answer)
+        assert "Project on the server [default]: " in text
+        settings = json.loads((home / ".gemini" / "settings.json").read_text())
+        assert settings["mcpServers"]["satchel"]["httpUrl"] == f"https://satchel.example{address}"
 
 
 WRONG: list[tuple[tuple[str, ...], str]] = [

@@ -252,3 +252,16 @@ def test_a_resource_needs_no_uri(satchel: Command) -> None:
     done(satchel("resource", "add", "third", "--uri", "x:y", "a:b"))
     assert done(satchel("resource", "show", "x:y")) == "a:b"
     assert "unexpected extra argument" in failed(satchel("resource", "add", "a", "b:b", "c", "d"), 2)
+
+
+def test_catch_up_names_commands_and_no_tools(satchel: Command) -> None:
+    for number in range(1, 8):
+        done(satchel("task", "add", f"Task {number}", SATCHEL_USER=ADA))
+    done(satchel("prompt", "add", "Greet", "hello", SATCHEL_USER=ADA))
+    done(satchel("task", "claim", "1", SATCHEL_USER=ADA))
+    shown = done(satchel("catch-up", SATCHEL_USER=ADA))
+    assert shown.startswith("Project 'default' (the default): 1 prompt, 7 open tasks\n\nDone since ")
+    claimed, ready = shown.split("\n\n")[-2:]
+    assert re.fullmatch(r"In progress:\n- #1 Task 1, satchel [0-9a-f]{4}", claimed)
+    rows = [f"- #{number} Task {number}" for number in range(2, 7)]
+    assert ready.splitlines() == ["Ready:", *rows, "- 1 more: satchel task ready -p default"]

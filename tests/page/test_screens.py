@@ -110,7 +110,9 @@ def test_search_activity_and_projects(ada: Visitor) -> None:
     assert "prompt Review a change added in web you on this page" in text_of(activity)
     renamed = ada.post("/projects/web/rename", name="site")
     assert "Project web is called site now." in text_of(renamed)
-    ada.post("/projects/site/delete")
+    assert "1 prompt · 0 documents · 1 open task " in text_of(ada.get("/projects"))
+    deleted = ada.post("/projects/site/delete")
+    assert "Project site is in the trash. Its tasks are in no project now." in text_of(deleted)
     assert ada.get("/p/site/prompts").status == 404
     assert "is back" in text_of(ada.post("/trash/restore", item="satchel://project/site"))
 

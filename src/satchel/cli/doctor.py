@@ -187,7 +187,7 @@ def _make_private(path: str, mode: int) -> str:
 
 
 def check_libraries(settings: Settings) -> Iterator[Finding]:
-    """Yield every problem of a library with file and line, or the number of libraries."""
+    """Yield every problem of a library, or the number of libraries."""
     if settings.libraries == (os.path.join(settings.home, "libraries"),) and not os.path.lexists(settings.libraries[0]):
         hint = "make one with: satchel library new NAME"
         yield Finding(check="libraries", status="ok", message=f"there are none yet; {hint}")

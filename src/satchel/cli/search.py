@@ -1,9 +1,13 @@
 """`satchel search` and `satchel catch-up`: find items by words, and see recent work."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import click
 
 from satchel.cli.completion import PROJECT
 from satchel.cli.examples import Command
+from satchel.cli.output import count
 from satchel.cli.session import Session, command
 
 _MOST = 50  # hits that the tool answers at once
@@ -43,4 +47,44 @@ def cli(
 def catch_up(session: Session, since: str | None) -> None:
     """Show recent changes, claimed tasks and tasks ready to start in the project."""
     answer = session.call("catch_up", since=since)
-    session.say(answer.text, answer.value)
+    session.say("\n\n".join("\n".join(lines) for lines in _write_parts(answer.value) if lines), answer.value)
+
+
+def _write_parts(value: dict[str, Any]) -> Iterator[list[str]]:
+    """Yield the parts of the answer as lines: the project, the other ones, changes, notes, claimed and ready tasks."""
+    project = value["project"]
+    held = [
+        count(value[key], key[:-1].replace("_", " ")) for key in ("prompts", "documents", "open_tasks") if key in value
+    ]
+    place = f"Project '{project}' ({value['why']}): {', '.join(held) or 'empty'}"
+    yield [place + (f"; tags {', '.join(value['tags'])}" if "tags" in value else "")]
+    if "others" in value:
+        names = [one["name"] for one in value["others"]]
+        yield [
+            f"Other projects: {', '.join(names)}"
+            + (f" and {value['more_others']} more" if "more_others" in value else "")
+        ]
+    more = [f"- more: satchel log -p {project}"] if value.get("more_done") else []
+    done = [f"- {row}" for row in value["done"]]
+    yield [f"Done since {value['since']}:", *done, *more] if done else [f"Nothing was done since {value['since']}."]
+    if "task_notes" in value:
+        yield ["Notes on open tasks:", *(f"- {note}" for note in value["task_notes"])]
+    if claimed := value.get("in_progress"):
+        more = ["- more: satchel task list --status in-progress"] if value.get("more_in_progress") else []
+        yield [
+            "In progress:",
+            *(f"- {_name_task(task)}, {task.get('holder', '')}".rstrip(", ") for task in claimed),
+            *more,
+        ]
+    if "ready" not in value:
+        return
+    ready = [f"- {_name_task(task)}" for task in value["ready"]]
+    more = [f"- {value['more_ready']} more: satchel task ready -p {project}"] if "more_ready" in value else []
+    if "ready_elsewhere" in value:
+        more.append(f"{value['ready_elsewhere']} in other projects, or in none: satchel task ready")
+    yield ["Ready:", *ready, *more] if ready else ["No task is ready in this project.", *more]
+
+
+def _name_task(task: dict[str, Any]) -> str:
+    facts = [task["title"], task.get("priority", ""), f"due {task['due']}" if task.get("due") else ""]
+    return f"#{task['number']} {', '.join(filter(None, facts))}"

@@ -3,7 +3,7 @@
 from satchel.errors import SatchelError
 from satchel.page import words
 from satchel.page.visit import MOST_COUNTED, Answer, Redirect, Shown, Visit, link
-from satchel.services import projects
+from satchel.services import overview, projects
 
 
 def show(visit: Visit) -> Answer:
@@ -31,14 +31,17 @@ def rename(visit: Visit) -> Answer:
 
 
 def delete(visit: Visit) -> Answer:
-    """Move a project with everything in it to the trash."""
+    """Move a project with its prompts and documents to the trash; its tasks stay, in no project."""
     name = visit.path["project"]
     projects.check_unlimited(visit.scope, name)
     visit.write(lambda tx: projects.delete(tx, name))
-    return Redirect(link("projects"), f"Project {name} is in the trash.", can_undo=True)
+    return Redirect(
+        link("projects"), f"Project {name} is in the trash. Its tasks are in no project now.", can_undo=True
+    )
 
 
 def _show(visit: Visit, error: str = "", name: str = "") -> Shown:
     with visit.read() as tx:
         found = projects.list_all(tx, visit.scope, MOST_COUNTED + 1)
-    return Shown("projects.html", {"found": found, "error": error, "name": name})
+        open_tasks = overview.count_open_tasks(tx, visit.scope)
+    return Shown("projects.html", {"found": found, "open_tasks": open_tasks, "error": error, "name": name})
