@@ -70,6 +70,7 @@ def test_documents_are_added_shown_as_markdown_and_downloaded_in_a_sandbox(ada: 
     )
     assert ada.address == "/p/default/documents/notes.md"
     assert "<h1>Plan</h1>" in shown.text and "&lt;b&gt;x&lt;/b&gt;" in shown.text
+    assert "satchel://resource/notes.md" in text_of(shown)
 
     raw = ada.get("/p/default/documents/notes.md/raw")
     assert raw.body == b"# Plan\n\n- one <b>x</b>\n"
@@ -84,6 +85,9 @@ def test_tasks_are_added_by_lines_moved_on_the_board_noted_and_undone(ada: Visit
 
     board = ada.get("/p/default/board")
     assert "Ready 2" in text_of(board) and "Blocked 1" in text_of(board)
+    ada.post("/tasks", lines="In no project")
+    assert "Ready 3" in text_of(ada.get("/p/default/board")) and "Ready 3" in text_of(ada.get("/board"))
+    ada.post("/tasks/4/delete")
     moved = ada.post("/board/move", task="1", to="done", back="/board")
     assert "#1 “Write docs”: completed." in text_of(moved) and "Blocked 0" in text_of(moved)
     undone = ada.post("/undo", back="/board")

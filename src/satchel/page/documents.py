@@ -86,7 +86,7 @@ def add(visit: Visit) -> Answer:
         content, kind = _read_content(visit, file, visit.field("mime_type").strip() or mime_types.guess(given))
         draft = ResourceDraft(
             name=name,
-            uri=visit.field("uri").strip() or f"doc:///{name}",
+            uri=visit.field("uri").strip() or rules.make_own_uri(name),
             content=content,
             mime_type=kind,
             description=visit.field("description").strip() or None,
