@@ -32,7 +32,7 @@ EPILOG = f"Formats: {', '.join(NAMES)}."
 @click.option("--all", "is_whole", is_flag=True, help="All projects, and the tasks of no project.")
 @click.option("--prune", is_flag=True, help="Remove the files of deleted items.")
 @click.option("--force", is_flag=True, help="Write into a folder with other files, or over another file.")
-@command(needs_project=True, as_user=True)
+@command(needs_project=True, as_user=True, reads=True)
 def cli(session: Session, target: str, format_: str | None, is_whole: bool, prune: bool, force: bool) -> None:
     """Write a project into files.
 
