@@ -1,29 +1,6 @@
-"""The formats of other tools, one module each, and the table of them.
+"""The formats of other tools, one module each, and the table of them."""
 
-shared            functions that the formats share, and the value that describes a format
-satchel_folder    the folder that `satchel export` writes
-json_lines        JSON Lines of Satchel
-skills            SKILL.md
-agents            agents of Claude Code
-claude_commands   commands of Claude Code
-vscode_prompts    .prompt.md
-dotprompt         .prompt
-prompty           .prompty
-cursor_rules      .mdc and .cursorrules
-fabric            patterns of fabric
-prompts_chat      CSV of prompts.chat
-llm_templates     templates of llm in YAML
-langfuse          JSON of Langfuse
-basic_memory      notes of basic-memory, as documents
-todo_txt          todo.txt
-taskwarrior       JSON of Taskwarrior
-task_master       JSON of Task Master
-backlog           folders of Backlog.md
-beads             JSON Lines of beads
-github_issues     JSON of GitHub issues
-markdown          any Markdown with front matter
-"""
-
+from satchel.exchange.entries import KINDS
 from satchel.exchange.formats import (
     agents,
     backlog,
@@ -50,29 +27,30 @@ from satchel.exchange.formats import (
 from satchel.exchange.formats.shared import Format
 from satchel.exchange.sources import SourceFile
 
-# In the order in which they are tried: formats with sure signs first.
-FORMATS: tuple[Format, ...] = (
-    satchel_folder.FORMAT,
-    skills.FORMAT,
-    vscode_prompts.FORMAT,
-    dotprompt.FORMAT,
-    prompty.FORMAT,
-    cursor_rules.FORMAT,
-    fabric.FORMAT,
-    prompts_chat.FORMAT,
-    todo_txt.FORMAT,
-    json_lines.FORMAT,
-    taskwarrior.FORMAT,
-    task_master.FORMAT,
-    langfuse.FORMAT,
-    beads.FORMAT,
-    github_issues.FORMAT,
-    backlog.FORMAT,
-    basic_memory.FORMAT,
-    agents.FORMAT,
-    claude_commands.FORMAT,
-    llm_templates.FORMAT,
-    markdown.FORMAT,
+# In the order in which they are tried: formats with sure signs first. The endings are those of the files that are read
+# if the format is named.
+FORMATS = (
+    Format("satchel", "folder of Satchel", KINDS, satchel_folder, ("json",)),
+    Format("skills", "skills (SKILL.md)", ("prompt",), skills, ("md",)),
+    Format("vscode-prompts", "VS Code prompt files (.prompt.md)", ("prompt",), vscode_prompts, ("md",)),
+    Format("dotprompt", "dotprompt (.prompt)", ("prompt",), dotprompt, ("prompt",)),
+    Format("prompty", "Prompty (.prompty)", ("prompt",), prompty, ("prompty",)),
+    Format("cursor-rules", "Cursor rules (.mdc)", ("prompt",), cursor_rules, ("mdc", "cursorrules")),
+    Format("fabric", "fabric patterns", ("prompt",), fabric, ("md",)),
+    Format("prompts-chat", "prompts.chat CSV", ("prompt",), prompts_chat, ("csv",)),
+    Format("todo-txt", "todo.txt", ("task",), todo_txt, ("txt",)),
+    Format("jsonl", "JSON Lines of Satchel", KINDS, json_lines, ("jsonl",)),
+    Format("taskwarrior", "Taskwarrior JSON", ("task",), taskwarrior, ("json", "jsonl", "data", "txt")),
+    Format("task-master", "Task Master JSON", ("task",), task_master, ("json",)),
+    Format("langfuse", "Langfuse export (JSON)", ("prompt",), langfuse, ("json", "jsonl")),
+    Format("beads", "beads (JSON Lines)", ("task",), beads, ("jsonl",)),
+    Format("github", "GitHub issues JSON", ("task",), github_issues, ("json",)),
+    Format("backlog", "Backlog.md folder", ("task",), backlog, ("md",)),
+    Format("basic-memory", "basic-memory notes", ("document",), basic_memory, ("md",)),
+    Format("claude-agents", "Claude Code agents", ("prompt",), agents, ("md",)),
+    Format("claude-commands", "Claude Code commands", ("prompt",), claude_commands, ("md",)),
+    Format("llm", "templates of llm (YAML)", ("prompt",), llm_templates, ("yaml", "yml")),
+    Format("markdown", "Markdown with front matter", ("prompt",), markdown, ("md", "markdown")),
 )
 BY_NAME = {one.name: one for one in FORMATS}
 

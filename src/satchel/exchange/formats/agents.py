@@ -36,14 +36,3 @@ def read(file: SourceFile) -> Iterator[Found]:
 def write(entries: Sequence[Entry]) -> shared.Written:
     """Write a file for each prompt."""
     return shared.write_prompts(entries, "an agent of Claude Code", "{}.md", lambda one: write_prompt(one, one.name))
-
-
-FORMAT = shared.Format(
-    name="claude-agents",
-    title="Claude Code agents",
-    kinds=("prompt",),
-    recognise=recognise,
-    read=read,
-    write=write,
-    extensions=("md",),
-)

@@ -120,14 +120,3 @@ def _write(task: TaskEntry, number: int, ids: dict[str, int]) -> str:
     if task.comments:
         text = text.rstrip() + "\n\n## Implementation Notes\n\n" + "\n\n".join(one.text for one in task.comments)
     return shared.end_line(text)
-
-
-FORMAT = shared.Format(
-    name="backlog",
-    title="Backlog.md folder",
-    kinds=("task",),  # that it can write
-    recognise=recognise,
-    read=read,
-    write=write,
-    extensions=("md",),
-)

@@ -36,13 +36,3 @@ def read(file: SourceFile) -> Iterator[Found]:
             description=title[:1000] or None,
             where=file.shown,
         )
-
-
-FORMAT = shared.Format(
-    name="basic-memory",
-    title="basic-memory notes",
-    kinds=("document",),
-    recognise=recognise,
-    read=read,
-    extensions=("md",),
-)

@@ -9,6 +9,7 @@ from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
 from satchel.model import Priority
 
+FILE = "issues.jsonl"
 _PRIORITIES: dict[int, Priority] = {0: "urgent", 1: "high", 2: "normal", 3: "low", 4: "low"}
 _NUMBERS = {"urgent": 0, "high": 1, "normal": 2, "low": 3}
 _KNOWN = (
@@ -88,7 +89,7 @@ def write(entries: Sequence[Entry]) -> shared.Written:
     tasks, notes = shared.take(entries, "task", "beads")
     ids = {task.key: f"bd-{number}" for number, task in enumerate(tasks, 1) if task.key}
     lines = [json.dumps(_write(task, f"bd-{number}", ids), ensure_ascii=False) for number, task in enumerate(tasks, 1)]
-    return shared.Written({FORMAT.file: "".join(f"{line}\n" for line in lines).encode()}, notes)
+    return shared.Written({FILE: "".join(f"{line}\n" for line in lines).encode()}, notes)
 
 
 def _write(task: TaskEntry, id: str, ids: Mapping[str, str]) -> dict[str, object]:
@@ -107,15 +108,3 @@ def _write(task: TaskEntry, id: str, ids: Mapping[str, str]) -> dict[str, object
     if task.comments:
         row["comments"] = [{"issue_id": id, "text": one.text, "created_at": one.at} for one in task.comments]
     return row
-
-
-FORMAT = shared.Format(
-    name="beads",
-    title="beads (JSON Lines)",
-    kinds=("task",),
-    recognise=recognise,
-    read=read,
-    write=write,
-    extensions=("jsonl",),
-    file="issues.jsonl",
-)

@@ -128,14 +128,3 @@ def write_arguments(pieces: Sequence[templates.Piece]) -> tuple[str, list[str]]:
     if names == [ALL]:
         return templates.write_with(pieces, lambda _: "$ARGUMENTS"), []
     return templates.write_with(pieces, lambda one: f"${names.index(one.name) + 1}"), names
-
-
-FORMAT = shared.Format(
-    name="claude-commands",
-    title="Claude Code commands",
-    kinds=("prompt",),
-    recognise=recognise,
-    read=read,
-    write=write,
-    extensions=("md",),
-)

@@ -48,14 +48,3 @@ def _write(prompt: PromptEntry) -> str:
     lines = "\n".join(f"{key}: {value}".rstrip() for key, value in fields.items() if "\n" not in value)
     head = f"---\n{lines}\n---\n" if "\n" not in description else write_front_matter(fields)
     return head + "\n" + shared.end_line(prompt.content)
-
-
-FORMAT = shared.Format(
-    name="cursor-rules",
-    title="Cursor rules (.mdc)",
-    kinds=("prompt",),
-    recognise=recognise,
-    read=read,
-    write=write,
-    extensions=("mdc", "cursorrules"),
-)

@@ -113,14 +113,3 @@ def _write(prompt: PromptEntry) -> str:
     text = write_handlebars(pieces)
     has_fields = any(value for value in fields.values())
     return (write_front_matter(fields) + "\n" if has_fields else "") + shared.end_line(text)
-
-
-FORMAT = shared.Format(
-    name="dotprompt",
-    title="dotprompt (.prompt)",
-    kinds=("prompt",),
-    recognise=recognise,
-    read=read,
-    write=write,
-    extensions=("prompt",),
-)

@@ -37,14 +37,3 @@ def write(entries: Sequence[Entry]) -> shared.Written:
 
 def _write(prompt: PromptEntry) -> str:
     return shared.end_line(write_with(shared.take_apart(prompt), lambda variable: "{{" + variable.name + "}}"))
-
-
-FORMAT = shared.Format(
-    name="fabric",
-    title="fabric patterns",
-    kinds=("prompt",),
-    recognise=recognise,
-    read=read,
-    write=write,
-    extensions=("md",),
-)

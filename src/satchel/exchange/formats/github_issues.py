@@ -112,13 +112,3 @@ def _find_priority(labels: Sequence[str]) -> Priority:
         if found := re.fullmatch(_PRIORITY_LABEL, label.strip()):
             return cleaning.clean_priority(found[1])
     return "normal"
-
-
-FORMAT = shared.Format(
-    name="github",
-    title="GitHub issues JSON",
-    kinds=("task",),
-    recognise=recognise,
-    read=read,
-    extensions=("json",),
-)

@@ -13,6 +13,8 @@ from satchel.exchange.entries import DocumentEntry, Entry, Found, NoteEntry, Pro
 from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
 
+FILE = "satchel.jsonl"
+
 
 def recognise(file: SourceFile) -> bool:
     """Recognise JSON Lines that begin with a kind of ours."""
@@ -104,7 +106,7 @@ def write(entries: Sequence[Entry]) -> shared.Written:
     tasks = [one for one in entries if isinstance(one, TaskEntry)]
     labels = {task.key: place for place, task in enumerate(tasks, 1) if task.key in used}
     lines = [json.dumps(_write(one, labels), ensure_ascii=False) for one in entries]
-    return shared.Written({FORMAT.file: "".join(f"{line}\n" for line in lines).encode()})
+    return shared.Written({FILE: "".join(f"{line}\n" for line in lines).encode()})
 
 
 def _write(entry: Entry, labels: Mapping[str, int]) -> dict[str, Any]:
@@ -133,15 +135,3 @@ def _write_argument(argument: Any) -> dict[str, Any]:
     row |= {"values": list(argument.values)} if argument.values else {}
     row |= {"open": True} if argument.is_open else {}
     return {key: value for key, value in row.items() if value is not None}
-
-
-FORMAT = shared.Format(
-    name="jsonl",
-    title="JSON Lines of Satchel",
-    kinds=("prompt", "document", "task"),
-    recognise=recognise,
-    read=read,
-    write=write,
-    extensions=("jsonl",),
-    file="satchel.jsonl",
-)

@@ -100,13 +100,3 @@ def _join_messages(messages: list[Any]) -> tuple[str, list[str]]:
             lost += 1
     notes = [f"{lost} placeholders for messages are left out."] if lost else []
     return "\n\n".join(parts), notes
-
-
-FORMAT = shared.Format(
-    name="langfuse",
-    title="Langfuse export (JSON)",
-    kinds=("prompt",),
-    recognise=recognise,
-    read=read,
-    extensions=("json", "jsonl"),
-)

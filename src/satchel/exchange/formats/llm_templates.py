@@ -87,14 +87,3 @@ def _write(prompt: PromptEntry) -> str:
     more = {key: value for key, value in kept.items() if key in _FIELDS}
     head = write_front_matter({**more, "prompt": text, "defaults": defaults})
     return head.removeprefix("---\n").removesuffix("---\n")
-
-
-FORMAT = shared.Format(
-    name="llm",
-    title="templates of llm (YAML)",
-    kinds=("prompt",),
-    recognise=recognise,
-    read=read,
-    write=write,
-    extensions=("yaml", "yml"),
-)

@@ -89,14 +89,3 @@ def _read_argument(name: str, value: object) -> Argument:
 def write(entries: Sequence[Entry]) -> shared.Written:
     """Write a file for each prompt."""
     return shared.write_prompts(entries, "a Markdown file with front matter", "{}.md", write_prompt)
-
-
-FORMAT = shared.Format(
-    name="markdown",
-    title="Markdown with front matter",
-    kinds=("prompt",),
-    recognise=recognise,
-    read=read,
-    write=write,
-    extensions=("md", "markdown"),
-)

@@ -9,6 +9,7 @@ from satchel.exchange.entries import Entry, Found, Problem, PromptEntry, Unreada
 from satchel.exchange.formats import shared
 from satchel.exchange.sources import MAX_FILE, SourceFile
 
+FILE = "prompts.csv"
 _COLUMNS = ("act", "prompt", "for_devs", "type", "contributor")
 _TITLES = ("act", "title", "name")
 _CONTENTS = ("prompt", "content", "text")
@@ -99,7 +100,7 @@ def write(entries: Sequence[Entry]) -> shared.Written:
             rows.writerow(_write_row(prompt))
         except templates.NotTemplate as reason:
             notes = (*notes, f"Left out prompt '{prompt.label}': {reason}.")
-    return shared.Written({FORMAT.file: out.getvalue().encode()}, notes)
+    return shared.Written({FILE: out.getvalue().encode()}, notes)
 
 
 def _write_row(prompt: PromptEntry) -> tuple[str, ...]:
@@ -111,15 +112,3 @@ def _write_row(prompt: PromptEntry) -> tuple[str, ...]:
 
 def _write_variable(variable: templates.Variable) -> str:
     return "${" + variable.name + (f":{variable.default}" if variable.default else "") + "}"
-
-
-FORMAT = shared.Format(
-    name="prompts-chat",
-    title="prompts.chat CSV",
-    kinds=("prompt",),
-    recognise=recognise,
-    read=read,
-    write=write,
-    extensions=("csv",),
-    file="prompts.csv",
-)

@@ -94,14 +94,3 @@ def _write(prompt: PromptEntry) -> str:
     fields = {"name": prompt.name, "displayName": prompt.title, "description": description or None}
     head = write_front_matter({**fields, "tags": list(prompt.tags), **kept, "inputs": inputs})
     return head + "\n" + shared.end_line(text)
-
-
-FORMAT = shared.Format(
-    name="prompty",
-    title="Prompty (.prompty)",
-    kinds=("prompt",),
-    recognise=recognise,
-    read=read,
-    write=write,
-    extensions=("prompty",),
-)

@@ -47,14 +47,3 @@ def _put_into(found: Found, project: str) -> Found:
 def write(entries: Sequence[Entry]) -> shared.Written:
     """Write the folder of one project."""
     return shared.Written(folder.write(entries, ""))
-
-
-FORMAT = shared.Format(
-    name="satchel",
-    title="folder of Satchel",
-    kinds=("prompt", "document", "task"),
-    recognise=recognise,
-    read=read,
-    write=write,
-    extensions=("json",),
-)

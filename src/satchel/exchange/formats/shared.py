@@ -1,7 +1,7 @@
 """Functions that the formats share, and the value that describes a format."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -27,17 +27,32 @@ class Written(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class Format(Struct, frozen=True, kw_only=True):
-    """A way of keeping prompts, documents or tasks in files."""
+class Format(Struct, frozen=True):
+    """A way of keeping prompts, documents or tasks in files; its module reads them, and most modules write them too."""
 
     name: str
     title: str
-    kinds: tuple[Kind, ...]
-    recognise: Callable[[SourceFile], bool]
-    read: Callable[[SourceFile], Iterable[Found]]
-    write: Callable[[Sequence[Entry]], Written] | None = None  # None: no tool reads such files
-    extensions: tuple[str, ...] = ()  # of files that are read if the format is named; empty: all
-    file: str = ""  # the name of the one file that it writes; empty: it writes a folder
+    kinds: tuple[Kind, ...]  # that it writes, or reads if it writes none
+    module: Any
+    extensions: tuple[str, ...]  # of files that are read if the format is named
+
+    def recognise(self, file: SourceFile) -> bool:
+        """Tell whether a file has this format."""
+        return bool(self.module.recognise(file))
+
+    def read(self, file: SourceFile) -> Iterator[Found]:
+        """Yield the entries and problems of a file."""
+        yield from self.module.read(file)
+
+    @property
+    def write(self) -> Callable[[Sequence[Entry]], Written] | None:
+        """The function that writes entries; None if no tool reads such files."""
+        return getattr(self.module, "write", None)
+
+    @property
+    def file(self) -> str:
+        """The name of the one file that it writes; empty: it writes a folder."""
+        return getattr(self.module, "FILE", "")
 
 
 def make_prompt(

@@ -60,14 +60,3 @@ def read(file: SourceFile) -> Iterator[Found]:
 def write(entries: Sequence[Entry]) -> shared.Written:
     """Write a folder for each prompt."""
     return shared.write_prompts(entries, "a skill", "{}/SKILL.md", lambda one: write_prompt(one, one.name))
-
-
-FORMAT = shared.Format(
-    name="skills",
-    title="skills (SKILL.md)",
-    kinds=("prompt",),  # that it can write
-    recognise=recognise,
-    read=read,
-    write=write,
-    extensions=("md",),
-)

@@ -9,6 +9,7 @@ from satchel.exchange.entries import Entry, Found, Problem, TaskEntry, Unreadabl
 from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
 
+FILE = "tasks.json"
 _KNOWN = (
     *("id", "title", "description", "details", "testStrategy", "status", "priority", "dependencies", "subtasks"),
     *("updatedAt", "createdAt", "parentId", "parentTaskId", "labels", "tags", "dueDate", "recommendedSubtasks"),
@@ -105,7 +106,7 @@ def write(entries: Sequence[Entry]) -> shared.Written:
     ids = {task.key: number for number, task in enumerate(tasks, 1) if task.key}
     rows = [_write(task, number, ids) for number, task in enumerate(tasks, 1)]
     text = json.dumps({_MAIN: {"tasks": rows}}, ensure_ascii=False, indent=2)
-    return shared.Written({FORMAT.file: f"{text}\n".encode()}, notes)
+    return shared.Written({FILE: f"{text}\n".encode()}, notes)
 
 
 def _write(task: TaskEntry, number: int, ids: Mapping[str, int]) -> dict[str, object]:
@@ -122,15 +123,3 @@ def _write(task: TaskEntry, number: int, ids: Mapping[str, int]) -> dict[str, ob
         **({"labels": list(task.tags)} if task.tags else {}),
         **({"dueDate": task.due} if task.due else {}),
     }
-
-
-FORMAT = shared.Format(
-    name="task-master",
-    title="Task Master JSON",
-    kinds=("task",),
-    recognise=recognise,
-    read=read,
-    write=write,
-    extensions=("json",),
-    file="tasks.json",
-)

@@ -11,6 +11,7 @@ from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
 from satchel.model import Priority, TaskStatus
 
+FILE = "taskwarrior.json"
 _STATUSES: dict[str, TaskStatus] = {"completed": "completed", "deleted": "cancelled"}
 _PRIORITIES: dict[str, Priority] = {"H": "high", "M": "normal", "L": "low"}
 _LETTERS = {"urgent": "H", "high": "H", "low": "L"}
@@ -93,7 +94,7 @@ def write(entries: Sequence[Entry]) -> shared.Written:
     ids = {task.key: _make_uuid(task.key) for task in tasks if task.key}
     rows = [_write(task, ids) for task in tasks]
     text = "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n"
-    return shared.Written({FORMAT.file: text.encode()}, notes)
+    return shared.Written({FILE: text.encode()}, notes)
 
 
 def _make_uuid(key: str) -> str:
@@ -122,15 +123,3 @@ def _write(task: TaskEntry, ids: Mapping[str, str]) -> dict[str, object]:
 
 def _write_moment(moment: str) -> str:
     return moment[:19].replace("-", "").replace(":", "") + "Z" if moment else ""
-
-
-FORMAT = shared.Format(
-    name="taskwarrior",
-    title="Taskwarrior JSON",
-    kinds=("task",),
-    recognise=recognise,
-    read=read,
-    write=write,
-    extensions=("json", "jsonl", "data", "txt"),
-    file="taskwarrior.json",
-)

@@ -9,6 +9,7 @@ from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
 from satchel.model import Priority
 
+FILE = "todo.txt"
 _DAY = r"\d{4}-\d\d-\d\d"
 _HEAD = rf"(?:(x)\s+)?(?:\(([A-Z])\)\s+)?(?:({_DAY})\s+)?(?:({_DAY})\s+)?"
 _PRIORITIES: dict[str, Priority] = {"A": "urgent", "B": "high", "C": "normal"}
@@ -92,7 +93,7 @@ def write(entries: Sequence[Entry]) -> shared.Written:
     lost = sum(bool(one.description or one.comments) for one in tasks)
     if lost:
         notes = (*notes, f"Left out, because todo.txt has no place for it: descriptions and notes of {lost} tasks.")
-    return shared.Written({FORMAT.file: "".join(f"{_write(one)}\n" for one in tasks).encode()}, notes)
+    return shared.Written({FILE: "".join(f"{_write(one)}\n" for one in tasks).encode()}, notes)
 
 
 def _write(task: TaskEntry) -> str:
@@ -110,15 +111,3 @@ def _write(task: TaskEntry) -> str:
         f"dep:{','.join(task.after)}" if task.after else "",
     ]
     return " ".join(filter(None, parts))
-
-
-FORMAT = shared.Format(
-    name="todo-txt",
-    title="todo.txt",
-    kinds=("task",),
-    recognise=recognise,
-    read=read,
-    write=write,
-    extensions=("txt",),
-    file="todo.txt",
-)

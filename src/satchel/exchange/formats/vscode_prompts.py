@@ -59,14 +59,3 @@ def _write(prompt: PromptEntry) -> str:
     text = templates.write_with(shared.take_apart(prompt), write_variable)
     description, kept = cleaning.split_fields(prompt.description)
     return write_front_matter({"description": description or prompt.title, **kept}, "\n" + shared.end_line(text))
-
-
-FORMAT = shared.Format(
-    name="vscode-prompts",
-    title="VS Code prompt files (.prompt.md)",
-    kinds=("prompt",),
-    recognise=recognise,
-    read=read,
-    write=write,
-    extensions=("md",),
-)
