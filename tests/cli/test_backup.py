@@ -117,12 +117,12 @@ def test_a_backup_that_was_looked_at_can_be_restored_and_one_that_was_changed_ca
     done(satchel(live, "user"))
     done(satchel(live, "backup", "copy.db"))
     done(satchel(tmp_path / "copy.db", "prompt", "list"))
-    done(satchel(live, "restore", "copy.db"))
+    done(satchel(live, "restore", "./copy.db"))
     before = everything(str(live))
     done(satchel(tmp_path / "copy.db", "prompt", "add", "More", "text"))
-    assert "--without-seal" in failed(satchel(live, "restore", "copy.db"))
+    assert "--without-seal" in failed(satchel(live, "restore", "./copy.db"))
     assert everything(str(live)) == before
-    done(satchel(live, "restore", "copy.db", "--without-seal"))
+    done(satchel(live, "restore", "./copy.db", "--without-seal"))
     assert "More" in done(satchel(live, "prompt", "list"))
 
 
@@ -147,7 +147,7 @@ def test_a_log_of_a_store_that_was_removed_does_not_get_into_the_new_one(
     writer.close()
     live.unlink()
     (tmp_path / "live.db-wal").write_bytes(log)
-    done(satchel(live, "restore", "copy.db"))
+    done(satchel(live, "restore", "./copy.db"))
     assert differences(before, everything(str(live))) == []
 
 
@@ -181,7 +181,7 @@ def test_what_is_no_sound_backup_is_refused_before_anything_is_touched(
     names = files(tmp_path)
     for name, content in bad.items():
         (tmp_path / "bad").write_bytes(content)
-        said = failed(satchel(live, "restore", "bad"))
+        said = failed(satchel(live, "restore", "./bad"))
         assert "Nothing was changed" in said, (name, said)
         (tmp_path / "bad").unlink()
         assert live.read_bytes() == before and files(tmp_path) == names, name
@@ -225,7 +225,7 @@ def test_a_flipped_bit_inside_of_a_text_is_noticed(satchel: Satchel, tmp_path: P
     copy = (tmp_path / "copy.db").read_bytes()
     place = copy.index(b"{{ code }} again")
     (tmp_path / "copy.db").write_bytes(copy[:place] + b"[" + copy[place + 1 :])
-    assert "it is not what was backed up" in failed(satchel(live, "restore", "copy.db"))
+    assert "it is not what was backed up" in failed(satchel(live, "restore", "./copy.db"))
 
 
 def test_a_flipped_bit_inside_of_the_schema_is_noticed(satchel: Satchel, tmp_path: Path, live: Path) -> None:
@@ -233,7 +233,7 @@ def test_a_flipped_bit_inside_of_the_schema_is_noticed(satchel: Satchel, tmp_pat
     copy = (tmp_path / "copy.db").read_bytes()
     place = copy.index(b"CREATE TRIGGER search_items_changed") + 80
     (tmp_path / "copy.db").write_bytes(copy[:place] + b"\xdf" + copy[place + 1 :])
-    assert "it is damaged or no database" in failed(satchel(live, "restore", "copy.db"))
+    assert "it is damaged or no database" in failed(satchel(live, "restore", "./copy.db"))
 
 
 def test_an_old_backup_is_restored_and_migrated(
@@ -241,7 +241,7 @@ def test_an_old_backup_is_restored_and_migrated(
 ) -> None:
     done(satchel(live, "backup", "copy.db"))
     monkeypatch.setattr(schema, "MIGRATIONS", (newer.MIGRATION,))
-    done(satchel(live, "restore", "copy.db"))
+    done(satchel(live, "restore", "./copy.db"))
     status = value(satchel(live, "database", "status", "--json"))
     assert status["schema"] == schema.NUMBER + 1
     assert status["counts"] == {"projects": 2, "prompts": 12, "resources": 2, "tasks": 3}
@@ -253,7 +253,7 @@ def test_a_backup_and_a_copy_of_a_schema_that_this_satchel_does_not_know_are_ref
     set_schema(str(live), 14)
     assert "has schema 14, and this Satchel migrates only" in failed(satchel(live, "backup", "copy.db"))
     shutil.copy(live, tmp_path / "old.db")
-    said = failed(satchel(tmp_path / "new.db", "restore", "old.db", "--without-seal"))
+    said = failed(satchel(tmp_path / "new.db", "restore", "./old.db", "--without-seal"))
     assert "has schema 14, and this Satchel migrates only" in said and "Nothing was changed" in said
     assert not (tmp_path / "new.db").exists()
 
@@ -279,7 +279,7 @@ def test_a_file_with_foreign_triggers_views_or_tables_is_not_restored(
     raw = apsw.Connection(str(tmp_path / "evil.db"))
     raw.execute(statement)
     raw.close()
-    said = failed(satchel(live, "restore", "evil.db", "--without-seal"))
+    said = failed(satchel(live, "restore", "./evil.db", "--without-seal"))
     assert f"it has the {name} {'evil' if 'evil' in statement else 'trash_removed'}, which Satchel did not make" in said
     assert "Nothing was changed" in said and differences(before, everything(str(live))) == []
 
@@ -290,7 +290,7 @@ def test_statistics_and_an_index_of_the_operator_are_restored(satchel: Satchel, 
     raw.execute("create index mine on prompts (updated_at); analyze")
     raw.close()
     done(satchel(live, "backup", "copy.db"))
-    done(satchel(live, "restore", "copy.db"))
+    done(satchel(live, "restore", "./copy.db"))
     assert differences(before, everything(str(live))) == []
 
 
@@ -300,7 +300,7 @@ def test_a_running_server_notices_and_writes_nothing_into_either_store(satchel: 
         server.call("add_prompt", {"title": "Before", "content": "x"})
         done(satchel(store, "backup", "copy.db"))
         server.call("add_prompt", {"title": "After", "content": "x"})
-        kept = value(satchel(store, "restore", "copy.db", "--json"))["kept"]
+        kept = value(satchel(store, "restore", "./copy.db", "--json"))["kept"]
         rows = everything(str(store))
         answer = server.call("add_prompt", {"title": "Lost", "content": "x"})
         assert answer["isError"] is True
@@ -348,16 +348,15 @@ def test_a_restore_among_writers_and_readers_loses_no_write_and_mixes_nothing(tm
     assert titles == {"First", *acknowledged}
 
 
-def test_a_name_that_is_a_file_and_an_item_is_asked_for(satchel: Satchel, tmp_path: Path, live: Path) -> None:
+def test_a_backup_is_named_by_a_path_and_any_other_name_is_an_item(
+    satchel: Satchel, tmp_path: Path, live: Path
+) -> None:
+    done(satchel(live, "backup", "monday.db"))
+    assert "satchel restore ./monday.db" in failed(satchel(live, "restore", "monday.db"))
     done(satchel(live, "prompt", "edit", "review", "changed"))
     (tmp_path / "review").write_text("a file that is no backup")
     assert "Restored prompt 'review'" in done(satchel(live, "restore", "review"))
-    (tmp_path / "review").unlink()
-    done(satchel(live, "backup", "review"))
-    said = failed(satchel(live, "restore", "review"))
-    assert "./review" in said and "satchel://prompt/NAME" in said
-    done(satchel(live, "restore", "satchel://prompt/review"))
-    assert "Restored the store" in done(satchel(live, "restore", "./review"))
+    assert "Restored the store" in done(satchel(live, "restore", "./monday.db"))
     assert "Usage" in failed(satchel(live, "restore", "review", "--without-seal", "--version", "1"), 2)
 
 
@@ -378,7 +377,7 @@ def test_postgres_is_backed_up_as_a_dump_and_restored_into_a_new_database(
     assert "not empty" in failed(satchel(store, "restore", "./copy"))
     done(satchel(new, "restore", "./copy"))
     assert differences(everything(store), everything(new)) == []
-    done(satchel(tmp_path / "s.db", "restore", "copy"))
+    done(satchel(tmp_path / "s.db", "restore", "./copy"))
     assert differences(everything(store), everything(str(tmp_path / "s.db"))) == []
     done(satchel(tmp_path / "s.db", "backup", "copy.db"))
     assert "satchel dump -d" in failed(satchel(new, "restore", "./copy.db"))

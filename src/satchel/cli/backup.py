@@ -1,7 +1,6 @@
 """Copies of a store: `satchel backup`, `restore`, `dump` and `load`.
 
-`restore` also brings items back. A name that begins with /, ./ or ../ is a file. Any other name is a file where there
-is one and the store has no such item; a name that could be both is refused.
+`restore` also brings items back: a name that begins with /, ./ or ../ is a file, and any other name an item.
 """
 
 import os
@@ -26,12 +25,11 @@ from satchel.cli.session import (
     command,
     database_option,
     json_option,
-    open_session,
     report_errors,
     session_options,
 )
-from satchel.errors import AmbiguousItem, Refused, StoreUnusable
-from satchel.services import projects, references, restoring
+from satchel.errors import NotFound, StoreUnusable
+from satchel.services import projects, restoring
 from satchel.services.restoring import Restored
 from satchel.storage import backup as copies
 from satchel.storage.database import Tx, is_postgres
@@ -94,12 +92,10 @@ def restore(item: str, version: int | None, without_seal: bool, **options: Any) 
     ITEM is as in `satchel log`; its present version stays in its history. FILE was made by `satchel backup`: a path,
     such as ./NAME. It is checked first, and the old store is kept beside the new one.
     """
-    with report_errors(as_json=options["as_json"]):
-        is_file = version is None and _is_file(item, options)
-    if is_file:
+    if item.startswith(_PATHS) and version is None:
         _restore_file(item, needs_seal=not without_seal, options=options)
     elif without_seal:
-        raise click.UsageError("--without-seal is for a backup in a FILE.")
+        raise click.UsageError("--without-seal is for a backup in a FILE, such as ./NAME.")
     else:
         _restore_item(item=item, version=version, **options)
 
@@ -111,7 +107,14 @@ def _restore_item(session: Session, item: str, version: int | None) -> None:
         number = done.item.project or 0
         return done, projects.names_of(tx, [number]).get(number)
 
-    done, project = session.transact(bring_back)
+    try:
+        done, project = session.transact(bring_back)
+    except NotFound as missing:
+        if version is None and os.path.isfile(item):
+            raise StoreUnusable(
+                f"no item is called '{item}'. For the backup in that file say: satchel restore ./{item}"
+            ) from missing
+        raise
     now = done.item
     key = now.name or f"#{now.number}"
     value = {
@@ -134,36 +137,6 @@ def _summarize(done: Restored, name: str) -> str:
     if done.was_deleted:
         return f"Brought back {name} as it was in version {done.from_version}; it is version {done.item.version} now."
     return f"Restored {name} to version {done.from_version}; it is version {done.item.version} now."
-
-
-def _is_file(name: str, options: Mapping[str, Any]) -> bool:
-    """Return whether a name is that of a backup and not of an item."""
-    if name.startswith(_PATHS):
-        return True
-    if "://" in name or not os.path.isfile(name):
-        return False
-    if not _has_item(name, options):
-        return True
-    if _is_backup(_read_start(name)):
-        raise StoreUnusable(
-            f"'{name}' is a file here, and also the name of an item. Write ./{name} for the backup, or "
-            f"satchel://prompt/NAME, satchel://resource/NAME or satchel://task/NUMBER for the item."
-        )
-    return False
-
-
-def _has_item(name: str, options: Mapping[str, Any]) -> bool:
-    flags = {key: options[key] for key in ("database", "project", "user")}
-    try:
-        with open_session(flags, reads=True, as_json=True) as session:
-            session.enter(in_project=True, needs_project=False, as_user=True, reads=True)
-            with session.read() as tx:
-                references.find(tx, session.scope, name)
-    except AmbiguousItem:
-        return True
-    except (Refused, StoreUnusable):  # a broken store may be why a backup is restored
-        return False
-    return True
 
 
 def _restore_file(file: str, *, needs_seal: bool, options: Mapping[str, Any]) -> None:
