@@ -24,7 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "work": {"errors"},
     "protocol": set(),
     "storage": GROUND,
-    "services": GROUND | {"storage"},
+    "services": GROUND | {"storage", "library"},
     "yaml_reader": set(),
     "library": GROUND | {"yaml_reader"},
     "contracts": GROUND | {"storage", "services", "library", "protocol", "yaml_reader", "__init__"},

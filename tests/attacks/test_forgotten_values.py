@@ -3,7 +3,7 @@
 import pytest
 
 from satchel.model import Argument, PromptDraft, Scope
-from satchel.services import argument_history, project_names, projects, prompts, pruning
+from satchel.services import project_names, projects, prompts, pruning, templates
 from satchel.storage.database import Database, open_database
 from tests.support.postgres import PostgresServer
 from tests.support.roles import two_roles
@@ -17,7 +17,7 @@ def give(database: Database, *keys: str) -> None:
     for scope in (ADA, EVE):
         with database.write(scope) as tx:
             for key in keys:
-                argument_history.remember(tx, scope, key, {"code": "a secret"})
+                templates.remember_values(tx, scope, key, {"code": "a secret"})
 
 
 def kept(database: Database) -> list[str]:

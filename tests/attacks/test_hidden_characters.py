@@ -10,7 +10,7 @@ import pytest
 from satchel.errors import WrongArgument
 from satchel.model import Scope, TaskDraft, TaskPatch
 from satchel.services import projects, restoring, tasks
-from satchel.services.hidden_characters import find_hidden
+from satchel.services.rules import find_hidden
 from satchel.storage.database import Database
 from tests.support.command import run
 from tests.support.satchel import ok, refusal

@@ -74,7 +74,11 @@ WRONG: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ),
     (
         {"title": "x", "content": None},
-        wrong("prompts[1].content: content is missing.", "prompts", "Give content: the text itself."),
+        wrong(
+            "prompts[1] must be an object with content.",
+            "prompts",
+            'For example {"title": "Review", "content": "Review the diff."}.',
+        ),
     ),
     (
         {"title": "x", "content": "x", "name": "start-task"},
@@ -107,7 +111,7 @@ def test_one_wrong_document_refuses_all_and_says_which(client: Server) -> None:
         ({"name": "a", "content": "y"}, "resources[1]: A resource with the name 'a' already exists"),
         ({"name": "??.md", "content": "y"}, "resources[1].name: name has letters"),
         ({"name": "b.png", "content": "?"}, "resources[1].content: content must be base64"),
-        ({"name": None, "content": "y"}, "resources[1].name: name is missing"),
+        ({"name": None, "content": "y"}, "resources[1] must be an object with name."),
     ):
         error = refusal(client, "add_resources", resources=[good, entry])
         assert error["message"].startswith(message) and error["argument"] == "resources", error

@@ -6,7 +6,7 @@ from hypothesis.strategies import SearchStrategy
 from satchel.exchange.entries import DocumentEntry, NoteEntry, PromptEntry, TaskEntry
 from satchel.model import PRIORITIES, Argument, can_be_argument
 from satchel.services import rules
-from satchel.services.hidden_characters import find_hidden
+from satchel.services.rules import find_hidden
 
 # Letters, and what files, YAML, JSON and Markdown treat in special ways.
 _ODD = "\n\r\t \"'\\:#-{}[]%>|&*!,=~`@$()\u00e9\u2028\x85\x7f\ufeff\U0001f600\u0130ẞ"

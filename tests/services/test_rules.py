@@ -19,7 +19,7 @@ from satchel.model import (
     TaskPatch,
     TaskQuery,
 )
-from satchel.services import argument_history, completion, projects, prompts, resources, tasks
+from satchel.services import completion, projects, prompts, resources, tasks, templates
 from satchel.storage.database import Database, Tx
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
@@ -263,8 +263,8 @@ def test_what_cannot_be_stored_has_no_suggestion_and_no_completion(
             completion.resource_uris,
         ):
             assert complete(tx, ADA, text).values == ()
-        argument_history.remember(tx, ADA, "p", {"a": text})
-        assert argument_history.recall(tx, ADA, "p", "a") == ()
+        templates.remember_values(tx, ADA, "p", {"a": text})
+        assert templates.recall_values(tx, ADA, "p", "a") == ()
 
 
 def test_what_the_rules_allow_is_stored_in_one_form(filled: tuple[Database, str, int]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from psycopg import errors
 
 from satchel.model import Holder, Scope, StoreChange, TaskDetails, TaskDraft, TaskPatch
-from satchel.services import argument_history, claims, history, projects, restoring, task_notes, tasks
+from satchel.services import claims, history, projects, restoring, task_notes, tasks, templates
 from satchel.storage.database import Database, open_database
 from tests.support.postgres import PostgresServer
 from tests.support.roles import two_roles
@@ -48,9 +48,9 @@ class Store:
         self.hidden = [number for where in ("priv", None, "gone") for number in self.add_all(where)]
         with self.database.write(EVERYWHERE) as tx:
             projects.delete(tx, "gone")
-            argument_history.remember(tx, EVERYWHERE, "pub/p", {"a": "seen"})
-            argument_history.remember(tx, EVERYWHERE, "priv/p", {"a": "hidden"})
-            argument_history.remember(tx, EVERYWHERE, "library:p", {"a": "seen"})
+            templates.remember_values(tx, EVERYWHERE, "pub/p", {"a": "seen"})
+            templates.remember_values(tx, EVERYWHERE, "priv/p", {"a": "hidden"})
+            templates.remember_values(tx, EVERYWHERE, "library:p", {"a": "seen"})
 
     def add_all(self, project: str | None) -> list[int]:
         """A task, one that blocks it, and a deleted one, with everything that a task may have."""

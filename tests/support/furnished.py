@@ -16,7 +16,7 @@ from satchel.model import (
     TaskDraft,
     TaskPatch,
 )
-from satchel.services import argument_history, projects, prompts, resources, retry_keys, task_notes, tasks
+from satchel.services import projects, prompts, resources, retry_keys, task_notes, tasks, templates
 from satchel.storage import task_claims, users
 from satchel.storage.database import open_database
 from satchel.storage.dump import dump
@@ -66,7 +66,7 @@ def furnish(store: str, *, prompts_count: int = 12) -> None:
             holder = Holder(name="agent", key="k")
             task_claims.put(tx, ADA, first.number, holder, "2030-01-01T00:00:00.000000Z")
             retry_keys.remember(tx, SCOPE, "add_tasks", "key", "digest", b'{"answer": "\xc3\xbc"}')
-            argument_history.remember(tx, SCOPE, argument_history.key_within("default", "review"), {"code": "print(1)"})
+            templates.remember_values(tx, SCOPE, templates.key_within("default", "review"), {"code": "print(1)"})
         with database.write(SCOPE) as tx:
             tasks.update(tx, SCOPE, second.number, TaskPatch(title="Second, again"))
             tasks.delete(tx, SCOPE, third.number)

@@ -162,7 +162,8 @@ def _find(tx: Tx, scope: Scope, kind: Kind, verb: str, reference: str) -> Any:
 
 def _show_transferred(session: Session, changed: list[Any], heading: str, there: str) -> None:
     """Print what is in the other project now; as JSON it is what the tool `update_items` answers."""
-    from satchel.contracts.satchel import prompt_answers, resource_answers, task_answers
+    from satchel.contracts.satchel import prompts as prompt_tools
+    from satchel.contracts.satchel import resource_answers, task_answers
 
     here = session.scope.project
     rows: list[dict[str, Any]] = []
@@ -170,7 +171,7 @@ def _show_transferred(session: Session, changed: list[Any], heading: str, there:
     for one in (copied.item for copied in changed):
         if isinstance(one, Prompt | Resource):
             kind = "prompt" if isinstance(one, Prompt) else "document"
-            row = prompt_answers.echo_prompt(one) if isinstance(one, Prompt) else resource_answers.echo_resource(one)
+            row = prompt_tools.echo_prompt(one) if isinstance(one, Prompt) else resource_answers.echo_resource(one)
             rows.append({"kind": kind, **to_builtins(row), "project": there})
             lines.append(f"  {one.name}")
         else:

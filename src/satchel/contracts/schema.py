@@ -7,7 +7,7 @@ published schema lacks. All contracts check in one order: missing arguments, typ
 import re
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from msgspec import NODEFAULT, UNSET, Meta, Struct, to_builtins
 from msgspec import inspect as shapes
@@ -18,6 +18,7 @@ from satchel.errors import WrongArgument
 from satchel.services.rules import check_text
 
 Schema = dict[str, Any]
+Parsed = TypeVar("Parsed", bound=Struct)
 
 UNSTORABLE = "contains NUL or half a character"  # how every contract describes a text that no store keeps
 
@@ -84,13 +85,13 @@ def strict_object(**members: Schema) -> Schema:
 
 
 def parse(
-    model: type[Struct],
+    model: type[Parsed],
     arguments: dict[str, Any],
     *,
     is_strict: bool = False,
     refuses_unknown: bool = False,
     at_least_one: Sequence[str] = (),
-) -> Struct:
+) -> Parsed:
     """Arguments as an input Struct. Unless strict, null counts as absent, and unknown arguments may be ignored.
 
     Where they are refused, that comes before all other checks: a wrong name is often why another argument is missing.
@@ -247,7 +248,7 @@ def _clean_type(schema: Schema, value: Any, name: str, place: str) -> Any:
 
 def _clean_members(schema: Schema, value: dict[str, Any], name: str, place: str) -> dict[str, Any]:
     for member in schema.get("required", ()):
-        if member not in value:
+        if value.get(member) is None:
             raise WrongArgument(name, "type", limit=f"object with {member}", value=value, place=place)
     cleaned = {}
     for member, content in value.items():

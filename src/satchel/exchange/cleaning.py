@@ -13,7 +13,7 @@ from satchel.errors import Refused
 from satchel.exchange.entries import DocumentEntry, Entry, PromptEntry, TaskEntry, Unreadable
 from satchel.model import MAX_DESCRIPTION, PRIORITIES, STATUSES, Priority, TaskStatus
 from satchel.services import prompts, rules
-from satchel.services.hidden_characters import drop_hidden, find_hidden
+from satchel.services.rules import drop_hidden, find_hidden
 
 _LONGEST_VALUE = 500  # characters of a field in a description
 _MAX_NAME = 200  # characters; leaves room for a number

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from satchel.library.render import RenderFailed
 from satchel.model import Argument
 from satchel.page.visit import Answer, Shown, Visit
-from satchel.services import argument_history, prompts
+from satchel.services import prompts, templates
 
 _BUTTON = ":fill"  # the field of the button, which no argument can be called
 _KNOWN = 10  # values of an argument that are suggested
@@ -25,8 +25,8 @@ def fill(visit: Visit) -> Answer:
 def _show(visit: Visit, given: Mapping[str, str]) -> Shown:
     with visit.read() as tx:
         prompt = prompts.get_by_name(tx, visit.scope, visit.path["name"])
-        key = argument_history.key_within(visit.scope.project, prompt.name)
-        known = {one.name: argument_history.recall(tx, visit.scope, key, one.name)[:_KNOWN] for one in prompt.arguments}
+        key = templates.key_within(visit.scope.project, prompt.name)
+        known = {one.name: templates.recall_values(tx, visit.scope, key, one.name)[:_KNOWN] for one in prompt.arguments}
     values = read_values(prompt.arguments, given)
     result, problem = prompt.content, ""
     if prompt.arguments:
@@ -34,7 +34,7 @@ def _show(visit: Visit, given: Mapping[str, str]) -> Shown:
     missing = [one.name for one in prompt.arguments if one.is_required and not values[one.name]]
     if visit.field(_BUTTON) and not missing and not problem and not visit.is_read_only:
         used = {name: value for name, value in values.items() if value}
-        visit.write(lambda tx: argument_history.remember(tx, visit.scope, key, used))
+        visit.write(lambda tx: templates.remember_values(tx, visit.scope, key, used))
     shown = {"prompt": prompt, "values": values, "known": known, "result": result, "problem": problem}
     return Shown("fill.html", shown | {"missing": missing, "project": visit.scope.project})
 

@@ -1,7 +1,6 @@
 """The use cases and rules of the store: plain functions that know no JSON, no SQL and no protocol.
 
-rules               what each value may be; every service applies them before it writes
-hidden_characters   characters that do not show, which titles of our own contract do not have
+rules               what each value may be, and free names; every service applies them before it writes
 projects            create, find, rename and delete projects
 project_names       which projects there are, by name
 prompts             add, find, list, search, update and delete prompts
@@ -38,7 +37,7 @@ pruning             keeps history and trash within the retention; removes one it
 moments             times as people and models write them
 wording             errors in sentences for people
 users               the local user
-argument_history    the values that a user gave to the arguments of prompts
+templates           what is found in a template before it is saved, and the values that users gave to its arguments
 completion          completions of a half-typed name
 suggestions         the known names that are most like a mistyped one
 excerpts            the part of a text that a list shows

@@ -4,6 +4,7 @@ A `check_…` function raises WrongArgument. A `clean_…` function also returns
 """
 
 import re
+import unicodedata
 from binascii import Error, a2b_base64, b2a_base64
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -64,7 +65,7 @@ _TEXT_SUBTYPES = {
 
 
 def clean_name(kind: str, name: str) -> str:
-    """The name of a project, prompt or resource."""
+    """Return the name of a project, prompt or resource."""
     if not name:
         raise WrongArgument("name", "minLength", limit=1, value=name, kind=kind)
     if len(name) > MAX_NAME:
@@ -75,7 +76,7 @@ def clean_name(kind: str, name: str) -> str:
 
 
 def clean_new_name(kind: str, name: str) -> str:
-    """The name of a project, prompt or resource that is added. One like an id would be taken for that of another."""
+    """Return the name of a new project, prompt or resource. One like an id is refused: it could name another."""
     clean_name(kind, name)
     if clock.parse_id(name) is not None:
         raise WrongArgument("name", "reserved", value=name, kind=kind)
@@ -110,17 +111,15 @@ def _end_with(text: str, end: str, longest: int) -> str:
 
 
 def drop_accents(text: str) -> str:
-    """A text with plain letters for those with accents."""
+    """Return a text with plain letters instead of accented ones."""
     if text.isascii():
         return text
-    import unicodedata  # only new names need it
-
     spelled = unicodedata.normalize("NFKD", text)
     return "".join(character for character in spelled if not unicodedata.category(character).startswith("M"))
 
 
 def clean_title(kind: str, title: str) -> str:
-    """The title of a prompt or task, without outer white space."""
+    """Return the title of a prompt or task, without outer white space."""
     check_text("title", title)
     title = title.strip()
     longest = MAX_TASK_TITLE if kind == "task" else MAX_TITLE
@@ -132,19 +131,17 @@ def clean_title(kind: str, title: str) -> str:
 
 
 def check_new(tx: Tx, kind: str, field: str, new: object, old: str | None = None) -> None:
-    """Check a new title or URI of a caller for whom all characters must show; what stays, or is restored, may be old.
+    """Refuse hidden characters in a new title or URI, if the caller must not use any; a restored one may have some.
 
     Raises:
-        WrongArgument: a character does not show; the value names it.
+        WrongArgument: it has one; the value names it.
     """
     if isinstance(new, str) and new != old and tx.scope.refuses_hidden and tx.restores is None:
-        from satchel.services.hidden_characters import check_shown  # a start needs none of it
-
-        check_shown(field, new, kind)
+        check_shown(kind, field, new)
 
 
 def clean_description(kind: str, description: str) -> str | None:
-    """A description; None where it is empty."""
+    """Return a description; None if it is empty."""
     check_text("description", description)
     if len(description) > MAX_DESCRIPTION:
         raise WrongArgument("description", "maxLength", limit=MAX_DESCRIPTION, kind=kind)
@@ -152,7 +149,7 @@ def clean_description(kind: str, description: str) -> str | None:
 
 
 def clean_uri(kind: str, uri: str) -> str:
-    """A URI, which has a scheme, and neither spaces nor control characters."""
+    """Return a URI, which has a scheme and neither spaces nor control characters."""
     check_text("uri", uri)
     if not re.fullmatch(_URI, uri) or len(uri.encode()) > MAX_URI_BYTES:
         raise WrongArgument("uri", "format", limit="uri", value=uri, kind=kind)
@@ -160,30 +157,30 @@ def clean_uri(kind: str, uri: str) -> str:
 
 
 def check_own_uri(name: str, uri: str) -> None:
-    """Check that the URI of a resource is none that names something else of ours, in any case of letters."""
+    """Refuse a URI that names another item of ours, in upper or lower case."""
     if is_own_uri(uri) and uri != make_own_uri(name):
         raise WrongArgument("uri", "reserved", value=uri, kind="resource")
 
 
 def make_own_uri(name: str) -> str:
-    """The URI that names a resource of ours by its name."""
+    """Return the `satchel://` URI of a resource."""
     return f"{_OWN_SCHEME}//resource/{name}"
 
 
 def is_own_uri(uri: str) -> bool:
-    """Whether a URI is one of those that name items of ours."""
+    """Whether a URI has our scheme."""
     return uri.lower().startswith(_OWN_SCHEME)
 
 
 def clean_mime_type(kind: str, mime_type: str) -> str:
-    """A MIME type."""
+    """Return a MIME type."""
     if len(mime_type) > MAX_NAME or not re.fullmatch(_MIME_TYPE, mime_type):
         raise WrongArgument("mime_type", "format", limit="mime type", value=mime_type, kind=kind)
     return mime_type
 
 
 def is_text(mime_type: str) -> bool:
-    """Whether a content of this type is text; of any other type it is bytes."""
+    """Whether a content of this type is text rather than bytes."""
     type_, _, subtype = mime_type.partition(";")[0].strip().lower().partition("/")
     if type_ in ("text", "message") or subtype.endswith(("+json", "+xml", "+yaml")):
         return True
@@ -191,7 +188,7 @@ def is_text(mime_type: str) -> bool:
 
 
 def clean_prompt_content(kind: str, content: str) -> str:
-    """The content of a prompt, which is not blank."""
+    """Return the content of a prompt, which is not blank."""
     check_text("content", content)
     if not content.strip():
         raise WrongArgument("content", "minLength", limit=1, kind=kind)
@@ -206,7 +203,7 @@ def check_template(content: str) -> None:
 
 
 def clean_content(mime_type: str, content: str | bytes) -> str | bytes:
-    """The content of a resource: text for a text type, else bytes.
+    """Return the content of a resource: text for a text type, else bytes.
 
     Bytes of a text type are read as UTF-8, and text of any other type as base64.
     """
@@ -242,7 +239,7 @@ def _check_size(kind: str, content: bytes) -> None:
 
 
 def clean_tags(kind: str, tags: Sequence[str]) -> list[str]:
-    """Tags in lower case, sorted, without repeats."""
+    """Return tags in lower case, sorted, without repeats."""
     _check_number_of_tags(kind, tags)
     for index, tag in enumerate(tags):
         if not re.fullmatch(_TAG, tag):
@@ -251,14 +248,14 @@ def clean_tags(kind: str, tags: Sequence[str]) -> list[str]:
 
 
 def clean_tag_changes(kind: str, tags: Sequence[str] | ListChange) -> Sequence[str] | ListChange:
-    """The tags of an update, which may say only what to add and remove."""
+    """Return the tags of an update, which may only say what to add and remove."""
     if not isinstance(tags, ListChange):
         return clean_tags(kind, tags)
     return ListChange(added=tuple(clean_tags(kind, tags.added)), removed=tuple(clean_tags(kind, tags.removed)))
 
 
 def clean_query(kind: str, query: Query) -> Query | None:
-    """A query as texts and tags are stored; None where nothing can match. A tag may be any text."""
+    """Return a query as texts and tags are stored; None if nothing can match. A tag may be any text."""
     _check_number_of_tags(kind, query.tags)
     for index, tag in enumerate(query.tags):
         check_text("tags", tag, f"tags[{index}]")
@@ -276,7 +273,7 @@ def _check_number_of_tags(kind: str, tags: Sequence[str]) -> None:
 
 
 def fold_query(query: str) -> str:
-    """A search text as it is compared: case-folded."""
+    """Return a search text as it is compared: case-folded."""
     check_text("query", query)
     if len(query) > MAX_QUERY:
         raise WrongArgument("query", "maxLength", limit=MAX_QUERY)
@@ -284,7 +281,7 @@ def fold_query(query: str) -> str:
 
 
 def clean_due(kind: str, due: str) -> str:
-    """A day, written YYYY-MM-DD."""
+    """Return a day, written YYYY-MM-DD."""
     try:
         if not re.fullmatch(_DATE, due):
             raise ValueError
@@ -295,7 +292,7 @@ def clean_due(kind: str, due: str) -> str:
 
 
 def clean_choice(kind: str, field: str, value: str, choices: tuple[str, ...]) -> str:
-    """One of some words."""
+    """Return one of some words."""
     if value not in choices:
         raise WrongArgument(field, "enum", limit=choices, value=value, kind=kind)
     # Our own copy of the word: Structs that leave out defaults recognize those only by identity.
@@ -303,19 +300,19 @@ def clean_choice(kind: str, field: str, value: str, choices: tuple[str, ...]) ->
 
 
 def clean_blockers(kind: str, blockers: Sequence[int] | BlockerChange) -> Sequence[int] | BlockerChange:
-    """The numbers of the tasks that block a task, or of those that it gets and loses."""
+    """Return the numbers of the tasks that block a task, or of those that it gets and loses."""
     check_blockers(kind, blockers.added if isinstance(blockers, BlockerChange) else blockers)
     return blockers
 
 
 def check_blockers(kind: str, blockers: Sequence[int]) -> None:
-    """Check that a task has not too many blockers."""
+    """Refuse too many blockers of a task."""
     if len(blockers) > MAX_BLOCKERS:
         raise WrongArgument("blocked_by", "maxItems", limit=MAX_BLOCKERS, kind=kind)
 
 
 def clean_arguments(kind: str, arguments: Sequence[Argument]) -> Sequence[Argument]:
-    """The arguments that a prompt declares."""
+    """Return the arguments that a prompt declares."""
     if len(arguments) > MAX_ARGUMENTS:
         raise WrongArgument("arguments", "maxItems", limit=MAX_ARGUMENTS, kind=kind)
     seen: set[str] = set()
@@ -332,7 +329,7 @@ def clean_arguments(kind: str, arguments: Sequence[Argument]) -> Sequence[Argume
 
 
 def _measure_argument(argument: Argument) -> int:
-    """The characters of an argument."""
+    """Count the characters of an argument."""
     return len(argument.name) + len(argument.description or "") + sum(map(len, argument.values))
 
 
@@ -376,6 +373,95 @@ def is_storable(text: str) -> bool:
         return False
 
 
+# -- hidden characters --------------------------------------------------------------------------------------------
+# A control character, a bidirectional override or a zero-width space makes two titles look alike, or hides an
+# instruction from a person that a model reads. Some writing needs characters of these kinds: joiners in Persian, Indic
+# and other scripts; joiners, variation selectors and tags in emoji. They are accepted only in such writing.
+
+_CONTROLS = r"[\x00-\x1f\x7f-\x9f]"
+# Blank letters and marks, which are none of the format characters.
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2028\u2029\u2800\u3164\uffa0\ufffc")
+# Places that Unicode keeps for further characters that do not show, and those that never will be characters.
+_RESERVED = ((0x2060, 0x206F), (0xFDD0, 0xFDEF), (0xFFF0, 0xFFF8), (0xE0000, 0xE0FFF))
+# Format characters that show: signs that enclose or span numbers in Arabic, Syriac and Kaithi.
+_SHOWN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
+_JOINERS = "\u200c\u200d"
+# Scripts in which joiners choose between forms of letters: Arabic, Syriac, N'Ko, Mandaic, those of India and of
+# South-East Asia, and Mongolian.
+_JOINING = (
+    (0x0600, 0x08FF), (0x0900, 0x0DFF), (0x0F00, 0x109F), (0x1700, 0x18AF), (0x1900, 0x1CFF), (0xA800, 0xABFF),
+    (0xFB50, 0xFDFF), (0xFE70, 0xFEFC), (0x10A00, 0x10A5F), (0x11000, 0x11FFF),
+)  # fmt: skip
+_BLACK_FLAG, _END_OF_TAGS = "\U0001f3f4", "\U000e007f"
+_FLAG = "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f"  # of a region, such as Scotland
+
+
+def check_shown(kind: str, field: str, text: str) -> None:
+    """Refuse a text with a hidden character; the error's value names the character.
+
+    Raises:
+        WrongArgument: the text has one.
+    """
+    hidden = find_hidden(text)
+    if hidden is not None:
+        raise WrongArgument(field, "hidden", value=f"U+{ord(hidden):04X}", kind=kind)
+
+
+def drop_hidden(text: str) -> str:
+    """Return a text without its hidden characters; line breaks and tabs become spaces."""
+    text = re.sub(r"[\t\n\r\x0b\x0c\x85\u2028\u2029]+", " ", text)
+    while (hidden := find_hidden(text)) is not None:
+        text = text.replace(hidden, "")
+    return text
+
+
+def find_hidden(text: str) -> str | None:
+    """Return the first hidden character of a text, or None."""
+    if text.isascii():
+        found = re.search(_CONTROLS, text)
+        return found[0] if found else None
+    text = re.sub(_FLAG, _BLACK_FLAG, text)
+    return next((one for place, one in enumerate(text) if _is_hidden(text, place)), None)
+
+
+def _is_hidden(text: str, place: int) -> bool:
+    one = text[place]
+    before, after = text[place - 1 : place] if place else "", text[place + 1 : place + 2]
+    if one in _JOINERS:
+        return not (_joins_letters(before, after) or (one == "\u200d" and _joins_emoji(before, after)))
+    if _is_selector(one):
+        return not before or _is_selector(before) or before.isspace() or unicodedata.category(before)[0] == "C"
+    if one in _BLANK or _is_reserved(one):
+        return True
+    return unicodedata.category(one) in ("Cc", "Cf", "Cs") and one not in _SHOWN
+
+
+def _is_reserved(one: str) -> bool:
+    code = ord(one)
+    return code & 0xFFFE == 0xFFFE or any(first <= code <= last for first, last in _RESERVED)
+
+
+def _joins_letters(before: str, after: str) -> bool:
+    """Whether a joiner follows a letter of a script that uses joiners, and precedes no other joiner."""
+    return _is_joining(before) and after not in (*_JOINERS, " ") and (not after or _is_joining(after))
+
+
+def _is_joining(one: str) -> bool:
+    is_letter = bool(one) and unicodedata.category(one)[0] in "LM"
+    return is_letter and any(first <= ord(one) <= last for first, last in _JOINING)
+
+
+def _joins_emoji(before: str, after: str) -> bool:
+    """Whether a joiner stands between two emoji; the first may end in a variation selector or a skin tone."""
+    is_ended = before == "\ufe0f" or (bool(before) and unicodedata.category(before) in ("So", "Sk"))
+    return is_ended and bool(after) and unicodedata.category(after) in ("So", "Sm")
+
+
+def _is_selector(one: str) -> bool:
+    """Whether a character is a variation selector, which chooses a form of the character before it."""
+    return "\ufe00" <= one <= "\ufe0f" or "\U000e0100" <= one <= "\U000e01ef"
+
+
 # -- whole values -------------------------------------------------------------------------------------------------
 
 # The rules of each field, in the order in which they are applied.
@@ -406,7 +492,7 @@ _RULES: dict[str, dict[str, Callable[[str, Any], Any]]] = {
 
 
 def clean(kind: str, value: Value) -> Value:
-    """A draft or a patch with its fields in the form that is stored, except content and description of a resource."""
+    """Return a draft or a patch with its fields as they are stored, except content and description of a resource."""
     cleaned = {}
     for field, rule in _RULES[kind].items():
         item = getattr(value, field, UNSET)
@@ -416,7 +502,7 @@ def clean(kind: str, value: Value) -> Value:
 
 
 def clean_prompt(draft: PromptDraft) -> PromptDraft:
-    """A new prompt as it is stored, with a title, a name, or both."""
+    """Return a new prompt as it is stored; it has a title, a name, or both."""
     draft = clean("prompt", draft)
     if draft.arguments:
         check_template(draft.content)

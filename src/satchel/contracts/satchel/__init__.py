@@ -4,12 +4,9 @@
 when they are called, so that a start does not.
 
 tools              the list of all tools: inputs, schemas of answers, descriptions
-prompts            the tools that read prompts
-prompt_changes     the tools that add, change and delete them
+prompts            the tools for prompts, and how answers describe one
 prompt_methods     prompts/list, prompts/get and completion/complete
-prompt_answers     how answers describe a prompt
-rendering          finds prompts, stored and of libraries, and fills them in
-proofs             templates proved when they are saved
+templates          finds prompts, stored and of libraries, fills them in, and checks what is saved
 resources          the tools and methods for documents
 resource_answers   how answers describe a document
 texts              the tool that edits a part of a text

@@ -14,7 +14,7 @@ from satchel.protocol.codec import decode, encode
 from satchel.protocol.cursors import NUMBER
 from satchel.protocol.cursors import decode_cursor as decode_key
 from satchel.services import projects, retry_keys
-from satchel.services.hidden_characters import check_shown
+from satchel.services.rules import check_shown
 from satchel.storage.database import Tx
 
 Answer = TypeVar("Answer", bound=Struct)
@@ -28,7 +28,7 @@ def check_title(kind: str, title: str) -> None:
     Raises:
         WrongArgument: a character does not show, or the title is an id.
     """
-    check_shown("title", title.strip(), kind)
+    check_shown(kind, "title", title.strip())
     if clock.parse_id(title.strip()) is not None:
         raise WrongArgument("title", "reserved", value=title.strip(), kind=kind)
 

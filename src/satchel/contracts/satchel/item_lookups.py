@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from satchel.contracts.contract import Context
 from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.errors import UnknownName, name_place, suggest
-from satchel.contracts.satchel.rendering import find_in_libraries
+from satchel.contracts.satchel.templates import find_in_libraries
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import Item, ItemKind, Scope
 from satchel.services import prompts, references, resources, tasks

@@ -6,7 +6,8 @@ from typing import Any
 from msgspec import UNSET, Struct, to_builtins
 
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel import answers, prompt_answers, resource_answers, task_answers
+from satchel.contracts.satchel import answers, resource_answers, task_answers
+from satchel.contracts.satchel import prompts as prompt_tools
 from satchel.contracts.satchel.deleting import confirm, delete_all, format_referred, with_referred
 from satchel.contracts.satchel.errors import WrongValue, name_place
 from satchel.contracts.satchel.item_lookups import find_items, format_item, name_item
@@ -158,8 +159,8 @@ def _show(one: Prompt | Resource | TaskDetails, here: str, there: str) -> tuple[
         return row, f"{task_answers.format_task(one, here)}, version {one.version}"
     elsewhere = {} if there == here else {"project": there}
     if isinstance(one, Prompt):
-        prompt = prompt_answers.echo_prompt(one)
-        return {"kind": "prompt", **to_builtins(prompt), **elsewhere}, prompt_answers.format_row(prompt)
+        prompt = prompt_tools.echo_prompt(one)
+        return {"kind": "prompt", **to_builtins(prompt), **elsewhere}, prompt_tools.format_row(prompt)
     document = resource_answers.echo_resource(one)
     return {"kind": "resource", **to_builtins(document), **elsewhere}, resource_answers.format_row(document)
 

@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Context
-from satchel.contracts.satchel.rendering import find_prompt, read_template
 from satchel.contracts.satchel.tasks import HIDDEN_BLOCKER, find_task, format_task, list_blockers
+from satchel.contracts.satchel.templates import find_prompt, read_template
 from satchel.errors import NotFound
 from satchel.model import Prompt, TaskDetails, TaskQuery
 from satchel.protocol.codec import encode

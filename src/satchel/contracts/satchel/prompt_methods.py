@@ -9,7 +9,8 @@ from satchel.contracts.runner import BATCH, PageRows
 from satchel.contracts.satchel.answers import mark_layer
 from satchel.contracts.satchel.errors import WrongValue
 from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, write_start_page
-from satchel.contracts.satchel.rendering import (
+from satchel.contracts.satchel.tasks import find_task
+from satchel.contracts.satchel.templates import (
     START_TASK,
     LibraryTemplate,
     fill_in,
@@ -17,11 +18,10 @@ from satchel.contracts.satchel.rendering import (
     find_prompt,
     history_key,
 )
-from satchel.contracts.satchel.tasks import find_task
 from satchel.model import Argument
 from satchel.protocol import invalid_params
 from satchel.protocol.cursors import NUMBER, decode_cursor, encode_cursor
-from satchel.services import argument_history, completion, layers
+from satchel.services import completion, layers, templates
 from satchel.services.completion import Completion
 
 PAGE = 500
@@ -160,7 +160,7 @@ def _complete_prompt(context: Context, name: str, argument: str, text: str) -> C
     declared = next((one for one in found.arguments if one.name == argument), None)
     if declared is None:
         raise invalid_params(f"Prompt '{name}' has no argument {argument}")
-    used = argument_history.recall(context.tx, context.scope, history_key(found, context.scope), argument, text)
+    used = templates.recall_values(context.tx, context.scope, history_key(found, context.scope), argument, text)
     if argument == "project" and context.scope.projects is not None:
         used = tuple(name for name in used if name in context.scope.projects)
     known = Completion((*_match(declared.values, text), *used), False)

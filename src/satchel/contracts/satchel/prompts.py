@@ -1,27 +1,96 @@
-"""Prompts: the tools that read stored ones and those of libraries."""
+"""Prompts: the tools that read, add, change and delete them, and how answers describe one."""
 
 from collections.abc import Sequence
+from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct, UnsetType, field
 
-from satchel.contracts.contract import Body, Context
+from satchel.contracts.content import join_lines
+from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.runner import count_fitting
-from satchel.contracts.satchel import answers, prompt_answers, reading
-from satchel.contracts.satchel.answers import decode_cursor, with_place
+from satchel.contracts.satchel import answers, reading
+from satchel.contracts.satchel.answers import answer_once, decode_cursor, with_place
+from satchel.contracts.satchel.deleting import delete_one
+from satchel.contracts.satchel.errors import name_in_errors, name_place
 from satchel.contracts.satchel.pages import MARKDOWN, quote_prompt_uri
-from satchel.contracts.satchel.prompt_answers import PromptRow
-from satchel.contracts.satchel.rendering import (
+from satchel.contracts.satchel.reading import Reading
+from satchel.contracts.satchel.tag_filters import describe_missing, read_tags
+from satchel.contracts.satchel.templates import (
+    START_TASK,
+    FoundPrompt,
+    check_templates,
+    describe_settled,
     fill_in,
     fill_text,
     find_prompt,
+    find_stored,
     read_template,
 )
-from satchel.contracts.satchel.tag_filters import describe_missing, read_tags
-from satchel.contracts.satchel.tools import GetPrompt, ListPrompts, ListTags, RenderPrompt
+from satchel.contracts.satchel.tools import (
+    ARGUMENTS,
+    AddPrompt,
+    AddPrompts,
+    GetPrompt,
+    ListPrompts,
+    ListTags,
+    OnePrompt,
+    RenderPrompt,
+    UpdatePrompt,
+)
+from satchel.contracts.schema import check_member, parse
 from satchel.errors import WrongArgument
-from satchel.model import PromptQuery, PromptSummary
+from satchel.library.manifest import LibraryPrompt
+from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptQuery, PromptSummary
 from satchel.protocol.cursors import encode_cursor
-from satchel.services import layers, projects, prompts
+from satchel.services import layers, projects, prompts, signed_lists, templates
+from satchel.services.prompts import make_name
+
+# -- answers -----------------------------------------------------------------------------------------------------
+
+
+class PromptRow(Struct, omit_defaults=True):
+    """A prompt in a list or after a change, without empty members; a title equal to the name is left out."""
+
+    name: str
+    title: str | None = None
+    version: int | None = None  # in echoes
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()  # their names, optional ones with a question mark
+    layer: str = field(default="", name="from")  # the personal project
+
+
+class ArgumentAnswer(Struct, omit_defaults=True):
+    """An argument of a prompt in an answer."""
+
+    name: str
+    description: str | None = None
+    required: bool = False
+    values: tuple[str, ...] = ()
+    open: bool = False
+
+
+class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
+    """A whole prompt; empty members are left out."""
+
+    name: str
+    layer: str = field(default="", name="from")  # the personal project
+    title: str | None = None
+    version: int | None = None  # library prompts have none: they change on disk
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+    arguments: tuple[ArgumentAnswer, ...] = ()
+    created: str | None = None
+    updated: str | None = None
+    lines: str = ""
+    of: int = 0
+    outline: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    linked_from: tuple[str, ...] = ()
+    content: str = ""
+
+
+# -- tools that read ----------------------------------------------------------------------------------------------
 
 
 def list_prompts(context: Context, args: ListPrompts) -> Body:
@@ -29,7 +98,7 @@ def list_prompts(context: Context, args: ListPrompts) -> Body:
     last = decode_cursor(args.cursor, "p", "q", "l")
     query, tags = args.query or None, read_tags(args.tags)
     found, has_more = _list_stored(context, args, tags, last)
-    items = [prompt_answers.list_prompt(prompt) for prompt in found]
+    items = [list_prompt(prompt) for prompt in found]
     fitting = count_fitting(items)
     items, found, has_more = items[:fitting], found[:fitting], has_more or fitting < len(found)
     next_cursor = _encode_position(found[-1]) if found else None
@@ -43,7 +112,7 @@ def list_prompts(context: Context, args: ListPrompts) -> Body:
     return answers.reply_page(
         "prompts",
         context.scope.project,
-        [prompt_answers.format_row(item) for item in items],
+        [format_row(item) for item in items],
         {"project": context.scope.project, "prompts": items},
         next_cursor=next_cursor if has_more else None,
         is_narrowed=bool(query or tags),
@@ -62,10 +131,10 @@ def get_prompt(context: Context, args: GetPrompt) -> Body:
         found = find_prompt(opened, args.prompt)
         content = read_template(opened, found)
         read = reading.read_part(content, args.lines, args.heading, is_whole=args.whole is True)
-        answer = prompt_answers.describe_prompt(opened, found, read)
+        answer = describe_prompt(opened, found, read)
         structured = {"project": context.scope.project, "prompt": answer}
         link = reading.make_link(quote_prompt_uri(found.name), found.name, MARKDOWN, len(content.encode()))
-        body = reading.reply_text(read, structured, prompt_answers.format_facts(answer, read), link)
+        body = reading.reply_text(read, structured, format_facts(answer, read), link)
         return with_place(opened, body)
 
 
@@ -81,13 +150,10 @@ def list_tags(context: Context, args: ListTags) -> Body:
     return answers.reply(text, {"project": context.scope.project, "tags": entries})
 
 
-# -- parts of tools ----------------------------------------------------------------------------------------------------
-
-
 def _render(context: Context, reference: str, given: dict[str, str]) -> Body:
     values = {name: value for name, value in given.items() if value is not None}  # null is absent
     found, text, notes = fill_in(context, reference, values, fill_text)
-    structured = {"project": context.scope.project, **prompt_answers.name_rendered(found), "text": text}
+    structured = {"project": context.scope.project, **name_rendered(found), "text": text}
     return answers.reply(text, structured, notes=notes)
 
 
@@ -102,7 +168,7 @@ def _describe_missing_tags(context: Context, tags: Sequence[str], found: Sequenc
 def _list_stored(
     context: Context, args: ListPrompts, tags: Sequence[str], last: tuple[str, ...] | None
 ) -> tuple[tuple[PromptSummary, ...], bool]:
-    """The stored prompts of a page, those of the personal project last, and whether there are more."""
+    """Return the stored prompts of a page, personal ones last, and whether there are more."""
     if last and last[0] == "l":  # the page begins behind all stored prompts, but the project must exist
         projects.current(context.tx, context.scope)
         return (), False
@@ -116,12 +182,248 @@ def _encode_position(prompt: PromptSummary) -> str:
 
 
 def _list_libraries(context: Context, query: str | None, behind: str) -> list[PromptRow]:
-    """The prompts of libraries behind a name, in the order of names, with a text in name or description."""
+    """Return the prompts of libraries after a name, by name, with a text in name or description."""
     folded = (query or "").casefold()
     # Sorted by name, not as the library lists them: the cursor stays good when its prompt has been deleted.
     templates = sorted(context.libraries.catalog.view, key=lambda one: one[0].partition(":"))
     return [
-        prompt_answers.list_library_prompt(name, prompt)
+        list_library_prompt(name, prompt)
         for name, prompt in templates
         if name.partition(":") > behind.partition(":") and folded in f"{name} {prompt.description or ''}".casefold()
     ]
+
+
+# -- tools that write -----------------------------------------------------------------------------------------------
+
+
+def add_prompts(context: Context, args: AddPrompts) -> Body:
+    context = context.within(args.project)
+    answers.check_number("prompts", args.prompts)
+    entries: list[AddPrompt] = []
+    for index, entry in enumerate(args.prompts):
+        with name_place(f"prompts[{index}]"):
+            entries.append(parse(AddPrompt, entry))
+    checked = check_templates(context, (one.content for one in entries if one.arguments != []))
+
+    def add_all(context: Context) -> Reply:
+        projects.current(context.tx, context.scope)  # before the first prompt: no place is to blame
+        rows, notes = [], []
+        for index, entry in enumerate(entries):
+            with name_place(f"prompts[{index}]"):
+                prompt, about = _add(context, entry, checked)
+            rows.append(echo_prompt(prompt))
+            notes += [f"{prompt.name}: {note}" for note in about]
+            answers.report_progress(context, index + 1, len(entries))
+        text = f"Added to project '{context.scope.project}':\n" + "\n".join(map(format_row, rows))
+        return answers.reply(text, {"project": context.scope.project, "prompts": rows}, notes=notes)
+
+    with context.write() as opened:
+        reply = answer_once(opened, "add_prompts", args.key, {"prompts": args.prompts}, lambda: add_all(opened))
+        return with_place(opened, reply)
+
+
+def add_prompt(context: Context, args: AddPrompt) -> Body:
+    context = context.within(args.project)
+    checked = check_templates(context, [] if args.arguments == [] else [args.content])
+    with context.write() as opened:
+        prompt, notes = _add(opened, args, checked)
+        return with_place(opened, _reply_echo("Added to", opened, prompt, notes))
+
+
+def update_prompt(context: Context, args: UpdatePrompt) -> Body:
+    context = context.within(args.project)
+    given = args.arguments
+    declared = None if given is UNSET else _read_declared(check_member(ARGUMENTS, given, "arguments"))
+    if args.title is not UNSET:
+        answers.check_title("prompt", args.title)
+    changed = []  # the content that becomes a template: the new one, or the stored one where arguments are given
+    if args.content is not UNSET:
+        changed = [args.content]
+    elif given:
+        with context.read() as opened:
+            changed = [find_stored(opened, args.prompt).content]
+    checked = check_templates(context, changed)
+    with context.write() as opened:
+        seen = find_stored(opened, args.prompt)
+        arguments, notes = settle_update(checked, seen, args.content, declared)
+        patch = PromptPatch(
+            title=args.title,
+            content=args.content,
+            description=answers.none_if_empty(args.description),
+            tags=UNSET if args.tags is UNSET else signed_lists.read("tags", args.tags),
+            arguments=arguments,
+        )
+        version = None if args.expected_version is UNSET else args.expected_version
+        with name_in_errors(seen.name):
+            prompt = prompts.update(opened.tx, opened.scope, seen.id, patch, expected_version=version)
+        return with_place(opened, _reply_echo("Updated in", opened, prompt, notes))
+
+
+def settle_update(
+    checked: templates.Checked, seen: Prompt, content: str | UnsetType, declared: Sequence[Argument] | None
+) -> tuple[Sequence[Argument] | UnsetType, list[str]]:
+    """Return the arguments that an update gives a prompt, and notes about its template; see `templates.settle`."""
+    if content is UNSET and declared is None:
+        return UNSET, []
+    if content is UNSET:
+        content = seen.content
+    kept = declared if declared is not None else seen.arguments or None
+    # What was plain text with braces in it stays so.
+    is_plain = not seen.arguments and templates.looks_like_template(seen.content)
+    settled = templates.settle(checked, content, kept, is_plain=is_plain)
+    is_same = declared is None and settled.arguments == seen.arguments
+    return UNSET if is_same else settled.arguments, describe_settled(settled)
+
+
+def delete_prompt(context: Context, args: OnePrompt) -> Body:
+    context = context.within(args.project)
+    prompt = find_stored(context, args.prompt)
+    text = f"Deleted prompt '{prompt.name}' from project '{context.scope.project}'."
+    return delete_one(context, prompt, context.scope.project, prompt.name, text)
+
+
+def _add(context: Context, args: AddPrompt, checked: templates.Checked) -> tuple[Prompt, list[str]]:
+    """Add a prompt whose template was checked; return it, and notes about the template."""
+    if args.name == START_TASK:
+        raise WrongArgument("name", "not", value=START_TASK, kind="prompt")
+    answers.check_title("prompt", args.title)
+    settled = templates.settle(checked, args.content, _read_declared(args.arguments))
+    draft = PromptDraft(
+        title=args.title,
+        content=args.content,
+        name=args.name or None,
+        description=args.description or None,
+        tags=args.tags or (),
+        arguments=settled.arguments,
+    )
+    return prompts.add(context.tx, context.scope, draft, avoiding=START_TASK), describe_settled(settled)
+
+
+def _read_declared(given: list[dict[str, Any]] | UnsetType) -> tuple[Argument, ...] | None:
+    """Return the arguments that a call declares for a prompt; None if it says nothing about them."""
+    if given is UNSET:
+        return None
+    return tuple(
+        Argument(
+            one["name"],
+            one.get("description"),
+            bool(one.get("required")),
+            tuple(one.get("values") or ()),
+            bool(one.get("open")),
+        )
+        for one in given
+    )
+
+
+def _reply_echo(done: str, context: Context, prompt: Prompt, notes: list[str]) -> Body:
+    row = echo_prompt(prompt)
+    text = f"{done} project '{context.scope.project}':\n{format_row(row)}"
+    return answers.reply(text, {"project": context.scope.project, "prompt": row}, notes=notes)
+
+
+# -- answers in words ----------------------------------------------------------------------------------------------
+
+
+def echo_prompt(prompt: Prompt) -> PromptRow:
+    """Return the row of a prompt that was just written."""
+    return PromptRow(
+        prompt.name,
+        None if prompt.title == prompt.name else prompt.title,
+        version=prompt.version,
+        tags=prompt.tags,
+        arguments=_name_arguments(prompt.arguments),
+    )
+
+
+def list_prompt(prompt: PromptSummary) -> PromptRow:
+    """Return the row of a stored prompt in a list."""
+    return PromptRow(
+        prompt.name,
+        None if prompt.title == prompt.name else prompt.title,
+        description=answers.shorten(prompt.description) if prompt.description else None,
+        tags=prompt.tags,
+        arguments=_name_arguments(prompt.arguments),
+        layer=prompt.layer,
+    )
+
+
+def list_library_prompt(name: str, prompt: LibraryPrompt) -> PromptRow:
+    """Return the row of a library prompt in a list."""
+    about = answers.shorten(prompt.description) if prompt.description else None
+    return PromptRow(name, description=about, arguments=_name_arguments(prompt.arguments))
+
+
+def format_row(row: PromptRow) -> str:
+    """Return a row as a line."""
+    title = row.title if row.title and make_name(row.title) != row.name else None  # else the name says as much
+    about = " - ".join(join_lines(one) for one in (title, row.description) if one)
+    facts = (
+        f"[{', '.join(row.tags)}]" if row.tags else "",
+        f"({', '.join(row.arguments)})" if row.arguments else "",
+        f"version {row.version}" if row.version else "",
+        f"from {row.layer}" if row.layer else "",
+    )
+    return " ".join([f"- {row.name}{': ' if about else ''}{about}", *filter(None, facts)])
+
+
+def _name_arguments(arguments: tuple[Argument, ...]) -> tuple[str, ...]:
+    return tuple(one.name if one.is_required else f"{one.name}?" for one in arguments)
+
+
+def describe_prompt(context: Context, found: FoundPrompt, read: Reading) -> PromptAnswer:
+    """Return a prompt of the store or of a library, with the part of its content that is read."""
+    stored = found if isinstance(found, Prompt) else None
+    if read.is_part:
+        version = stored.version if stored else None
+        layer = stored.layer if stored else ""
+        return PromptAnswer(name=found.name, layer=layer, version=version, content=read.text, **read.members)
+    linked, linked_from = reading.find_links(context, "prompt", stored) if stored else ((), ())
+    return PromptAnswer(
+        name=found.name,
+        layer=stored.layer if stored else "",
+        title=stored.title if stored else None,
+        version=stored.version if stored else None,
+        description=found.description,
+        tags=stored.tags if stored else (),
+        arguments=tuple(
+            ArgumentAnswer(one.name, one.description, one.is_required, one.values, one.is_open)
+            for one in found.arguments
+        ),
+        created=reading.format_time(stored.created_at) if stored else None,
+        updated=reading.format_time(stored.updated_at) if stored else None,
+        links=linked,
+        linked_from=linked_from,
+        content=read.text,
+        **read.members,
+    )
+
+
+def name_rendered(found: FoundPrompt) -> dict[str, Any]:
+    """Return the members that name a prompt that was filled in."""
+    layer = found.layer if isinstance(found, Prompt) else ""
+    return {"name": found.name, **({"from": layer} if layer else {})}
+
+
+def format_facts(prompt: PromptAnswer, read: Reading) -> str:
+    """Return what the content of a prompt does not say about it, in lines."""
+    head = [f"prompt {prompt.name}", *([f"from {prompt.layer}"] if prompt.layer else [])]
+    if prompt.version is not None:
+        head.append(f"version {prompt.version}")
+    if prompt.updated is not None:
+        head += [f"updated {prompt.updated}", f"created {prompt.created}"]
+    lines = [f"[{', '.join(head)}]"]
+    if prompt.title is not None and make_name(prompt.title) != prompt.name:
+        lines.append(f"title: {join_lines(prompt.title)}")
+    if prompt.description:
+        lines.append(f"description: {prompt.description}")
+    if prompt.tags:
+        lines.append(f"tags: {', '.join(prompt.tags)}")
+    if prompt.arguments:
+        lines.append(f"arguments: {'; '.join(map(_format_argument, prompt.arguments))}")
+    return "\n".join([*lines, *reading.format_links(prompt.links, prompt.linked_from), *read.facts])
+
+
+def _format_argument(one: ArgumentAnswer) -> str:
+    name = one.name if one.required else f"{one.name}?"
+    values = f" = {' | '.join([*one.values, *(['...'] if one.open else [])])}" if one.values else ""
+    return f"{name}{values}{f' ({join_lines(one.description)})' if one.description else ''}"

@@ -27,7 +27,7 @@ from satchel.errors import Forbidden, NotFound, WrongArgument
 from satchel.model import Resource, ResourceDraft, ResourcePatch
 from satchel.protocol import INVALID_PARAMS, ProtocolError, cursors
 from satchel.services import layers, mime_types, projects, resources
-from satchel.services.hidden_characters import check_shown
+from satchel.services.rules import check_shown
 
 PAGE = 500  # entries of resources/list
 
@@ -133,7 +133,7 @@ def _read_draft(entry: dict[str, Any]) -> ResourceDraft:
 
 def _read_uri(entry: dict[str, Any]) -> str:
     uri: str = (entry.get("uri") or "").strip()
-    check_shown("uri", uri, "resource")
+    check_shown("resource", "uri", uri)
     return uri
 
 

@@ -6,15 +6,17 @@ from msgspec import UNSET
 
 from satchel.contracts.content import format_count
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel import answers, proofs
+from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.answers import with_place
 from satchel.contracts.satchel.errors import WrongValue
 from satchel.contracts.satchel.item_lookups import find_item
-from satchel.contracts.satchel.prompt_changes import settle_update
+from satchel.contracts.satchel.prompts import settle_update
+from satchel.contracts.satchel.templates import check_templates
 from satchel.contracts.satchel.tools import EditText
 from satchel.errors import StoreConflict, VersionConflict, WrongArgument
 from satchel.model import Item, PromptPatch, ResourcePatch, TaskPatch
 from satchel.services import prompts, resources, tasks, text_edits
+from satchel.services.templates import Checked
 from satchel.services.text_edits import Edit, EditedText
 
 
@@ -22,16 +24,16 @@ def edit_text(context: Context, args: EditText) -> Body:
     context = context.within(args.project)
     with context.read() as opened:
         item, edited = _edit(opened, args)
-    proved = proofs.prove(context, [edited.text] if item.kind == "prompt" else [])
+    checked = check_templates(context, [edited.text] if item.kind == "prompt" else [])
     with context.write() as opened:
-        return with_place(opened, _edit_and_save(opened, args, proved))
+        return with_place(opened, _edit_and_save(opened, args, checked))
 
 
-def _edit_and_save(context: Context, args: EditText, proved: proofs.Proofs) -> Body:
+def _edit_and_save(context: Context, args: EditText, checked: Checked) -> Body:
     item, edited = _edit(context, args)
     key = _key_of(item)
     try:
-        version, notes = _save(context, item, edited.text, proved)
+        version, notes = _save(context, item, edited.text, checked)
     except VersionConflict as clash:  # changed since this call read it, which only PostgreSQL allows
         raise StoreConflict(f"{key} was changed while it was edited") from clash
     except WrongArgument as wrong:  # about a field that this tool does not take
@@ -91,12 +93,12 @@ def _apply(item: Item, args: EditText) -> EditedText:
     return text_edits.apply(item.content, edits, prepend=args.prepend or "", append=args.append or "")
 
 
-def _save(context: Context, item: Item, text: str, proved: proofs.Proofs) -> tuple[int, list[str]]:
+def _save(context: Context, item: Item, text: str, checked: Checked) -> tuple[int, list[str]]:
     """Store a new text; its version, and notes about it."""
     tx, scope, version = context.tx, context.scope, item.version
     if item.kind == "task":
         return tasks.update(tx, scope, item.number, TaskPatch(description=text or None), version).version, []
     if item.kind == "resource":
         return resources.update(tx, scope, item.name, ResourcePatch(content=text), version).version, []
-    arguments, notes = settle_update(proved, prompts.get(tx, scope, item.id), text, None)
+    arguments, notes = settle_update(checked, prompts.get(tx, scope, item.id), text, None)
     return prompts.update(tx, scope, item.id, PromptPatch(content=text, arguments=arguments), version).version, notes

@@ -337,21 +337,21 @@ def get_prompt(context: Context, args: GetPrompt) -> Body:
 
 
 def add_prompts(context: Context, args: AddPrompts) -> Body:
-    from satchel.contracts.satchel import prompt_changes
+    from satchel.contracts.satchel import prompts
 
-    return prompt_changes.add_prompts(context, args)
+    return prompts.add_prompts(context, args)
 
 
 def update_prompt(context: Context, args: UpdatePrompt) -> Body:
-    from satchel.contracts.satchel import prompt_changes
+    from satchel.contracts.satchel import prompts
 
-    return prompt_changes.update_prompt(context, args)
+    return prompts.update_prompt(context, args)
 
 
 def add_prompt(context: Context, args: AddPrompt) -> Body:
-    from satchel.contracts.satchel import prompt_changes
+    from satchel.contracts.satchel import prompts
 
-    return prompt_changes.add_prompt(context, args)
+    return prompts.add_prompt(context, args)
 
 
 def render_prompt(context: Context, args: RenderPrompt) -> Body:
@@ -361,9 +361,9 @@ def render_prompt(context: Context, args: RenderPrompt) -> Body:
 
 
 def delete_prompt(context: Context, args: OnePrompt) -> Body:
-    from satchel.contracts.satchel import prompt_changes
+    from satchel.contracts.satchel import prompts
 
-    return prompt_changes.delete_prompt(context, args)
+    return prompts.delete_prompt(context, args)
 
 
 def list_tags(context: Context, args: ListTags) -> Body:

@@ -1,6 +1,6 @@
-"""Finding prompts, in the store and in libraries, and filling them in, for the tools and the methods about prompts."""
+"""Templates: prompts found in the store and in libraries, filled in with values, and checked when they are saved."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -16,13 +16,16 @@ from satchel.library.render import RenderFailed
 from satchel.library.roles import Message, split_text
 from satchel.log import log, log_surprise
 from satchel.model import Argument, Prompt, Scope
-from satchel.services import alike, argument_history, layers, prompts
+from satchel.services import alike, layers, prompts, templates
+from satchel.services.rules import MAX_ARGUMENTS, MAX_TEMPLATE_BYTES
 from satchel.services.suggestions import closest_names
+from satchel.services.templates import Settled, describe_failure
 from satchel.storage.search_text import make_key
 
 _MEND = "Ask the user to mend the file in the library."
 
 _MOST_VALUES = 10  # that an error lists beside its message
+_MOST_NAMES = 10  # that a note lists
 
 START_TASK = "start-task"  # a prompt that this contract adds to those of the user
 
@@ -48,7 +51,7 @@ Filled = TypeVar("Filled")  # a text, or messages
 
 
 def find_prompt(context: Context, reference: str) -> FoundPrompt:
-    """The prompt of a library with a full name, or the stored or personal one with a name, title or id.
+    """Return the prompt of a library with a full name, or the stored or personal one with a name, title or id.
 
     Raises:
         UnknownName: there is none; it suggests similar names.
@@ -71,7 +74,7 @@ def find_prompt(context: Context, reference: str) -> FoundPrompt:
 
 
 def find_stored(context: Context, reference: str) -> Prompt:
-    """The stored prompt with a name, title or id.
+    """Return the stored prompt with a name, title or id.
 
     Raises:
         WrongArgument: a library has a prompt of that name, which cannot be changed here.
@@ -96,9 +99,9 @@ def find_stored(context: Context, reference: str) -> Prompt:
 
 
 def find_in_libraries(context: Context, reference: str) -> LibraryTemplate | None:
-    """The prompt of a library with a full name; it takes precedence over a stored prompt with that title.
+    """Return the prompt of a library with a full name; it takes precedence over a stored prompt with that title.
 
-    Where none has exactly this name, the only one that has it but for case and separators.
+    If none has exactly this name, return the only one whose name differs in case and separators.
     """
     name = alike.without_scheme("prompt", reference)
     found = context.libraries.find(name)
@@ -111,13 +114,13 @@ def find_in_libraries(context: Context, reference: str) -> LibraryTemplate | Non
 
 
 def history_key(found: FoundPrompt, scope: Scope) -> str:
-    """The key under which the values given to a prompt's arguments are remembered.
+    """Return the key under which the values given to a prompt's arguments are remembered.
 
     A personal prompt has one history in all projects; a library's too, unless the scope may enter only some of them.
     """
     if isinstance(found, LibraryTemplate):
-        return found.name if scope.projects is None else argument_history.key_within(scope.project, found.name)
-    return argument_history.key_within(found.layer or scope.project, found.name)
+        return found.name if scope.projects is None else templates.key_within(scope.project, found.name)
+    return templates.key_within(found.layer or scope.project, found.name)
 
 
 def fill_in(
@@ -137,7 +140,7 @@ def fill_in(
         found = find_prompt(opened, reference)
         _check_values(found, given)
         key, scope = history_key(found, context.scope), context.scope
-        is_new = bool(given) and not scope.is_read_only and argument_history.has_new(opened.tx, scope, key, given)
+        is_new = bool(given) and not scope.is_read_only and templates.has_new_values(opened.tx, scope, key, given)
         notes = describe_place(opened)
     filled = fill(context, found, given)
     if is_new and not context.work.is_cancelled:
@@ -149,7 +152,7 @@ def _remember(context: Context, key: str, given: dict[str, str]) -> None:
     """Remember the values given to a prompt; the call has succeeded, so a failure is only logged."""
     try:
         with context.write() as opened:
-            argument_history.remember(opened.tx, context.scope, key, given)
+            templates.remember_values(opened.tx, context.scope, key, given)
     except SatchelError as error:
         log(f"after the answer: {error}")
     except Exception:
@@ -178,7 +181,7 @@ def _check_values(found: FoundPrompt, given: dict[str, str]) -> None:
 
 
 def read_template(context: Context, found: FoundPrompt) -> str:
-    """The content of a prompt, not filled in.
+    """Return the content of a prompt, not filled in.
 
     Raises:
         TemplateFailed: its file is missing from its library, too large, or no text.
@@ -230,3 +233,52 @@ def _explaining(context: Context, found: FoundPrompt) -> Iterator[None]:
             hint = "Ask the user to mend its content."
         message = f"Prompt '{found.name}' cannot be filled in{line}: {failure.what}."
         raise TemplateFailed(message, hint, is_of_library=is_of_library) from None
+
+
+# -- notes about templates that are saved -------------------------------------------------------------------------
+
+
+def check_templates(context: Context, contents: Iterable[str]) -> templates.Checked:
+    """Check each content that may be a template, outside of transactions."""
+    return templates.check(lambda content: context.libraries.renderer.check(content, context.work), contents)
+
+
+def describe_settled(settled: Settled) -> list[str]:
+    """Return notes about the template of a prompt that is saved."""
+    if settled.plain:
+        return [_explain_plain(settled)]
+    notes = []
+    if settled.is_from_template:
+        listed = _list([one.name if one.is_required else f"{one.name}?" for one in settled.arguments])
+        notes.append(f"Arguments were declared from the template: {listed}. Saved with no arguments, it is plain text.")
+    if settled.failure is not None:
+        notes.append(f"The template could not be checked: {settled.failure.what}.")
+    if settled.undeclared:
+        names = _list_lines(settled.undeclared)
+        notes.append(f"Not declared, so always empty: {names}. Declare them as arguments.")
+    if settled.functions:
+        notes.append(f"Functions that do not exist: {_list_lines(settled.functions)}.")
+    if settled.unused:
+        notes.append(f"Declared, but not used by the template: {_list(settled.unused)}.")
+    return notes
+
+
+def _explain_plain(settled: Settled) -> str:
+    if settled.plain == "large":
+        return f"Kept as plain text: a template has at most {MAX_TEMPLATE_BYTES} bytes."
+    if settled.failure is not None:
+        return f"Kept as plain text, because it is no template: {describe_failure(settled.failure)}."
+    if settled.plain == "unusual":
+        what = _list_lines(settled.unusual)
+        return f"Kept as plain text, because it has {what}. If it is a template, declare its arguments."
+    why = f"more than {MAX_ARGUMENTS} variables" if settled.plain == "many" else "no variables"
+    return f"Kept as plain text, because it has {why}."
+
+
+def _list_lines(names: Mapping[str, int]) -> str:
+    return _list([f"{name} (line {line})" for name, line in names.items()])
+
+
+def _list(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more

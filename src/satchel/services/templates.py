@@ -1,0 +1,159 @@
+"""Templates: what the renderer finds in one before it is saved, and the values that users gave to its arguments.
+
+The worker process checks a template before the transaction of the call opens. If another call changes the content
+meanwhile, it has not been checked, and the call is tried again.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from satchel import clock
+from satchel.errors import StoreConflict, WrongArgument
+from satchel.library.render import RenderFailed, TemplateNames
+from satchel.model import Argument, Scope, can_be_argument
+from satchel.services import rules
+from satchel.storage import argument_history as rows
+from satchel.storage.database import Tx
+
+Checked = Mapping[str, TemplateNames | RenderFailed]  # by content
+
+_MARKS = ("{{", "{%")
+_NOTHING = TemplateNames({}, {}, {})
+
+
+class Settled(Struct, frozen=True, kw_only=True):
+    """The arguments that a prompt is saved with, and what is worth knowing about its template."""
+
+    arguments: tuple[Argument, ...] = ()
+    is_from_template: bool = False  # the arguments; else the call declared them
+    # Why a content that looks like a template is kept as plain text.
+    plain: Literal["", "large", "broken", "constant", "many", "unusual"] = ""
+    failure: RenderFailed | None = None
+    undeclared: Mapping[str, int] = {}  # variables that no argument fills, with their lines
+    functions: Mapping[str, int] = {}  # that do not exist
+    unusual: Mapping[str, int] = {}  # what texts for other programs have, too
+    unused: Sequence[str] = ()  # arguments
+
+
+def looks_like_template(content: str) -> bool:
+    """Whether a content has the beginning of an expression or a statement."""
+    return any(mark in content for mark in _MARKS)
+
+
+def check(check: Callable[[str], TemplateNames], contents: Iterable[str]) -> Checked:
+    """Check each content that may be a template with the renderer."""
+    checked: dict[str, TemplateNames | RenderFailed] = {}
+    for content in contents:
+        if content not in checked and _can_be_checked(content):
+            try:
+                checked[content] = check(content)
+            except RenderFailed as failure:
+                checked[content] = failure
+    return checked
+
+
+def settle(checked: Checked, content: str, declared: Sequence[Argument] | None, *, is_plain: bool = False) -> Settled:
+    """Choose the arguments of a prompt.
+
+    If none were declared (None), they are taken from the template, unless the prompt `is_plain`.
+
+    Raises:
+        WrongArgument: it has arguments, and its content is no template.
+        StoreConflict: the content has not been checked.
+    """
+    if not declared and (declared is not None or is_plain or not looks_like_template(content)):
+        return Settled()
+    if not declared and not _can_be_checked(content):
+        return Settled(plain="large")
+    if not _can_be_checked(content):
+        return _compare(_NOTHING, tuple(declared or ()))
+    if content not in checked:
+        raise StoreConflict("the content was changed while its template was checked")
+    return _compare(checked[content], tuple(declared)) if declared else _declare(checked[content])
+
+
+def _can_be_checked(content: str) -> bool:
+    # What is longer is no template; the rule of the store says so.
+    return (looks_like_template(content) or "{#" in content) and len(content.encode()) <= rules.MAX_TEMPLATE_BYTES
+
+
+def _compare(found: TemplateNames | RenderFailed, declared: tuple[Argument, ...]) -> Settled:
+    """Compare the arguments that were declared with the names in the template."""
+    if isinstance(found, RenderFailed):
+        if not found.is_exhausted:
+            raise WrongArgument("content", "template", value=describe_failure(found), kind="prompt")
+        return Settled(arguments=declared, failure=found)
+    names = [one.name for one in declared]
+    return Settled(
+        arguments=declared,
+        undeclared={name: line for name, line in found.empty.items() if name not in names},
+        functions=found.functions,
+        unused=[name for name in names if name not in found.variables],
+    )
+
+
+def _declare(found: TemplateNames | RenderFailed) -> Settled:
+    """Make the variables of a template its arguments."""
+    if isinstance(found, RenderFailed):
+        return Settled(plain="broken", failure=found)
+    names = [name for name in found.variables if name in found.empty or name in found.optional]
+    names = [name for name in names if can_be_argument(name)]
+    if not names or len(names) > rules.MAX_ARGUMENTS:
+        return Settled(plain="many" if names else "constant")
+    if found.unusual:
+        return Settled(plain="unusual", unusual=found.unusual)
+    arguments = tuple(Argument(name, None, name not in found.optional) for name in names)
+    return replace(_compare(found, arguments), is_from_template=True)
+
+
+def describe_failure(failure: RenderFailed) -> str:
+    """Return what is wrong with a template, and in which line."""
+    return failure.what if failure.line is None else f"line {failure.line}: {failure.what}"
+
+
+# -- values given before ------------------------------------------------------------------------------------------
+# For completion. Each user sees only their own.
+
+
+def key_within(project: str, prompt: str) -> str:
+    """Return the key of the values that were given to a prompt of a project."""
+    return f"{project}/{prompt}"
+
+
+def has_new_values(tx: Tx, scope: Scope, key: str, values: Mapping[str, str]) -> bool:
+    """Whether any of the values was not remembered within the last day."""
+    kept = _list_storable(values)
+    used = rows.used(tx, scope.owner, key) if kept else {}
+    day_ago = clock.days_before(tx.now)
+    return any(used.get(pair, "") < day_ago for pair in kept.items())
+
+
+def remember_values(tx: Tx, scope: Scope, key: str, values: Mapping[str, str]) -> None:
+    """Store the values that the user gave to the arguments of a prompt, unless all were stored within the last day.
+
+    Values that are empty, too long or cannot be stored are left out.
+    """
+    if has_new_values(tx, scope, key, values):
+        rows.put(tx, scope.owner, key, _list_storable(values))
+
+
+def recall_values(tx: Tx, scope: Scope, key: str, argument: str, text: str = "") -> tuple[str, ...]:
+    """Return the values that the user gave to an argument: those that start with a text, then those that contain it.
+
+    Case does not matter. In both groups the newest come first.
+    """
+    folded = text.casefold()
+    known = [value for name, value in rows.used(tx, scope.owner, key) if name == argument]
+    hits = [value for value in known if folded in value.casefold()]
+    return tuple(sorted(hits, key=lambda value: not value.casefold().startswith(folded)))
+
+
+def _list_storable(values: Mapping[str, str]) -> dict[str, str]:
+    return {
+        argument: value
+        for argument, value in values.items()
+        if 0 < len(value) <= rules.MAX_VALUE and rules.is_storable(value)
+    }
