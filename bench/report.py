@@ -12,11 +12,10 @@ HEAD = """# Benchmarks
 
 <!-- made by `make bench`; edit bench/report.py instead -->
 
-Satchel beside the alternatives: a bare loop that is the limit of what a server in Python can do, the same two tools on
-the official SDK and on fastmcp, and published servers for the same job. All of a table was measured in one run, in
-rotation, so that a busy moment hits all alike. **Read the ratios**: milliseconds move with the machine. `make bench`
-repeats everything, `make bench PARTS="start calls"` some of it; [bench/README.md](../../bench/README.md) says what the
-figures mean.
+Satchel beside a bare loop, which is the limit of a server in Python, the same two tools on the official SDK and on
+fastmcp, and published servers for the same job. Each table was measured in one run, in rotation, so other work affects
+all alike. **Read the ratios**: milliseconds depend on the machine. `make bench` repeats everything, `make bench
+PARTS="start calls"` some parts; [bench/README.md](../../bench/README.md) explains the figures.
 """
 
 _OWN_LOAD = 3  # of our own clients and servers; a higher one is of other programs

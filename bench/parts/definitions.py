@@ -33,7 +33,7 @@ def measure(run: Run) -> Result:
         rows.append([rival.name, str(len(tools)), *row])
     rows.sort(key=lambda row: shown[row[0]])
     head = ["rival", "tools", "bytes", "tokens of all", "tokens a model is shown"]
-    note = "Tokens of o200k. A model is shown names, descriptions and input schemas; output schemas and hints are not."
+    note = "Tokens of o200k. A model sees names, descriptions and input schemas, not output schemas and hints."
     plot = Plot("definitions", "Tokens of tools/list that a model is shown", "tokens", shown)
     figures = {"definition tokens": shown["satchel"]}
     return Result(

@@ -91,7 +91,7 @@ def measure_calls(run: Run, files: dict[int, Path], rounds: int, result: Result)
         lines[name] = [(float(size), case.median) for size, case in zip(files, cases, strict=True)]
         result.figures[f"growth of {name}"] = ratio
     head = ["call over stdio, ms", *(f"{size:,}" for size in files), "last / first"]
-    note = "Medians with so many prompts and as many tasks in the store."
+    note = "Medians with that many prompts and as many tasks in the store."
     result.tables.append(Table("Growth", head, rows, note))
     result.plots.append(Plot("growth", "Calls as the store grows", "ms", lines=lines, across="items", is_log=True))
 
@@ -146,7 +146,7 @@ def measure_postgres(run: Run, file: Path, size: int, rounds: int, result: Resul
         worst = max(worst, cases[0].median)
     result.figures["slowest search on PostgreSQL ms"] = worst
     head = [f"search in {size:,} prompts on PostgreSQL, ms", *calls]
-    note = "The first two are literal: `prompt-store` tells an exact total, lists of `satchel` do not."
+    note = "The first two are literal: `prompt-store` returns an exact total, lists of `satchel` do not."
     result.tables.append(Table("Search on PostgreSQL", head, rows, note))
 
 
@@ -189,7 +189,7 @@ def measure_peers(run: Run, result: Result) -> None:
         except (RuntimeError, OSError) as error:
             result.notes.append(f"{rival.name} failed: {str(error)[:200]}")
     head = ["rival", "items", "add, ms", "list, ms", "get, ms"]
-    note = f"Each was filled by its own tool for at most {seconds} seconds a step, and got no further than this."
+    note = f"Each was filled through its own tool for at most {seconds} seconds a step."
     result.tables.append(Table("Growth of peers", head, rows, note))
     for verb, kept in lines.items():
         plot = Plot(f"growth-{verb}", f"{verb} as the store grows", "ms", lines=kept, across="items", is_log=True)

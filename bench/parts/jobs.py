@@ -35,7 +35,5 @@ def measure(run: Run) -> Result:
         calls, tokens = sum(one.calls for one in every), sum(one.tokens for one in every)
         rows.append([test.__name__.removeprefix("test_").replace("_", " "), str(calls), f"{tokens:,}"])
         run.step()
-    note = (
-        "Tokens of o200k, of what the agent says and of the dearer face of each answer; all agents of a job together."
-    )
+    note = "o200k tokens of the agent's calls and of the longer form of each answer, for all agents of a job together."
     return Result("jobs", tables=[Table("An agent's jobs", ["job", "calls", "tokens"], rows, note)])

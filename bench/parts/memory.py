@@ -96,8 +96,8 @@ def report(weighed: list[Weighed], notes: list[str]) -> Result:
         figures["memory/leanest peer"] = after["satchel"] / min(after[name] for name in peers)
     head = ["rival", "MB after start", "MB after calls", "× bare", "calls", "processor µs of a get", "× bare"]
     note = (
-        f"Resident memory of the server and its children. A rival that has had its time stops before {most:,} calls. "
-        "Processor time is that of the server and of what it starts."
+        "Resident memory of the server and its children. A rival that exceeds the time budget stops before "
+        f"{most:,} calls. Processor time includes child processes."
     )
     plots = [
         Plot("memory", f"Memory after {most:,} calls", "MB", after),

@@ -50,7 +50,7 @@ def measure(run: Run) -> Result:
         rows.append([screen, *(show(case.median) for case in cases), f"{length / 1000:.0f}", f"{growth:.2f}"])
         slowest[screen] = cases[-1].median
     head = ["screen, ms", *(f"{size:,}" for size in sizes), "KB", "last / first"]
-    note = "From the request to the bytes of the page. A screen that 100 items do not fill grows by what it then shows."
+    note = "From the request to the bytes of the page. A screen that 100 items do not fill shows more with more items."
     plot = Plot("page", f"Screens of the page with {sizes[-1]:,} prompts and tasks", "ms", slowest)
     figures = {"slowest screen ms": max(slowest.values())}
     return Result("page", tables=[Table("The page", head, rows, note)], plots=[plot], figures=figures)

@@ -50,5 +50,5 @@ def report(cases: list[Case], kinds: dict[str, str], missing: dict[str, str]) ->
     )
     notes = [f"{case.name} did not start: {case.failure}" for case in cases if case.failure]
     notes += [f"{name} could not be had: {why}" for name, why in missing.items()]
-    note = "The first start finds no bytecode of Python and no store, as after an install that does not compile."
+    note = "The first start has neither compiled bytecode nor a store."
     return Result("start", tables=[Table("Start", head, rows, note)], plots=[plot], figures=figures, notes=notes)
