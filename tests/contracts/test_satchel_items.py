@@ -216,7 +216,7 @@ def test_a_copy_keeps_everything_but_a_name_that_is_taken(own: Server) -> None:
     assert answer["items"] == [
         {"kind": "prompt", "name": "letter", "title": "Letter", "version": 1, "tags": ["a"], "arguments": ["tone"],
          "project": "other"},
-        {"kind": "resource", "name": "dot-2.png", "size": 3, "version": 1, "uri": "x:dot", "mime_type": "image/png",
+        {"kind": "resource", "name": "dot-2.png", "size": 3, "version": 1, "uri": "x:dot",
          "project": "other"},
     ]  # fmt: skip
     assert answer["notes"] == ["dot.png: The name dot.png is taken there; the copy has dot-2.png."]

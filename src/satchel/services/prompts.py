@@ -1,7 +1,7 @@
 """Use cases of prompts."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import asdict, replace
 
@@ -56,13 +56,13 @@ def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None
     draft = rules.clean_prompt(draft)
     rules.check_new(tx, "prompt", "title", draft.title)
     id = tx.new_id()
-    titles = [draft.title if draft.title is not UNSET else str(draft.name)]
-    names = _list_made_names(titles[0], id) if draft.name is None else [draft.name]
-    if renames or draft.title is UNSET:
-        titles = rules.list_free_titles(titles[0], id)
-    if renames and draft.name is not None:
-        names = rules.list_free_names(draft.name, id)
-    prompt = _insert(tx, scope, id, draft, [name for name in names if name != avoiding], titles)
+    title = str(draft.name if draft.title is UNSET else draft.title)
+    titles = rules.list_free_titles(title, id) if renames or draft.title is UNSET else iter([title])
+    if draft.name is None:
+        names = _list_made_names(title, id)
+    else:
+        names = rules.list_free_names(draft.name, id) if renames else iter([draft.name])
+    prompt = _insert(tx, scope, id, draft, (name for name in names if name != avoiding), titles)
     _announce_list(tx, scope)
     _index(tx, scope, prompt)
     record_add(tx, of_prompt(prompt))
@@ -282,11 +282,10 @@ def make_name(title: str) -> str:
     return re.sub("[^A-Za-z0-9]+", "-", rules.drop_accents(title.casefold())).strip("-")[:_LONGEST_MADE_NAME]
 
 
-def _insert(tx: Tx, scope: Scope, id: str, draft: PromptDraft, names: Iterable[str], titles: Iterable[str]) -> Prompt:
+def _insert(tx: Tx, scope: Scope, id: str, draft: PromptDraft, names: Iterator[str], titles: Iterator[str]) -> Prompt:
     """Insert a prompt under the first of some names that is free, with the first of some titles that is."""
     project = current(tx, scope).number
-    free = {"name": iter(names), "title": iter(titles)}
-    name, title = next(free["name"]), next(free["title"])
+    name, title = next(names), next(titles)
     while True:
         try:
             prompt = rows.add(tx, project, id, name, replace(draft, title=title), skips_taken_titles=True)
@@ -295,13 +294,13 @@ def _insert(tx: Tx, scope: Scope, id: str, draft: PromptDraft, names: Iterable[s
         if prompt is not None:
             return prompt
         taken = "name" if rows.find(tx, scope.project, "name", name) else "title"
-        other = next(free[taken], None)
+        other = next(names if taken == "name" else titles, None)
         if other is None:
             raise Taken("prompt", taken, name if taken == "name" else title, scope)
         name, title = (other, title) if taken == "name" else (name, other)
 
 
-def _list_made_names(title: str, id: str) -> list[str]:
+def _list_made_names(title: str, id: str) -> Iterator[str]:
     """Return the names that a prompt may get from its title, the best first."""
     made = make_name(title)
     return rules.list_free_names(made if made and clock.parse_id(made) is None else f"prompt-{id[:8]}", id)

@@ -6,7 +6,7 @@ A `check_…` function raises WrongArgument. A `clean_…` function also returns
 import re
 import unicodedata
 from binascii import Error, a2b_base64, b2a_base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from typing import Any, TypeVar
 
@@ -83,22 +83,27 @@ def clean_new_name(kind: str, name: str) -> str:
     return name
 
 
-def list_free_names(name: str, id: str) -> list[str]:
-    """Return a name and what to try where it is taken: -2 to -9 before its extension, then digits of an id."""
+def list_free_names(name: str, id: str) -> Iterator[str]:
+    """Yield a name and what to try where it is taken: -2 to -9 before its extension, then digits of an id."""
+    yield name
     found = re.search(_EXTENSION, name)
     end = found[0] if found else ""
-    return [name, *(_end_with(name.removesuffix(end), f"-{mark}{end}", MAX_NAME) for mark in _list_marks(id))]
+    for mark in _list_marks(id):
+        yield _end_with(name.removesuffix(end), f"-{mark}{end}", MAX_NAME)
 
 
-def list_free_titles(title: str, id: str) -> list[str]:
-    """Return a title, cut to its bound, and what to try where it is taken: (2) to (9), then digits of an id."""
-    return [title[:MAX_TITLE], *(_end_with(title, f" ({mark})", MAX_TITLE) for mark in _list_marks(id))]
+def list_free_titles(title: str, id: str) -> Iterator[str]:
+    """Yield a title, cut to its bound, and what to try where it is taken: (2) to (9), then digits of an id."""
+    yield title[:MAX_TITLE]
+    for mark in _list_marks(id):
+        yield _end_with(title, f" ({mark})", MAX_TITLE)
 
 
-def list_free_uris(uri: str, id: str) -> list[str]:
-    """Return a URI and what to try where it is taken. Its bound is in bytes."""
-    kept = uri.encode()[: MAX_URI_BYTES - len(id) - 1].decode(errors="ignore")
-    return [uri, *(f"{kept}-{mark}" for mark in _list_marks(id))]
+def list_free_uris(uri: str, id: str) -> Iterator[str]:
+    """Yield a URI and what to try where it is taken. Its bound is in bytes."""
+    yield uri
+    for mark in _list_marks(id):
+        yield f"{uri.encode()[: MAX_URI_BYTES - len(mark) - 1].decode(errors='ignore')}-{mark}"
 
 
 def _list_marks(id: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ when they are called, so that a start does not.
 
 tools              the list of all tools: inputs, schemas of answers, descriptions
 prompts            the tools for prompts, and how answers describe one
-prompt_methods     prompts/list, prompts/get and completion/complete
+methods            prompts/list, prompts/get and completion/complete
 templates          finds prompts, stored and of libraries, fills them in, and checks what is saved
 resources          the tools and methods for documents
 resource_answers   how answers describe a document
@@ -80,15 +80,15 @@ def _enumerate(names: list[str]) -> str:
 
 
 def list_prompts(context: Context, params: dict[str, Any]) -> Result:
-    from satchel.contracts.satchel import prompt_methods
+    from satchel.contracts.satchel import methods
 
-    return prompt_methods.answer_prompts_list(context, params)
+    return methods.answer_prompts_list(context, params)
 
 
 def get_prompt(context: Context, params: dict[str, Any]) -> Result:
-    from satchel.contracts.satchel import prompt_methods
+    from satchel.contracts.satchel import methods
 
-    return prompt_methods.answer_prompts_get(context, params)
+    return methods.answer_prompts_get(context, params)
 
 
 def list_resources(context: Context, params: dict[str, Any]) -> Result:
@@ -110,9 +110,9 @@ def read_resource(context: Context, params: dict[str, Any]) -> Result:
 
 
 def complete(context: Context, params: dict[str, Any]) -> Result:
-    from satchel.contracts.satchel import prompt_methods
+    from satchel.contracts.satchel import methods
 
-    return prompt_methods.answer_completion(context, params)
+    return methods.answer_completion(context, params)
 
 
 def list_skills(context: Context, params: dict[str, Any]) -> Result:
