@@ -1,10 +1,10 @@
 """Nothing is swallowed: unknown arguments and tools are refused, with the name that was probably meant."""
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from satchel.contracts.satchel.errors import FAILURES
 from satchel.contracts.satchel.nearest import explain_unknown_tool, find_argument, find_tool
@@ -70,16 +70,15 @@ def test_what_a_host_adds_to_every_call_is_not_the_callers_mistake(client: Serve
     assert refusal(client, "list_tasks", tag="x", **added)["near"] == ["tags"]
 
 
-_EDIT = {
-    "type": "object",
-    "properties": {"old": {"type": "string"}, "new": {"type": "string"}, "all": {"type": "boolean"}},
-    "required": ["old", "new"],
-}
+class Edit(Struct):
+    old: str
+    new: str
+    all: bool = False
 
 
 class EditText(Struct):
     item: str
-    edits: Annotated[list[dict[str, Any]], Meta(extra_json_schema={"items": _EDIT})] | UnsetType = UNSET
+    edits: list[Edit] | UnsetType = UNSET
     arguments: dict[str, str] | UnsetType = UNSET
 
 

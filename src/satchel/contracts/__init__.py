@@ -3,7 +3,6 @@
     contract       what a contract, a tool and the context of a call are
     runner         carries out a call by the table of its contract
     schema         arguments and answers: their JSON Schema, and the check of arguments
-    unknown_names  arguments that no schema declares
     content        contents and descriptions as MCP carries them
     satchel        our own contract: prompts, resources, tasks and libraries together
     prompt_store   the prompts of one project

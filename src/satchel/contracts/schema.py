@@ -1,19 +1,19 @@
 """Arguments and answers of tools: Structs as the JSON Schema that clients see, and the check of arguments against it.
 
 Each rule is stated once, in the annotations of a Struct: `Meta` holds what is published, `hidden` the rules that the
-published schema lacks. All contracts check in one order: missing arguments, types, bounds, unknown arguments.
+published schema lacks. All contracts check in one order: missing arguments, types, bounds, unknown arguments. A Struct
+in an argument is an object of a list, such as a prompt among several; services check the bounds of its members.
 """
 
 import re
-from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Annotated, Any, TypeVar
 
-from msgspec import NODEFAULT, UNSET, Meta, Struct, to_builtins
+from msgspec import NODEFAULT, UNSET, Meta, Struct, convert, to_builtins
 from msgspec import inspect as shapes
 
 from satchel import clock
-from satchel.contracts.unknown_names import drop_host_arguments, find_unknown
 from satchel.errors import WrongArgument
 from satchel.services.rules import check_text
 
@@ -26,6 +26,10 @@ UNSTORABLE = "contains NUL or half a character"  # how every contract describes 
 Id = Annotated[str, Meta(extra_json_schema={"format": "uuid"})]
 Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 Yes = Annotated[bool, Meta(extra_json_schema={"const": True})]
+
+# What the host n8n adds to the arguments of every call, whatever the tool; a model does not write these.
+_OF_HOSTS = frozenset(("toolCallId", "sessionId", "chatInput"))
+_BESIDE_THEM = frozenset(("action", "tool"))
 
 
 class Hidden(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -45,7 +49,7 @@ class Hidden(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
 
 
 def hidden(**rules: Any) -> dict[str, Any]:
-    """Rules for the `extra` of a `Meta`."""
+    """Return rules for the `extra` of a `Meta`."""
     return {"hidden": Hidden(**rules)}
 
 
@@ -53,35 +57,49 @@ class Field(Struct, frozen=True, kw_only=True):
     """One argument of a tool."""
 
     name: str
-    schema: Schema
+    schema: Schema  # as it is published
+    types: Schema  # what its value and the members of that are checked against
     hidden: Hidden
     bounds: Schema  # the keywords that bound its value, published and hidden
     is_required: bool
 
 
+class UnknownArgument(Struct, frozen=True):
+    """A name that a caller used, where a schema has others."""
+
+    place: str  # what it is a member of, as in edits[0]; empty for an argument
+    name: str
+    known: tuple[str, ...]  # the names that there are, the required ones first
+    given: tuple[str, ...]  # those of them that the caller used too
+
+    @property
+    def argument(self) -> str:
+        """The argument that it is, or is in."""
+        return self.place.partition(".")[0].partition("[")[0] or self.name
+
+
 def json_schema(model: type[Struct], *, is_strict: bool = False) -> Schema:
-    """The `inputSchema` of a tool; a strict one forbids unknown arguments."""
+    """Return the `inputSchema` of a tool; a strict one forbids unknown arguments."""
     fields = fields_of(model)
     schema: Schema = {"type": "object", "properties": {field.name: field.schema for field in fields}}
-    required = [field.name for field in fields if field.is_required]
-    if required:
+    if required := [field.name for field in fields if field.is_required]:
         schema["required"] = required
     if is_strict:
         schema["additionalProperties"] = False
     return schema
 
 
-_schema_of_arguments = cache(json_schema)  # for the check of every call
-
-
 def answer_schema(model: type[Struct] | None) -> Schema:
-    """The schema of an answer: of a Struct with all its members and no others, or of a text."""
+    """Return the schema of an answer: of a Struct with all its members and no others, or of a text."""
     return {"type": "string"} if model is None else _schema_of(shapes.type_info(model))
 
 
 def strict_object(**members: Schema) -> Schema:
-    """The schema of an object with all these members, and no others."""
+    """Return the schema of an object with all these members, and no others."""
     return {"type": "object", "properties": members, "required": list(members), "additionalProperties": False}
+
+
+# -- arguments ----------------------------------------------------------------------------------------------------
 
 
 def parse(
@@ -92,7 +110,7 @@ def parse(
     refuses_unknown: bool = False,
     at_least_one: Sequence[str] = (),
 ) -> Parsed:
-    """Arguments as an input Struct. Unless strict, null counts as absent, and unknown arguments may be ignored.
+    """Return arguments as an input Struct. Unless strict, null counts as absent, and unknown arguments may be ignored.
 
     Where they are refused, that comes before all other checks: a wrong name is often why another argument is missing.
 
@@ -101,7 +119,7 @@ def parse(
     """
     fields = fields_of(model)
     if refuses_unknown:
-        _refuse_unknown(model, arguments)
+        _refuse_unknown(fields, arguments)
     given = {
         field.name: arguments[field.name]
         for field in fields
@@ -114,15 +132,7 @@ def parse(
         raise WrongArgument(at_least_one[0], "anyOf", limit=at_least_one)
     present = [field for field in fields if field.name in given]
     for field in present:
-        if field.hidden.takes_numbers:
-            given[field.name] = _convert_numbers(given[field.name])
-        if field.hidden.takes_text and isinstance(given[field.name], str):
-            given[field.name] = [given[field.name]]
-        given[field.name] = _clean_type(field.schema, given[field.name], field.name, field.name)
-        if field.hidden.is_trimmed and given[field.name] is not None:
-            given[field.name] = given[field.name].strip()
-        if field.hidden.ignores_case and given[field.name] is not None:
-            given[field.name] = given[field.name].lower()
+        given[field.name] = _clean(field, given[field.name])
     for field in present:
         if given[field.name] is not None:
             _check_bounds(field.bounds, given[field.name], field.name, field.name)
@@ -133,42 +143,74 @@ def parse(
         for name in arguments:
             if name not in known:
                 raise WrongArgument(name, "additionalProperties", limit=tuple(known))
-    return model(**given)
+    return convert(given, model) if _has_structs(model) else model(**given)
 
 
-def _refuse_unknown(model: type[Struct], arguments: dict[str, Any]) -> None:
-    schema = _schema_of_arguments(model)
-    unknown = tuple(find_unknown(schema, drop_host_arguments(arguments)))
-    if unknown:
+def _clean(field: Field, value: Any) -> Any:
+    if field.hidden.takes_numbers:
+        value = _convert_numbers(value)
+    if field.hidden.takes_text and isinstance(value, str):
+        value = [value]
+    value = _clean_type(field.types, value, field.name, field.name)
+    if value is not None and field.hidden.is_trimmed:
+        value = value.strip()
+    if value is not None and field.hidden.ignores_case:
+        value = value.lower()
+    return value
+
+
+def _refuse_unknown(fields: Sequence[Field], arguments: dict[str, Any]) -> None:
+    if not _OF_HOSTS.isdisjoint(arguments):
+        arguments = {name: value for name, value in arguments.items() if name not in _OF_HOSTS | _BESIDE_THEM}
+    required = [field.name for field in fields if field.is_required]
+    schema = {"properties": {field.name: field.types for field in fields}, "required": required}
+    if unknown := tuple(_find_unknown(schema, arguments)):
         raise WrongArgument(unknown[0].argument, "additionalProperties", limit=unknown)
 
 
-def check_member(schema: Schema, value: Any, name: str) -> Any:
-    """An argument checked by a schema that says more than the one that is published.
-
-    Raises:
-        WrongArgument: the first rule that it breaks.
-    """
-    unknown = tuple(find_unknown({"properties": {name: schema}}, {name: value}))
-    if unknown:
-        raise WrongArgument(name, "additionalProperties", limit=unknown)
-    return _clean_type(schema, value, name, name)
+def _find_unknown(schema: Schema, value: Any, place: str = "") -> Iterator[UnknownArgument]:
+    """Give every unknown name in a value, from the outside in; types are checked elsewhere."""
+    if isinstance(value, list) and "items" in schema:
+        for index, item in enumerate(value):
+            yield from _find_unknown(schema["items"], item, f"{place}[{index}]")
+    if not isinstance(value, dict) or "properties" not in schema:
+        return
+    members: Schema = schema["properties"]
+    given = tuple(name for name in value if name in members)
+    if len(given) < len(value):
+        required = schema.get("required", ())
+        known = tuple(sorted(members, key=lambda name: name not in required))
+        yield from (UnknownArgument(place, name, known, given) for name in value if name not in members)
+    for name in given:
+        yield from _find_unknown(members[name], value[name], f"{place}.{name}" if place else name)
 
 
 @lru_cache(maxsize=256)
 def fields_of(model: type[Struct]) -> tuple[Field, ...]:
-    """The arguments that an input Struct declares, in order."""
+    """Return the arguments that an input Struct declares, in order."""
+    return tuple(map(_read_field, _struct_fields(model)))
+
+
+@lru_cache(maxsize=256)
+def _has_structs(model: type[Struct]) -> bool:
+    """Return whether there are Structs in lists among the arguments."""
+    types = [getattr(field.type, "type", field.type) for field in _struct_fields(model)]
+    return any(isinstance(getattr(one, "item_type", None), shapes.StructType) for one in types)
+
+
+def _struct_fields(model: type[Struct]) -> tuple[shapes.Field, ...]:
     info = shapes.type_info(model)
     assert isinstance(info, shapes.StructType)
-    return tuple(_read_field(field) for field in info.fields)
+    return info.fields
 
 
 def _read_field(field: shapes.Field) -> Field:
-    schema: Schema = {**_schema_of(field.type), **_default_of(field)}
+    schema: Schema = {**_schema_of(field.type, of_arguments=True), **_default_of(field)}
     rules: Hidden = _extra_of(field.type).get("hidden", Hidden())
     return Field(
         name=field.name,
         schema=schema,
+        types=_schema_of(field.type, of_arguments=True, is_published=False),
         hidden=rules,
         bounds=_bounds_of({**schema, **to_builtins(rules)}),
         is_required=field.required,
@@ -178,25 +220,34 @@ def _read_field(field: shapes.Field) -> Field:
 # -- from Structs to JSON Schema ----------------------------------------------------------------------------------
 
 
-def _schema_of(shape: shapes.Type) -> Schema:
+def _schema_of(shape: shapes.Type, *, of_arguments: bool = False, is_published: bool = True) -> Schema:
+    """Return the schema of a type; unless it is published, without the keywords that replace its own."""
+
+    def inner(shape: shapes.Type) -> Schema:
+        return _schema_of(shape, of_arguments=of_arguments, is_published=is_published)
+
     if isinstance(shape, shapes.Metadata):
-        return {**_schema_of(shape.type), **(shape.extra_json_schema or {})}
+        return {**inner(shape.type), **((is_published and shape.extra_json_schema) or {})}
     if isinstance(shape, shapes.UnionType):
-        [inner] = [type_ for type_ in shape.types if not isinstance(type_, shapes.NoneType)]
-        described = _schema_of(inner)
+        [one] = [type_ for type_ in shape.types if not isinstance(type_, shapes.NoneType)]
+        described = inner(one)
         return {**described, "type": [described["type"], "null"]}
     if isinstance(shape, shapes.StructType):
-        return strict_object(**{field.name: _schema_of(field.type) for field in shape.fields})
+        members = {field.name: inner(field.type) for field in shape.fields}
+        if not of_arguments:
+            return strict_object(**members)
+        required = [field.name for field in shape.fields if field.required]
+        return {"type": "object", "properties": members, "required": required}
     if isinstance(shape, shapes.ListType | shapes.VarTupleType):
         limits = {"minItems": shape.min_length, "maxItems": shape.max_length}
-        return {"type": "array", "items": _schema_of(shape.item_type), **_drop_none(limits)}
+        return {"type": "array", "items": inner(shape.item_type), **_drop_none(limits)}
     if isinstance(shape, shapes.StrType):
         limits = {"minLength": shape.min_length, "maxLength": shape.max_length}
         return {"type": "string", **_drop_none({**limits, "pattern": shape.pattern})}
     if isinstance(shape, shapes.IntType):
         return {"type": "integer", **_drop_none({"minimum": shape.ge, "maximum": shape.le})}
     if isinstance(shape, shapes.DictType):
-        return {"type": "object", "additionalProperties": _schema_of(shape.value_type)}
+        return {"type": "object", "additionalProperties": inner(shape.value_type)}
     if isinstance(shape, shapes.AnyType):
         return {}
     if isinstance(shape, shapes.LiteralType):
@@ -221,13 +272,13 @@ def _drop_none(limits: dict[str, Any]) -> Schema:
     return {keyword: limit for keyword, limit in limits.items() if limit is not None}
 
 
-# -- checking against JSON Schema --------------------------------------------------------------------------------
+# -- checking against JSON Schema ---------------------------------------------------------------------------------
 
 _PYTHON_TYPES: dict[str, type[Any]] = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
 
 
 def _clean_type(schema: Schema, value: Any, name: str, place: str) -> Any:
-    """A value of the type that a schema names; whole numbers, however they were written, as integers."""
+    """Return a value of the type that a schema names; whole numbers, however they were written, as integers."""
     kind = schema["type"]
     if isinstance(kind, list):
         if value is None:
@@ -247,21 +298,22 @@ def _clean_type(schema: Schema, value: Any, name: str, place: str) -> Any:
 
 
 def _clean_members(schema: Schema, value: dict[str, Any], name: str, place: str) -> dict[str, Any]:
+    value = {member: content for member, content in value.items() if content is not None}  # null is absent
     for member in schema.get("required", ()):
-        if value.get(member) is None:
+        if member not in value:
             raise WrongArgument(name, "type", limit=f"object with {member}", value=value, place=place)
     cleaned = {}
     for member, content in value.items():
         check_text(name, member, f"a name in {place}")
         expected = schema.get("properties", {}).get(member) or schema.get("additionalProperties")
-        if expected and content is not None:
+        if expected:
             content = _clean_type(expected, content, name, f"{place}.{member}")
         cleaned[member] = content
     return cleaned
 
 
 def _to_integer(value: Any) -> Any:
-    """A number without a fraction as an integer, as JSON Schema sees it: 5.0 is 5."""
+    """Return a number without a fraction as an integer, as JSON Schema sees it: 5.0 is 5."""
     if not isinstance(value, float):
         return value
     if abs(value) == float("inf"):  # how 1e999 is decoded
@@ -270,7 +322,7 @@ def _to_integer(value: Any) -> Any:
 
 
 def _convert_numbers(value: Any) -> Any:
-    """Whole numbers, alone or in a list, converted to texts."""
+    """Convert whole numbers, alone or in a list, to texts."""
     if isinstance(value, list):
         return [_convert_numbers(item) for item in value]
     value = _to_integer(value)
@@ -283,7 +335,7 @@ _LARGEST = 10**400  # a larger number, with thousands of digits perhaps, finds a
 
 
 def _bounds_of(schema: Schema) -> Schema:
-    """The keywords of a schema that bound a value, and those of its items."""
+    """Return the keywords of a schema that bound a value, and those of its items."""
     items = {"items": _bounds_of(schema["items"])} if "items" in schema else {}
     return {keyword: limit for keyword, limit in schema.items() if keyword in _BOUNDS} | items
 

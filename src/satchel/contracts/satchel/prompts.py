@@ -27,17 +27,17 @@ from satchel.contracts.satchel.templates import (
     read_template,
 )
 from satchel.contracts.satchel.tools import (
-    ARGUMENTS,
     AddPrompt,
     AddPrompts,
     GetPrompt,
     ListPrompts,
     ListTags,
+    NewArgument,
+    NewPrompt,
     OnePrompt,
     RenderPrompt,
     UpdatePrompt,
 )
-from satchel.contracts.schema import check_member, parse
 from satchel.errors import WrongArgument
 from satchel.library.manifest import LibraryPrompt
 from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptQuery, PromptSummary
@@ -199,21 +199,17 @@ def _list_libraries(context: Context, query: str | None, behind: str) -> list[Pr
 def add_prompts(context: Context, args: AddPrompts) -> Body:
     context = context.within(args.project)
     answers.check_number("prompts", args.prompts)
-    entries: list[AddPrompt] = []
-    for index, entry in enumerate(args.prompts):
-        with name_place(f"prompts[{index}]"):
-            entries.append(parse(AddPrompt, entry))
-    checked = check_templates(context, (one.content for one in entries if one.arguments != []))
+    checked = check_templates(context, (one.content for one in args.prompts if one.arguments != []))
 
     def add_all(context: Context) -> Reply:
         projects.current(context.tx, context.scope)  # before the first prompt: no place is to blame
         rows, notes = [], []
-        for index, entry in enumerate(entries):
+        for index, entry in enumerate(args.prompts):
             with name_place(f"prompts[{index}]"):
                 prompt, about = _add(context, entry, checked)
             rows.append(echo_prompt(prompt))
             notes += [f"{prompt.name}: {note}" for note in about]
-            answers.report_progress(context, index + 1, len(entries))
+            answers.report_progress(context, index + 1, len(args.prompts))
         text = f"Added to project '{context.scope.project}':\n" + "\n".join(map(format_row, rows))
         return answers.reply(text, {"project": context.scope.project, "prompts": rows}, notes=notes)
 
@@ -232,14 +228,13 @@ def add_prompt(context: Context, args: AddPrompt) -> Body:
 
 def update_prompt(context: Context, args: UpdatePrompt) -> Body:
     context = context.within(args.project)
-    given = args.arguments
-    declared = None if given is UNSET else _read_declared(check_member(ARGUMENTS, given, "arguments"))
+    declared = _read_arguments(args.arguments)
     if args.title is not UNSET:
         answers.check_title("prompt", args.title)
     changed = []  # the content that becomes a template: the new one, or the stored one where arguments are given
     if args.content is not UNSET:
         changed = [args.content]
-    elif given:
+    elif declared:
         with context.read() as opened:
             changed = [find_stored(opened, args.prompt).content]
     checked = check_templates(context, changed)
@@ -282,36 +277,30 @@ def delete_prompt(context: Context, args: OnePrompt) -> Body:
     return delete_one(context, prompt, context.scope.project, prompt.name, text)
 
 
-def _add(context: Context, args: AddPrompt, checked: templates.Checked) -> tuple[Prompt, list[str]]:
+def _add(context: Context, new: NewPrompt | AddPrompt, checked: templates.Checked) -> tuple[Prompt, list[str]]:
     """Add a prompt whose template was checked; return it, and notes about the template."""
-    if args.name == START_TASK:
+    name = (new.name or "").strip() or None
+    if name == START_TASK:
         raise WrongArgument("name", "not", value=START_TASK, kind="prompt")
-    answers.check_title("prompt", args.title)
-    settled = templates.settle(checked, args.content, _read_declared(args.arguments))
+    answers.check_title("prompt", new.title)
+    settled = templates.settle(checked, new.content, _read_arguments(new.arguments))
     draft = PromptDraft(
-        title=args.title,
-        content=args.content,
-        name=args.name or None,
-        description=args.description or None,
-        tags=args.tags or (),
+        title=new.title,
+        content=new.content,
+        name=name,
+        description=new.description or None,
+        tags=new.tags or (),
         arguments=settled.arguments,
     )
     return prompts.add(context.tx, context.scope, draft, avoiding=START_TASK), describe_settled(settled)
 
 
-def _read_declared(given: list[dict[str, Any]] | UnsetType) -> tuple[Argument, ...] | None:
+def _read_arguments(given: Sequence[NewArgument] | UnsetType) -> tuple[Argument, ...] | None:
     """Return the arguments that a call declares for a prompt; None if it says nothing about them."""
-    if given is UNSET:
+    if isinstance(given, UnsetType):
         return None
     return tuple(
-        Argument(
-            one["name"],
-            one.get("description"),
-            bool(one.get("required")),
-            tuple(one.get("values") or ()),
-            bool(one.get("open")),
-        )
-        for one in given
+        Argument(one.name, one.description or None, one.required, tuple(one.values), one.open) for one in given
     )
 
 

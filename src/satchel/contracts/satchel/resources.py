@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from msgspec import UNSET
-from msgspec.structs import asdict
 
 from satchel.contracts.content import encode_resource, with_description
 from satchel.contracts.contract import Body, Context, Reply, Result
@@ -19,6 +18,7 @@ from satchel.contracts.satchel.tools import (
     AddResource,
     AddResources,
     ListResources,
+    NewResource,
     OneResource,
     ReadResource,
     UpdateResource,
@@ -42,7 +42,7 @@ def add_resources(context: Context, args: AddResources) -> Body:
         for index, entry in enumerate(args.resources):
             with name_place(f"resources[{index}]"):
                 resource = resources.add(context.tx, context.scope, _read_draft(entry))
-            notes += _describe_name(entry["name"], resource)
+            notes += _describe_name(entry.name, resource)
             rows.append(resource_answers.echo_resource(resource))
             answers.report_progress(context, index + 1, len(args.resources))
         text = f"Added to project '{context.scope.project}':\n" + "\n".join(map(resource_answers.format_row, rows))
@@ -53,8 +53,7 @@ def add_resources(context: Context, args: AddResources) -> Body:
 
 def add_resource(context: Context, args: AddResource) -> Body:
     context = context.within(args.project)
-    given = {name: value for name, value in asdict(args).items() if value is not UNSET}
-    resource = resources.add(context.tx, context.scope, _read_draft(given))
+    resource = resources.add(context.tx, context.scope, _read_draft(args))
     return _reply_echo("Added to", context, resource, _describe_name(args.name, resource))
 
 
@@ -116,25 +115,17 @@ def delete_resource(context: Context, args: OneResource) -> Body:
 # -- parts of tools ---------------------------------------------------------------------------------------------
 
 
-def _read_draft(entry: dict[str, Any]) -> ResourceDraft:
-    for field in ("name", "content"):
-        if entry[field] is None:
-            raise WrongArgument(field, "required")
-    given = entry["name"].strip()
+def _read_draft(new: NewResource | AddResource) -> ResourceDraft:
+    given, uri = new.name.strip(), (new.uri or "").strip()
     name = resources.make_name(given) or given  # which the rule about names refuses
+    check_shown("resource", "uri", uri)
     return ResourceDraft(
         name=name,
-        uri=_read_uri(entry) or resource_answers.URI + name,
-        content=entry["content"],
-        mime_type=(entry.get("mime_type") or "").strip() or mime_types.guess(name),
-        description=(entry.get("description") or "").strip() or None,
+        uri=uri or resource_answers.URI + name,
+        content=new.content,
+        mime_type=(new.mime_type or "").strip() or mime_types.guess(name),
+        description=(new.description or "").strip() or None,
     )
-
-
-def _read_uri(entry: dict[str, Any]) -> str:
-    uri: str = (entry.get("uri") or "").strip()
-    check_shown("resource", "uri", uri)
-    return uri
 
 
 def _describe_name(given: str, resource: Resource) -> list[str]:

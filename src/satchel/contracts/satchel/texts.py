@@ -86,7 +86,7 @@ def _find(context: Context, reference: str) -> Item:
 
 
 def _apply(item: Item, args: EditText) -> EditedText:
-    edits = [Edit(one["old"] or "", one["new"] or "", bool(one.get("all"))) for one in args.edits or []]
+    edits = [Edit(one.old, one.new, one.all) for one in args.edits or []]
     if not edits and not args.append and not args.prepend:
         raise WrongArgument("edits", "anyOf", limit=("edits", "append", "prepend"))
     assert isinstance(item.content, str), "bytes are refused before"

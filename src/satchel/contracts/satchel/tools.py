@@ -222,32 +222,33 @@ _FINDING = (
 
 # -- prompts ------------------------------------------------------------------------------------------------------
 
-_ARGUMENT = object_with(
-    ("name",), name=STRING, description=STRING, required=BOOLEAN, values=array_of(STRING), open=BOOLEAN
-)
-ARGUMENTS = array_of(_ARGUMENT)
-_NEW_PROMPT = object_with(
-    ("title", "content"),
-    title=STRING,
-    content=STRING,
-    name=STRING,
-    description=STRING,
-    tags=array_of(STRING),
-    arguments=ARGUMENTS,
-)
+
+class NewArgument(Struct):
+    name: str
+    description: str = ""
+    required: bool = False
+    values: list[str] = []
+    open: bool = False
+
+
+class NewPrompt(Struct):
+    title: str
+    content: str
+    name: str = ""
+    description: str = ""
+    tags: list[str] = []
+    arguments: list[NewArgument] | UnsetType = UNSET
+
 
 PromptReference = Annotated[
     str, Meta(description="Name, title or id", extra=hidden(max_length=500, is_blank_refused=True))
 ]
 PromptTitle = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=MAX_TITLE, is_blank_refused=True))]
 PromptContent = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES, is_blank_refused=True))]
-Arguments = Annotated[
-    list[dict[str, Any]],
-    Meta(description="[]: plain text", extra_json_schema={"items": _ARGUMENT}, extra=hidden(max_items=100)),
-]
+Arguments = Annotated[list[NewArgument], Meta(description="[]: plain text", extra=hidden(max_items=100))]
 # As in add_prompts, whose schema a model has seen.
 ChangedArguments = Annotated[
-    list[dict[str, Any]],
+    list[NewArgument],
     Meta(
         description="As in add_prompts; [] for plain text",
         extra_json_schema={"items": {"type": "object"}},
@@ -259,12 +260,8 @@ Values = Annotated[dict[str, str], Meta(extra=hidden(max_items=100))]
 
 class AddPrompts(Struct):
     prompts: Annotated[
-        list[dict[str, Any]],
-        Meta(
-            description="{{ x }} in content makes a Jinja2 template",
-            extra_json_schema={"items": _NEW_PROMPT},
-            extra=hidden(max_items=MOST_ENTRIES),
-        ),
+        list[NewPrompt],
+        Meta(description="{{ x }} in content makes a Jinja2 template", extra=hidden(max_items=MOST_ENTRIES)),
     ]
     key: Key | UnsetType = UNSET
     project: Project | UnsetType = UNSET
@@ -447,9 +444,14 @@ _PROMPTS = (
 
 # -- documents ----------------------------------------------------------------------------------------------------
 
-_NEW_RESOURCE = object_with(
-    ("name", "content"), name=STRING, content=STRING, uri=STRING, mime_type=STRING, description=STRING
-)
+
+class NewResource(Struct):
+    name: str
+    content: str
+    uri: str = ""
+    mime_type: str = ""
+    description: str = ""
+
 
 ResourceReference = Annotated[
     str, Meta(description="Name or URI", extra=hidden(max_length=2000, is_blank_refused=True))
@@ -459,10 +461,9 @@ ResourceContent = Annotated[str, Meta(description="Text; base64 for binary types
 
 class AddResources(Struct):
     resources: Annotated[
-        list[dict[str, Any]],
+        list[NewResource],
         Meta(
             description="content is text, or base64; mime_type defaults by name",
-            extra_json_schema={"items": _NEW_RESOURCE},
             extra=hidden(max_items=MOST_ENTRIES),
         ),
     ]
@@ -598,7 +599,13 @@ _RESOURCES = (
 
 # -- parts of texts -----------------------------------------------------------------------------------------------
 
-_EDIT = object_with(("old", "new"), old=STRING, new=STRING, all=BOOLEAN)
+
+class NewEdit(Struct):
+    old: str
+    new: str
+    all: bool = False
+
+
 Added = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES))]
 
 
@@ -606,12 +613,8 @@ class EditText(Struct):
     item: Annotated[str, Meta(description="Name, #4 or URI", extra=_ITEM)]
     edits: (
         Annotated[
-            list[dict[str, Any]],
-            Meta(
-                description="old must occur once, unless all",
-                extra_json_schema={"items": _EDIT},
-                extra=hidden(max_items=100),
-            ),
+            list[NewEdit],
+            Meta(description="old must occur once, unless all", extra=hidden(max_items=100)),
         ]
         | UnsetType
     ) = UNSET

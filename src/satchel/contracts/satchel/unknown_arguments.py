@@ -1,7 +1,7 @@
 """The error for arguments, and members of arguments, that a tool does not take."""
 
 from satchel.contracts.satchel.nearest import find_argument
-from satchel.contracts.unknown_names import UnknownName
+from satchel.contracts.schema import UnknownArgument
 
 _MOST = 5  # unknown names that an error tells of
 _LONGEST = 60  # characters of one
@@ -10,7 +10,7 @@ _LONGEST = 60  # characters of one
 def describe_unknown(unknown: object) -> tuple[str, str, list[str]]:
     """What a call gave that there is not, what to give instead, and the names of that."""
     assert isinstance(unknown, tuple)
-    told: list[UnknownName] = list(unknown[:_MOST])
+    told: list[UnknownArgument] = list(unknown[:_MOST])
     names = [_name(one) for one in told]
     rest = f" and {len(unknown) - _MOST} more" if len(unknown) > _MOST else ""
     message = f"Unknown argument{'s' if len(unknown) > 1 else ''}: {', '.join(names)}{rest}. Nothing was done."
@@ -24,7 +24,7 @@ def describe_unknown(unknown: object) -> tuple[str, str, list[str]]:
     return message, hint.strip()[:1].upper() + hint.strip()[1:], list(dict.fromkeys(near.values()))
 
 
-def _name(one: UnknownName) -> str:
+def _name(one: UnknownArgument) -> str:
     return f"{one.place}.{shorten_name(one.name)}" if one.place else shorten_name(one.name)
 
 
