@@ -9,7 +9,7 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -20,7 +20,7 @@ from satchel import __version__, config, extras
 from satchel.cli.completion import PROJECT
 from satchel.cli.errors import code_of, end, explain
 from satchel.cli.output import color_option, print_table, restore_command, say, show_notes, to_json
-from satchel.errors import NotFound, Refused, SatchelError, StoreConflict, StoreError, StoreFailed, StoreMissing
+from satchel.errors import NotFound, Refused, SatchelError, StoreError, StoreFailed, StoreMissing
 from satchel.log import escape
 from satchel.model import DEFAULT_PROJECT, Author, Scope
 from satchel.storage.database import Database, Tx, open_database
@@ -36,7 +36,6 @@ PAGE_SIZE = 200  # entries that a tool lists at most in one call
 
 Result = TypeVar("Result")
 _LIMIT = 50  # entries that a list shows by default
-_TRIES = 5  # of a transaction
 
 
 class Answer(NamedTuple):
@@ -131,12 +130,8 @@ class Session:
         return self.database.write(self.scope)
 
     def transact(self, run: Callable[[Tx], Result]) -> Result:
-        """Write in one transaction, again where it lost against another one."""
-        for _ in range(_TRIES - 1):
-            with suppress(StoreConflict), self.write() as tx:
-                return run(tx)
-        with self.write() as tx:
-            return run(tx)
+        """Write in one transaction, and try again if it lost against another one."""
+        return self.database.transact(self.scope, run)
 
     # -- tools of the contract `satchel` --
 

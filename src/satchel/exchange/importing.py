@@ -5,11 +5,8 @@ thousand entries are one transaction with a savepoint for each. An interrupted i
 next run finds their entries to be the same, and goes on.
 """
 
-import signal
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import count
 from typing import Literal
 
@@ -169,46 +166,19 @@ def run(database: Database, scope: Scope, files: Iterable[FileRead], options: Op
     report = importer.report
     waiting: list[Entry] = []
     try:
-        with _note_interrupts() as importer.check_interrupts:
-            for file in files:
-                entries = _sort_out(report, file)
-                importer.placer.expect(entries)
-                waiting += entries
-                while len(waiting) >= BATCH:
-                    importer.commit(waiting[:BATCH])
-                    del waiting[:BATCH]
-            importer.commit(waiting)
+        for file in files:
+            entries = _sort_out(report, file)
+            importer.placer.expect(entries)
+            waiting += entries
+            while len(waiting) >= BATCH:
+                importer.commit(waiting[:BATCH])
+                del waiting[:BATCH]
+        importer.commit(waiting)
     except KeyboardInterrupt:
         report.is_interrupted = True
-    report.projects = importer.placer.made
-    if not options.is_dry_run:
+    else:
         report.left_alone += [*importer.placer.links.lost, *importer.placer.links.list_missing()]
     return report
-
-
-@contextmanager
-def _note_interrupts() -> Iterator[Callable[[], None]]:
-    """Yield a function that raises after the first Ctrl-C, so that none comes between a commit and its count."""
-    is_main = threading.current_thread() is threading.main_thread()
-    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield lambda: None
-        return
-    noted: list[int] = []
-
-    def note(number: int, _: object) -> None:
-        if noted:
-            raise KeyboardInterrupt
-        noted.append(number)
-
-    def check() -> None:
-        if noted:
-            raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield check
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _sort_out(report: ImportReport, file: FileRead) -> list[Entry]:
@@ -235,35 +205,21 @@ class _Importer:
         self._options = options
         self._done = 0
         self.report = ImportReport(is_dry_run=options.is_dry_run)
-        self.check_interrupts: Callable[[], None] = lambda: None
         self.placer = Placer(scope, options.on_clash, is_dry_run=options.is_dry_run)
 
     def commit(self, entries: Sequence[Entry]) -> None:
         """Place some entries in one transaction."""
         if not entries:
             return
-        before = self.placer
-
-        def place_all(tx: Tx) -> list[Line | Problem]:
-            self.placer = before.copy(is_retry=self.placer is not before)
-            with tx.gathering():
-                return [self._place(tx, entry, place, len(entries)) for place, entry in enumerate(entries, 1)]
-
-        try:
-            if self._options.is_dry_run:
-                with self._database.read(self._scope) as tx:
-                    placed = [self._place(tx, entry, place, len(entries)) for place, entry in enumerate(entries, 1)]
-            else:
-                placed = storing.transact(self._database, self._scope, place_all)
-        except BaseException:
-            self.placer = before
-            raise
+        open_transaction = self._database.read if self._options.is_dry_run else self._database.write
+        with open_transaction(self._scope) as tx, tx.gathering():
+            placed = [self._place(tx, entry, place, len(entries)) for place, entry in enumerate(entries, 1)]
+        self.report.projects = [*self.placer.made]
         self._done += len(entries)
         self.report.lines += [one for one in placed if isinstance(one, Line)]
         self.report.problems += [one for one in placed if isinstance(one, Problem)]
 
     def _place(self, tx: Tx, entry: Entry, place: int, total: int) -> Line | Problem:
-        self.check_interrupts()
         try:
             state, label = self.placer.place(tx, entry)
             return Line(entry.kind, label, state, entry.where, entry.notes)
@@ -369,15 +325,6 @@ class Placer:
         self._wanted.update(map(_identify, entries))
         named = [one for one in entries if isinstance(one, PromptEntry) and one.name]
         self._named |= {(one.project, one.name): one.title for one in named}
-
-    def copy(self, *, is_retry: bool) -> "Placer":
-        """Return a copy for one transaction; after one that was rolled back, it reads the store again."""
-        made = Placer(self._scope, self._on_clash, is_dry_run=self._is_dry_run)
-        made._known = {} if is_retry else self._known
-        made._named = self._named
-        made._wanted, made._matched = Counter(self._wanted), {*self._matched}
-        made.made, made.links = [*self.made], self.links.copy()
-        return made
 
     def place(self, tx: Tx, entry: Entry) -> tuple[State, str]:
         """Put an entry into the store, and return its state and its name there.

@@ -1,12 +1,12 @@
 """What a project holds, as entries, and the one way in which import and sync add, change and delete entries."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from satchel.errors import Refused, StoreConflict, VersionConflict
+from satchel.errors import Refused, VersionConflict
 from satchel.exchange.entries import DocumentEntry, Entry, Kind, NoteEntry, Problem, PromptEntry, TaskEntry
 from satchel.model import (
     BlockerChange,
@@ -25,32 +25,15 @@ from satchel.model import (
     TaskStatus,
 )
 from satchel.services import prompts, resources, rules, task_notes, tasks
-from satchel.storage.database import Database, Tx
+from satchel.storage.database import Tx
 
 BATCH = 1000  # entries of one transaction
 _PAGE = 500  # items that are read at once
-_TRIES = 5  # of a transaction
 _ROOM = 9  # characters for a number behind a name or title
 
 NamedEntry = PromptEntry | DocumentEntry
 
 Result = TypeVar("Result")
-
-
-def transact(database: Database, scope: Scope, run: Callable[[Tx], Result]) -> Result:
-    """Write in one transaction, again if it lost against another one.
-
-    Raises:
-        StoreConflict: it lost each time.
-    """
-    for _ in range(_TRIES - 1):
-        try:
-            with database.write(scope) as tx:
-                return run(tx)
-        except StoreConflict:
-            continue
-    with database.write(scope) as tx:
-        return run(tx)
 
 
 # -- reading ----------------------------------------------------------------------------------------------------
@@ -315,13 +298,6 @@ class TaskLinks:
         self.lost: list[Problem] = []  # dependencies that the store refused
         self._new: set[int] = set()
         self._waiting: dict[str, list[tuple[int, TaskEntry]]] = {}  # tasks by the key of one that has not come yet
-
-    def copy(self) -> "TaskLinks":
-        """Return a copy, to go back to if the transaction is rolled back."""
-        made = TaskLinks(self._scope, self.numbers)
-        made.lost, made._new = [*self.lost], {*self._new}
-        made._waiting = {key: [*waiting] for key, waiting in self._waiting.items()}
-        return made
 
     def find_blockers(self, entry: TaskEntry) -> list[int]:
         """Return the tasks that a new task waits for, as far as they have come."""

@@ -20,7 +20,7 @@ from satchel.exchange.entries import KINDS, DocumentEntry, Entry, Kind, Problem,
 from satchel.exchange.storing import BATCH, NamedEntry, Snapshot, TaskLinks
 from satchel.exchange.sync_plan import FolderSide, Key, Plan, Step, Synced, SyncState, digest
 from satchel.model import BlockerChange, Scope
-from satchel.services import projects, prompts, rules, tasks
+from satchel.services import projects, rules, tasks
 from satchel.storage.database import Database, Tx
 
 Results = dict[Key, Entry | None]  # what both sides have after a step; None: neither has it
@@ -166,6 +166,7 @@ class _Sync:
         store = _StoreSide(self._scope, here, steps)
         for start in range(0, len(steps), BATCH):
             agreed |= self._change_store(store, steps[start : start + BATCH])
+        self._report.problems += store.links.lost
         paths = self._write_files(side, agreed)
         self._write_tasks(side, agreed, plan)
         self._save(base, side, agreed, paths)
@@ -173,10 +174,9 @@ class _Sync:
     def _change_store(self, store: "_StoreSide", steps: Sequence[Step]) -> Results:
         """Change the store in one transaction; what another process changed meanwhile is left for the next sync."""
 
-        def change(tx: Tx) -> tuple[Results, list[str], list[str], list[Problem]]:
-            store.begin(tx)
-            done: Results = {}
-            lines, clashes, problems = [], [], []
+        done: Results = {}
+        lines, clashes, problems = [], [], []
+        with self._database.write(self._scope) as tx:
             for step in steps:
                 try:
                     results = store.carry_out(tx, step)
@@ -190,10 +190,6 @@ class _Sync:
                     lines.append(step.line)
                     if step.action == "clash":
                         clashes.append(_explain_clash(step, results))
-            return done, lines, clashes, problems + store.links.lost
-
-        done, lines, clashes, problems = storing.transact(self._database, self._scope, change)
-        store.keep()
         self._report.lines += lines
         self._report.clashes += clashes
         self._report.problems += problems
@@ -324,21 +320,11 @@ class _StoreSide:
     def __init__(self, scope: Scope, here: Snapshot, steps: Sequence[Step]) -> None:
         self._scope = scope
         self._here = here
-        self._versions = self._kept_versions = dict(here.versions)
-        self.links = self._kept_links = TaskLinks(scope, {key: int(key) for key in here.tasks})
-        self._titles: dict[str, str] = {}  # names of prompts by title
+        self._versions = dict(here.versions)
+        self.links = TaskLinks(scope, {key: int(key) for key in here.tasks})
+        self._titles = {prompt.title: name for name, prompt in here.prompts.items()}
         updated = [step for step in steps if step.action == "update" and isinstance(step.theirs, PromptEntry)]
         self._moving = {step.key: step.theirs.title for step in updated if isinstance(step.theirs, PromptEntry)}
-
-    def begin(self, tx: Tx) -> None:
-        """Begin a transaction, perhaps after one that was rolled back."""
-        self._versions, self.links = dict(self._kept_versions), self._kept_links.copy()
-        self._titles = {header.title: header.name for header in prompts.list_headers(tx, self._scope)[0]}
-
-    def keep(self) -> None:
-        """Note that the transaction was committed."""
-        self.links.lost = []
-        self._kept_versions, self._kept_links = self._versions, self.links
 
     def carry_out(self, tx: Tx, step: Step) -> Results:
         """Carry out a step in the store, and return what both sides have then.

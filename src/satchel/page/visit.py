@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 from msgspec import Struct
 from msgspec.structs import replace
 
-from satchel.errors import Forbidden, StoreConflict
+from satchel.errors import Forbidden
 from satchel.library.catalog import Libraries
 from satchel.model import Author, Scope
 from satchel.services import projects
@@ -17,8 +17,6 @@ from satchel.storage.database import Database, Tx
 Result = TypeVar("Result")
 
 MOST_COUNTED = 1000  # a page says "1,000+" of what there is more of, because counting takes longer the more there is
-
-_TRIES = 5  # of a transaction that lost against another one
 
 
 class Server(Struct, frozen=True, kw_only=True):
@@ -89,7 +87,7 @@ class Visit(Struct, frozen=True, kw_only=True):
             raise Forbidden("change", "read-only", self.scope)
 
     def write(self, act: Callable[[Tx], Result]) -> Result:
-        """Do something in one transaction, again where it lost against another one.
+        """Do something in one transaction, and try again if it lost against another one.
 
         Raises:
             Forbidden: the caller may only read.
@@ -99,14 +97,7 @@ class Visit(Struct, frozen=True, kw_only=True):
             user=self.scope.user or "", token=self.scope.author.token, client="page", contract="page", caller="person"
         )
         scope = replace(self.scope, author=author, refuses_hidden=True)
-        for attempt in range(_TRIES):
-            try:
-                with self.server.database.write(scope) as tx:
-                    return act(tx)
-            except StoreConflict:
-                if attempt == _TRIES - 1:
-                    raise
-        raise AssertionError("the last try returns or raises")
+        return self.server.database.transact(scope, act)
 
 
 class Shown(Struct, frozen=True):

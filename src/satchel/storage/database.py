@@ -6,7 +6,7 @@ implements a method of these classes.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -14,13 +14,15 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from satchel import clock
-from satchel.errors import Refused, StoreFailed, StoreUnusable
+from satchel.errors import Refused, StoreConflict, StoreFailed, StoreUnusable
 from satchel.model import UNSET, PromptPosition, PromptQuery, Retention, Scope, StoreChange
 from satchel.work import Work
 
 Row = tuple[Any, ...]
 Listener = Callable[[list[StoreChange]], None]
 Found = TypeVar("Found")
+
+_TRIES = 5  # of a transaction
 
 WAIT = 10.0  # seconds that a call waits for a connection to the database, over all its tries
 
@@ -291,6 +293,18 @@ class Database:
             StoreConflict: it was rolled back, or the connection was lost before the commit: nothing was done.
         """
         raise NotImplementedError
+
+    def transact(self, scope: Scope, run: Callable[[Tx], Found]) -> Found:
+        """Write in one transaction, and try again if it lost against another one.
+
+        Raises:
+            StoreConflict: it lost each time.
+        """
+        for _ in range(_TRIES - 1):
+            with suppress(StoreConflict), self.write(scope) as tx:
+                return run(tx)
+        with self.write(scope) as tx:
+            return run(tx)
 
     def look_up(self, find: Callable[[Tx], Found]) -> Found:
         """Return what one statement finds, such as a token, even while calls keep all other connections busy."""
