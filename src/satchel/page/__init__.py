@@ -7,16 +7,12 @@ markup      templates, static files, Markdown, differences, times: values into H
 words       errors in sentences for people
 home        search over everything, and what changed last
 prompts     prompts: list, read, add, edit, delete
-template_check  a text that is being typed, as a template
-conflicts   what changed while a form was open
 filling     a prompt filled in: a form from its arguments, the result beside it
-versions    the versions of an item, the difference between two, restore
+versions    the versions of an item, the difference between two, restore, what changed while a form was open
 documents   documents: list, read, add, edit, download
-tasks       tasks: list, read, add, edit, notes
-board       tasks as cards in columns
+tasks       tasks: list, read, add, edit, notes, board
 libraries   libraries on disk, their problems, their prompts filled in
-activity    every change, by whom, and undo
-trash       what was deleted
+activity    every change, by whom; undo; the trash
 projects    projects: list, add, rename, delete
 connect     how clients connect to this server
 settings    tokens: create, list, revoke

@@ -1,17 +1,18 @@
-"""Every change, by whom and through what, and undo."""
+"""Every change, by whom and through what; undo; the trash."""
 
 from satchel.errors import NotFound
 from satchel.model import KINDS, ChangeQuery
 from satchel.page.visit import Answer, Redirect, Shown, Visit, link
-from satchel.services import history, undo
+from satchel.services import history, projects, restoring, undo
 from satchel.services.history import FeedEntry
 from satchel.storage.database import Tx
 
 _PAGE = 50
+_MOST_DELETED = 200
 
 
 def show(visit: Visit) -> Answer:
-    """What changed, the newest first; ?by= and ?kind= narrow it."""
+    """Show what changed, the newest first; ?by= and ?kind= narrow it."""
     kind = visit.query.get("kind", "")
     query = ChangeQuery(
         by=visit.query.get("by", ""),
@@ -43,3 +44,23 @@ def undo_change(visit: Visit) -> Answer:
         "Took back: " + ", ".join(f"{entry.title or entry.key}" for entry in done) + "." if done else "Nothing to undo."
     )
     return Redirect(visit.back or link("activity"), said)
+
+
+# -- trash --------------------------------------------------------------------------------------------------------
+
+
+def show_trash(visit: Visit) -> Answer:
+    """Show the deleted items of all projects that the caller may enter, the last deleted first."""
+    with visit.read() as tx:
+        found = history.list_trash(tx, visit.scope, is_everything=True, limit=_MOST_DELETED)
+        names = projects.names_of(tx, [one.project or 0 for one in found])
+    days = visit.server.database.retention.trash_days
+    return Shown("trash.html", {"found": found, "names": names, "days": days})
+
+
+def restore(visit: Visit) -> Answer:
+    """Bring a deleted item back."""
+    visit = visit.within(visit.field("project")) if visit.field("project") else visit
+    restored = visit.write(lambda tx: restoring.restore(tx, visit.scope, visit.field("item")))
+    title = restored.item.title or restored.item.name
+    return Redirect(link("trash"), " ".join([f"“{title}” is back.", *restored.notes]), can_undo=True)

@@ -16,14 +16,14 @@ class ClientSetup(Struct, frozen=True, kw_only=True):
     """How one client connects."""
 
     client: Client
-    command: str  # does it all, where Satchel is installed beside the client
+    command: str  # does it all, if Satchel is installed beside the client
     file: str = ""
-    lines: str = ""  # for that file; empty where the client takes no address in a file
+    lines: str = ""  # for that file; empty if the client takes no address in a file
     note: str = ""
 
 
 def show(visit: Visit) -> Answer:
-    """The lines for each client, with the address of this server."""
+    """Show the lines for each client, with the address of this server."""
     url = f"{visit.server.url}/mcp"
     variable = _VARIABLE if visit.server.auth != "none" else ""
     connections = [describe(client, url, variable) for client in CLIENTS]
@@ -31,7 +31,7 @@ def show(visit: Visit) -> Answer:
 
 
 def describe(client: Client, url: str, variable: str) -> ClientSetup:
-    """How a client connects to an address, with the token of an environment variable where one is named."""
+    """Return how a client connects to an address, with the token of an environment variable if one is named."""
     if client.remote is None:
         note = f"It takes addresses in its settings, under Connectors: add {url} there."
         return ClientSetup(client=client, command="", note=note)
@@ -49,6 +49,6 @@ def describe(client: Client, url: str, variable: str) -> ClientSetup:
 
 
 def _find_file(client: Client) -> str:
-    """The usual place of a client's settings, for readers on any platform."""
+    """Return the usual place of a client's settings, for readers on any platform."""
     path = next(path for path in client.user_files[""] if not path.startswith("$"))
     return path.replace("%config%/", "") + (f" in {_CONFIG}" if path.startswith("%config%") else "")

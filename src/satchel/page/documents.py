@@ -5,7 +5,7 @@ from typing import Any
 from satchel.errors import NotFound, SatchelError, VersionConflict
 from satchel.model import Resource, ResourceDraft, ResourcePatch
 from satchel.page import words
-from satchel.page.conflicts import Conflict, find_conflict
+from satchel.page.versions import Conflict, find_conflict
 from satchel.page.visit import Answer, File, Redirect, Shown, Upload, Visit, link
 from satchel.services import links, mime_types, resources, rules
 
@@ -20,7 +20,7 @@ _PICTURES = {
 
 
 def show_list(visit: Visit) -> Answer:
-    """The documents of a project."""
+    """Show the documents of a project."""
     visit = visit.within(visit.path["project"])
     with visit.read() as tx:
         found, has_more = resources.list_page(tx, visit.scope, limit=_PAGE, after=visit.number("after"))
@@ -29,7 +29,7 @@ def show_list(visit: Visit) -> Answer:
 
 
 def show(visit: Visit) -> Answer:
-    """One document."""
+    """Show one document."""
     visit = visit.within(visit.path["project"])
     document = _find(visit)
     with visit.read() as tx:
@@ -49,7 +49,7 @@ def show(visit: Visit) -> Answer:
 
 
 def download(visit: Visit) -> Answer:
-    """The bytes of a document; pictures may be shown inside the page."""
+    """Send the bytes of a document; pictures may be shown inside the page."""
     visit = visit.within(visit.path["project"])
     document = _find(visit)
     content = document.content.encode() if isinstance(document.content, str) else document.content or b""
@@ -57,13 +57,13 @@ def download(visit: Visit) -> Answer:
 
 
 def show_new(visit: Visit) -> Answer:
-    """The form for a new document."""
+    """Show the form for a new document."""
     visit.check_writes()
     return _show_form(visit.within(visit.path["project"]), None)
 
 
 def show_edit(visit: Visit) -> Answer:
-    """The form for an existing text."""
+    """Show the form for an existing text."""
     visit.check_writes()
     visit = visit.within(visit.path["project"])
     document = _find(visit)
@@ -128,7 +128,7 @@ def delete(visit: Visit) -> Answer:
 
 
 def _read_content(visit: Visit, file: Upload | None, kind: str) -> tuple[str | bytes, str]:
-    """The content of a new document and its type; what the browser says about a file is not asked for."""
+    """Return the content of a new document and its type, whatever the browser says about a file."""
     if file is None:
         return visit.field("content"), kind if rules.is_text(kind) else "text/plain"
     if not rules.is_text(kind):
@@ -150,7 +150,7 @@ def _find_conflict(visit: Visit, document: Resource, version: int) -> Conflict:
 
 
 def _is_picture(document: Resource) -> bool:
-    """Whether a document is a picture by its type and by its first bytes; SVG is not, because it can run script."""
+    """Tell whether a document is a picture by its type and its first bytes; SVG is not, because it can run script."""
     starts = _PICTURES.get(document.mime_type.partition(";")[0].strip().lower(), ())
     return isinstance(document.content, bytes) and document.content.startswith(tuple(starts))
 

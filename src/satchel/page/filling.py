@@ -12,12 +12,12 @@ _KNOWN = 10  # values of an argument that are suggested
 
 
 def show(visit: Visit) -> Answer:
-    """The form, filled in as far as the address says."""
+    """Show the form with the values of the address."""
     return _show(visit.within(visit.path["project"]), visit.query)
 
 
 def fill(visit: Visit) -> Answer:
-    """The form with its result."""
+    """Show the form with its result."""
     visit = visit.within(visit.path["project"])
     return _show(visit, {name: visit.field(name) for name in visit.form})
 
@@ -40,17 +40,17 @@ def _show(visit: Visit, given: Mapping[str, str]) -> Shown:
 
 
 def read_values(arguments: Sequence[Argument], given: Mapping[str, str]) -> dict[str, str]:
-    """The value of each argument, empty where none was given."""
+    """Return the value of each argument, empty if none was given."""
     return {one.name: given.get(one.name, "") for one in arguments}
 
 
 def render(visit: Visit, template: str, values: Mapping[str, str]) -> tuple[str, str]:
-    """A template with values, and what is wrong with it."""
+    """Fill in a template; return the text and what is wrong with the template."""
     return explain(lambda: visit.server.libraries.renderer.render(template, dict(values)))
 
 
 def explain(render: Callable[[], str]) -> tuple[str, str]:
-    """What a render gives, and what is wrong with its template."""
+    """Return what a render gives, and what is wrong with its template."""
     try:
         return render(), ""
     except RenderFailed as failure:

@@ -10,7 +10,7 @@ from satchel.page.visit import Answer, Shown, Visit
 
 
 def show_list(visit: Visit) -> Answer:
-    """Every library, its prompts and its problems."""
+    """Show every library, its prompts and its problems."""
     catalog = visit.server.libraries.catalog
     problems = [
         *catalog.problems,
@@ -20,12 +20,12 @@ def show_list(visit: Visit) -> Answer:
 
 
 def show(visit: Visit) -> Answer:
-    """One prompt of a library."""
+    """Show one prompt of a library."""
     return _show(visit, visit.query)
 
 
 def fill(visit: Visit) -> Answer:
-    """One prompt of a library, filled in."""
+    """Show one prompt of a library, filled in."""
     return _show(visit, {name: visit.field(name) for name in visit.form})
 
 

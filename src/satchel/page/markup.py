@@ -52,13 +52,13 @@ class StaticFile(Struct, frozen=True):
 
 
 def render(template: str, values: Mapping[str, Any]) -> bytes:
-    """A template as a whole HTML document."""
+    """Render a template as a whole HTML document."""
     return _environment().get_template(template).render(values).encode()
 
 
 @cache
 def static_files() -> dict[str, "StaticFile"]:
-    """Every static file, by its path below /static/."""
+    """Return every static file by its path below /static/."""
     contents = {file.name: file.read_bytes() for file in sorted((_FOLDER / "static").iterdir())}
     contents["page.css"] = contents.pop("tokens.css") + contents.pop("layout.css")
     return {
@@ -70,12 +70,12 @@ def static_files() -> dict[str, "StaticFile"]:
 
 
 def static_link(name: str) -> str:
-    """The address of a static file, which changes with its content."""
+    """Return the address of a static file, which changes with its content."""
     return "/static/" + next(path for path in static_files() if path.endswith(f"/{name}"))
 
 
 def to_html(text: str) -> Markup:
-    """A Markdown text as HTML that runs nothing, loads nothing and leads nowhere by itself."""
+    """Render Markdown as HTML that runs nothing, loads nothing and leads nowhere by itself."""
     if len(text.encode()) > _MOST_MARKDOWN:
         return Markup("<pre>{}</pre>").format(text)
     html = _markdown().render(text)
@@ -84,7 +84,7 @@ def to_html(text: str) -> Markup:
 
 
 def compare(old: str, new: str) -> list[DiffLine]:
-    """The difference between two texts: changed lines with some lines around them."""
+    """Return the difference between two texts: changed lines with some lines around them."""
     differing = find_differing(old, new, _CONTEXT)
     if differing.is_large:  # all lines are shown as changed, so there must be none around them
         differing = find_differing(old, new, 0)
@@ -138,7 +138,7 @@ def _mark_words(old: str, new: str) -> tuple[Markup, Markup]:
 
 
 def describe_time(moment: str) -> Markup:
-    """A timestamp as people say it, with the exact time behind it."""
+    """Write a timestamp as people say it, with the exact time in its title."""
     at = datetime.fromisoformat(moment)
     seconds = (datetime.now(UTC) - at).total_seconds()
     for size, one, few in (
@@ -157,12 +157,12 @@ def describe_time(moment: str) -> Markup:
 
 
 def describe_count(count: int) -> str:
-    """A number that was counted up to a bound."""
+    """Write a number that was counted up to a bound."""
     return f"{MOST_COUNTED:,}+" if count > MOST_COUNTED else f"{count:,}"
 
 
 def describe_author(author: Author, own_user: str | None) -> str:
-    """Who made a change, and through what."""
+    """Return who made a change, and through what."""
     if author.caller == "person" or author.contract == "cli":
         who = (
             "you" if own_user and author.user == own_user else f"user {author.user[:8]}" if author.user else "a person"

@@ -7,7 +7,7 @@ from satchel.services import overview, projects
 
 
 def show(visit: Visit) -> Answer:
-    """Every project that the caller may enter."""
+    """Show every project that the caller may enter."""
     return _show(visit)
 
 

@@ -1,21 +1,31 @@
 """Prompts: list, read, add, edit with the difference before saving, delete."""
 
+from collections.abc import Sequence
 from typing import Any
+
+from msgspec import Struct
 
 from satchel.errors import SatchelError, VersionConflict, WrongArgument
 from satchel.library.render import RenderFailed
 from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptPosition, PromptQuery
-from satchel.page import template_check, words
-from satchel.page.conflicts import Conflict, find_conflict
+from satchel.page import words
+from satchel.page.versions import Conflict, find_conflict
 from satchel.page.visit import MOST_COUNTED, Answer, Redirect, Shown, Visit, link
-from satchel.services import history, links, prompts
+from satchel.services import history, links, prompts, templates
 
 _PAGE = 50
 _TAGS = 40  # that the list can be narrowed by
 
 
+class TemplateCheck(Struct, frozen=True):
+    """A text as a template: its arguments, or what is wrong with it."""
+
+    arguments: tuple[Argument, ...] = ()
+    problem: str = ""
+
+
 def show_list(visit: Visit) -> Answer:
-    """The prompts of a project, by text and tags, the last changed first."""
+    """Show the prompts of a project, by text and tags, the last changed first."""
     visit = visit.within(visit.path["project"])
     tags = [tag for tag in visit.query.get("tag", "").split(",") if tag]
     query = PromptQuery(text=visit.query.get("q", ""), tags=tags, needs_all_tags=True)
@@ -29,7 +39,7 @@ def show_list(visit: Visit) -> Answer:
 
 
 def show(visit: Visit) -> Answer:
-    """One prompt."""
+    """Show one prompt."""
     visit = visit.within(visit.path["project"])
     with visit.read() as tx:
         prompt = prompts.get_by_name(tx, visit.scope, visit.path["name"])
@@ -46,13 +56,13 @@ def show(visit: Visit) -> Answer:
 
 
 def show_new(visit: Visit) -> Answer:
-    """The form for a new prompt."""
+    """Show the form for a new prompt."""
     visit.check_writes()
     return _show_form(visit.within(visit.path["project"]), None)
 
 
 def show_edit(visit: Visit) -> Answer:
-    """The form for an existing prompt."""
+    """Show the form for an existing prompt."""
     visit.check_writes()
     visit = visit.within(visit.path["project"])
     prompt = _find(visit)
@@ -73,7 +83,7 @@ def add(visit: Visit) -> Answer:
             content=content,
             description=visit.field("description").strip() or None,
             tags=_read_tags(visit),
-            arguments=_settle_arguments(visit, content),
+            arguments=_find_arguments(visit, content, ()),
         )
         prompt = visit.write(lambda tx: prompts.add(tx, visit.scope, draft))
     except (SatchelError, RenderFailed) as error:
@@ -82,7 +92,7 @@ def add(visit: Visit) -> Answer:
 
 
 def save(visit: Visit) -> Answer:
-    """Save a prompt, or show what would change; where it changed meanwhile, show base, theirs and yours."""
+    """Save a prompt, or show what would change; if it changed meanwhile, show base, theirs and yours."""
     visit = visit.within(visit.path["project"])
     prompt = _find(visit)
     content, version = visit.field("content"), visit.number("version")
@@ -96,7 +106,7 @@ def save(visit: Visit) -> Answer:
             content=content,
             description=visit.field("description").strip() or None,
             tags=_read_tags(visit),
-            arguments=_settle_arguments(visit, content, prompt),
+            arguments=_find_arguments(visit, content, prompt.arguments),
         )
         saved = visit.write(lambda tx: prompts.update(tx, visit.scope, prompt.id, patch, version))
     except VersionConflict:
@@ -115,7 +125,7 @@ def delete(visit: Visit) -> Answer:
 
 
 def pin(visit: Visit) -> Answer:
-    """Put a prompt on the first page, or take it away from there: by its tag, so that agents can do so too."""
+    """Pin a prompt to the first page, or unpin it: by its tag, so that agents can do so too."""
     visit = visit.within(visit.path["project"])
     prompt = _find(visit)
     tags = [tag for tag in prompt.tags if tag != prompts.PINNED]
@@ -132,7 +142,7 @@ def _find(visit: Visit) -> Prompt:
 
 
 def _show_form(visit: Visit, prompt: Prompt | None, **more: Any) -> Shown:
-    """The form, with what the caller typed before what is stored."""
+    """Show the form, with what the caller typed before what is stored."""
     stored = {
         "title": prompt.title if prompt else visit.query.get("title", ""),
         "content": prompt.content if prompt else "",
@@ -152,17 +162,45 @@ def _show_form(visit: Visit, prompt: Prompt | None, **more: Any) -> Shown:
         "newer": None,
     }
     known = prompt.arguments if prompt else ()
-    check = template_check.describe(visit, fields["content"], known)
+    check = _check(visit, fields["content"], known)
     return Shown("prompt_form.html", values | {"conflict": None, "check": check} | more)
 
 
-def _settle_arguments(visit: Visit, content: str, prompt: Prompt | None = None) -> tuple[Argument, ...]:
-    """The arguments of a template: as the form says, else as they were, else new ones.
+def _check(visit: Visit, content: str, known: Sequence[Argument]) -> TemplateCheck:
+    """Return the arguments that a text would have if it were saved, or what is wrong with it."""
+    try:
+        return TemplateCheck(_find_arguments(visit, content, known))
+    except RenderFailed as failure:
+        return TemplateCheck(problem=words.explain(failure))
+
+
+def _find_arguments(visit: Visit, content: str, known: Sequence[Argument]) -> tuple[Argument, ...]:
+    """Return the arguments of a template: as the form describes them, else as they are known; none for plain text.
 
     Raises:
         RenderFailed: it cannot be parsed.
     """
-    return template_check.find_arguments(visit, content, prompt.arguments if prompt else ())
+    checked = templates.check(visit.server.libraries.renderer.check, [content])
+    settled = templates.settle(checked, content, None)
+    if settled.failure is not None:
+        raise settled.failure
+    before = {one.name: one for one in known}
+    return tuple(_read_argument(visit, before.get(one.name, one)) for one in settled.arguments)
+
+
+def _read_argument(visit: Visit, argument: Argument) -> Argument:
+    """Return an argument as the form describes it, or as it is if the form says nothing about it."""
+    field = f"argument.{argument.name}"
+    if f"{field}.description" not in visit.form:
+        return argument
+    values = [value.strip() for value in visit.field(f"{field}.values").split(",")]
+    return Argument(
+        argument.name,
+        visit.field(f"{field}.description").strip() or None,
+        bool(visit.field(f"{field}.required")),
+        tuple(value for value in values if value),
+        bool(visit.field(f"{field}.open")),
+    )
 
 
 def _find_conflict(visit: Visit, prompt: Prompt, version: int) -> Conflict:

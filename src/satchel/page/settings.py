@@ -10,7 +10,7 @@ from satchel.storage.database import Tx
 
 
 def show(visit: Visit) -> Answer:
-    """The settings."""
+    """Show the settings."""
     return _show(visit)
 
 
@@ -55,7 +55,7 @@ def end_session(visit: Visit) -> Answer:
 
 
 def may_manage_tokens(visit: Visit) -> bool:
-    """Whether the caller may manage tokens: the owner of the store may, and what is limited may not."""
+    """Tell whether the caller may manage tokens: the owner of the store may, a limited caller may not."""
     return not _is_limited(visit) and not visit.server.database.has_row_security
 
 

@@ -52,7 +52,7 @@ class Site:
         self.server = server
 
     def match(self, path: str) -> Match | None:
-        """The views at a path; None where there is no page."""
+        """Return the views at a path; None if there is no page."""
         for pattern, views in _ROUTES:
             found = pattern.fullmatch(path)
             if found is not None:
@@ -60,7 +60,7 @@ class Site:
         return None
 
     def answer(self, view: View, visit: Visit, said: str = "") -> PageResponse:
-        """The response of a view; `said` is what the page before has to say."""
+        """Return the response of a view; `said` is the message of the page before."""
         try:
             answer: Answer = view.answer(visit)
         except SatchelError as error:
@@ -74,18 +74,18 @@ class Site:
         return _send_file(answer) if isinstance(answer, File) else self._show(answer, visit, said)
 
     def show_error(self, visit: Visit, status: int, message: str) -> PageResponse:
-        """A page that says what is wrong."""
+        """Return a page that says what is wrong."""
         return self._show(Shown("error.html", {"message": message}, status), visit, "")
 
     def show_login(
         self, *, message: str = "", next: str = "/", code: str = "", obstacle: str = "", status: int = 200
     ) -> PageResponse:
-        """The page that asks for a token, or leads to the issuer unless there is an obstacle."""
+        """Return the page that asks for a token, or leads to the issuer unless there is an obstacle."""
         values = {"message": message, "next": next, "code": code, "auth": self.server.auth, "obstacle": obstacle}
         return _respond(status, markup.render("login.html", values))
 
     def show_entrance(self, next: str) -> PageResponse:
-        """A page that leads on to another of ours by itself."""
+        """Return a page that leads on to another of ours by itself."""
         return _respond(200, markup.render("entrance.html", {"next": next}))
 
     def _show(self, shown: Shown, visit: Visit, said: str) -> PageResponse:
@@ -107,7 +107,7 @@ class Site:
 
 
 def find_static(path: str, *, takes_gzip: bool) -> PageResponse | None:
-    """A static file, which never changes under its address; None where there is none."""
+    """Return a static file, which never changes under its address; None if there is none."""
     found = markup.static_files().get(path.removeprefix("/static/"))
     if found is None:
         return None
@@ -122,7 +122,7 @@ def find_static(path: str, *, takes_gzip: bool) -> PageResponse | None:
 
 
 def read_said(cookie: str) -> str:
-    """The sentence that a cookie carries."""
+    """Return the message that a cookie carries."""
     return unquote(cookie)[:_LONGEST_SAID]
 
 
@@ -138,7 +138,7 @@ def _redirect(answer: Redirect) -> PageResponse:
 
 
 def _send_file(file: File) -> PageResponse:
-    """A stored document: it may be hostile, so that it is a download in a sandbox, unless it is a picture."""
+    """Send a stored document. It may be hostile, so it is a download in a sandbox, unless it is a picture."""
     kind = file.mime_type if file.is_inline else "application/octet-stream"
     how = "inline" if file.is_inline else "attachment"
     headers = (

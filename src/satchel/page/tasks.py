@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from satchel.errors import NotFound, SatchelError, WrongArgument
 from satchel.model import (
     PRIORITIES,
-    TaskDetails,
     TaskFilter,
     TaskPatch,
     TaskPosition,
@@ -29,11 +28,13 @@ _PAGE = 100
 _NEWEST = 300  # tasks whose tags the list can be narrowed by
 _NOTES = 50
 _VERSIONS = 10
+_MOST_CARDS = 200  # open tasks on a board
+_DONE = 20
 _CLAIM_MINUTES = 480  # that a person holds a task which they move to "in progress"
 
 
 def show_list(visit: Visit) -> Answer:
-    """The user's tasks, by status, project, tag and text."""
+    """Show the user's tasks, by status, project, tag and text."""
     return _show_list(visit)
 
 
@@ -59,9 +60,9 @@ def _show_list(visit: Visit, error: str = "", line: str = "") -> Shown:
 
 
 def show(visit: Visit) -> Answer:
-    """One task."""
+    """Show one task."""
     with visit.read() as tx:
-        task = _find(visit)
+        task = tasks.find(tx, visit.scope, _number(visit))
         around = tasks.list_some(tx, visit.scope, task.blocked_by)
         blocks = tasks.list_blocked(tx, visit.scope, task.number)
         notes, count = task_notes.list_newest(tx, visit.scope, task.number, _NOTES)
@@ -154,16 +155,34 @@ def delete(visit: Visit) -> Answer:
     return Redirect(link("tasks"), f"#{task.number} “{task.title}” is in the trash.", can_undo=True)
 
 
+# -- the board ----------------------------------------------------------------------------------------------------
+
+
+def show_board(visit: Visit) -> Answer:
+    """Show the board of a project, or of every project."""
+    project = visit.path.get("project")
+    with visit.read() as tx:
+        board = tasks.list_board(tx, visit.scope, project, most_open=_MOST_CARDS, most_done=_DONE)
+        names = projects.list_names(tx, visit.scope)
+    values = {"columns": tasks.BOARD, "cards": board.cards, "has_more": board.has_more, "names": names}
+    return Shown("board.html", {**values, "wanted": project or ""})
+
+
+def move_cards(visit: Visit) -> Answer:
+    """Move cards to another column, or give them another priority."""
+    given = visit.form.get("task", ())[:_MOST_CARDS]
+    numbers = [int(one) for one in given if one.isascii() and one.isdigit() and len(one) < 16]
+    return move(visit, numbers, link("board"))
+
+
+# -- parts --------------------------------------------------------------------------------------------------------
+
+
 def _read_numbers(text: str) -> list[int]:
     parts = text.replace("#", " ").replace(",", " ").split()
     if not all(part.isascii() and part.isdigit() and len(part) < 16 for part in parts):
         raise WrongArgument("blocked_by", "format", value=text)
     return [int(part) for part in parts]
-
-
-def _find(visit: Visit) -> TaskDetails:
-    with visit.read() as tx:
-        return tasks.find(tx, visit.scope, _number(visit))
 
 
 def _number(visit: Visit) -> int:

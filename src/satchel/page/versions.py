@@ -1,7 +1,9 @@
-"""The versions of an item, the difference between any two, and restore."""
+"""The versions of an item, the difference between any two, restore; what changed while a form was open."""
+
+from msgspec import Struct
 
 from satchel.errors import NotFound, VersionMissing
-from satchel.model import ItemKind
+from satchel.model import ItemKind, Version
 from satchel.page.visit import Answer, Redirect, Shown, Visit, link
 from satchel.services import diffs, history, restoring
 
@@ -10,7 +12,7 @@ _SHOWN = 100
 
 
 def show(visit: Visit) -> Answer:
-    """The versions of a prompt or document; ?old= and ?new= are compared."""
+    """Show the versions of a prompt or document; ?old= and ?new= are compared."""
     visit = visit.within(visit.path["project"])
     kind = _read_kind(visit)
     address = link("p", visit.scope.project, visit.path["kind"], visit.path["name"])
@@ -18,7 +20,7 @@ def show(visit: Visit) -> Answer:
 
 
 def show_of_task(visit: Visit) -> Answer:
-    """The versions of a task."""
+    """Show the versions of a task."""
     return _show(visit, f"satchel://task/{visit.path['number']}", link("tasks", visit.path["number"]))
 
 
@@ -64,3 +66,25 @@ def _read_kind(visit: Visit) -> ItemKind:
     if kind is None:
         raise NotFound("page", visit.path["kind"], visit.scope)
     return kind
+
+
+# -- conflicts ----------------------------------------------------------------------------------------------------
+
+
+class Conflict(Struct, frozen=True):
+    """A text that was changed since a form showed it."""
+
+    base: str  # what the form showed; empty if history no longer has it
+    theirs: str
+    revision: Version | None  # the last change; None if it is not known
+
+
+def find_conflict(visit: Visit, reference: str, theirs: str, version: int) -> Conflict:
+    """Return what was changed since a version."""
+    with visit.read() as tx:
+        _, revisions, _ = history.list_versions(tx, visit.scope, reference, limit=1)
+        try:
+            base = history.read_version(tx, visit.scope, reference, version).state.text
+        except VersionMissing:
+            base = ""
+    return Conflict(base, theirs, revisions[0] if revisions and revisions[0].number else None)

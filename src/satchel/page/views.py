@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from satchel.page import (
     activity,
-    board,
     connect,
     documents,
     filling,
@@ -17,7 +16,6 @@ from satchel.page import (
     prompts,
     settings,
     tasks,
-    trash,
     versions,
 )
 from satchel.page.visit import Answer, Visit
@@ -63,16 +61,16 @@ VIEWS = (
     View("POST", "/tasks/{number}/delete", tasks.delete),
     View("GET", "/tasks/{number}/versions", versions.show_of_task),
     View("POST", "/tasks/{number}/restore", versions.restore_task),
-    View("GET", "/board", board.show),
-    View("GET", "/p/{project}/board", board.show),
-    View("POST", "/board/move", board.move),
+    View("GET", "/board", tasks.show_board),
+    View("GET", "/p/{project}/board", tasks.show_board),
+    View("POST", "/board/move", tasks.move_cards),
     View("GET", "/libraries", libraries.show_list),
     View("GET", "/libraries/{library}/{name}", libraries.show),
     View("POST", "/libraries/{library}/{name}", libraries.fill),
     View("GET", "/activity", activity.show),
     View("POST", "/undo", activity.undo_change),
-    View("GET", "/trash", trash.show),
-    View("POST", "/trash/restore", trash.restore),
+    View("GET", "/trash", activity.show_trash),
+    View("POST", "/trash/restore", activity.restore),
     View("GET", "/projects", projects.show),
     View("POST", "/projects", projects.add),
     View("POST", "/projects/{project}/rename", projects.rename),

@@ -54,27 +54,27 @@ class Visit(Struct, frozen=True, kw_only=True):
         return self.scope.is_read_only
 
     def within(self, project: str) -> "Visit":
-        """The same visit in another project."""
+        """Return the same visit in another project."""
         return replace(self, scope=projects.enter(self.scope, project))
 
     def field(self, name: str, default: str = "") -> str:
-        """A field of the form; browsers send CRLF for the ends of lines."""
+        """Return a field of the form; browsers send CRLF for the ends of lines."""
         values = self.form.get(name)
         return values[-1].replace("\r\n", "\n") if values else default
 
     @property
     def back(self) -> str:
-        """The address of ours that a form wants to go back to; empty where it names none."""
+        """The address of ours that a form wants to go back to; empty if it names none."""
         address = self.field("back")
         return address if address.startswith("/") and not address.startswith(("//", "/\\")) else ""
 
     def number(self, name: str) -> int:
-        """A number in the form or the query; 0 where there is none."""
+        """Return a number in the form or the query; 0 if there is none."""
         text = self.field(name) or self.query.get(name, "")
         return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
 
     def read(self) -> AbstractContextManager[Tx]:
-        """A transaction that reads."""
+        """Open a transaction that reads."""
         return self.server.database.read(self.scope)
 
     def check_writes(self) -> None:
@@ -129,7 +129,7 @@ Answer = Shown | Redirect | File
 
 
 def link(*parts: str, **query: str | None) -> str:
-    """An address of the page: its parts, each encoded, and the fields of its query that have a value."""
+    """Return an address of the page: its parts, each encoded, and the fields of its query that have a value."""
     path = "/" + "/".join(quote(part, safe="") for part in parts)
     fields = {name: value for name, value in query.items() if value}
     return f"{path}?{urlencode(fields)}" if fields else path
