@@ -70,7 +70,7 @@ def test_the_folders_of_libraries_may_begin_with_a_tilde(tmp_path: Path, monkeyp
         ("read_only = 1", "read_only must be yes or no, not 1."),
         ("database = 5", "database must be a text, not 5."),
         ("libraries = [1]", "libraries must be a list of texts, not [1]."),
-        ('toolsets = ["all"]', "toolsets must be a list of prompts, resources or tasks, not ['all']."),
+        ('toolsets = ["all"]', "toolsets must be a list of prompts, documents or tasks, not ['all']."),
         ('transport = "smtp"', "transport must be stdio or http, not 'smtp'."),
         ('user = "ada"', "user must be a UUID, as `satchel user` prints one, not 'ada'."),
         ("[server]\nport = 1", "there is no setting 'server'."),

@@ -62,7 +62,7 @@ STORE_BOUNDS = {  # what the store itself enforces, by kind of row; every contra
         ),
         ("values", f"of an argument: at most {rules.MAX_VALUES}, each at most {rules.MAX_VALUE} characters"),
     ],
-    "resource": [
+    "document": [
         ("name", f"1 to {rules.MAX_NAME} characters of `A-Z a-z 0-9 . _ -`; unique in its project"),
         ("uri", f"a scheme, no white space or control characters; at most {rules.MAX_URI_BYTES} bytes; unique"),
         ("mime_type", f"`type/subtype` with optional parameters; at most {rules.MAX_NAME} characters"),
@@ -77,9 +77,9 @@ STORE_BOUNDS = {  # what the store itself enforces, by kind of row; every contra
     ],
 }
 KINDS = {
-    "satchel": ("prompt", "resource", "task"),
+    "satchel": ("prompt", "document", "task"),
     "prompt-store": ("prompt",),
-    "mcpkg": ("prompt", "resource"),
+    "mcpkg": ("prompt", "document"),
     "twig": (),
     "todo": (),
     "tasks": (),
@@ -226,7 +226,12 @@ def bounds_section(contract: Contract) -> list[str]:
             f"- It has at most {MAX_ARGUMENTS} arguments. A prompt with an invalid key or argument, or without a "
             "regular file, is reported in the log and not listed; see [libraries](../../guides/libraries.md).",
         ]
-    rows = [f"| {kind} | `{field}` | {rule} |" for kind in KINDS[contract.name] for field, rule in STORE_BOUNDS[kind]]
+    nouns = {"document": "resource"} if contract.name == "mcpkg" else {}
+    rows = [
+        f"| {nouns.get(kind, kind)} | `{field}` | {rule} |"
+        for kind in KINDS[contract.name]
+        for field, rule in STORE_BOUNDS[kind]
+    ]
     if rows:
         lines += ["- The store enforces for every contract:", "", "| of a | field | limit |", "|---|---|---|"]
     return [*lines, *rows, ""]

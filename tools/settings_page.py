@@ -61,7 +61,7 @@ _EXAMPLES = {  # of settings without a fixed default
     "database_direct": '"postgresql://satchel@db-a.example,db-b.example/satchel"',
     "libraries": '["~/prompts", "/srv/libraries"]',
     "user": '"6f9c0d3e-52b1-4c7e-9f3a-1d2e3f4a5b6c"',
-    "toolsets": '["prompts", "resources", "tasks"]',
+    "toolsets": '["prompts", "documents", "tasks"]',
     "tls_cert": '"/etc/satchel/chain.pem"',
     "tls_key": '"/etc/satchel/key.pem"',
     "allow_host": '["satchel.example"]',

@@ -9,10 +9,10 @@ from bench.results import Plot, Result, Table
 from bench.stores import SCOPE
 from bench.surroundings import Run
 from satchel.library.catalog import Libraries
-from satchel.model import PromptDraft, ResourceDraft, TaskDraft
+from satchel.model import DocumentDraft, PromptDraft, TaskDraft
 from satchel.page.site import Site
 from satchel.page.visit import Server, Visit
-from satchel.services import projects, prompts, resources, task_notes, tasks
+from satchel.services import documents, projects, prompts, task_notes, tasks
 from satchel.storage.database import Database, open_database
 
 BATCH = 2000
@@ -82,7 +82,7 @@ def fill(database: Database, size: int) -> None:
                 prompts.add(tx, SCOPE, PromptDraft(title=f"Prompt {number}", content=text, tags=tags))
                 if number % 10 == 7:
                     name = f"document-{number}"
-                    resources.add(tx, SCOPE, ResourceDraft(name=name, uri=f"doc:///{name}", content=text))
+                    documents.add(tx, SCOPE, DocumentDraft(name=name, uri=f"doc:///{name}", content=text))
                 task = tasks.add(
                     tx,
                     SCOPE,

@@ -64,7 +64,7 @@ class WrongArgument(Refused):
         place: str | None = None,
     ) -> None:
         super().__init__(f"{field}: {rule}")
-        self.kind = kind  # prompt, resource, task, … where the value breaks a rule of the store
+        self.kind = kind  # prompt, document, task, … where the value breaks a rule of the store
         self.field = field
         self.rule = rule  # the JSON Schema keyword that it breaks, or maxBytes
         self.limit = limit  # the value of the keyword

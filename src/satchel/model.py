@@ -14,7 +14,7 @@ Timestamp = str  # as clock.now() writes it
 Priority = Literal["low", "normal", "high", "urgent"]
 TaskStatus = Literal["pending", "completed", "cancelled"]
 TaskFilter = Literal["ready", "pending", "in_progress", "completed", "cancelled", "all"]
-ItemKind = Literal["prompt", "resource", "task", "project"]
+ItemKind = Literal["prompt", "document", "task", "project"]
 # known: the state that the first recorded change replaced; who made it is not known.
 Action = Literal["known", "add", "update", "delete", "restore"]
 PromptPosition = tuple[Timestamp, int]  # of a prompt in the list of the last updated: its `updated_at` and its number
@@ -26,7 +26,14 @@ DEFAULT_STORE: Final = "satchel.db"  # in the data folder
 MAX_CONTENT_BYTES: Final = 4 * 1024 * 1024
 MAX_DESCRIPTION: Final = 10_000  # characters
 PRIORITIES: Final[tuple[Priority, ...]] = ("low", "normal", "high", "urgent")
-KINDS: Final[tuple[ItemKind, ...]] = ("prompt", "resource", "task", "project")
+KINDS: Final[tuple[ItemKind, ...]] = ("prompt", "document", "task", "project")
+
+
+def uri_of(kind: str, key: object) -> str:
+    """Return the URI of an item; that of a document says `resource`, as MCP does."""
+    return f"satchel://{'resource' if kind == 'document' else kind}/{key}"
+
+
 STATUSES: Final[tuple[TaskStatus, ...]] = ("pending", "completed", "cancelled")
 # The literals and operators of Jinja2, and the words of its `if` and `for`.
 JINJA2_WORDS: Final = (
@@ -91,13 +98,13 @@ class Identity(Struct, frozen=True, kw_only=True):
 class StoreChange(Struct, frozen=True, array_like=True):
     """A committed change, as it is announced to every process that watches the store."""
 
-    # prompts, resources: a project's list of them. prompt (key: its name), resource (key: its URI): one of a project.
+    # prompts, documents: a project's list of them. prompt (key: its name), document (key: its URI): one of a project.
     # project: that it exists, or what it holds. task (key: its number): a task of `owner`, in `project` or in none.
     # libraries: what libraries on disk list. template (key: the name of its prompt): one template of a library.
     # access: a token or a session of `owner` was revoked.
     # everything: the change is unknown, so anything may have changed.
     what: Literal[
-        "prompts", "resources", "prompt", "resource", "project", "task", "libraries", "template", "access", "everything"
+        "prompts", "documents", "prompt", "document", "project", "task", "libraries", "template", "access", "everything"
     ]
     project: str | None = None  # by name, not number: a project that is deleted and created again has a new number
     owner: str | None = None
@@ -126,7 +133,7 @@ class ProjectCounts(Struct, frozen=True):
     """How much a project holds."""
 
     prompts: int
-    resources: int
+    documents: int
 
 
 class Argument(Struct, frozen=True):
@@ -257,7 +264,7 @@ class Page(Struct, frozen=True):
     total: int
 
 
-class Resource(Struct, frozen=True):
+class Document(Struct, frozen=True):
     """A named document with a URI; text or bytes, as its MIME type says."""
 
     number: int
@@ -275,8 +282,8 @@ class Resource(Struct, frozen=True):
     layer: str = ""  # as in Prompt
 
 
-class ResourceDraft(Struct, frozen=True, kw_only=True):
-    """A resource to be added."""
+class DocumentDraft(Struct, frozen=True, kw_only=True):
+    """A document to be added."""
 
     name: str
     uri: str
@@ -285,8 +292,8 @@ class ResourceDraft(Struct, frozen=True, kw_only=True):
     description: str | None = None
 
 
-class ResourcePatch(Struct, frozen=True, kw_only=True):
-    """What is to change in a resource; UNSET leaves it as it is."""
+class DocumentPatch(Struct, frozen=True, kw_only=True):
+    """What is to change in a document; UNSET leaves it as it is."""
 
     content: str | bytes | UnsetType = UNSET  # as in a draft
     mime_type: str | UnsetType = UNSET
@@ -437,7 +444,7 @@ class TagCount(Struct, frozen=True):
 
 
 class Item(Struct, frozen=True, kw_only=True):
-    """A prompt, resource, task or project at one version, as history keeps it."""
+    """A prompt, document, task or project at one version, as history keeps it."""
 
     kind: ItemKind
     number: int

@@ -15,7 +15,7 @@ from satchel.model import DEFAULT_PROJECT
 Value = str | int | bool | tuple[str, ...] | None
 
 DEFAULT_CONTRACT = "satchel"
-TOOLSETS = ("prompts", "resources", "tasks")
+TOOLSETS = ("prompts", "documents", "tasks")
 TRANSPORTS = ("stdio", "http")
 
 
@@ -125,7 +125,7 @@ SETTINGS = (
     Setting(
         "toolsets",
         "LIST",
-        "Serve only these tools of the contract satchel: prompts,resources,tasks",
+        "Serve only these tools of the contract satchel: prompts,documents,tasks",
         kind="list",
         choices=TOOLSETS,
         default=(),

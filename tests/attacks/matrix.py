@@ -11,8 +11,8 @@ from satchel.contracts.schema import fields_of
 from tests.attacks.worlds import ANN, CANARY, SPELLINGS, Cast, Spelling, Thing
 from tests.support.process import PATIENCE
 
-TASK, PROMPT, RESOURCE, PROJECT, USER = ("task",), ("prompt",), ("resource",), ("project",), ("user",)
-ITEM = ("task", "prompt", "resource", "project")
+TASK, PROMPT, DOCUMENT, PROJECT, USER = ("task",), ("prompt",), ("document",), ("project",), ("user",)
+ITEM = ("task", "prompt", "document", "project")
 REFERENCES: dict[str, tuple[str, ...]] = {
     "task": TASK,
     "task_id": TASK,
@@ -21,7 +21,7 @@ REFERENCES: dict[str, tuple[str, ...]] = {
     "user_id": USER,
     "prompt": PROMPT,
     "id": PROMPT,
-    "resource": RESOURCE,
+    "resource": DOCUMENT,
     "item": ITEM,
     "items": ITEM,
     "project": PROJECT,
@@ -31,8 +31,8 @@ REFERENCES: dict[str, tuple[str, ...]] = {
 NAMES = {
     ("mcpkg", "update_prompt"): PROMPT,
     ("mcpkg", "delete_prompt"): PROMPT,
-    ("mcpkg", "update_resource"): RESOURCE,
-    ("mcpkg", "delete_resource"): RESOURCE,
+    ("mcpkg", "update_resource"): DOCUMENT,
+    ("mcpkg", "delete_resource"): DOCUMENT,
     ("satchel", "add_project"): PROJECT,
 }
 PLAIN = {  # arguments that name nothing

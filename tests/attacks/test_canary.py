@@ -33,7 +33,7 @@ ODD = ([CANARY], {CANARY: CANARY}, f"{CANARY}\ud800", CANARY * 4000, f"{CANARY}\
 BREAKAGES = (
     "alter table prompts rename to prompts_elsewhere",
     "alter table tasks rename column title to heading",
-    "alter table resources rename to resources_elsewhere",
+    "alter table documents rename to resources_elsewhere",
 )
 
 

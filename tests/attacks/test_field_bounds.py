@@ -12,9 +12,9 @@ from satchel import model
 from satchel.contracts import CONTRACTS, load, mcpkg, runner
 from satchel.contracts.schema import fields_of
 from satchel.errors import WrongArgument
-from satchel.model import Argument, PromptDraft, ResourceDraft, Scope, TaskDraft
+from satchel.model import Argument, DocumentDraft, PromptDraft, Scope, TaskDraft
 from satchel.protocol import MAX_MESSAGE_BYTES, messages
-from satchel.services import projects, prompts, resources, retry_keys, rules, task_notes, tasks
+from satchel.services import documents, projects, prompts, retry_keys, rules, task_notes, tasks
 from satchel.storage import links
 from satchel.storage.database import Database, open_database
 from satchel.transports import stdio
@@ -72,8 +72,8 @@ def test_one_character_more_than_a_bound_is_refused(database: Database) -> None:
     def prompt(**more: Any) -> PromptDraft:
         return PromptDraft(**{"title": "T", "content": "x", **more})
 
-    def resource(**more: Any) -> ResourceDraft:
-        return ResourceDraft(**{"name": "r", "uri": "a:b", "content": "x", **more})
+    def resource(**more: Any) -> DocumentDraft:
+        return DocumentDraft(**{"name": "r", "uri": "a:b", "content": "x", **more})
 
     def task(**more: Any) -> TaskDraft:
         return TaskDraft(**{"title": "T", **more})
@@ -104,7 +104,7 @@ def test_one_character_more_than_a_bound_is_refused(database: Database) -> None:
     ]
     add: dict[type, Callable[..., Any]] = {
         PromptDraft: prompts.add,
-        ResourceDraft: resources.add,
+        DocumentDraft: documents.add,
         TaskDraft: tasks.add,
     }
     for draft in drafts:
@@ -148,7 +148,7 @@ def filled(store: str) -> str:
         for number in range(MANY):
             draft = PromptDraft(title=f"P{number}", content="x", description=LONG, arguments=arguments)
             prompts.add(tx, ANN, draft)
-            resources.add(tx, ANN, ResourceDraft(name=f"r{number}", uri=f"a:{number}", content="x", description=LONG))
+            documents.add(tx, ANN, DocumentDraft(name=f"r{number}", uri=f"a:{number}", content="x", description=LONG))
             tags = [f"{'t' * 40}{number}-{one}" for one in range(100)]
             tasks.add(tx, ANN, TaskDraft(title="é" * 500, tags=tags, project="default"))
     database.close()

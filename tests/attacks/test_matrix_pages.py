@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from satchel.model import PromptDraft, Scope, TaskPatch
+from satchel.model import PromptDraft, Scope, TaskPatch, uri_of
 from satchel.page.views import VIEWS, View
 from satchel.services import prompts, tasks
 from tests.attacks.matrix import Matrix
@@ -94,10 +94,10 @@ def visit(cast_server: HttpServer) -> Iterator[Callable[[str], Visitor]]:
 def list_questions(view: View, thing: Thing) -> Iterator[tuple[str, Callable[[Thing], tuple[str, dict[str, str]]]]]:
     """For every part and field of a view that may name a thing: its name, and path and fields that name it."""
     own = {"project": "pub", "name": "mine", "number": "1", "id": "0" * 8, "kind": "prompts", "library": "none"}
-    if thing.kind == "resource":
+    if thing.kind == "document":
         own["kind"] = "documents"
     for part in re.findall(r"\{(\w+)\}", view.path):
-        is_meant = PARTS[part] in (thing.kind, "text" if thing.kind in ("prompt", "resource") else "")
+        is_meant = PARTS[part] in (thing.kind, "text" if thing.kind in ("prompt", "document") else "")
         if PARTS[part] and (is_meant or (PARTS[part] == "id" and thing.id)):
             yield part, lambda one, part=part: (_fill(view, {**own, part: _name(one, PARTS[part])}), PLAIN)  # type: ignore[misc]
     for field, kind in FIELDS.get((view.method, view.path), {}).items():
@@ -110,7 +110,7 @@ def _name(thing: Thing, kind: str) -> str:
         return thing.id
     if kind == "item":
         key = thing.number or thing.name
-        return f"satchel://{thing.kind}/{key}"
+        return uri_of(thing.kind, key)
     return str(thing.number or thing.name)
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from satchel.errors import NotFound, WrongArgument
-from satchel.model import PromptDraft, ResourceDraft, Scope, TaskDraft
-from satchel.services import copying, projects, prompts, references, resources, restoring, tasks
-from satchel.storage import resources as resource_rows
+from satchel.model import DocumentDraft, PromptDraft, Scope, TaskDraft
+from satchel.services import copying, documents, projects, prompts, references, restoring, tasks
+from satchel.storage import documents as document_rows
 from satchel.storage.database import Database, open_database
 from tests.support.satchel import answered, ok, refusal
 from tests.support.stdio import NEWEST, Server
@@ -54,7 +54,7 @@ def test_a_name_like_an_id_is_taken_by_nothing(database: Database, name: str) ->
         for act in (
             lambda: prompts.add(tx, ANN, PromptDraft(name=name, content="x")),
             lambda: prompts.add(tx, ANN, PromptDraft(name=name, title="T", content="x")),
-            lambda: resources.add(tx, ANN, ResourceDraft(name=name, uri="a:b", content="x")),
+            lambda: documents.add(tx, ANN, DocumentDraft(name=name, uri="a:b", content="x")),
             lambda: projects.add(tx, name),
             lambda: projects.rename(tx, "default", name),
         ):
@@ -116,8 +116,8 @@ def test_a_resource_that_had_one_of_our_uris_before_stays_and_takes_nothing(
     with database.write(ANN) as tx:
         number = projects.current(tx, ANN).number
         for name, uri in (("a", "satchel://task/1"), ("b", "satchel://task/99"), ("c", "satchel://resource/d")):
-            assert resource_rows.add(tx, number, ResourceDraft(name=name, uri=uri, content=f"stolen {name}"))
-        resources.add(tx, ANN, ResourceDraft(name="d", uri="doc:d", content="own d"))
+            assert document_rows.add(tx, number, DocumentDraft(name=name, uri=uri, content=f"stolen {name}"))
+        documents.add(tx, ANN, DocumentDraft(name="d", uri="doc:d", content="own d"))
     database.close()
     client = serve("satchel", store, NEWEST)
     ok(client, "add_task", title="Mine")
@@ -136,14 +136,14 @@ def test_copies_and_what_is_brought_back_take_no_uri_of_another_name(database: D
     own = "satchel://resource/doc"
     with database.write(ANN) as tx:
         projects.add(tx, "there")
-        first = resources.add(tx, ANN, ResourceDraft(name="doc", uri=own, content="first"))
+        first = documents.add(tx, ANN, DocumentDraft(name="doc", uri=own, content="first"))
         there = projects.enter(ANN, "there")
-        resources.add(tx, there, ResourceDraft(name="doc", uri="doc:1", content="other"))
-        copy = copying.copy_resource(tx, ANN, first, "there").item
+        documents.add(tx, there, DocumentDraft(name="doc", uri="doc:1", content="other"))
+        copy = copying.copy_document(tx, ANN, first, "there").item
         assert (copy.name, getattr(copy, "uri", "")) == ("doc-2", "satchel://resource/doc-2")
-        resources.delete(tx, ANN, "doc")
-        resources.add(tx, ANN, ResourceDraft(name="doc", uri="doc:2", content="second"))
+        documents.delete(tx, ANN, "doc")
+        documents.add(tx, ANN, DocumentDraft(name="doc", uri="doc:2", content="second"))
         restoring.bring_back(tx, ANN, references.find(tx, ANN, first.id))
-        back = resources.get_by_name(tx, ANN, "doc-2")
+        back = documents.get_by_name(tx, ANN, "doc-2")
         assert back.uri == "satchel://resource/doc-2"
-        assert resources.find(tx, ANN, own).content == "second"
+        assert documents.find(tx, ANN, own).content == "second"

@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from satchel.model import PromptDraft, PromptQuery, Scope, TaskDraft, TaskQuery
-from satchel.services import completion, deleted_items, projects, prompts, resources, search, tasks
+from satchel.services import completion, deleted_items, documents, projects, prompts, search, tasks
 from satchel.storage.database import Database, Tx, open_database
 from tests.support.soak import amount
 
@@ -27,7 +27,7 @@ LOOKS: dict[str, Look] = {
     "search_prompts": lambda tx, text: prompts.list_counted(tx, PUB, PromptQuery(text=text), limit=10, offset=0),
     "list_prompts": lambda tx, text: prompts.list_page(tx, PUB, PromptQuery(text=text), limit=10),
     "list_prompts by tag": lambda tx, text: prompts.list_page(tx, PUB, PromptQuery(tags=[text]), limit=10),
-    "list_resources": lambda tx, text: resources.list_page(tx, PUB, text, limit=10),
+    "list_resources": lambda tx, text: documents.list_page(tx, PUB, text, limit=10),
     "list_tasks": lambda tx, text: tasks.list_page(tx, PUB, TaskQuery(filter="all", text=text), limit=10),
     "list_tasks by tag": lambda tx, text: tasks.list_page(tx, PUB, TaskQuery(filter="all", tags=[text]), limit=10),
     "list_tasks ready": lambda tx, text: tasks.list_page(tx, PUB, TaskQuery(text=text), limit=10),
@@ -38,7 +38,7 @@ LOOKS: dict[str, Look] = {
     "complete a tag": lambda tx, text: completion.prompt_tags(tx, PUB, text[:5]),
     "complete a project": lambda tx, text: completion.projects(tx, PUB, text[:5]),
     "did you mean a prompt": lambda tx, text: prompts.suggest(tx, PUB, text[:-1]),
-    "did you mean a resource": lambda tx, text: resources.suggest(tx, PUB, text[:-1]),
+    "did you mean a resource": lambda tx, text: documents.suggest(tx, PUB, text[:-1]),
     "did you mean a task": lambda tx, text: tasks.suggest(tx, PUB, text[:-1]),
     "a task by its title": lambda tx, text: tasks.find_by_title(tx, PUB, text),
     "a deleted item": lambda tx, text: deleted_items.suggest(tx, PUB, ["prompt", "task"], text[:-1]),

@@ -8,9 +8,9 @@ import pytest
 from satchel.contracts import load
 from satchel.contracts.runner import Runner
 from satchel.library.catalog import Libraries
-from satchel.model import PromptDraft, ResourceDraft, Scope, TaskDraft
+from satchel.model import DocumentDraft, PromptDraft, Scope, TaskDraft
 from satchel.protocol.codec import encode
-from satchel.services import alike, deleted_items, projects, prompts, resources, tasks
+from satchel.services import alike, deleted_items, documents, projects, prompts, tasks
 from satchel.services.suggestions import closest_names
 from satchel.storage.database import Database, Tx
 from tests.attacks.worlds import ANN
@@ -35,7 +35,7 @@ def runner(database: Database) -> Iterator[Runner]:
     projects.require(database, ADA)
     with database.write(ADA) as tx:
         prompts.add(tx, ADA, PromptDraft(title="Code review", content="x"))
-        resources.add(tx, ADA, ResourceDraft(name="style-guide", uri="a:b", content="x"))
+        documents.add(tx, ADA, DocumentDraft(name="style-guide", uri="a:b", content="x"))
         tasks.add(tx, ADA, TaskDraft(title="Buy milk"))
     libraries = Libraries(())
     yield Runner(load("satchel"), database, lambda: libraries)

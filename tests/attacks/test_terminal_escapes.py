@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from satchel.log import escape, escape_line
-from satchel.model import PromptDraft, ResourceDraft, Scope, TaskDraft
-from satchel.services import projects, prompts, resources, tasks
+from satchel.model import DocumentDraft, PromptDraft, Scope, TaskDraft
+from satchel.services import documents, projects, prompts, tasks
 from satchel.storage.database import open_database
 from tests.support.command import run
 from tests.support.process import ROOT
@@ -63,8 +63,8 @@ def home(tmp_path: Path) -> dict[str, str]:
     with database.write(scope) as tx:
         # Past the rules, as another contract or an older version may have stored it.
         prompts.add(tx, scope, PromptDraft(title="Plain", content=HOSTILE + "\nsecond\tline\r\n", description=HOSTILE))
-        draft = ResourceDraft(name="doc", uri="x:doc", content=HOSTILE.encode(), mime_type="text/plain")
-        resources.add(tx, scope, draft)
+        draft = DocumentDraft(name="doc", uri="x:doc", content=HOSTILE.encode(), mime_type="text/plain")
+        documents.add(tx, scope, draft)
         tasks.add(tx, scope, TaskDraft(title="Plain", description=HOSTILE))
         tx.run("update prompts set title = :title", title=HOSTILE)
         tx.run("update tasks set title = :title", title=HOSTILE)
@@ -80,7 +80,7 @@ COMMANDS = [
     ("prompt", "show", "plain"),
     ("prompt", "show", "plain", "--json"),
     ("prompt", "list", "--json"),
-    ("resource", "show", "doc"),
+    ("document", "show", "doc"),
     ("task", "list"),
     ("task", "show", "1"),
     ("task", "show", "1", "--json"),
@@ -106,7 +106,7 @@ def test_a_terminal_gets_nothing_that_it_would_act_on(home: dict[str, str], comm
 def test_other_programs_get_a_content_byte_for_byte(home: dict[str, str]) -> None:
     whole = HOSTILE + "\nsecond\tline\r\n"
     assert run("prompt", "show", "plain", environment=home).stdout == whole.encode()
-    assert run("resource", "show", "doc", environment=home).stdout == HOSTILE.encode()
+    assert run("document", "show", "doc", environment=home).stdout == HOSTILE.encode()
     value = json.loads(run("prompt", "show", "plain", "--json", environment=home).stdout)["prompt"]
     assert (value["content"], value["title"], value["description"]) == (whole, HOSTILE, HOSTILE)
 

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeVar
 import pytest
 
 from satchel.auth import tokens
-from satchel.model import PromptDraft, ResourceDraft, Scope, TaskDraft
-from satchel.services import projects, prompts, resources, task_notes, tasks
+from satchel.model import DocumentDraft, PromptDraft, Scope, TaskDraft
+from satchel.services import documents, projects, prompts, task_notes, tasks
 from satchel.storage.database import Database, Tx, open_database
 from tests.support.postgres import PostgresServer, ReusedDatabase
 from tests.support.roles import two_roles
@@ -146,7 +146,7 @@ SPELLINGS: dict[str, dict[str, Spelling]] = {
         "uri of id": lambda one: f"satchel://prompt/{one.id}",
         **_OF_IDS,
     },
-    "resource": {
+    "document": {
         **_OF_WORDS,
         "own uri": lambda one: f"satchel://resource/{one.name}",
         "uri": lambda one: f"doc:{one.name}",
@@ -169,7 +169,7 @@ class Cast(World):
         in_priv = Scope(user=ANN, project=f"priv-{CANARY}")
         self.own_task = self._add_task(ann, "Seen", "pub")
         self.own = self.write(ann, lambda tx: prompts.add(tx, ann, PromptDraft(title="Mine", content="plain")))
-        self.write(ann, lambda tx: resources.add(tx, ann, ResourceDraft(name="mine.md", uri="doc:mine", content="x")))
+        self.write(ann, lambda tx: documents.add(tx, ann, DocumentDraft(name="mine.md", uri="doc:mine", content="x")))
         self._skip_numbers()
         secret = f"{CANARY} secret"
         self.of_bob = [self._add_task(bob, f"{secret} one", "pub"), self._add_task(bob, f"{secret} two", None)]
@@ -199,11 +199,11 @@ class Cast(World):
             prompt = self.write(scope, lambda tx, draft=draft: prompts.add(tx, scope, draft))  # type: ignore[misc]
             yield Thing("prompt", id=prompt.id, name=prompt.name, title=prompt.title)
             name = f"{CANARY}-doc-{number}"
-            given = ResourceDraft(name=name, uri=f"doc:{name}", content=CANARY)
-            found = self.write(scope, lambda tx, given=given: resources.add(tx, scope, given))  # type: ignore[misc]
-            yield Thing("resource", id=found.id, name=found.name)
+            given = DocumentDraft(name=name, uri=f"doc:{name}", content=CANARY)
+            found = self.write(scope, lambda tx, given=given: documents.add(tx, scope, given))  # type: ignore[misc]
+            yield Thing("document", id=found.id, name=found.name)
         self.write(scope, lambda tx: prompts.delete(tx, scope, prompt.id))  # the last of each is in the trash
-        self.write(scope, lambda tx: resources.delete(tx, scope, name))
+        self.write(scope, lambda tx: documents.delete(tx, scope, name))
 
     def _project_id(self, scope: Scope) -> str:
         return self.read(scope, lambda tx: projects.current(tx, scope).id)
@@ -221,7 +221,7 @@ class Cast(World):
         looks = (
             "select number, owner, title, version, completed_at from tasks order by number",
             "select number, name, title, content, version from prompts order by number",
-            "select number, name, uri, version from resources order by number",
+            "select number, name, uri, version from documents order by number",
             "select number, name, version from projects order by number",
             "select count(*) from revisions",
             "select count(*) from trash",

@@ -244,7 +244,7 @@ def test_an_old_backup_is_restored_and_migrated(
     done(satchel(live, "restore", "./copy.db"))
     status = value(satchel(live, "database", "status", "--json"))
     assert status["schema"] == schema.NUMBER + 1
-    assert status["counts"] == {"projects": 2, "prompts": 12, "resources": 2, "tasks": 3}
+    assert status["counts"] == {"projects": 2, "prompts": 12, "documents": 2, "tasks": 3}
 
 
 def test_a_backup_and_a_copy_of_a_schema_that_this_satchel_does_not_know_are_refused(

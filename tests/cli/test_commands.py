@@ -60,8 +60,8 @@ def test_projects_are_made_listed_renamed_and_deleted(satchel: Command) -> None:
     assert "two" in failed(satchel("project", "rename", "three", "two"), 5)
     assert "Did you mean 'three'?" in failed(satchel("project", "rename", "thre", "four"), 3)
     assert value(satchel("project", "list", "--json"))["projects"] == [
-        {"name": "three", "prompts": 0, "resources": 0},
-        {"name": "two", "prompts": 0, "resources": 0},
+        {"name": "three", "prompts": 0, "documents": 0},
+        {"name": "two", "prompts": 0, "documents": 0},
     ]
     assert done(satchel("project", "delete", "two")) == (
         "Deleted project 'two'.\nBring it back within 30 days with: satchel restore satchel://project/two\n"
@@ -79,7 +79,7 @@ def test_names_of_projects_follow_the_rule(satchel: Command) -> None:
 def test_a_project_that_is_not_empty_is_deleted_only_when_told(satchel: Command) -> None:
     satchel("project", "create", "full")
     satchel("prompt", "add", "One", "text", "-p", "full")
-    satchel("resource", "add", "doc", "x:doc", "text", "-p", "full")
+    satchel("document", "add", "doc", "x:doc", "text", "-p", "full")
     satchel("task", "add", "T", "-p", "full")
     assert failed(satchel("project", "delete", "full"), 1) == (
         "satchel: Project 'full' holds 1 prompt, 1 document, 1 task. Its tasks stay, in no project. Delete it? "
@@ -170,32 +170,32 @@ def test_what_is_wrong_is_said_with_what_to_do(satchel: Command, tmp_path: Path)
 def test_resources_are_added_shown_edited_and_deleted(satchel: Command, tmp_path: Path) -> None:
     data = os.urandom(100_000)
     (tmp_path / "logo.png").write_bytes(data)
-    added = value(satchel("resource", "add", "logo", "file:///logo.png", "@logo.png", "--json"))
+    added = value(satchel("document", "add", "logo", "file:///logo.png", "@logo.png", "--json"))
     facts = {"name": "logo", "size": 100_000, "version": 1, "uri": "file:///logo.png", "mime_type": "image/png"}
     assert added == {"project": "default", "resource": facts}
-    assert satchel("resource", "show", "logo").stdout == data
-    done(satchel("resource", "add", "notes", "file:///notes.md", "-", "--mime-type", "text/markdown", input=b"# Hi"))
-    assert done(satchel("resource", "list")) == (
+    assert satchel("document", "show", "logo").stdout == data
+    done(satchel("document", "add", "notes", "file:///notes.md", "-", "--mime-type", "text/markdown", input=b"# Hi"))
+    assert done(satchel("document", "list")) == (
         "logo\tfile:///logo.png\timage/png\t100000\t\t\nnotes\tfile:///notes.md\ttext/markdown\t4\t\t\n"
     )
-    listed = value(satchel("resource", "list", "--json"))
+    listed = value(satchel("document", "list", "--json"))
     assert [one["name"] for one in listed["resources"]] == ["logo", "notes"]
-    done(satchel("resource", "edit", "notes", "other", "--description", "d"))
-    assert value(satchel("resource", "show", "notes", "--json"))["resource"]["text"] == "other"
-    assert "needs new content" in failed(satchel("resource", "edit", "notes", "--mime-type", "image/png"), 2)
-    assert "document 'logo'" in failed(satchel("resource", "add", "x", "file:///logo.png", "y"), 5)
-    assert "already" in failed(satchel("resource", "add", "logo", "file:///other", "y"), 5)
-    assert "is no URI" in failed(satchel("resource", "add", "x", "docs/api.md", "y"), 2)
-    assert "is no MIME type" in failed(satchel("resource", "add", "x", "a:b", "y", "--mime-type", "png"), 2)
-    assert "Did you mean 'notes'?" in failed(satchel("resource", "show", "note"), 3)
+    done(satchel("document", "edit", "notes", "other", "--description", "d"))
+    assert value(satchel("document", "show", "notes", "--json"))["resource"]["text"] == "other"
+    assert "needs new content" in failed(satchel("document", "edit", "notes", "--mime-type", "image/png"), 2)
+    assert "document 'logo'" in failed(satchel("document", "add", "x", "file:///logo.png", "y"), 5)
+    assert "already" in failed(satchel("document", "add", "logo", "file:///other", "y"), 5)
+    assert "is no URI" in failed(satchel("document", "add", "x", "docs/api.md", "y"), 2)
+    assert "is no MIME type" in failed(satchel("document", "add", "x", "a:b", "y", "--mime-type", "png"), 2)
+    assert "Did you mean 'notes'?" in failed(satchel("document", "show", "note"), 3)
     (tmp_path / "text.unknown-kind").write_text("plain after all")
     (tmp_path / "bytes.unknown-kind").write_bytes(b"\xff\0")
-    assert "(text/plain, 15 bytes)" in done(satchel("resource", "add", "t", "t:t", "@text.unknown-kind"))
-    kind = value(satchel("resource", "add", "b", "b:b", "@bytes.unknown-kind", "--json"))["resource"]["mime_type"]
+    assert "(text/plain, 15 bytes)" in done(satchel("document", "add", "t", "t:t", "@text.unknown-kind"))
+    kind = value(satchel("document", "add", "b", "b:b", "@bytes.unknown-kind", "--json"))["resource"]["mime_type"]
     assert kind == "application/octet-stream"
-    failed(satchel("resource", "delete", "logo", "nope"), 3)
-    done(satchel("resource", "delete", "logo", "notes", "t", "b"))
-    assert done(satchel("resource", "list")) == ""
+    failed(satchel("document", "delete", "logo", "nope"), 3)
+    done(satchel("document", "delete", "logo", "notes", "t", "b"))
+    assert done(satchel("document", "list")) == ""
 
 
 def test_the_editor_is_asked_where_there_is_a_terminal(satchel: Command, store: str, tmp_path: Path) -> None:
@@ -219,9 +219,9 @@ def test_the_editor_is_asked_where_there_is_a_terminal(satchel: Command, store: 
 def test_contents_come_out_byte_for_byte(satchel: Command, tmp_path: Path) -> None:
     content = "\ufeffa\x1b[31mred\x1b[0m\r\nb\u2028 no newline"
     (tmp_path / "odd.txt").write_bytes(content.encode())
-    satchel("resource", "add", "odd", "x:odd", "@odd.txt")
+    satchel("document", "add", "odd", "x:odd", "@odd.txt")
     satchel("prompt", "add", "Odd", "@odd.txt")
-    for command in ("resource", "prompt"):
+    for command in ("document", "prompt"):
         assert satchel(command, "show", "odd", PYTHONIOENCODING="latin-1").stdout == content.encode()
     assert "\x1b" not in done(satchel("prompt", "list"))
 
@@ -263,8 +263,8 @@ def test_arguments_that_are_no_utf_8_are_refused_without_a_traceback(store: str,
         (b"prompt", b"add", b"t", b"x", b"-t", bad),
         (b"prompt", b"show", bad),
         (b"prompt", b"list", b"-p", bad),
-        (b"resource", b"add", b"n", b"x:q", b"x", b"--description", bad),
-        (b"resource", b"show", bad, b"--json"),
+        (b"document", b"add", b"n", b"x:q", b"x", b"--description", bad),
+        (b"document", b"show", bad, b"--json"),
         (b"task", b"done", bad),
         (b"task", b"list", b"--user", bad),
         (b"serve", b"-c", b"mcpkg", b"-p", bad),
@@ -284,7 +284,7 @@ def test_failures_are_json_where_json_was_asked_for(satchel: Command) -> None:
 def test_compressed_files_are_what_they_are(satchel: Command, tmp_path: Path) -> None:
     for name, kind in (("n.txt.gz", "application/gzip"), ("a.tar.xz", "application/x-xz")):
         (tmp_path / name).write_bytes(b"\x1f\x8b\xff")
-        assert f"({kind}, 3 bytes)" in done(satchel("resource", "add", name, f"x:{name}", f"@{name}"))
+        assert f"({kind}, 3 bytes)" in done(satchel("document", "add", name, f"x:{name}", f"@{name}"))
 
 
 def test_a_near_miss_is_guessed_whatever_its_case(satchel: Command) -> None:

@@ -161,7 +161,7 @@ def test_the_commands_work_as_a_role_that_owns_nothing(satchel: Command, postgre
     done(satchel(app, "prompt", "add", "T", "needle", "-t", "x", "-p", "p"))
     assert done(satchel(app, "prompt", "search", "NEEDLE", "-p", "p")).startswith("t\tT\tx\t")
     assert "Did you mean 't'" in failed(satchel(app, "prompt", "show", "tt", "-p", "p"), 3)
-    done(satchel(app, "resource", "add", "r", "x:r", "text", "-p", "p"))
+    done(satchel(app, "document", "add", "r", "x:r", "text", "-p", "p"))
     assert done(satchel(app, "project", "list")) == "p\t1\t1\n"
     number = str(value(satchel(app, "task", "add", "Mine", "-p", "p", "--json"))["task"]["number"])
     done(satchel(app, "task", "edit", number, "Ours"))
@@ -173,7 +173,7 @@ def test_the_commands_work_as_a_role_that_owns_nothing(satchel: Command, postgre
     done(satchel(app, "task", "delete", number))
     status = value(satchel(app, "database", "status", "--json"))
     assert status["row_security"] is True
-    assert status["counts"] == {"projects": 1, "prompts": 1, "resources": 1, "tasks": None}
+    assert status["counts"] == {"projects": 1, "prompts": 1, "documents": 1, "tasks": None}
 
 
 def test_a_role_that_owns_nothing_is_told_who_makes_tokens(satchel: Command, postgres: PostgresServer) -> None:

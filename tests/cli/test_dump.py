@@ -12,7 +12,6 @@ import pytest
 
 from satchel.model import PromptDraft, PromptQuery, Scope
 from satchel.services import projects, prompts
-from satchel.storage import schema
 from satchel.storage.database import open_database
 from satchel.storage.dump import dump, list_tables
 from tests.cli.test_backup import Satchel, done, failed, satchel, value
@@ -153,19 +152,6 @@ def by_name(lines: list[bytes]) -> dict[str, list[dict[str, object]]]:
         else:
             tables[head["table"]].append(dict(zip(head["columns"], line, strict=True)))
     return tables
-
-
-def test_a_dump_of_the_schema_before_is_loaded(satchel: Satchel, store: str) -> None:
-    old = Path(__file__).parents[1] / "support" / "schema_14.jsonl"
-    assert json.loads(old.read_text().splitlines()[0])["schema"] == 14 < schema.NUMBER
-    said = value(satchel(store, "load", str(old), "--json"))
-    assert said["tables"]["prompts"] == 3 and said["tables"]["tasks"] == 5
-    assert by_name(old.read_bytes().splitlines()[1:-1]) == by_name(everything(store))
-    user = ("--user", "550e8400-e29b-41d4-a716-446655440000")
-    assert "plain-words" in done(satchel(store, "search", "needle", *user))
-    done(satchel(store, "restore", "spare", *user))
-    assert done(satchel(store, "prompt", "show", "spare")) == "to be deleted"
-    assert {finding["status"] for finding in value(satchel(store, "doctor", "--json", "--database", store))["findings"]}
 
 
 def test_a_dump_of_another_schema_is_loaded_if_its_tables_and_columns_fit(

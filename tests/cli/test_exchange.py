@@ -91,7 +91,7 @@ def test_stdin_is_imported_in_the_format_that_is_named(satchel: Command) -> None
 
 def test_an_export_goes_to_a_folder_a_file_or_stdout(satchel: Command, tmp_path: Path) -> None:
     done(satchel("prompt", "add", "Code review", "Review it.", "--tag", "x", "--description", "Two\nlines"))
-    done(satchel("resource", "add", "notes.md", "file:///notes.md", "# Notes", "--mime-type", "text/markdown"))
+    done(satchel("document", "add", "notes.md", "file:///notes.md", "# Notes", "--mime-type", "text/markdown"))
     assert done(satchel("export", "out")) == (
         "Exported 1 prompts, 1 documents of project 'default' to out (4 files, of which 4 changed).\n"
     )
@@ -119,8 +119,8 @@ def test_a_document_has_one_type_from_a_file_and_from_stdin(satchel: Command, tm
     text = b"select 1"
     for ending in ("js", "rs", "ts", "go", "sql", "md", "sh", "unknown", "txt"):
         (tmp_path / f"f.{ending}").write_bytes(text)
-        added = value(satchel("resource", "add", f"a.{ending}", f"a:{ending}", f"@f.{ending}", "--json"))
-        piped = value(satchel("resource", "add", f"b.{ending}", f"b:{ending}", "-", "--json", input=text))
+        added = value(satchel("document", "add", f"a.{ending}", f"a:{ending}", f"@f.{ending}", "--json"))
+        piped = value(satchel("document", "add", f"b.{ending}", f"b:{ending}", "-", "--json", input=text))
         assert added["resource"].get("mime_type") == piped["resource"].get("mime_type"), ending
     done(satchel("export", "out"))
     details = json.loads((tmp_path / "out/documents.json").read_text())

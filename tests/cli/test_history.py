@@ -380,15 +380,15 @@ def test_a_restore_is_told_with_json(satchel: Command) -> None:
 
 
 def test_what_comes_back_under_another_name_says_so(satchel: Command) -> None:
-    satchel("resource", "add", "map", "x:map", "here")
-    satchel("resource", "delete", "map")
+    satchel("document", "add", "map", "x:map", "here")
+    satchel("document", "delete", "map")
     gone = value(satchel("trash", "list", "--json"))["trash"][0]["id"]
-    satchel("resource", "add", "map", "x:map", "there")
+    satchel("document", "add", "map", "x:map", "there")
     assert done(satchel("restore", gone)).splitlines()[:2] == [
         "Brought back document 'map-2' as it was in version 1; it is version 3 now.",
         "The name map is taken; it came back as map-2.",
     ]
-    assert done(satchel("resource", "show", "map-2")) == "here"
+    assert done(satchel("document", "show", "map-2")) == "here"
 
 
 def test_everything_about_an_item_comes_back(satchel: Command) -> None:
@@ -420,19 +420,19 @@ def test_a_deleted_project_says_how_it_comes_back_whole(satchel: Command) -> Non
 def test_what_is_in_the_trash_says_how_it_comes_back(satchel: Command) -> None:
     satchel("prompt", "add", "Tea", "Boil")
     satchel("prompt", "add", "Coffee", "Grind")
-    satchel("resource", "add", "map", "x:map", "here")
+    satchel("document", "add", "map", "x:map", "here")
     satchel("task", "add", "Drink")
     for words, command in (
         (("prompt", "delete", "tea"), "satchel restore tea -p default"),
-        (("resource", "delete", "map"), "satchel restore map -p default"),
+        (("document", "delete", "map"), "satchel restore map -p default"),
         (("task", "delete", "1"), "satchel restore '#1'"),
     ):
         assert done(satchel(*words)).splitlines()[1:] == [f"Bring it back within 30 days with: {command}"]
         again = failed(satchel(*words), 3)
         assert f"is in the trash. Bring it back with: {command}" in again
     assert "Bring one of them back" not in done(satchel("prompt", "delete", "coffee", SATCHEL_TRASH_DAYS="0"))
-    assert "trash_days is 0" in done(satchel("resource", "add", "x", "x:x", "y")) + done(
-        satchel("resource", "delete", "x", SATCHEL_TRASH_DAYS="0")
+    assert "trash_days is 0" in done(satchel("document", "add", "x", "x:x", "y")) + done(
+        satchel("document", "delete", "x", SATCHEL_TRASH_DAYS="0")
     )
 
 
@@ -568,7 +568,7 @@ def test_a_restore_that_would_break_a_rule_changes_nothing(satchel: Command, sto
     satchel("prompt", "add", "Tea", "y")
     assert "already a prompt with the title 'Tea'" in failed(satchel("restore", "tea", "--version", "1"), 5)
     assert value(satchel("prompt", "show", "tea", "--json"))["prompt"]["version"] == 2
-    satchel("resource", "add", "tea", "x:tea", "z")
+    satchel("document", "add", "tea", "x:tea", "z")
     for words in (("log", "tea"), ("diff", "tea"), ("restore", "tea"), ("purge", "tea", "--yes")):
         said = failed(satchel(*words), 2)
         assert said == (

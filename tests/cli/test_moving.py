@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from satchel.errors import NotFound
-from satchel.model import PromptDraft, ResourceDraft, Scope, TaskDraft
-from satchel.services import history, projects, prompts, references, resources, tasks
+from satchel.model import DocumentDraft, PromptDraft, Scope, TaskDraft
+from satchel.services import documents, history, projects, prompts, references, tasks
 from satchel.storage.database import Database, open_database
 from tests.cli.test_commands import Command, done, failed, satchel, value
 
@@ -29,9 +29,9 @@ def database(store: str) -> Iterator[Database]:
             projects.add(tx, name)
         prompts.add(tx, ONE, PromptDraft(title="A", content="x", tags=["t"], description="d"))
         prompts.add(tx, ONE, PromptDraft(title="B", content="y"))
-        resources.add(tx, ONE, ResourceDraft(name="doc", uri="satchel://resource/doc", content="x"))
+        documents.add(tx, ONE, DocumentDraft(name="doc", uri="satchel://resource/doc", content="x"))
         prompts.add(tx, TWO, PromptDraft(title="B", content="z"))
-        resources.add(tx, TWO, ResourceDraft(name="other", uri="doc:other", content="x"))
+        documents.add(tx, TWO, DocumentDraft(name="other", uri="doc:other", content="x"))
         tasks.add(tx, ONE, TaskDraft(title="T", description="d", project="one", tags=["t"], due="2030-01-02"))
     yield database
     database.close()
@@ -40,7 +40,7 @@ def database(store: str) -> Iterator[Database]:
 def names(database: Database, scope: Scope) -> tuple[list[str], list[str]]:
     with database.read() as tx:
         found, _ = prompts.list_headers(tx, scope)
-        return [one.name for one in found], [one.name for one in resources.list_all(tx, scope)]
+        return [one.name for one in found], [one.name for one in documents.list_all(tx, scope)]
 
 
 def test_a_copy_has_everything_and_the_original_stays(satchel: Command, database: Database) -> None:
@@ -48,7 +48,7 @@ def test_a_copy_has_everything_and_the_original_stays(satchel: Command, database
     row = {"kind": "prompt", "name": "a", "title": "A", "version": 1, "tags": ["t"], "project": "two"}
     assert copied == {"project": "one", "items": [row]}
     assert (
-        done(satchel("resource", "copy", "doc", "--to", "two", "-p", "one"))
+        done(satchel("document", "copy", "doc", "--to", "two", "-p", "one"))
         == "Copied 1 document to project 'two':\n  doc\n"
     )
     assert names(database, ONE) == (["a", "b"], ["doc"])
@@ -62,7 +62,7 @@ def test_what_is_moved_is_there_and_in_the_trash_here(satchel: Command, database
         done(satchel("prompt", "move", "a", "a", "--to", "two", "-p", "one"))
         == "Moved 1 prompt to project 'two':\n  a\n"
     )
-    done(satchel("resource", "move", "doc", "--to", "two", "-p", "one"))
+    done(satchel("document", "move", "doc", "--to", "two", "-p", "one"))
     assert names(database, ONE) == (["b"], [])
     assert names(database, TWO) == (["b", "a"], ["other", "doc"])
     with database.read() as tx:

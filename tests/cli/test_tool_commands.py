@@ -187,9 +187,9 @@ def test_prompts_of_libraries_are_listed_shown_and_filled_in(satchel: Command, t
 def test_what_the_personal_project_holds_is_listed_and_marked(satchel: Command) -> None:
     done(satchel("project", "create", "personal"))
     done(satchel("prompt", "add", "Mine", "hello {{ name }}", "-p", "personal"))
-    done(satchel("resource", "add", "notes.md", "What I know", "-p", "personal"))
+    done(satchel("document", "add", "notes.md", "What I know", "-p", "personal"))
     assert done(satchel("prompt", "list")).rstrip("\n").split("\t")[::5] == ["mine", "personal"]
-    assert done(satchel("resource", "list")).rstrip("\n").split("\t")[::5] == ["notes.md", "personal"]
+    assert done(satchel("document", "list")).rstrip("\n").split("\t")[::5] == ["notes.md", "personal"]
     assert done(satchel("prompt", "render", "mine", "name=Ada")) == "hello Ada"
     assert done(satchel("prompt", "list", "--no-personal")) == ""
 
@@ -239,19 +239,19 @@ def test_an_empty_list_says_what_to_do_next(satchel: Command, words: str, hint: 
 
 
 def test_a_resource_needs_no_uri(satchel: Command) -> None:
-    assert done(satchel("resource", "add", "notes.md", "What I know")) == (
+    assert done(satchel("document", "add", "notes.md", "What I know")) == (
         "Added document 'notes.md' (text/markdown, 11 bytes) to project 'default'.\n"
     )
-    assert done(satchel("resource", "list")).split("\t")[:3] == [
+    assert done(satchel("document", "list")).split("\t")[:3] == [
         "notes.md",
         "satchel://resource/notes.md",
         "text/markdown",
     ]
-    assert done(satchel("resource", "show", "satchel://resource/notes.md")) == "What I know"
-    assert "@FILE" in failed(satchel("resource", "add", "other", "file:///only-a-uri"), 2)
-    done(satchel("resource", "add", "third", "--uri", "x:y", "a:b"))
-    assert done(satchel("resource", "show", "x:y")) == "a:b"
-    assert "unexpected extra argument" in failed(satchel("resource", "add", "a", "b:b", "c", "d"), 2)
+    assert done(satchel("document", "show", "satchel://resource/notes.md")) == "What I know"
+    assert "@FILE" in failed(satchel("document", "add", "other", "file:///only-a-uri"), 2)
+    done(satchel("document", "add", "third", "--uri", "x:y", "a:b"))
+    assert done(satchel("document", "show", "x:y")) == "a:b"
+    assert "unexpected extra argument" in failed(satchel("document", "add", "a", "b:b", "c", "d"), 2)
 
 
 def test_catch_up_names_commands_and_no_tools(satchel: Command) -> None:

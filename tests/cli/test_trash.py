@@ -55,10 +55,10 @@ def test_the_trash_lists_what_was_deleted(satchel: Command) -> None:
     assert done(satchel("trash", "list")) == "" and value(satchel("trash", "list", "--json")) == NOTHING
     satchel("project", "create", "other")
     satchel("prompt", "add", "Tea", "x")
-    satchel("resource", "add", "map", "x:map", "y", "-p", "other")
+    satchel("document", "add", "map", "x:map", "y", "-p", "other")
     satchel("task", "add", "Drink")
     satchel("prompt", "delete", "tea")
-    satchel("resource", "delete", "map", "-p", "other")
+    satchel("document", "delete", "map", "-p", "other")
     satchel("task", "delete", "1")
     found = value(satchel("trash", "list", "--json"))
     times = {"deleted_at": TIME, "kept_until": TIME}
@@ -146,7 +146,7 @@ def test_a_purged_project_goes_with_everything_in_it(satchel: Command, store: st
     satchel("prompt", "edit", "tea", "black", "-p", "other")
     satchel("prompt", "add", "Gone", "x", "-p", "other")
     satchel("prompt", "delete", "gone", "-p", "other")
-    satchel("resource", "add", "map", "x:map", "y", "-p", "other")
+    satchel("document", "add", "map", "x:map", "y", "-p", "other")
     done(satchel("purge", "satchel://project/other", "--yes"))
     assert "other" not in done(satchel("project", "list"))
     tables = ("prompts", "prompt_texts", "prompt_tags", "resources", "revisions", "revision_states", "trash")

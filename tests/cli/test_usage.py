@@ -117,7 +117,7 @@ def test_colours_are_for_terminals_that_want_them(tmp_path: Path) -> None:
 def test_a_table_is_as_wide_as_the_terminal_and_ids_stay_whole(tmp_path: Path) -> None:
     home = {"SATCHEL_HOME": str(tmp_path)}
     name, title = "a-long-name-of-a-document.md", "A description that is longer than a narrow terminal is wide"
-    run("resource", "add", name, "x", "--description", title, environment=home)
+    run("document", "add", name, "x", "--description", title, environment=home)
     for columns in (40, 80):
         lines = on_terminal(columns, "resource", "list", **home, NO_COLOR="1").splitlines()
         assert any(line.startswith(f"{name} ") for line in lines)
@@ -140,7 +140,7 @@ def test_help_and_version_are_commands_too(tmp_path: Path) -> None:
 
 def test_document_and_resource_are_the_same_command(tmp_path: Path) -> None:
     home = {"SATCHEL_HOME": str(tmp_path)}
-    assert run("resource", "add", "notes.md", "Known", environment=home).stdout.startswith(b"Added document 'notes.md'")
+    assert run("document", "add", "notes.md", "Known", environment=home).stdout.startswith(b"Added document 'notes.md'")
     for noun in ("document", "resource"):
         assert run(noun, "show", "notes.md", environment=home).stdout == b"Known"
     assert json.loads(run("log", "notes.md", "--json", environment=home).stdout)["kind"] == "document"

@@ -379,7 +379,7 @@ def test_bytes_of_a_type_that_has_become_text_stay_bytes_until_they_are_replaced
     text(either, "create_resource", name="r", uri="x:r", content="aGk=", mime_type="image/png")
     database = open_database(project)
     with database.write() as tx:
-        tx.run("update resources set mime_type = 'application/x-python'")
+        tx.run("update documents set mime_type = 'application/x-python'")
     database.close()
     [entry] = either.request("resources/read", {"uri": "x:r"})["result"]["contents"]
     assert entry == {"uri": "x:r", "mimeType": "application/x-python", "blob": "aGk="}

@@ -57,7 +57,7 @@ def test_who_mistypes_is_told_the_nearest(client: Server) -> None:
     assert refusal(client, "update_prompt", prompt="code-reviev", title="x")["near"][0] == "code-review"
     ok(client, "add_resource", name="style-guide", content="x")
     assert refusal(client, "read_resource", resource="stile-guide") == missing(
-        "Resource 'stile-guide' does not exist in project 'default'.", "Did you mean style-guide?", "style-guide"
+        "Document 'stile-guide' does not exist in project 'default'.", "Did you mean style-guide?", "style-guide"
     )
     ok(client, "add_task", title="Water the roses")
     assert refusal(client, "complete_task", task="Water the rose") == missing(
@@ -88,7 +88,7 @@ def test_a_lost_update_is_refused(client: Server) -> None:
     ok(client, "add_task", title="T")
     for tool, reference, change, what in [
         ("update_prompt", {"prompt": "P"}, {"content": "2"}, "Prompt 'p'"),
-        ("update_resource", {"resource": "r"}, {"content": "2"}, "Resource 'r'"),
+        ("update_resource", {"resource": "r"}, {"content": "2"}, "Document 'r'"),
         ("update_task", {"task": "#1"}, {"title": "2"}, "Task 1"),
     ]:
         ok(client, tool, {**reference, **change, "expected_version": 1})
@@ -773,15 +773,15 @@ def test_projects_are_listed_with_the_current_one_and_why(client: Server) -> Non
             {
                 "type": "text",
                 "text": "The current project is 'default' (the default).\n"
-                "- default: 0 prompts, 0 resources\n- garden: 1 prompt, 0 resources",
+                "- default: 0 prompts, 0 documents\n- garden: 1 prompt, 0 documents",
             }
         ],
         "structuredContent": {
             "project": "default",
             "why": "the default",
             "projects": [
-                {"name": "default", "prompts": 0, "resources": 0},
-                {"name": "garden", "prompts": 1, "resources": 0},
+                {"name": "default", "prompts": 0, "documents": 0},
+                {"name": "garden", "prompts": 1, "documents": 0},
             ],
         },
         "isError": False,

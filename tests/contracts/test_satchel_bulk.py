@@ -108,7 +108,7 @@ def test_one_wrong_prompt_refuses_all_and_says_which(
 def test_one_wrong_document_refuses_all_and_says_which(client: Server) -> None:
     good = {"name": "a", "content": "x"}
     for entry, message in (
-        ({"name": "a", "content": "y"}, "resources[1]: A resource with the name 'a' already exists"),
+        ({"name": "a", "content": "y"}, "resources[1]: A document with the name 'a' already exists"),
         ({"name": "??.md", "content": "y"}, "resources[1].name: name has letters"),
         ({"name": "b.png", "content": "?"}, "resources[1].content: content must be base64"),
         ({"name": None, "content": "y"}, "resources[1] must be an object with name."),

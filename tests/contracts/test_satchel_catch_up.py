@@ -194,7 +194,7 @@ def test_the_last_notes_on_open_tasks_are_handed_over(own: Server, store: str, s
     assert [one.rpartition(" ")[2] for one in ok(own, "catch_up")["task_notes"]] == ["5", "4", "3", "2", "1"]
 
 
-@pytest.mark.parametrize("toolset", ["prompts", "resources", "tasks"])
+@pytest.mark.parametrize("toolset", ["prompts", "documents", "tasks"])
 def test_it_tells_only_of_what_is_served(own: Server, store: str, serve: Callable[..., Server], toolset: str) -> None:
     ok(own, "add_tasks", lines=["Secret task"])
     ok(own, "add_prompts", prompts=[{"title": "Secret prompt", "content": "x"}])
@@ -203,7 +203,7 @@ def test_it_tells_only_of_what_is_served(own: Server, store: str, serve: Callabl
     assert ("ready" in answer, "prompts" in answer, "documents" in answer) == (
         toolset == "tasks",
         toolset == "prompts",
-        toolset == "resources",
+        toolset == "documents",
     )
     assert len(answer["done"]) == 1
 

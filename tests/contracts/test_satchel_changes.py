@@ -158,7 +158,7 @@ def test_listeners_are_notified_of_every_change(
 
     command_line(other, "prompt", "edit", "tea", "--title", "Green tea")
     listener.hears(PROMPTS, "satchel://prompt/tea")
-    command_line(other, "resource", "delete", "tea")
+    command_line(other, "document", "delete", "tea")
     listener.hears(RESOURCES, "doc:tea")
     listener.drained()
 

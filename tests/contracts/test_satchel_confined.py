@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from satchel.auth import tokens
-from satchel.model import Argument, PromptDraft, ResourceDraft, Scope, TaskDraft
-from satchel.services import projects, prompts, resources, tasks
+from satchel.model import Argument, DocumentDraft, PromptDraft, Scope, TaskDraft
+from satchel.services import documents, projects, prompts, tasks
 from satchel.storage.database import open_database
 from tests.support.http import HttpServer
 from tests.support.satchel import make_library, ok, refusal, text
@@ -42,7 +42,7 @@ def server(store: str, tmp_path: Path) -> Iterator[HttpServer]:
             prompts.add(
                 tx, scope, PromptDraft(title=f"Prompt {name}", content="x", tags=[f"tag-{name}"], arguments=arguments)
             )
-            resources.add(tx, scope, ResourceDraft(name=f"doc-{name}", uri=f"doc:{name}", content="x"))
+            documents.add(tx, scope, DocumentDraft(name=f"doc-{name}", uri=f"doc:{name}", content="x"))
         _, confined = tokens.create(tx, user=ANN, projects=["open"])
         _, free_token = tokens.create(tx, user=ANN)
     database.close()

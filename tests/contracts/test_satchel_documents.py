@@ -48,7 +48,7 @@ def test_a_document_is_added_read_changed_and_deleted(client: Server) -> None:
         "project": "default",
         "deleted": "notes.md",
     }
-    gone = deleted("Resource 'notes.md'", "notes.md")
+    gone = deleted("Document 'notes.md'", "notes.md")
     for tool in ("read_resource", "delete_resource"):
         assert refusal(client, tool, resource="notes.md") == gone
     assert refusal(client, "update_resource", resource="notes.md", content="x") == gone
@@ -119,13 +119,13 @@ def test_names_and_uris_of_documents_are_their_own(client: Server) -> None:
     ok(client, "add_resource", name="a", content="x", uri="doc:a")
     assert refusal(client, "add_resource", name="a", content="x") == {
         "code": "already_exists",
-        "message": "A resource with the name 'a' already exists in project 'default'.",
-        "hint": "Choose another name, or update the resource.",
+        "message": "A document with the name 'a' already exists in project 'default'.",
+        "hint": "Choose another name, or update the document.",
     }
     assert refusal(client, "add_resource", name="b", content="x", uri="doc:a") == {
         "code": "already_exists",
-        "message": "A resource with the uri 'doc:a' already exists in project 'default' (resource 'a').",
-        "hint": "Choose another uri, or update the resource.",
+        "message": "A document with the uri 'doc:a' already exists in project 'default' (document 'a').",
+        "hint": "Choose another uri, or update the document.",
     }
     ok(client, "add_resource", name="a", content="y", uri="doc:a", project="garden")
     assert ok(client, "read_resource", resource="a", project="garden")["resource"]["text"] == "y"
@@ -188,7 +188,7 @@ def test_what_the_server_cannot_make_is_told(client: Server) -> None:
     )
     for uri in ("satchel://task/", "satchel://prompt/%20", "satchel://project/%00", "satchel://nothing/1"):
         assert refusal(client, "read_resource", resource=uri) == missing(
-            f"Resource '{uri}' does not exist in project 'default'.", "Use list_resources to see what there is."
+            f"Document '{uri}' does not exist in project 'default'.", "Use list_resources to see what there is."
         )
 
 

@@ -259,7 +259,7 @@ def test_a_name_of_several_kinds_is_refused_with_both(own: Server) -> None:
         "hint": f"Say which: {' or '.join(both)}.",
         "near": both,
     }
-    assert [ok(own, "history", item=one)["kind"] for one in both] == ["prompt", "resource"]
+    assert [ok(own, "history", item=one)["kind"] for one in both] == ["prompt", "document"]
 
 
 def test_what_others_have_is_answered_like_what_does_not_exist(

@@ -192,7 +192,7 @@ def test_items_move_to_another_project(own: Server) -> None:
         "project": "default",
         "items": [
             {"kind": "prompt", "name": "review", "title": "Review", "version": 1, "tags": ["docs"], "project": "other"},
-            {"kind": "resource", "name": "guide.md", "size": 27, "version": 1, "project": "other"},
+            {"kind": "document", "name": "guide.md", "size": 27, "version": 1, "project": "other"},
             {"number": 2, "title": "Fix login", "project": "other", "version": 2},
         ],
         "notes": ["The originals of prompts and documents are in the trash of project 'default'."],
@@ -216,7 +216,7 @@ def test_a_copy_keeps_everything_but_a_name_that_is_taken(own: Server) -> None:
     assert answer["items"] == [
         {"kind": "prompt", "name": "letter", "title": "Letter", "version": 1, "tags": ["a"], "arguments": ["tone"],
          "project": "other"},
-        {"kind": "resource", "name": "dot-2.png", "size": 3, "version": 1, "uri": "x:dot",
+        {"kind": "document", "name": "dot-2.png", "size": 3, "version": 1, "uri": "x:dot",
          "project": "other"},
     ]  # fmt: skip
     assert answer["notes"] == ["dot.png: The name dot.png is taken there; the copy has dot-2.png."]
@@ -318,12 +318,12 @@ def test_a_project_is_added(own: Server) -> None:
     assert refusal(own, "add_project", name="no name")["code"] == "invalid_argument"
 
 
-@pytest.mark.parametrize("toolset", ["prompts", "resources", "tasks"])
+@pytest.mark.parametrize("toolset", ["prompts", "documents", "tasks"])
 def test_kinds_that_are_not_served_are_not_there(
     own: Server, store: str, serve: Callable[..., Server], toolset: str
 ) -> None:
     client = serve("satchel", store, NEWEST, "--user", ANN, "--toolsets", toolset)
-    for kind, item in (("prompts", "review"), ("resources", "guide.md"), ("tasks", "#1")):
+    for kind, item in (("prompts", "review"), ("documents", "guide.md"), ("tasks", "#1")):
         if kind == toolset:
             ok(client, "delete", items=[item])
         else:

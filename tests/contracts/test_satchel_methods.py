@@ -9,8 +9,8 @@ import pytest
 from satchel import __version__
 from satchel.contracts.satchel.app import ICONS
 from satchel.contracts.satchel.pages import PROMPT_URI, quote_prompt_uri, unquote_name
-from satchel.model import Argument, PromptDraft, ResourceDraft, Scope, TaskDraft
-from satchel.services import projects, prompts, resources, tasks
+from satchel.model import Argument, DocumentDraft, PromptDraft, Scope, TaskDraft
+from satchel.services import documents, projects, prompts, tasks
 from satchel.storage.database import open_database
 from tests.support.satchel import answered, make_library, ok
 from tests.support.stdio import NEWEST, Server, plain
@@ -66,11 +66,11 @@ def filled(store: str) -> str:
             PromptDraft(title="Literal {{ x }}", content="{{ x }}", description="As it is", tags=["red", "read"]),
         )
         prompts.add(tx, ann, PromptDraft(title="Tagger", content="{{ tag }}", arguments=[Argument("tag", None, False)]))
-        resources.add(tx, ann, ResourceDraft(name="guide", uri="satchel://resource/guide", content="# Guide"))
+        documents.add(tx, ann, DocumentDraft(name="guide", uri="satchel://resource/guide", content="# Guide"))
         binary = {"mime_type": "image/png", "description": "A picture"}
-        resources.add(tx, ann, ResourceDraft(name="logo", uri="file:///logo.png", content=b"\x00\xff", **binary))
-        resources.add(
-            tx, Scope(project="garden", user=ANN), ResourceDraft(name="beds", uri="doc:beds", content="Three beds")
+        documents.add(tx, ann, DocumentDraft(name="logo", uri="file:///logo.png", content=b"\x00\xff", **binary))
+        documents.add(
+            tx, Scope(project="garden", user=ANN), DocumentDraft(name="beds", uri="doc:beds", content="Three beds")
         )
         tasks.add(tx, ann, TaskDraft(title="Dig", project="garden", tags=["soil"], priority="high", due="2026-12-01"))
         tasks.add(tx, ann, TaskDraft(title="Plant", description="Tulips,\nmostly", project="garden", blocked_by=[1]))
@@ -335,7 +335,7 @@ def test_many_resources_are_listed_page_by_page(store: str, serve: Callable[...,
     with database.write() as tx:
         projects.add(tx, "default")
         for number in range(501):
-            resources.add(tx, Scope(), ResourceDraft(name=f"r{number}", uri=f"doc:{number}", content="x"))
+            documents.add(tx, Scope(), DocumentDraft(name=f"r{number}", uri=f"doc:{number}", content="x"))
     database.close()
     client = serve("satchel", store)
     first = plain(client.request("resources/list")["result"])
@@ -367,7 +367,7 @@ def test_templates_are_read(filled: str, ask: Callable[..., Any]) -> None:
     assert read("satchel://task/2") == read("satchel://task/%232") == ("text/markdown", TASK_PAGE)
     assert read("satchel://project/garden") == (
         "application/json",
-        '{"name":"garden","prompts":0,"resources":1,"documents":[{"name":"beds","uri":"doc:beds"}],'
+        '{"name":"garden","counts":{"prompts":0,"documents":1},"documents":[{"name":"beds","uri":"doc:beds"}],'
         '"open_tasks":["#1 Dig !high due:2026-12-01 +soil @garden","#2 Plant @garden after:#1"],'
         '"has_more_tasks":false}',
     )
@@ -388,8 +388,8 @@ def test_templates_are_read(filled: str, ask: Callable[..., Any]) -> None:
 def test_a_template_goes_before_a_stored_resource(filled: str, ask: Callable[..., Any]) -> None:
     database = open_database(filled)
     with database.write() as tx:  # as it may have been stored before our own URIs were reserved
-        resources.add(tx, Scope(), ResourceDraft(name="mine", uri="doc:mine", content="Mine"))
-        tx.run("update resources set uri = 'satchel://prompt/greeting' where name = 'mine'")
+        documents.add(tx, Scope(), DocumentDraft(name="mine", uri="doc:mine", content="Mine"))
+        tx.run("update documents set uri = 'satchel://prompt/greeting' where name = 'mine'")
     database.close()
     assert ask("resources/read", uri="satchel://prompt/greeting")["contents"][0]["text"].startswith("Hello")
     assert ask("resources/read", uri="satchel://prompt/%67reeting")["contents"][0]["text"].startswith("Hello")

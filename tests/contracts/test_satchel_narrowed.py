@@ -60,7 +60,7 @@ def call(ask: Ask, tool: str, **arguments: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "sets", ["prompts", "resources", "tasks", "prompts,tasks", "tasks, prompts", "prompts,resources,tasks"]
+    "sets", ["prompts", "documents", "tasks", "prompts,tasks", "tasks, prompts", "prompts,documents,tasks"]
 )
 def test_only_the_wanted_tools_are_there(start: Callable[..., Ask], sets: str) -> None:
     ask = start("--toolsets", sets)
@@ -123,7 +123,7 @@ def test_nothing_points_to_a_tool_that_is_not_there(start: Callable[..., Ask], s
 
     assert started(start("--toolsets", "tasks")) == f"{page}{done}"
     assert started(start("--read-only")) == f"{page}{reading}When it is done, tell me.\n"
-    ask = start("--toolsets", "resources")
+    ask = start("--toolsets", "documents")
     error = plain(call(ask, "read_resource", resource="satchel://task/7")["result"])["structuredContent"]["error"]
     assert error == {
         "code": "not_found",
@@ -149,7 +149,7 @@ def test_nothing_points_to_a_tool_that_is_not_there(start: Callable[..., Ask], s
             "`near` in an error is what was probably meant.",
         ),
         (
-            ["--read-only", "--toolsets", "tasks,resources"],
+            ["--read-only", "--toolsets", "tasks,documents"],
             "Satchel keeps the user's documents and tasks by project, across sessions. Begin with catch_up. Name an "
             "item by #4, its name or its URI, like satchel://task/4; such a URI in a text is a link. Search here "
             "before you ask the user. `near` in an error is what was probably meant.",
@@ -189,10 +189,10 @@ def test_over_http_the_other_contracts_change_nothing_either(store: str) -> None
         (
             ["--toolsets", "prompts,nope"],
             {},
-            "--toolsets must be a list of prompts, resources or tasks, not 'prompts,nope'.",
+            "--toolsets must be a list of prompts, documents or tasks, not 'prompts,nope'.",
         ),
-        (["--toolsets", "Prompts"], {}, "--toolsets must be a list of prompts, resources or tasks, not 'Prompts'."),
-        ([], {"SATCHEL_TOOLSETS": "all"}, "SATCHEL_TOOLSETS must be a list of prompts, resources or tasks, not 'all'."),
+        (["--toolsets", "Prompts"], {}, "--toolsets must be a list of prompts, documents or tasks, not 'Prompts'."),
+        ([], {"SATCHEL_TOOLSETS": "all"}, "SATCHEL_TOOLSETS must be a list of prompts, documents or tasks, not 'all'."),
         ([], {"SATCHEL_READ_ONLY": "yess"}, "SATCHEL_READ_ONLY must be yes or no, not 'yess'."),
         (
             ["--contract", "todo", "--toolsets", "tasks"],

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from satchel.contracts.contract import Context, Reply
+from satchel.contracts.satchel import documents as document_tools
 from satchel.contracts.satchel import prompts as prompt_tools
-from satchel.contracts.satchel import resources as resource_tools
 from satchel.contracts.satchel import tasks as task_tools
 from satchel.contracts.satchel.tools import ListPrompts, ListResources, ListTasks
 from satchel.library.catalog import Catalog, Libraries, Library
@@ -19,15 +19,15 @@ from satchel.library.manifest import LibraryPrompt
 from satchel.model import (
     PRIORITIES,
     Argument,
+    DocumentDraft,
     PromptDraft,
     PromptPatch,
-    ResourceDraft,
     Scope,
     TaskDetails,
     TaskDraft,
     TaskPatch,
 )
-from satchel.services import projects, prompts, resources, tasks
+from satchel.services import documents, projects, prompts, tasks
 from satchel.storage import prompt_pages, prompts_sqlite, task_pages
 from satchel.storage.database import Database, Tx
 from tests.support.satchel import make_library
@@ -36,7 +36,7 @@ from tests.support.soak import amount
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
 TOOLS: dict[str, tuple[Any, Any]] = {
     "prompts": (prompt_tools.list_prompts, ListPrompts),
-    "resources": (resource_tools.list_resources, ListResources),
+    "resources": (document_tools.list_resources, ListResources),
     "tasks": (task_tools.list_tasks, ListTasks),
 }
 
@@ -85,7 +85,7 @@ def filled(database: Database) -> Database:
         with database.write(ADA) as tx:
             prompts.add(tx, ADA, PromptDraft(title=name, content="x", tags=["t"]))
             tasks.add(tx, ADA, TaskDraft(title=f"task {name}", tags=["t"]))
-            resources.add(tx, ADA, ResourceDraft(name=name, uri=f"x:{name}", content="x", mime_type="text/plain"))
+            documents.add(tx, ADA, DocumentDraft(name=name, uri=f"x:{name}", content="x", mime_type="text/plain"))
     return database
 
 
@@ -199,8 +199,8 @@ def test_resources_are_not_repeated_or_skipped(filled: Database, libraries: Libr
     reader = Reader(filled, libraries, "resources", limit=2)
     assert reader.turn() == ["a", "b"]
     with filled.write(ADA) as tx:
-        resources.delete(tx, ADA, "b")
-        resources.delete(tx, ADA, "a")
+        documents.delete(tx, ADA, "b")
+        documents.delete(tx, ADA, "a")
     assert [reader.turn(), reader.turn()] == [["c", "d"], ["e", "f"]]
     assert reader.is_done
 

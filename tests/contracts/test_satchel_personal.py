@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from satchel.auth import tokens
-from satchel.model import PERSONAL_PROJECT, Argument, PromptDraft, ResourceDraft, Scope
-from satchel.services import projects, prompts, resources
+from satchel.model import PERSONAL_PROJECT, Argument, DocumentDraft, PromptDraft, Scope
+from satchel.services import documents, projects, prompts
 from satchel.storage.database import Database, open_database
 from tests.contracts.test_satchel_changes import PROMPTS, RESOURCES, name_of
 from tests.support.http import HttpServer
@@ -24,8 +24,8 @@ def add_prompt(tx: Any, project: str, title: str, content: str = "x", **more: An
 
 
 def add_document(tx: Any, project: str, name: str, content: str = "x") -> None:
-    draft = ResourceDraft(name=name, uri=f"satchel://resource/{name}", content=content)
-    resources.add(tx, Scope(project=project), draft)
+    draft = DocumentDraft(name=name, uri=f"satchel://resource/{name}", content=content)
+    documents.add(tx, Scope(project=project), draft)
 
 
 @pytest.fixture
@@ -224,11 +224,11 @@ def test_pages_go_on_from_one_project_to_the_other(client: Server, database: Dat
 def test_the_lists_of_mcp_have_pages_across_both(
     client: Server, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from satchel.contracts.satchel import documents as document_methods
     from satchel.contracts.satchel import methods
-    from satchel.contracts.satchel import resources as resource_methods
 
     monkeypatch.setattr(methods, "PAGE", 1)
-    monkeypatch.setattr(resource_methods, "PAGE", 1)
+    monkeypatch.setattr(document_methods, "PAGE", 1)
     for method, key, names in (
         ("prompts/list", "prompts", ["start-task", "review", "standup", "notes"]),
         ("resources/list", "resources", ["guide", "voice"]),
@@ -247,8 +247,8 @@ def test_the_lists_of_mcp_have_pages_across_both(
 WRITES: list[tuple[str, dict[str, Any], str]] = [
     ("update_prompt", {"prompt": "standup", "title": "B"}, "Prompt 'standup' does not exist in project 'web'."),
     ("delete_prompt", {"prompt": "standup"}, "Prompt 'standup' does not exist in project 'web'."),
-    ("update_resource", {"resource": "voice", "content": "y"}, "Resource 'voice' does not exist in project 'web'."),
-    ("delete_resource", {"resource": "voice"}, "Resource 'voice' does not exist in project 'web'."),
+    ("update_resource", {"resource": "voice", "content": "y"}, "Document 'voice' does not exist in project 'web'."),
+    ("delete_resource", {"resource": "voice"}, "Document 'voice' does not exist in project 'web'."),
     ("edit_text", {"item": "voice", "append": "y"}, "Item 'voice' does not exist."),
     ("delete", {"items": ["standup"]}, "items[0]: Item 'standup' does not exist."),
     ("update_items", {"items": ["standup"], "tags": ["+x"]}, "items[0]: Item 'standup' does not exist."),
@@ -352,5 +352,5 @@ def test_listeners_in_a_project_are_told_when_a_personal_item_changes(
         add_prompt(tx, "personal", "New")
     assert name_of(client.read()) == PROMPTS
     with database.write() as tx:
-        resources.delete(tx, Scope(project="personal"), "voice")
+        documents.delete(tx, Scope(project="personal"), "voice")
     assert sorted(name_of(client.read()) for _ in range(2)) == sorted([RESOURCES, "satchel://resource/voice"])

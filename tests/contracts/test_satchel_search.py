@@ -63,7 +63,7 @@ def test_one_call_finds_prompts_documents_tasks_and_libraries(client: Server) ->
     [
         ("prompt", ["desk:walrus-letter", "feeding-plan"]),
         ("document", ["zoo-rules.md"]),
-        ("resource", ["zoo-rules.md"]),
+        ("document", ["zoo-rules.md"]),
         ("task", ["#1"]),
     ],
 )

@@ -13,8 +13,8 @@ import pytest
 
 from satchel.auth import tokens
 from satchel.contracts import load
-from satchel.model import PromptDraft, PromptPatch, ResourceDraft, Scope, StoreChange, TaskDraft, TaskPatch
-from satchel.services import projects, prompts, resources, tasks
+from satchel.model import DocumentDraft, PromptDraft, PromptPatch, Scope, StoreChange, TaskDraft, TaskPatch
+from satchel.services import documents, projects, prompts, tasks
 from satchel.storage.database import Database, open_database
 from tests.contracts.test_satchel_changes import PROMPTS, RESOURCES, command_line, name_of
 from tests.support.http import HttpServer, Stream
@@ -99,7 +99,7 @@ def add_prompt(database: Database, project: str, title: str = "Tea", **more: Any
 
 def add_document(database: Database, project: str, name: str) -> None:
     with database.write() as tx:
-        resources.add(tx, Scope(project=project), ResourceDraft(name=name, uri=f"doc:{name}", content="x"))
+        documents.add(tx, Scope(project=project), DocumentDraft(name=name, uri=f"doc:{name}", content="x"))
 
 
 def add_task(database: Database, project: str | None, *, user: str = ANN, **more: Any) -> int:

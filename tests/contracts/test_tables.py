@@ -102,7 +102,7 @@ def test_the_contract_satchel_has_a_hint_for_every_error() -> None:
     rules = {(field or "x", rule) for field, rule in satchel_errors._SENTENCES} | {("x", "an unknown rule")}
     samples: list[Exception] = [
         *(error for many in SAMPLES.values() for error in many),
-        *(errors.NotFound(kind, "7", SCOPE) for kind in ("prompt", "resource", "task", "project")),
+        *(errors.NotFound(kind, "7", SCOPE) for kind in ("prompt", "document", "task", "project")),
         *(errors.Forbidden(kind, "7", SCOPE) for kind in ("task", "project")),
         *(errors.WrongArgument(field, rule, limit=1, value="x") for field, rule in rules),
         *(

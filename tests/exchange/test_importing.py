@@ -14,7 +14,7 @@ from satchel.exchange import importing, storing
 from satchel.exchange.entries import PromptEntry
 from satchel.exchange.importing import FileRead, ImportReport, OnClash, Options
 from satchel.model import PromptDraft, PromptHeader, Scope, TaskQuery
-from satchel.services import projects, prompts, resources, task_notes, tasks
+from satchel.services import documents, projects, prompts, task_notes, tasks
 from satchel.storage.database import Database, Tx, open_database
 from tests.exchange.corpora import write_files
 from tests.support.soak import amount
@@ -293,7 +293,7 @@ def test_documents_are_compared_by_content_type_and_description(bring: Import, d
     assert counts(bring({"n.md": note.format(2)}, on_clash="rename"), "document") == {"renamed": 1}
     assert counts(bring({"n.md": note.format(3)}, on_clash="replace"), "document") == {"replaced": 1}
     with database.read(HERE) as tx:
-        found = {one.name: resources.get_by_name(tx, HERE, one.name).content for one in resources.list_all(tx, HERE)}
+        found = {one.name: documents.get_by_name(tx, HERE, one.name).content for one in documents.list_all(tx, HERE)}
     assert found == {"a-b.md": note.format(3), "a-b-2.md": note.format(2)}
 
 

@@ -16,8 +16,8 @@ from satchel.exchange import storing, sync_plan, syncing
 from satchel.exchange.entries import KINDS, Kind, TaskEntry, Unreadable
 from satchel.exchange.sync_plan import SyncState, digest
 from satchel.exchange.syncing import SyncOptions, SyncReport
-from satchel.model import PromptDraft, PromptPatch, ResourceDraft, ResourcePatch, Scope, TaskDraft, TaskPatch
-from satchel.services import history, projects, prompts, resources, task_notes, tasks
+from satchel.model import DocumentDraft, DocumentPatch, PromptDraft, PromptPatch, Scope, TaskDraft, TaskPatch
+from satchel.services import documents, history, projects, prompts, task_notes, tasks
 from satchel.storage.database import Database, Row
 from tests.support.soak import amount
 
@@ -96,12 +96,12 @@ def test_a_clash_is_kept_as_both_and_told(database: Database, folder: Path, sync
     add_prompt(database, "a", "old")
     with database.write(HERE) as tx:
         uri = "satchel://resource/d.md"
-        resources.add(tx, HERE, ResourceDraft(name="d.md", uri=uri, content="old", mime_type="text/markdown"))
+        documents.add(tx, HERE, DocumentDraft(name="d.md", uri=uri, content="old", mime_type="text/markdown"))
         tasks.add(tx, HERE, TaskDraft(title="Old", project="default"))
     sync()
     edit_prompt(database, "a", "store")
     with database.write(HERE) as tx:
-        resources.update(tx, HERE, "d.md", ResourcePatch(content="store"))
+        documents.update(tx, HERE, "d.md", DocumentPatch(content="store"))
         tasks.update(tx, HERE, tasks.find(tx, HERE, "Old").number, TaskPatch(title="Store"))
     (folder / "prompts" / "a.md").write_text("---\ntitle: A\n---\nfolder\n")
     (folder / "documents" / "d.md").write_text("folder")
@@ -183,7 +183,7 @@ def test_a_file_that_cannot_be_read_is_neither_deleted_nor_overwritten(
     assert files(folder) == {"a": "new", "b": "new"}
 
 
-def documents(database: Database) -> dict[str, object]:
+def of_documents(database: Database) -> dict[str, object]:
     with database.read(HERE) as tx:
         return {name: one.content for name, one in storing.take_snapshot(tx, HERE).documents.items()}
 
@@ -192,7 +192,7 @@ def test_nothing_is_deleted_because_a_file_became_unreadable(database: Database,
     names = (".env", "A.md", "a.md", "plain.md", "gone.md")
     with database.write(HERE) as tx:
         for name in names:
-            resources.add(tx, HERE, ResourceDraft(name=name, uri=f"file:///{name}", content=f"old {name}"))
+            documents.add(tx, HERE, DocumentDraft(name=name, uri=f"file:///{name}", content=f"old {name}"))
     sync()
     paths = {file.name: file for file in (folder / "documents").iterdir()}
     assert len(paths) == 5 and "a.md" not in paths and ".env" not in paths, "their files have other names"
@@ -209,12 +209,12 @@ def test_nothing_is_deleted_because_a_file_became_unreadable(database: Database,
         "folder → store: changed document 'plain.md'",
         "folder → store: deleted document 'gone.md'",
     ]
-    assert documents(database) == {name: f"old {name}" for name in (".env", "A.md", "a.md")} | {"plain.md": "new"}
+    assert of_documents(database) == {name: f"old {name}" for name in (".env", "A.md", "a.md")} | {"plain.md": "new"}
     for file in unreadable:
         file.unlink()
         file.write_text("mended")
     assert sorted(sync().lines) == [f"folder → store: changed document '{name}'" for name in (".env", "A.md", "a.md")]
-    assert documents(database) == dict.fromkeys((".env", "A.md", "a.md"), "mended") | {"plain.md": "new"}
+    assert of_documents(database) == dict.fromkeys((".env", "A.md", "a.md"), "mended") | {"plain.md": "new"}
     assert sync().is_same
 
 
@@ -330,7 +330,7 @@ def test_a_project_is_read_in_few_statements(database: Database, sync: Sync, mon
             for number in range(size):
                 name = f"n{size}-{number}"
                 prompts.add(tx, HERE, PromptDraft(name=name, title=name, content="x"))
-                resources.add(tx, HERE, ResourceDraft(name=name, uri=f"file:///{name}", content="x"))
+                documents.add(tx, HERE, DocumentDraft(name=name, uri=f"file:///{name}", content="x"))
                 task = tasks.add(tx, HERE, TaskDraft(title=name, project="default"))
                 task_notes.add(tx, HERE, task.number, "note")
         with database.read(HERE) as tx, monkeypatch.context() as patched:
@@ -464,10 +464,10 @@ def _change_store(database: Database, scope: Scope, kind: Kind, name: str, text:
                     prompts.add(tx, scope, PromptDraft(name=name, title=f"Title {name}", content=text))
             elif kind == "document":
                 if name in taken.documents:
-                    resources.delete(tx, scope, name)
+                    documents.delete(tx, scope, name)
                 if text is not None:
-                    draft = ResourceDraft(name=name, uri=f"satchel://resource/{name}", content=text)
-                    resources.add(tx, scope, draft)
+                    draft = DocumentDraft(name=name, uri=f"satchel://resource/{name}", content=text)
+                    documents.add(tx, scope, draft)
             else:
                 number = next((int(key) for key, one in taken.tasks.items() if one.title == name), None)
                 if number is not None and text is None:

@@ -9,8 +9,8 @@ import random
 import sys
 
 from satchel.errors import Refused
-from satchel.model import Item, PromptDraft, PromptPatch, ResourceDraft, ResourcePatch, Scope, TaskDraft, TaskPatch
-from satchel.services import prompts, resources, restoring, states, tasks
+from satchel.model import DocumentDraft, DocumentPatch, Item, PromptDraft, PromptPatch, Scope, TaskDraft, TaskPatch
+from satchel.services import documents, prompts, restoring, states, tasks
 from satchel.storage.database import Tx, open_database
 
 SCOPE = Scope(user="550e8400-e29b-41d4-a716-446655440000")
@@ -26,7 +26,7 @@ def main(store: str, seed: str) -> None:
     database = open_database(store)
     print("ready", flush=True)
     for number in range(1_000_000):
-        kind = dice.choice(("prompt", "resource", "task"))
+        kind = dice.choice(("prompt", "document", "task"))
         name = f"{kind}-{dice.randrange(ITEMS)}"
         try:
             with database.write(SCOPE) as tx:
@@ -58,8 +58,8 @@ def find(tx: Tx, kind: str, name: str) -> Item | None:
     try:
         if kind == "prompt":
             return states.of_prompt(prompts.get_by_name(tx, SCOPE, name))
-        if kind == "resource":
-            return states.of_resource(resources.get_by_name(tx, SCOPE, name))
+        if kind == "document":
+            return states.of_document(documents.get_by_name(tx, SCOPE, name))
         return states.of_task(tasks.find(tx, SCOPE, name))
     except Refused:
         return None
@@ -74,17 +74,17 @@ def refer(tx: Tx, live: Item | None, title: str) -> str:
 def add(tx: Tx, kind: str, name: str, text: str) -> Item:
     if kind == "prompt":
         return states.of_prompt(prompts.add(tx, SCOPE, PromptDraft(name=name, content=text, tags=["a", "b"])))
-    if kind == "resource":
-        draft = ResourceDraft(name=name, uri=f"x:{name}", content=text.encode(), mime_type="image/png")
-        return states.of_resource(resources.add(tx, SCOPE, draft))
+    if kind == "document":
+        draft = DocumentDraft(name=name, uri=f"x:{name}", content=text.encode(), mime_type="image/png")
+        return states.of_document(documents.add(tx, SCOPE, draft))
     return states.of_task(tasks.add(tx, SCOPE, TaskDraft(title=name, description=text, tags=["a"])))
 
 
 def edit(tx: Tx, live: Item, text: str) -> Item:
     if live.kind == "prompt":
         return states.of_prompt(prompts.update(tx, SCOPE, live.id, PromptPatch(content=text)))
-    if live.kind == "resource":
-        return states.of_resource(resources.update(tx, SCOPE, live.name, ResourcePatch(content=text.encode())))
+    if live.kind == "document":
+        return states.of_document(documents.update(tx, SCOPE, live.name, DocumentPatch(content=text.encode())))
     return states.of_task(tasks.update(tx, SCOPE, live.number, TaskPatch(description=text)))
 
 

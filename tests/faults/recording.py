@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from satchel.model import uri_of
 from satchel.storage.database import Tx
 
 Key = tuple[str, str]  # kind, and the name of a prompt or document or the title of a task
@@ -59,7 +60,7 @@ class Recorder:
     def _add(self, token: str) -> tuple[str, dict[str, Any], Effects]:
         names = [f"{self._name}x{self._count}x{index}" for index in range(2)]
         text = f"{token}\n{FILLER}"
-        kind = self._dice.choice(("prompt", "resource", "task"))
+        kind = self._dice.choice(("prompt", "document", "task"))
         effects: Effects = {(kind, name): token for name in names}
         if kind == "prompt":
             return (
@@ -67,7 +68,7 @@ class Recorder:
                 {"prompts": [{"title": one, "content": text, "tags": ["t"]} for one in names]},
                 effects,
             )
-        if kind == "resource":
+        if kind == "document":
             return "add_resources", {"resources": [{"name": one, "content": text} for one in names]}, effects
         return "add_tasks", {"lines": [f"{one}\n  {token}\n  more words" for one in names]}, effects
 
@@ -75,7 +76,7 @@ class Recorder:
         kind, name = key
         if kind == "task" and name not in self._numbers:  # added by a call that was not answered
             return self._add(token)
-        reference = f"satchel://{kind}/{self._numbers[name] if kind == 'task' else name}"
+        reference = uri_of(kind, self._numbers[name] if kind == "task" else name)
         if way == "delete":
             return "delete", {"items": [reference]}, {key: None}
         edits = [{"old": self.known[key], "new": token}]
@@ -101,7 +102,7 @@ def read_items(tx: Tx) -> dict[Key, str]:
     found: dict[Key, str] = {}
     for kind, sql in (
         ("prompt", "select name, substr(content, 1, 100) from prompts"),
-        ("resource", "select name, substr(content, 1, 100) from resources"),
+        ("document", "select name, substr(content, 1, 100) from documents"),
         ("task", "select title, description from tasks"),
     ):
         for name, text in tx.all(sql):

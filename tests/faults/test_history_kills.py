@@ -8,7 +8,7 @@ from pathlib import Path
 
 import apsw
 
-from satchel.model import PromptQuery
+from satchel.model import PromptQuery, uri_of
 from satchel.services import history, projects, prompts, references, states
 from satchel.storage.database import Database, Tx, open_database
 from tests.faults.history_writer import SCOPE, token_of
@@ -17,7 +17,7 @@ from tests.support.soak import amount
 
 KILLS = amount(6, 60)
 WRITERS = 3
-TABLES = {"prompt": "prompts", "resource": "resources", "task": "tasks"}
+TABLES = {"prompt": "prompts", "document": "documents", "task": "tasks"}
 
 
 def test_history_and_items_are_never_apart_over_kills_of_several_writers(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def check_acknowledged(tx: Tx, acknowledged: dict[tuple[str, int, int], tuple[st
 def read_token(tx: Tx, kind: str, number: int, version: int) -> str:
     sql = f"select id, name from {TABLES[kind]} where number = :number" if kind != "task" else ""
     row = tx.one(sql, number=number) if sql else None
-    reference = f"#{number}" if kind == "task" else f"satchel://{kind}/{row[1]}" if row else None
+    reference = f"#{number}" if kind == "task" else uri_of(kind, row[1]) if row else None
     if reference is None:
         deleted = tx.one("select id from trash where kind = :kind and item = :item", kind=kind, item=number)
         assert deleted is not None, (kind, number)

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from satchel.model import ChangeQuery, PromptQuery, Scope
-from satchel.services import history, projects, prompts, references, resources, tasks
+from satchel.model import ChangeQuery, PromptQuery, Scope, uri_of
+from satchel.services import documents, history, projects, prompts, references, tasks
 from satchel.services.states import State
 from satchel.storage import revisions
 from satchel.storage.database import Database, Tx
@@ -13,7 +13,7 @@ from tests.history.store import ADA, BOB, CYD
 
 FIELDS = {
     "prompt": ("name", "title", "description", "tags", "arguments"),
-    "resource": ("name", "uri", "mime_type", "description"),
+    "document": ("name", "uri", "mime_type", "description"),
     "task": ("title", "description", "tags", "priority", "due", "completed_at", "is_cancelled"),
     "project": ("name",),
 }
@@ -58,9 +58,9 @@ def _describe(past: Past, change: Version) -> tuple[Any, ...]:
 
 
 def _check_states(tx: Tx, past: Past, thing: Thing, user: Scope) -> None:
-    if thing.kind in ("prompt", "resource") and not past.is_project(thing.project):
+    if thing.kind in ("prompt", "document") and not past.is_project(thing.project):
         return  # nothing refers to what is in a deleted project, until that comes back
-    scope, reference = user, f"satchel://{thing.kind}/{thing.name.removeprefix('#')}"
+    scope, reference = user, uri_of(thing.kind, thing.name.removeprefix("#"))
     if not thing.is_live:
         reference = thing.id
         scope = Scope(user=user.user, project=next(iter(list_projects(past)), "default"))
@@ -79,7 +79,7 @@ def _check_states(tx: Tx, past: Past, thing: Thing, user: Scope) -> None:
 def describe_state(kind: str, state: State) -> dict[str, Any]:
     """A state as the past has it."""
     said = {name: getattr(state, name) for name in FIELDS[kind]}
-    if kind in ("prompt", "resource"):
+    if kind in ("prompt", "document"):
         said["content"] = state.content
     if kind == "task":
         said["blocked_by"] = list(state.blocked_by)
@@ -117,11 +117,11 @@ def _check_project(tx: Tx, past: Past, project: Thing, scope: Scope) -> None:
         assert (said, prompt.version) == (thing.state, thing.version)
     hits = prompts.list_counted(tx, scope, PromptQuery(text="NEEDLE"), limit=1, offset=0).total
     assert hits == sum("needle" in one.state["content"].casefold() for one in own)
-    documents = resources.list_all(tx, scope)
-    assert [one.number for one in documents] == sorted(one.number for one in past.live("resource", project.number))
-    for document in documents:
-        whole, thing = resources.get_by_name(tx, scope, document.name), past.things["resource", document.number]
-        said = {name: getattr(whole, name) for name in FIELDS["resource"]} | {"content": whole.content}
+    found = documents.list_all(tx, scope)
+    assert [one.number for one in found] == sorted(one.number for one in past.live("document", project.number))
+    for document in found:
+        whole, thing = documents.get_by_name(tx, scope, document.name), past.things["document", document.number]
+        said = {name: getattr(whole, name) for name in FIELDS["document"]} | {"content": whole.content}
         assert (said, whole.version) == (thing.state, thing.version)
 
 

@@ -70,7 +70,7 @@ class Machine(RuleBasedStateMachine):
             return None, Scope(user=user)
         thing = known[pick % len(known)]
         project = self.past.things.get(("project", thing.project or 0))
-        is_inside = kind in ("prompt", "resource") and project is not None
+        is_inside = kind in ("prompt", "document") and project is not None
         return thing, Scope(user=user, project=project.name if is_inside and project else "default")
 
     def may_change(self, thing: Thing, user: str) -> bool:

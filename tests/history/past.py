@@ -11,7 +11,7 @@ Key = tuple[str, int]  # kind and number
 State = dict[str, Any]
 
 # What a restored item keeps of today instead of taking it from the old version.
-KEPT = {"prompt": ("name",), "resource": ("name", "uri"), "task": (), "project": ()}
+KEPT = {"prompt": ("name",), "document": ("name", "uri"), "task": (), "project": ()}
 
 
 class MustRefuse(Exception):
@@ -98,7 +98,7 @@ class Past:
         ]
 
     def is_visible(self, thing: Thing) -> bool:
-        if thing.kind in ("prompt", "resource"):
+        if thing.kind in ("prompt", "document"):
             return thing.is_live and self.things["project", thing.project or 0].is_live
         return thing.is_live
 
@@ -188,7 +188,7 @@ class Past:
     def _take_back(self, transaction: int, change: tuple[Key, int]) -> None:
         (kind, _), version = change
         thing = self.things[change[0]]
-        if kind in ("prompt", "resource") and not self.things["project", thing.project or 0].is_live:
+        if kind in ("prompt", "document") and not self.things["project", thing.project or 0].is_live:
             raise MustRefuse("its project was deleted")
         later = [one for number, one in thing.versions.items() if number > version and one.undoes is None]
         if {one.transaction for one in later} - self._taken_back():
@@ -206,7 +206,7 @@ class Past:
             self._put(thing, thing.versions[max(older)], is_always=transaction not in self._taken_back())
 
     def _bring_back(self, thing: Thing) -> None:
-        if thing.kind in ("prompt", "resource") and not self.things["project", thing.project or 0].is_live:
+        if thing.kind in ("prompt", "document") and not self.things["project", thing.project or 0].is_live:
             raise MustRefuse("its project was deleted")
         state = dict(thing.state)
         if thing.kind == "task":
@@ -218,7 +218,7 @@ class Past:
             state["name"] = first_free(state["name"], [one.state["name"] for one in others], "{}-{}")
             if thing.kind == "prompt":
                 state["title"] = first_free(state["title"], [one.state["title"] for one in others], "{} ({})")
-            if thing.kind == "resource":
+            if thing.kind == "document":
                 state["uri"] = first_free(state["uri"], [one.state["uri"] for one in others], "{}-{}")
         version = thing.version
         thing.is_live = True

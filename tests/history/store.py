@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from satchel.errors import StoreConflict
-from satchel.model import Prompt, PromptDraft, PromptPatch, Resource, ResourceDraft, Scope, TaskDetails, TaskDraft
-from satchel.services import projects, prompts, references, resources, restoring, tasks
+from satchel.model import Document, DocumentDraft, Prompt, PromptDraft, PromptPatch, Scope, TaskDetails, TaskDraft
+from satchel.services import documents, projects, prompts, references, restoring, tasks
 from satchel.services.references import FoundItem
 from satchel.services.restoring import Restored
 from satchel.storage.database import Database, Tx
@@ -50,10 +50,10 @@ def delete_prompt(database: Database, scope: Scope, prompt: Prompt) -> None:
     write(database, scope, lambda tx: prompts.delete(tx, scope, prompt.id))
 
 
-def add_resource(database: Database, scope: Scope, name: str, content: str | bytes = "text") -> Resource:
+def add_resource(database: Database, scope: Scope, name: str, content: str | bytes = "text") -> Document:
     mime_type = "text/plain" if isinstance(content, str) else "application/octet-stream"
-    draft = ResourceDraft(name=name, uri=f"x:{name}", content=content, mime_type=mime_type)
-    return write(database, scope, lambda tx: resources.add(tx, scope, draft))
+    draft = DocumentDraft(name=name, uri=f"x:{name}", content=content, mime_type=mime_type)
+    return write(database, scope, lambda tx: documents.add(tx, scope, draft))
 
 
 def add_task(database: Database, scope: Scope, title: str, *blockers: int, project: str | None = None) -> TaskDetails:

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from satchel.model import PromptPatch, ResourcePatch, TaskPatch
-from satchel.services import history, prompts, resources, tasks
+from satchel.model import DocumentPatch, PromptPatch, TaskPatch
+from satchel.services import documents, history, prompts, tasks
 from satchel.storage.database import Database
 from tests.history.store import ADA, add_prompt, add_resource, add_task, delete_prompt, edit_prompt, read
 from tests.support.soak import amount
@@ -83,7 +83,7 @@ def change(database: Database, kind: str, reference: str, content: str | bytes) 
         elif isinstance(content, str) and kind == "task":
             tasks.update(tx, ADA, int(reference[1:]), TaskPatch(description=content))
         else:
-            resources.update(tx, ADA, reference, ResourcePatch(content=content))
+            documents.update(tx, ADA, reference, DocumentPatch(content=content))
 
 
 def read_version(database: Database, kind: str, reference: str, version: int) -> str | bytes | None:

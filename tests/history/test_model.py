@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule, run_state_machine_as_test
 
 from satchel.errors import Refused
-from satchel.model import Scope
+from satchel.model import Scope, uri_of
 from satchel.services import projects, pruning, restoring, undo
 from satchel.services.restoring import Restored
 from satchel.storage.database import Database, open_database
@@ -23,7 +23,7 @@ from tests.support.postgres import PostgresServer, ReusedDatabase
 from tests.support.roles import two_roles
 from tests.support.soak import amount
 
-KINDS = st.sampled_from(["prompt", "prompt", "resource", "task", "task", "project"])
+KINDS = st.sampled_from(["prompt", "prompt", "document", "task", "task", "project"])
 
 
 class Changes(TextChanges, TaskChanges):
@@ -120,7 +120,7 @@ class Changes(TextChanges, TaskChanges):
             return None, scope, ""
         if not thing.is_live:
             return thing, Scope(user=user, project=names[0]), f"#{thing.number}" if kind == "task" else thing.id
-        return thing, scope, f"satchel://{kind}/{thing.name.removeprefix('#')}"
+        return thing, scope, uri_of(kind, thing.name.removeprefix("#"))
 
 
 def check_everything(

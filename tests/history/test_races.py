@@ -14,15 +14,15 @@ from satchel.errors import Refused
 from satchel.model import (
     Author,
     ChangeQuery,
+    DocumentDraft,
+    DocumentPatch,
     PromptDraft,
     PromptPatch,
-    ResourceDraft,
-    ResourcePatch,
     Scope,
     TaskDraft,
     TaskPatch,
 )
-from satchel.services import history, projects, prompts, pruning, resources, restoring, tasks, undo
+from satchel.services import documents, history, projects, prompts, pruning, restoring, tasks, undo
 from satchel.storage import revisions
 from satchel.storage.database import Database, Tx, open_database
 from tests.history.store import (
@@ -126,8 +126,8 @@ def test_of_two_edits_of_a_task_at_once_each_version_keeps_its_own_blockers(
 def test_of_two_edits_of_a_resource_at_once_none_is_lost(database: Database, overlap: Callable[..., list[Any]]) -> None:
     add_resource(database, ADA, "doc", b"one")
     overlap(
-        lambda tx: resources.update(tx, ADA, "doc", ResourcePatch(content=b"two")),
-        lambda tx: resources.update(tx, ADA, "doc", ResourcePatch(content=b"three")),
+        lambda tx: documents.update(tx, ADA, "doc", DocumentPatch(content=b"two")),
+        lambda tx: documents.update(tx, ADA, "doc", DocumentPatch(content=b"three")),
     )
     assert read_states(database, "doc", "data") == [(b"one",), (b"two",), (b"three",)]
 
@@ -138,7 +138,7 @@ def test_a_deleted_item_is_brought_back_once_by_two_restores(
     prompt, document = add_prompt(database, ADA, "Tee"), add_resource(database, ADA, "doc")
     task, project = add_task(database, ADA, "Task"), write(database, ADA, lambda tx: projects.add(tx, "p"))
     write(database, ADA, lambda tx: prompts.delete(tx, ADA, prompt.id))
-    write(database, ADA, lambda tx: resources.delete(tx, ADA, document.name))
+    write(database, ADA, lambda tx: documents.delete(tx, ADA, document.name))
     write(database, ADA, lambda tx: tasks.delete(tx, ADA, task.number))
     write(database, ADA, lambda tx: projects.delete(tx, project.name))
     for reference in ("tee", "satchel://resource/doc", f"#{task.number}", "satchel://project/p"):
@@ -192,11 +192,11 @@ def test_an_item_comes_back_under_the_next_name_where_its_own_is_taken_meanwhile
     prompt, document = add_prompt(database, ADA, "Tee", "old"), add_resource(database, ADA, "doc", "old")
     project = write(database, ADA, lambda tx: projects.add(tx, "p"))
     write(database, ADA, lambda tx: prompts.delete(tx, ADA, prompt.id))
-    write(database, ADA, lambda tx: resources.delete(tx, ADA, document.name))
+    write(database, ADA, lambda tx: documents.delete(tx, ADA, document.name))
     write(database, ADA, lambda tx: projects.delete(tx, project.name))
     takers: dict[str, Act] = {
         prompt.id: lambda tx: prompts.add(tx, ADA, PromptDraft(title="Tee", content="new")),
-        document.id: lambda tx: resources.add(tx, ADA, ResourceDraft(name="doc", uri="x:doc", content="new")),
+        document.id: lambda tx: documents.add(tx, ADA, DocumentDraft(name="doc", uri="x:doc", content="new")),
         project.id: lambda tx: projects.add(tx, "p"),
     }
     found = []

@@ -3,8 +3,8 @@
 import pytest
 
 from satchel.errors import MissingBlocker, NotFound, WrongArgument
-from satchel.model import Retention, TaskPatch
-from satchel.services import history, projects, resources, tasks
+from satchel.model import Retention, TaskPatch, uri_of
+from satchel.services import documents, history, projects, tasks
 from satchel.storage.database import Database
 from tests.history.store import (
     ADA,
@@ -51,16 +51,16 @@ def test_versions_go_on_when_a_deleted_item_is_made_anew_and_all_texts_can_be_re
     assert (done.is_changed, again.is_changed, content(database, "tee")) == (True, False, "first")
 
 
-@pytest.mark.parametrize("kind", ["prompt", "resource", "project"])
+@pytest.mark.parametrize("kind", ["prompt", "document", "project"])
 def test_a_version_names_one_state_even_where_two_of_one_name_were_deleted(database: Database, kind: str) -> None:
     def add_and_delete() -> str:
         if kind == "prompt":
             prompt = add_prompt(database, ADA, "x")
             delete_prompt(database, ADA, prompt)
             return prompt.id
-        if kind == "resource":
+        if kind == "document":
             resource = add_resource(database, ADA, "x")
-            write(database, ADA, lambda tx: resources.delete(tx, ADA, "x"))
+            write(database, ADA, lambda tx: documents.delete(tx, ADA, "x"))
             return resource.id
         project = write(database, ADA, lambda tx: projects.add(tx, "x"))
         write(database, ADA, lambda tx: projects.delete(tx, "x"))
@@ -69,8 +69,8 @@ def test_a_version_names_one_state_even_where_two_of_one_name_were_deleted(datab
     first, second = add_and_delete(), add_and_delete()
     assert restore(database, ADA, first).item.version == 5
     assert restore(database, ADA, second).item.name == "x-2"
-    assert versions(database, f"satchel://{kind}/x") == [(5, "restore"), (2, "delete"), (1, "add")]
-    assert versions(database, f"satchel://{kind}/x-2") == [(5, "restore"), (4, "delete"), (3, "add")]
+    assert versions(database, uri_of(kind, "x")) == [(5, "restore"), (2, "delete"), (1, "add")]
+    assert versions(database, uri_of(kind, "x-2")) == [(5, "restore"), (4, "delete"), (3, "add")]
 
 
 def test_a_resource_is_found_by_name_by_its_uri_and_by_the_uri_that_no_other_item_has(database: Database) -> None:
@@ -78,7 +78,7 @@ def test_a_resource_is_found_by_name_by_its_uri_and_by_the_uri_that_no_other_ite
     add_prompt(database, ADA, "doc")
     for reference in ("x:doc", "satchel://resource/doc"):
         found = find(database, ADA, reference)
-        assert (found.kind, found.key, found.live and found.live.id) == ("resource", "doc", resource.id)
+        assert (found.kind, found.key, found.live and found.live.id) == ("document", "doc", resource.id)
 
 
 def test_a_circle_of_blockers_is_not_restored(database: Database) -> None:

@@ -144,14 +144,14 @@ def test_a_deleted_project_goes_whole_and_its_tasks_stay(database: Database, cal
     pruning.prune(database)
     with database.read(ADA) as tx:
         assert [
-            tx.all(f"select name from {table} order by name") for table in ("projects", "prompts", "resources")
+            tx.all(f"select name from {table} order by name") for table in ("projects", "prompts", "documents")
         ] == [
             [("default",)],
             [("tee",)],
             [],
         ]
         assert prompts.get_by_name(tx, ADA, "tee") == outside
-        for kind, number in (("prompt", prompt.number), ("resource", document.number)):
+        for kind, number in (("prompt", prompt.number), ("document", document.number)):
             assert revisions.of_items(tx, kind, [number]) == []  # type: ignore[arg-type]
         assert tasks.find(tx, ADA, task.number).project_number is None
         assert tx.all("select kind, item from trash") == [("task", deleted.number)]

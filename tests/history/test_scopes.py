@@ -10,7 +10,7 @@ import pytest
 from satchel.auth import tokens
 from satchel.errors import NotFound, Refused, VersionMissing
 from satchel.model import ChangeQuery, Scope, TaskPatch
-from satchel.services import diffs, history, projects, resources, restoring, tasks
+from satchel.services import diffs, documents, history, projects, restoring, tasks
 from satchel.storage.database import Database, Tx, open_database
 from tests.history.store import (
     ADA,
@@ -40,7 +40,7 @@ ABSENT = {
     "plain number": "99999",
     "task": "satchel://task/99999",
     "prompt": "satchel://prompt/nothing",
-    "resource": "satchel://resource/nothing",
+    "document": "satchel://resource/nothing",
     "project": "satchel://project/nothing",
     "uri": "doc://nothing",
     "id": NOBODY,
@@ -86,7 +86,7 @@ def fill(world: World) -> World:
     delete_prompt(database, IN_SECRET, draft)
     chart = add_resource(database, IN_SECRET, "map")
     old = add_resource(database, IN_SECRET, "old")
-    write(database, IN_SECRET, lambda tx: resources.delete(tx, IN_SECRET, "old"))
+    write(database, IN_SECRET, lambda tx: documents.delete(tx, IN_SECRET, "old"))
     world.hidden = add_task(database, ADA, "Hidden", project="secret").number
     world.waiting = add_task(database, ADA, "Waiting", world.hidden, project="open").number
     world.moved = add_task(database, ADA, "Moved", project="secret").number
@@ -110,7 +110,7 @@ def fill(world: World) -> World:
             for name in ("plan", "Plan", "draft", "Draft", "map", "old", "x:map", "secret", "gone", "lost")
         ),
         *(("prompt", f"satchel://prompt/{name}") for name in ("plan", "draft", "Plan", "lost")),
-        *(("resource", f"satchel://resource/{name}") for name in ("map", "old")),
+        *(("document", f"satchel://resource/{name}") for name in ("map", "old")),
         *(("project", f"satchel://project/{name}") for name in ("secret", "gone", f"~{lost.id}")),
         *(("id", id) for id in (plan.id, draft.id, chart.id, old.id, lost.id, secret.id, elsewhere.id)),
         *(("number", f"#{number}") for number in (world.hidden, elsewhere.number)),

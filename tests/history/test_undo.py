@@ -3,8 +3,8 @@
 import pytest
 
 from satchel.errors import NotFound, SatchelError, VersionConflict, VersionMissing
-from satchel.model import PromptPatch, ResourcePatch, Retention, Scope
-from satchel.services import projects, prompts, pruning, resources, tasks, undo
+from satchel.model import DocumentPatch, PromptPatch, Retention, Scope
+from satchel.services import documents, projects, prompts, pruning, tasks, undo
 from satchel.storage.database import Database
 from tests.history.store import (
     ADA,
@@ -45,11 +45,11 @@ def test_each_undo_takes_back_one_change_more_until_nothing_is_left(database: Da
 
 def test_changes_of_resources_are_taken_back(database: Database) -> None:
     add_resource(database, ADA, "doc", "one")
-    write(database, ADA, lambda tx: resources.update(tx, ADA, "doc", ResourcePatch(content="two")))
+    write(database, ADA, lambda tx: documents.update(tx, ADA, "doc", DocumentPatch(content="two")))
     assert undone(database, ADA) == [[("update", "doc")]]
-    assert read(database, ADA, lambda tx: resources.get_by_name(tx, ADA, "doc")).content == "one"
+    assert read(database, ADA, lambda tx: documents.get_by_name(tx, ADA, "doc")).content == "one"
     assert undone(database, ADA) == [[("add", "doc")]]
-    assert read(database, ADA, lambda tx: resources.list_all(tx, ADA)) == []
+    assert read(database, ADA, lambda tx: documents.list_all(tx, ADA)) == []
 
 
 def test_a_deleted_blocker_and_what_it_blocked_are_taken_back_together(database: Database) -> None:

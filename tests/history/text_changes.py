@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from satchel.model import UNSET, Argument, PromptDraft, PromptPatch, ResourceDraft, ResourcePatch, Scope
-from satchel.services import prompts, resources
+from satchel.model import UNSET, Argument, DocumentDraft, DocumentPatch, PromptDraft, PromptPatch, Scope
+from satchel.services import documents, prompts
 from tests.history.machine import NAMES, PICKS, PLACES, TAGS, TEXTS, TITLES, USERS, Machine
 from tests.history.past import Thing
 
@@ -94,39 +94,39 @@ class TextChanges(Machine):
             is_done = self.ways.call(way, scope, tool, name=name, uri=uri, content=content)
         else:
             mime_type = mime_type if isinstance(content, str) else "image/png"
-            draft = ResourceDraft(name=name, uri=uri, content=content, mime_type=mime_type)
-            is_done = self.ways.act(scope, lambda tx: resources.add(tx, scope, draft))
+            draft = DocumentDraft(name=name, uri=uri, content=content, mime_type=mime_type)
+            is_done = self.ways.act(scope, lambda tx: documents.add(tx, scope, draft))
         past, project = self.past.begin(user, way), self.project(place)
-        others = [one.state for one in past.live("resource", project)] if project else []
+        others = [one.state for one in past.live("document", project)] if project else []
         is_taken = any(name == one["name"] or uri == one["uri"] for one in others)
         assert is_done is (project is not None and not is_taken)
         if is_done:
             state = {"name": name, "uri": uri, "mime_type": mime_type, "description": None, "content": content}
-            past.add(self.newest("resource", project, None), state)
+            past.add(self.newest("document", project, None), state)
             self.past = past
 
     @rule(user=USERS, way=RESOURCE_WAYS, pick=PICKS, content=TEXTS, data=st.binary(max_size=3000))
     def edit_resource(self, user: str, way: str, pick: int, content: str, data: bytes) -> None:
-        thing, scope = self.choose("resource", pick, user)
+        thing, scope = self.choose("document", pick, user)
         if thing is None or not self.past.is_visible(thing):
             return
         new: str | bytes = content if isinstance(thing.state["content"], str) else data
         if way and isinstance(new, str):
             is_done = self.ways.call(way, scope, "update_resource", **resource_key(way, thing), content=new)
         else:
-            way, patch = "", ResourcePatch(content=new)
-            is_done = self.ways.act(scope, lambda tx: resources.update(tx, scope, thing.name, patch))
+            way, patch = "", DocumentPatch(content=new)
+            is_done = self.ways.act(scope, lambda tx: documents.update(tx, scope, thing.name, patch))
         self.expect_edit(is_done, user, way, thing, content=new)
 
     @rule(user=USERS, way=RESOURCE_WAYS, pick=PICKS)
     def delete_resource(self, user: str, way: str, pick: int) -> None:
-        thing, scope = self.choose("resource", pick, user)
+        thing, scope = self.choose("document", pick, user)
         if thing is None or not self.past.is_visible(thing):
             return
         if way:
             is_done = self.ways.call(way, scope, "delete_resource", **resource_key(way, thing))
         else:
-            is_done = self.ways.act(scope, lambda tx: resources.delete(tx, scope, thing.name))
+            is_done = self.ways.act(scope, lambda tx: documents.delete(tx, scope, thing.name))
         self.expect_deletion(is_done, user, way, thing)
 
 

@@ -3,17 +3,18 @@
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
+from satchel.model import uri_of
 from tests.history.past import MustRefuse, Thing
+from tests.model.document_rules import DocumentRules
 from tests.model.machine import PICKS, PLACES, USERS
 from tests.model.prompt_rules import PromptRules
-from tests.model.resource_rules import ResourceRules
 from tests.model.task_rules import TaskRules
 from tests.support.runners import ADA, BOB
 
-KINDS = st.sampled_from(["prompt", "resource", "task"])
+KINDS = st.sampled_from(["prompt", "document", "task"])
 
 
-class Rules(PromptRules, ResourceRules, TaskRules):
+class Rules(PromptRules, DocumentRules, TaskRules):
     """Everything that the contracts can do."""
 
     def put_first(self) -> None:
@@ -39,7 +40,9 @@ class Rules(PromptRules, ResourceRules, TaskRules):
         if thing is None or not thing.is_live:
             return
         edits = [{"old": old, "new": "pin"}]
-        found = self.ask("satchel", "edit_text", user, item=uri_of(thing), edits=edits, project=self.place_of(thing))
+        found = self.ask(
+            "satchel", "edit_text", user, item=reference_of(thing), edits=edits, project=self.place_of(thing)
+        )
         part = "description" if kind == "task" else "content"
         text = thing.state[part] or ""
         if text.count(old) != 1:
@@ -54,7 +57,7 @@ class Rules(PromptRules, ResourceRules, TaskRules):
         if thing is None or not thing.is_live:
             return
         place = self.place_of(thing)
-        found = self.ask("satchel", "update_items", user, items=[uri_of(thing)], tags=[tag], project=place)
+        found = self.ask("satchel", "update_items", user, items=[reference_of(thing)], tags=[tag], project=place)
         tags = set(thing.state["tags"]) | {tag[1:]} if tag[0] == "+" else set(thing.state["tags"]) - {tag[1:]}
         [row] = self.expect(found, "ok")["items"]
         edited = self.edit(user, thing, tags=tuple(sorted(tags)))
@@ -65,7 +68,7 @@ class Rules(PromptRules, ResourceRules, TaskRules):
         thing = self.pick_item(kind, pick, user)
         if thing is None or not thing.is_live or pick % 2:
             return
-        found = self.ask("satchel", "delete", user, items=[uri_of(thing)], project=self.place_of(thing))
+        found = self.ask("satchel", "delete", user, items=[reference_of(thing)], project=self.place_of(thing))
         self.expect(found, "ok")
         self.claimed -= {thing.number} if kind == "task" else set()
         self.delete(user, thing)
@@ -76,7 +79,7 @@ class Rules(PromptRules, ResourceRules, TaskRules):
         if thing is None:
             return
         version = max(thing.version - back, 1) if back else None
-        item = uri_of(thing) if thing.is_live else f"#{thing.number}" if kind == "task" else thing.id
+        item = reference_of(thing) if thing.is_live else f"#{thing.number}" if kind == "task" else thing.id
         found = self.ask("satchel", "restore", user, item=item, version=version, project=self.place_of(thing))
         past = self.past.begin(user)
         target = past.things[thing.key]
@@ -97,7 +100,7 @@ class Rules(PromptRules, ResourceRules, TaskRules):
         thing = self.pick_item(kind, pick, user)
         if thing is None or not thing.is_live:
             return
-        found = self.ask("satchel", "history", user, item=uri_of(thing), project=self.place_of(thing))
+        found = self.ask("satchel", "history", user, item=reference_of(thing), project=self.place_of(thing))
         versions = [(row["version"], row["action"]) for row in self.expect(found, "ok")["versions"]]
         own = [(number, thing.versions[number].action) for number in sorted(thing.versions, reverse=True)]
         assert versions[: len(own)] == own[: len(versions)]
@@ -115,11 +118,11 @@ class Rules(PromptRules, ResourceRules, TaskRules):
             if self.past.is_visible(one) and one.owner in (None, user) and one.kind != "project"
         ]
         shown = {row["reference"] for row in self.expect(found, "ok")["hits"]}
-        assert shown <= {one.name for one in visible} | {uri_of(one) for one in visible}
+        assert shown <= {one.name for one in visible} | {reference_of(one) for one in visible}
         for one in visible:
             text = one.state["description" if one.kind == "task" else "content"] or ""
             if one.kind != "task" and one.project == project and "needle" in text.casefold().split():
-                assert shown & {one.name, uri_of(one)}, one
+                assert shown & {one.name, reference_of(one)}, one
 
     @rule(user=USERS, place=PLACES)
     def catch_up(self, user: str, place: str) -> None:
@@ -131,10 +134,10 @@ class Rules(PromptRules, ResourceRules, TaskRules):
         told = self.expect(found, "ok")
         counts = (told.get("prompts", 0), told.get("documents", 0), told.get("open_tasks", 0))
         is_open = [one for one in self.own(user) if one.project == project and not one.state["completed_at"]]
-        assert counts[:2] == (len(self.past.live("prompt", project)), len(self.past.live("resource", project)))
+        assert counts[:2] == (len(self.past.live("prompt", project)), len(self.past.live("document", project)))
         assert counts[2] == len(is_open)
 
 
-def uri_of(thing: Thing) -> str:
+def reference_of(thing: Thing) -> str:
     """The reference that no other item has."""
-    return f"satchel://{thing.kind}/{thing.name.removeprefix('#')}"
+    return uri_of(thing.kind, thing.name.removeprefix("#"))

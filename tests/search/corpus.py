@@ -3,8 +3,8 @@
 Texts are written so that many words are in several items: a target is found by what it is about, not by a lucky word.
 """
 
-from satchel.model import PromptDraft, ResourceDraft, Scope, TaskDraft
-from satchel.services import projects, prompts, resources, tasks
+from satchel.model import DocumentDraft, PromptDraft, Scope, TaskDraft
+from satchel.services import documents, projects, prompts, tasks
 from satchel.storage.database import Database
 
 ANN = "11111111-1111-4111-8111-111111111111"
@@ -414,9 +414,9 @@ def fill(database: Database, scope: Scope = SCOPE) -> None:
                 PromptDraft(title=title, tags=tags.split(","), description=description, content=content),
             )
         for name, mime_type, description, content in DOCUMENTS:
-            draft = ResourceDraft(
+            draft = DocumentDraft(
                 name=name, uri=f"x:{name}", mime_type=mime_type, description=description, content=content
             )
-            resources.add(tx, scope, draft)
+            documents.add(tx, scope, draft)
         for title, tags, description, project in TASKS:
             tasks.add(tx, scope, TaskDraft(title=title, tags=tags.split(","), description=description, project=project))

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from satchel.errors import NotFound, StoreFailed
-from satchel.model import PromptDraft, PromptPatch, ResourceDraft, ResourcePatch, Retention, Scope, TaskDraft, TaskPatch
-from satchel.services import projects, prompts, pruning, resources, restoring, tasks
+from satchel.model import DocumentDraft, DocumentPatch, PromptDraft, PromptPatch, Retention, Scope, TaskDraft, TaskPatch
+from satchel.services import documents, projects, prompts, pruning, restoring, tasks
 from satchel.services.search import SearchQuery, search
 from satchel.storage import search_filling
 from satchel.storage.database import Database, Tx, open_database
@@ -16,9 +16,9 @@ ADA = Scope(user="550e8400-e29b-41d4-a716-446655440000")
 SHED = Scope(user=ADA.user, project="shed")
 
 _ITEMS = """
-    select s.kind, s.project, s.owner, s.within, i.prompt, i.resource, i.task, i.name_key, i.title_key, i.words
+    select s.kind, s.project, s.owner, s.within, i.prompt, i.document, i.task, i.name_key, i.title_key, i.words
     from search_items i join search_spaces s on s.number = i.space
-    order by s.kind, i.prompt, i.resource, i.task
+    order by s.kind, i.prompt, i.document, i.task
 """
 _WORDS = """
     select s.kind, s.project, s.owner, s.within, w.word from search_words w join search_spaces s on s.number = w.space
@@ -56,7 +56,7 @@ def filled(database: Database) -> Database:
         projects.add(tx, "shed")
         prompts.add(tx, ADA, PromptDraft(title="Walrus", content="tusks and whiskers", tags=["arctic"]))
         prompts.add(tx, ADA, PromptDraft(title="Seal", content="whiskers only"))
-        resources.add(tx, ADA, ResourceDraft(name="notes", uri="x:notes", content="whiskers noted", description="sea"))
+        documents.add(tx, ADA, DocumentDraft(name="notes", uri="x:notes", content="whiskers noted", description="sea"))
         tasks.add(tx, ADA, TaskDraft(title="Feed walrus", description="with mussels", tags=["daily"]))
         tasks.add(tx, ADA, TaskDraft(title="Clean shed", project="shed", description="sawdust"))
         prompts.add(tx, SHED, PromptDraft(title="Saw", content="sawdust everywhere"))
@@ -79,10 +79,10 @@ WAYS: dict[str, tuple[Callable[[Tx], object], list[tuple[str, list[str]]]]] = {
     ),
     "deleted": (lambda tx: prompts.delete(tx, ADA, walrus(tx)), [("tusks", []), ("whiskers", ["notes", "seal"])]),
     "document changed": (
-        lambda tx: resources.update(tx, ADA, "notes", ResourcePatch(content="plankton")),
+        lambda tx: documents.update(tx, ADA, "notes", DocumentPatch(content="plankton")),
         [("plankton", ["notes"]), ("whiskers", ["seal", "walrus"])],
     ),
-    "document deleted": (lambda tx: resources.delete(tx, ADA, "notes"), [("noted", [])]),
+    "document deleted": (lambda tx: documents.delete(tx, ADA, "notes"), [("noted", [])]),
     "task changed": (
         lambda tx: tasks.update(tx, ADA, 1, TaskPatch(description="with clams")),
         [("clams", ["#1"]), ("mussels", [])],

@@ -2,8 +2,8 @@
 
 import pytest
 
-from satchel.model import PromptDraft, ResourceDraft, Scope, TaskDraft
-from satchel.services import completion, projects, prompts, resources, tasks
+from satchel.model import DocumentDraft, PromptDraft, Scope, TaskDraft
+from satchel.services import completion, documents, projects, prompts, tasks
 from satchel.services.completion import Completion
 from satchel.storage.database import Database
 
@@ -21,8 +21,8 @@ def filled(database: Database) -> Database:
         for title, tags in (("Code review", ["rust", "trust"]), ("Review", ["rust"]), ("Re", []), ("Other", ["go"])):
             prompts.add(tx, ADA, PromptDraft(title=title, content="x", tags=tags))
         prompts.add(tx, Scope(project="web"), PromptDraft(title="Review elsewhere", content="x", tags=["rustic"]))
-        resources.add(tx, ADA, ResourceDraft(name="a", uri="file:///b/README", content="x"))
-        resources.add(tx, ADA, ResourceDraft(name="b", uri="readme:x", content="x"))
+        documents.add(tx, ADA, DocumentDraft(name="a", uri="file:///b/README", content="x"))
+        documents.add(tx, ADA, DocumentDraft(name="b", uri="readme:x", content="x"))
     return database
 
 
@@ -34,7 +34,7 @@ def test_names_that_start_come_before_names_that_contain(filled: Database) -> No
         assert completion.prompt_names(tx, ADA, "REV").values == ("code-review", "review")
         assert completion.prompt_tags(tx, ADA, "RUST").values == ("rust", "trust")
         assert completion.prompt_tags(tx, ADA, "").values == ("go", "rust", "trust")
-        assert completion.resource_uris(tx, ADA, "readme").values == ("readme:x", "file:///b/README")
+        assert completion.document_uris(tx, ADA, "readme").values == ("readme:x", "file:///b/README")
         assert completion.prompt_names(tx, ADA, "%") == Completion((), False)
 
 

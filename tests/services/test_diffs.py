@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.model import Argument, PromptDraft, PromptPatch, ResourceDraft, ResourcePatch, Scope, TaskDraft, TaskPatch
-from satchel.services import diffs, projects, prompts, resources, tasks
+from satchel.model import Argument, DocumentDraft, DocumentPatch, PromptDraft, PromptPatch, Scope, TaskDraft, TaskPatch
+from satchel.services import diffs, documents, projects, prompts, tasks
 from satchel.services.diffs import _compare
 from satchel.storage.database import Database
 
@@ -111,8 +111,8 @@ def test_every_field_of_a_prompt_is_compared(database: Database) -> None:
 def test_a_change_of_line_ends_is_a_change(database: Database, before: str, after: str, changed: list[str]) -> None:
     projects.require(database, SCOPE)
     with database.write(SCOPE) as tx:
-        resources.add(tx, SCOPE, ResourceDraft(name="doc", uri="x:doc", content=before))
-        resources.update(tx, SCOPE, "doc", ResourcePatch(content=after))
+        documents.add(tx, SCOPE, DocumentDraft(name="doc", uri="x:doc", content=before))
+        documents.update(tx, SCOPE, "doc", DocumentPatch(content=after))
         text = diffs.diff(tx, SCOPE, "doc", context=0)[3]
     assert [line for line in text.split("\n")[2:] if not line.startswith("@@")] == changed
 
@@ -120,8 +120,8 @@ def test_a_change_of_line_ends_is_a_change(database: Database, before: str, afte
 def test_bytes_are_compared_by_their_hash(database: Database) -> None:
     projects.require(database, SCOPE)
     with database.write(SCOPE) as tx:
-        resources.add(tx, SCOPE, ResourceDraft(name="x", uri="x:x", content=b"\xff1", mime_type="image/png"))
-        resources.update(tx, SCOPE, "x", ResourcePatch(content=b"\xff2"))
+        documents.add(tx, SCOPE, DocumentDraft(name="x", uri="x:x", content=b"\xff1", mime_type="image/png"))
+        documents.update(tx, SCOPE, "x", DocumentPatch(content=b"\xff2"))
         text = diffs.diff(tx, SCOPE, "x", context=0)[3]
     old, new = (sha256(content).hexdigest()[:16] for content in (b"\xff1", b"\xff2"))
     assert text.split("\n")[3:] == [f"-(2 bytes, SHA-256 {old})", f"+(2 bytes, SHA-256 {new})"]

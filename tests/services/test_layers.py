@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from satchel.errors import NotFound
-from satchel.model import PromptDraft, PromptQuery, ResourceDraft, Scope
-from satchel.services import layers, projects, prompts, resources, search
+from satchel.model import DocumentDraft, PromptDraft, PromptQuery, Scope
+from satchel.services import documents, layers, projects, prompts, search
 from satchel.storage.database import Database, Tx, open_database
 from tests.support.postgres import PostgresServer
 from tests.support.roles import two_roles
@@ -34,8 +34,8 @@ def filled(store: str) -> Iterator[Callable[[list[str], list[str]], Database]]:
                 projects.add(tx, scope.project)
                 for name in names:
                     prompts.add(tx, scope, PromptDraft(title=f"Word {name}", name=name, content="word"))
-                    draft = ResourceDraft(name=name, uri=f"doc:{name}", content="word")
-                    resources.add(tx, scope, draft)
+                    draft = DocumentDraft(name=name, uri=f"doc:{name}", content="word")
+                    documents.add(tx, scope, draft)
         return database
 
     yield fill
@@ -68,7 +68,7 @@ def check_lists(
             assert listed == [*own[::-1], *rest[::-1]]
         assert walk(partial(layers.list_headers, tx, UPPER, limit=limit)) == [*own, *rest]
         for text in ("", "doc"):
-            listed = walk(partial(layers.list_resources, tx, UPPER, text, limit=limit))
+            listed = walk(partial(layers.list_documents, tx, UPPER, text, limit=limit))
             assert listed == [*own, *rest]
         check_lookups(tx, {**dict(rest), **dict(own)})
         for text in ("word", '"word"'):
@@ -85,8 +85,8 @@ def check_lookups(tx: Tx, expected: dict[str, str]) -> None:
     for name in "abcdefgh":
         for find, references in (
             (layers.find_prompt, (name, f"Word {name}", f"satchel://prompt/{name}", f"WORD-{name}")),
-            (layers.find_resource, (name, f"doc:{name}", f"satchel://resource/{name}")),
-            (layers.get_resource_by_uri, (f"doc:{name}",)),
+            (layers.find_document, (name, f"doc:{name}", f"satchel://resource/{name}")),
+            (layers.get_document_by_uri, (f"doc:{name}",)),
         ):
             for reference in references:
                 if name in expected:
@@ -124,9 +124,9 @@ def test_a_project_whose_every_name_is_hidden_ends(
     names = [f"n{number}" for number in range(60)]
     database = filled(names, names)
     with database.read() as tx:
-        found, has_more = layers.list_resources(tx, UPPER, limit=60, after=layers.Position())
+        found, has_more = layers.list_documents(tx, UPPER, limit=60, after=layers.Position())
         assert (len(found), has_more) == (60, False)
-        assert layers.list_resources(tx, UPPER, limit=1, after=layers.Position(is_personal=True)) == ((), False)
+        assert layers.list_documents(tx, UPPER, limit=1, after=layers.Position(is_personal=True)) == ((), False)
         assert layers.list_tags(tx, UPPER) == []
 
 
@@ -137,7 +137,7 @@ def test_row_level_security_lets_a_limited_scope_read_the_layer_only_where_it_ma
         for scope, name in ((UPPER, "a"), (LOWER, "b"), (Scope(project="secret"), "c")):
             projects.add(tx, scope.project)
             prompts.add(tx, scope, PromptDraft(title=f"Word {name}", name=name, content="word"))
-            resources.add(tx, scope, ResourceDraft(name=name, uri=f"doc:{name}", content="word"))
+            documents.add(tx, scope, DocumentDraft(name=name, uri=f"doc:{name}", content="word"))
     database.close()
     database = open_database(application)
     for allowed, names in ((("web",), ["a"]), (("web", "personal"), ["a", "b"]), (None, ["a", "b"])):
@@ -148,8 +148,8 @@ def test_row_level_security_lets_a_limited_scope_read_the_layer_only_where_it_ma
                 query = PromptQuery(text=text)
                 listed, _ = layers.list_prompts(tx, scope, query, limit=9, after=start)
                 assert [one.name for one in listed] == names
-            documents, _ = layers.list_resources(tx, scope, limit=9, after=start)
-            assert [one.name for one in documents] == names
+            found, _ = layers.list_documents(tx, scope, limit=9, after=start)
+            assert [one.name for one in found] == names
             for text in ("word", '"word"'):
                 hits, _ = search.search(tx, scope, search.SearchQuery(text=text, limit=9))
                 assert sorted(one.title for one in hits if one.kind == "prompt") == [f"Word {name}" for name in names]

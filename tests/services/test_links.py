@@ -5,18 +5,18 @@ from typing import Any
 import pytest
 
 from satchel.model import (
+    Document,
+    DocumentDraft,
+    DocumentPatch,
     Prompt,
     PromptDraft,
     PromptPatch,
-    Resource,
-    ResourceDraft,
-    ResourcePatch,
     Scope,
     TaskDetails,
     TaskDraft,
     TaskPatch,
 )
-from satchel.services import links, projects, prompts, pruning, resources, restoring, task_notes, tasks
+from satchel.services import documents, links, projects, prompts, pruning, restoring, task_notes, tasks
 from satchel.storage.database import Database, Tx
 from satchel.storage.links import MOST, find_targets
 
@@ -31,8 +31,8 @@ BOB = Scope(user="22222222-2222-4222-8222-222222222222", project="web")
         ("satchel://task/04 satchel://task/4", [("task", "4")]),
         ("satchel://task/4x satchel://task/ satchel://task/x", []),
         ("(satchel://prompt/code-review), then *satchel://resource/api.md*!", [("prompt", "code-review"),
-                                                                               ("resource", "api.md")]),
-        ("[guide](satchel://resource/a%20b%2Fc)", [("resource", "a b/c")]),
+                                                                               ("document", "api.md")]),
+        ("[guide](satchel://resource/a%20b%2Fc)", [("document", "a b/c")]),
         ("satchel://prompt/lib:name;", [("prompt", "lib:name")]),
         ("satchel://prompt/{{ name }} satchel://prompt/a-{{ b }}", []),
         ("satchel://project/web satchel://other/x https://task/4", []),
@@ -54,8 +54,8 @@ def ends(found: list[links.Link]) -> list[str]:
     return [f"{one.reference} {one.title}".strip() for one in found]
 
 
-def both(tx: Tx, item: Prompt | Resource | TaskDetails, scope: Scope = ANN) -> tuple[list[str], list[str]]:
-    kind = "prompt" if isinstance(item, Prompt) else "resource" if isinstance(item, Resource) else "task"
+def both(tx: Tx, item: Prompt | Document | TaskDetails, scope: Scope = ANN) -> tuple[list[str], list[str]]:
+    kind = "prompt" if isinstance(item, Prompt) else "document" if isinstance(item, Document) else "task"
     to, back = links.of(tx, scope, kind, item)  # type: ignore[arg-type]
     return ends(to), ends(back)
 
@@ -72,10 +72,10 @@ def test_links_are_shown_from_both_sides_and_follow_every_write(web: Database) -
     with web.write(ANN) as tx:
         task = tasks.add(tx, ANN, TaskDraft(title="Ship it", project="web", description="By satchel://prompt/release"))
         prompt = prompts.add(tx, ANN, PromptDraft(title="Release", content="Read satchel://resource/guide first"))
-        guide = ResourceDraft(
+        guide = DocumentDraft(
             name="guide", uri="satchel://resource/guide", content=f"Why: satchel://task/{task.number}"
         )
-        document = resources.add(tx, ANN, guide)
+        document = documents.add(tx, ANN, guide)
     shipping = f"#{task.number} Ship it"
     with web.read(ANN) as tx:
         assert both(tx, task) == (["satchel://prompt/release"], ["satchel://resource/guide"])
@@ -83,7 +83,7 @@ def test_links_are_shown_from_both_sides_and_follow_every_write(web: Database) -
         assert both(tx, document) == ([shipping], ["satchel://prompt/release Release"])
     with web.write(ANN) as tx:
         prompts.update(tx, ANN, prompt.id, PromptPatch(content="Nothing to read"))
-        resources.update(tx, ANN, "guide", ResourcePatch(content="satchel://prompt/release, satchel://task/999"))
+        documents.update(tx, ANN, "guide", DocumentPatch(content="satchel://prompt/release, satchel://task/999"))
         tasks.update(tx, ANN, task.number, TaskPatch(title="Ship", description=None))
     with web.read(ANN) as tx:
         assert both(tx, task) == ([], [])
@@ -118,7 +118,7 @@ def test_a_name_in_a_uri_is_one_of_the_project_of_the_text(web: Database) -> Non
     with web.write(ANN) as tx:
         here = prompts.add(tx, ANN, PromptDraft(title="Release", content="x"))
         there = prompts.add(tx, other, PromptDraft(title="Release", content="y"))
-        resources.add(tx, other, ResourceDraft(name="guide", uri="x:guide", content="satchel://prompt/release"))
+        documents.add(tx, other, DocumentDraft(name="guide", uri="x:guide", content="satchel://prompt/release"))
         task = tasks.add(tx, ANN, TaskDraft(title="Anywhere", description="satchel://prompt/release"))
         anywhere = f"#{task.number} Anywhere"
         assert both(tx, here) == ([], [anywhere])

@@ -34,6 +34,6 @@ def test_the_ending_of_a_name_says_what_it_is(name: str, mime_type: str) -> None
 
 def test_every_type_is_one_and_code_is_text() -> None:
     for mime_type in mime_types._TYPES.values():
-        assert rules.clean_mime_type("resource", mime_type) == mime_type
+        assert rules.clean_mime_type("document", mime_type) == mime_type
     for ending in ("md", "py", "ts", "js", "json", "jsonl", "yaml", "toml", "csv", "svg", "sh", "sql", "xml", "html"):
         assert rules.is_text(mime_types.guess(f"x.{ending}")), ending

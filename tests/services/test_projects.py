@@ -4,7 +4,7 @@ import pytest
 
 from satchel.errors import Forbidden, NotFound
 from satchel.model import PromptDraft, PromptQuery, Scope
-from satchel.services import projects, prompts, resources
+from satchel.services import documents, projects, prompts
 from satchel.storage.database import Database
 
 
@@ -24,7 +24,7 @@ def test_a_confined_scope_enters_only_its_projects(database: Database) -> None:
                 lambda scope: prompts.list_headers(tx, scope, limit=5),
                 lambda scope: prompts.find(tx, scope, "t"),
                 lambda scope: prompts.suggest(tx, scope, "t"),
-                lambda scope: resources.list_page(tx, scope, limit=5),
+                lambda scope: documents.list_page(tx, scope, limit=5),
                 lambda scope: projects.get(tx, inside, scope.project),
             ):
                 with pytest.raises(Forbidden):

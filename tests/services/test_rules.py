@@ -9,22 +9,22 @@ from satchel.errors import NotFound, WrongArgument
 from satchel.model import (
     MAX_CONTENT_BYTES,
     Argument,
+    DocumentDraft,
+    DocumentPatch,
     PromptDraft,
     PromptPatch,
     PromptQuery,
-    ResourceDraft,
-    ResourcePatch,
     Scope,
     TaskDraft,
     TaskPatch,
     TaskQuery,
 )
-from satchel.services import completion, projects, prompts, resources, tasks, templates
+from satchel.services import completion, documents, projects, prompts, tasks, templates
 from satchel.storage.database import Database, Tx
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
 NUL, SURROGATE = "a\0b", "a\ud800b"
-TABLES = ("projects", "prompts", "prompt_tags", "prompt_texts", "resources", "tasks", "task_tags", "task_texts")
+TABLES = ("projects", "prompts", "prompt_tags", "prompt_texts", "documents", "tasks", "task_tags", "task_texts")
 
 Act = Callable[[Tx, str, int], Any]  # with the id of a prompt and the number of a task that exist
 
@@ -35,7 +35,7 @@ def filled(database: Database) -> tuple[Database, str, int]:
     projects.require(database, ADA)
     with database.write() as tx:
         prompt = prompts.add(tx, ADA, PromptDraft(title="Kept", content="content", tags=["kept"]))
-        resources.add(tx, ADA, ResourceDraft(name="kept", uri="x:kept", content="content"))
+        documents.add(tx, ADA, DocumentDraft(name="kept", uri="x:kept", content="content"))
         task = tasks.add(tx, ADA, TaskDraft(title="Kept", tags=["kept"]))
     return database, prompt.id, task.number
 
@@ -141,11 +141,11 @@ def update_prompt(**given: Any) -> Act:
 
 def add_resource(**given: Any) -> Act:
     draft = {"name": "new", "uri": "x:new", "content": "x", **given}
-    return lambda tx, _id, _number: resources.add(tx, ADA, ResourceDraft(**draft))
+    return lambda tx, _id, _number: documents.add(tx, ADA, DocumentDraft(**draft))
 
 
 def update_resource(**given: Any) -> Act:
-    return lambda tx, _id, _number: resources.update(tx, ADA, "kept", ResourcePatch(**given))
+    return lambda tx, _id, _number: documents.update(tx, ADA, "kept", DocumentPatch(**given))
 
 
 def add_task(**given: Any) -> Act:
@@ -170,7 +170,7 @@ def search(**given: Any) -> list[Act]:
     return [
         *acts,
         lambda tx, _id, _number: prompts.list_counted(tx, ADA, PromptQuery(text=text), limit=1, offset=0),
-        lambda tx, _id, _number: resources.list_page(tx, ADA, text, limit=1),
+        lambda tx, _id, _number: documents.list_page(tx, ADA, text, limit=1),
     ]
 
 
@@ -195,8 +195,8 @@ WRONG: list[tuple[Act, str, str]] = [
         for act in (
             lambda tx, _id, _number, name=given["name"]: projects.add(tx, name),
             lambda tx, _id, _number, name=given["name"]: projects.rename(tx, "default", name),
-            lambda tx, _id, _number, name=given["name"]: resources.update(tx, ADA, name, ResourcePatch(content="x")),
-            lambda tx, _id, _number, name=given["name"]: resources.delete(tx, ADA, name),
+            lambda tx, _id, _number, name=given["name"]: documents.update(tx, ADA, name, DocumentPatch(content="x")),
+            lambda tx, _id, _number, name=given["name"]: documents.delete(tx, ADA, name),
         )
     ),
 ]
@@ -224,9 +224,9 @@ def test_what_cannot_be_stored_is_not_found(filled: tuple[Database, str, int], t
         lambda tx: prompts.update(tx, ADA, text, PromptPatch(title="New")),
         lambda tx: prompts.delete(tx, ADA, text),
         lambda tx: prompts.add(tx, lost, PromptDraft(title="New", content="x")),
-        lambda tx: resources.get_by_name(tx, ADA, text),
-        lambda tx: resources.get_by_uri(tx, ADA, text),
-        lambda tx: resources.find(tx, ADA, text),
+        lambda tx: documents.get_by_name(tx, ADA, text),
+        lambda tx: documents.get_by_uri(tx, ADA, text),
+        lambda tx: documents.find(tx, ADA, text),
         lambda tx: tasks.get(tx, ADA, text),
         lambda tx: tasks.find(tx, ADA, text),
         lambda tx: tasks.update(tx, ADA, text, TaskPatch(title="New")),
@@ -253,14 +253,14 @@ def test_what_cannot_be_stored_has_no_suggestion_and_no_completion(
 ) -> None:
     database, _, _ = filled
     with database.write(ADA) as tx:
-        assert prompts.suggest(tx, ADA, text) == resources.suggest(tx, ADA, text) == ()
+        assert prompts.suggest(tx, ADA, text) == documents.suggest(tx, ADA, text) == ()
         assert tasks.suggest(tx, ADA, text) == ()
         assert tasks.find_by_title(tx, ADA, text) == ((), False)
         for complete in (
             completion.projects,
             completion.prompt_names,
             completion.prompt_tags,
-            completion.resource_uris,
+            completion.document_uris,
         ):
             assert complete(tx, ADA, text).values == ()
         templates.remember_values(tx, ADA, "p", {"a": text})
@@ -283,5 +283,5 @@ def test_what_the_rules_allow_is_stored_in_one_form(filled: tuple[Database, str,
             ("image/png", b"\0\xff", b"\0\xff"),
             ("image/png", "AP8=", b"\0\xff"),
         ):
-            resource = resources.update(tx, ADA, "kept", ResourcePatch(content=given, mime_type=mime_type))
+            resource = documents.update(tx, ADA, "kept", DocumentPatch(content=given, mime_type=mime_type))
             assert (resource.content, resource.size) == (kept, len(kept.encode() if isinstance(kept, str) else kept))

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from satchel.errors import NotFound, VersionConflict
-from satchel.model import PromptDraft, PromptPatch, ResourceDraft, ResourcePatch, Scope, TaskDraft, TaskPatch
-from satchel.services import projects, prompts, resources, tasks
+from satchel.model import DocumentDraft, DocumentPatch, PromptDraft, PromptPatch, Scope, TaskDraft, TaskPatch
+from satchel.services import documents, projects, prompts, tasks
 from satchel.storage.database import Database, Tx
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
@@ -16,14 +16,14 @@ ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
 Update = Callable[[Tx, str, int | None], Any]
 
 
-@pytest.fixture(params=["task", "prompt", "resource"])
+@pytest.fixture(params=["task", "prompt", "document"])
 def update(request: pytest.FixtureRequest, database: Database) -> Update:
     """Changes the description of one thing, which has version 1."""
     projects.require(database, ADA)
     with database.write() as tx:
         task = tasks.add(tx, ADA, TaskDraft(title="T"))
         prompt = prompts.add(tx, ADA, PromptDraft(title="P", content="x"))
-        resources.add(tx, ADA, ResourceDraft(name="r", uri="x:r", content="text"))
+        documents.add(tx, ADA, DocumentDraft(name="r", uri="x:r", content="text"))
     updates: dict[str, Update] = {
         "task": lambda tx, said, version: tasks.update(
             tx, ADA, task.number, TaskPatch(description=said, tags=[said]), expected_version=version
@@ -31,8 +31,8 @@ def update(request: pytest.FixtureRequest, database: Database) -> Update:
         "prompt": lambda tx, said, version: prompts.update(
             tx, ADA, prompt.id, PromptPatch(description=said, tags=[said]), expected_version=version
         ),
-        "resource": lambda tx, said, version: resources.update(
-            tx, ADA, "r", ResourcePatch(description=said), expected_version=version
+        "document": lambda tx, said, version: documents.update(
+            tx, ADA, "r", DocumentPatch(description=said), expected_version=version
         ),
     }
     return updates[request.param]

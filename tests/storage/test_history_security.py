@@ -195,7 +195,7 @@ def test_the_function_for_pruning_does_not_run_a_callers_tables_or_functions(app
         "create function pg_temp.spy() returns bigint language plpgsql as "
         "$$ begin insert into pg_temp.seen values (current_user); return 1; end $$"
     )
-    for table in ("revisions", "trash", "prompts", "resources", "projects"):
+    for table in ("revisions", "trash", "prompts", "documents", "projects"):
         columns = "'x' as kind, 1 as item, 1 as version, '' as at, 1 as project, '' as deleted_at"
         app.execute(f"create view pg_temp.{table} as select pg_temp.spy() as number, {columns}".encode())
     app.execute("create function pg_temp.cardinality(anyarray) returns int language sql as 'select pg_temp.spy()::int'")

@@ -10,8 +10,8 @@ from psycopg import errors
 
 from satchel.auth import sessions
 from satchel.errors import StoreFailed
-from satchel.model import Identity, PromptDraft, PromptPatch, PromptQuery, ResourceDraft, Scope
-from satchel.services import projects, prompts, resources, task_notes
+from satchel.model import DocumentDraft, Identity, PromptDraft, PromptPatch, PromptQuery, Scope
+from satchel.services import documents, projects, prompts, task_notes
 from satchel.storage.database import Database, Tx, open_database
 from satchel.storage.postgres_schema import APPEND_ONLY, DATA, FUNCTIONS, READ_ONLY
 from tests.support.postgres import PostgresServer
@@ -21,7 +21,7 @@ from tests.support.stdio import Server
 ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
 NOW = "2026-01-01T00:00:00.000000Z"
 OWNED = ("tasks", "task_tags", "task_blocks", "task_texts", "argument_values", "task_claims", "retry_keys", "sessions")
-SHARED = ("projects", "prompts", "prompt_tags", "prompt_texts", "resources", "links")
+SHARED = ("projects", "prompts", "prompt_tags", "prompt_texts", "documents", "links")
 SAME_FOR_ALL = {"settings", "tokens", "authors", "changes", "satchel_schema"}  # the role does not change or delete them
 
 
@@ -58,8 +58,8 @@ def roles(postgres: PostgresServer) -> tuple[str, str]:
             prompt = prompts.add(tx, scope, PromptDraft(title="T", content="hay", tags=["t"]))
             prompts.update(tx, scope, prompt.id, PromptPatch(content="needle satchel://task/1"))
             for resource in ("r", "deleted"):
-                resources.add(tx, scope, ResourceDraft(name=resource, uri=f"x:{resource}", content="text"))
-            resources.delete(tx, scope, "deleted")
+                documents.add(tx, scope, DocumentDraft(name=resource, uri=f"x:{resource}", content="text"))
+            documents.delete(tx, scope, "deleted")
     database.close()
     return owner, app
 
@@ -169,7 +169,7 @@ def test_a_scope_with_projects_sees_only_those(app: psycopg.Connection[Any], tab
         "insert into prompt_texts values (:of_b, 'x', 'x', 1)",
         "insert into prompt_texts values (:of_b, 'x', 'x', 1) on conflict (prompt) do update set title = 'x'",
         "update prompt_texts set prompt = :of_b",
-        "update resources set project = :b",
+        "update documents set project = :b",
         "insert into links (prompt, project, part, to_kind, to_key) values (:of_b, :b, 'text', 'task', '1')",
         "insert into links (prompt, project, part, to_kind, to_key) values (:of_b, :a, 'text', 'task', '1')",
         "update links set project = :b",
@@ -478,7 +478,7 @@ def mcpkg(client: Server) -> Iterator[Any]:
     yield client.call("update_resource", name="r", content="more")
     yield client.request("prompts/list")["result"]["prompts"]
     yield client.request("prompts/get", {"name": "n"})["result"]["messages"]
-    yield client.request("resources/list")["result"]["resources"]
+    yield client.request("resources/list")["result"]["documents"]
     yield client.request("resources/read", {"uri": "x:r"})["result"]["contents"]
     yield client.call("delete_prompt", name="n")
     yield client.call("delete_resource", name="r")

@@ -81,7 +81,7 @@ def satchel(store: str, *arguments: str) -> None:
 
 
 def all_of(project: str) -> list[StoreChange]:
-    return [StoreChange("project", project), StoreChange("prompts", project), StoreChange("resources", project)]
+    return [StoreChange("project", project), StoreChange("prompts", project), StoreChange("documents", project)]
 
 
 def test_another_process_is_heard_with_what_it_changed(store: str, database: Database, ear: Ear) -> None:
@@ -90,15 +90,15 @@ def test_another_process_is_heard_with_what_it_changed(store: str, database: Dat
         StoreChange("prompt", "default", key="t"),
         StoreChange("project", "default"),
     )
-    document = [StoreChange("resources", "default"), StoreChange("resource", "default", key="x:r")]
+    document = [StoreChange("documents", "default"), StoreChange("document", "default", key="x:r")]
     for arguments, expected in (
         (["prompt", "add", "T", "text"], [listed, held, named]),
         (["prompt", "edit", "t", "other text"], [named]),
         (["prompt", "edit", "t", "--title", "U"], [listed, named]),
         (["prompt", "delete", "t"], [listed, held, named]),
-        (["resource", "add", "r", "x:r", "text"], [held, *document]),
-        (["resource", "edit", "r", "more"], document),
-        (["resource", "delete", "r"], [held, *document]),
+        (["document", "add", "r", "x:r", "text"], [held, *document]),
+        (["document", "edit", "r", "more"], document),
+        (["document", "delete", "r"], [held, *document]),
     ):
         satchel(store, *arguments)
         assert ear.next(len(expected)) == expected, arguments
@@ -175,7 +175,7 @@ def test_2000_changes_in_one_transaction_are_heard(database: Database, ear: Ear)
 
 
 def test_a_change_too_long_to_tell_is_everything_or_itself(database: Database, ear: Ear) -> None:
-    change = StoreChange("resource", "p", key="x:" + "y" * 10_000)
+    change = StoreChange("document", "p", key="x:" + "y" * 10_000)
     with database.write() as tx:
         tx.changed(change)
     assert ear.next(1)[0] in (change, EVERYTHING)

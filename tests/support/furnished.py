@@ -6,17 +6,17 @@ from satchel.auth import sessions, tokens
 from satchel.model import (
     Argument,
     Author,
+    DocumentDraft,
+    DocumentPatch,
     Holder,
     Identity,
     PromptDraft,
     PromptPatch,
-    ResourceDraft,
-    ResourcePatch,
     Scope,
     TaskDraft,
     TaskPatch,
 )
-from satchel.services import projects, prompts, resources, retry_keys, task_notes, tasks, templates
+from satchel.services import documents, projects, prompts, retry_keys, task_notes, tasks, templates
 from satchel.storage import task_claims, users
 from satchel.storage.database import open_database
 from satchel.storage.dump import dump
@@ -50,14 +50,14 @@ def furnish(store: str, *, prompts_count: int = 12) -> None:
             prompts.delete(tx, SCOPE, prompts.find(tx, SCOPE, "Prompt 3 ünï").id)
             projects.rename(tx, "old", "renamed")
             projects.delete(tx, "gone")
-            text = ResourceDraft(
+            text = DocumentDraft(
                 name="notes", uri="file:///notes.md", content=b"see satchel://task/1", mime_type="text/plain"
             )
-            picture = ResourceDraft(name="logo", uri="file:///logo", content=bytes(range(256)), mime_type="image/png")
-            resources.add(tx, SCOPE, text)
-            resources.add(tx, SCOPE, picture)
+            picture = DocumentDraft(name="logo", uri="file:///logo", content=bytes(range(256)), mime_type="image/png")
+            documents.add(tx, SCOPE, text)
+            documents.add(tx, SCOPE, picture)
         with database.write(SCOPE) as tx:
-            resources.update(tx, SCOPE, "notes", ResourcePatch(content=b"satchel://prompt/review"))
+            documents.update(tx, SCOPE, "notes", DocumentPatch(content=b"satchel://prompt/review"))
             first = tasks.add(tx, SCOPE, TaskDraft(title="First", tags=("x",), due="2030-01-01"))
             second = tasks.add(tx, SCOPE, TaskDraft(title="Second", description="long", blocked_by=[first.number]))
             third = tasks.add(tx, SCOPE, TaskDraft(title="Third"))

@@ -37,7 +37,7 @@ from satchel.storage.dump import Dump, dump_to_file, is_dump, open_new
 from satchel.storage.dump import dump as write_dump
 from satchel.storage.dump import load as load_dump
 
-_COUNTED = {"projects": "project", "prompts": "prompt", "resources": "document", "tasks": "task"}
+_COUNTED = {"projects": "project", "prompts": "prompt", "documents": "document", "tasks": "task"}
 _SQLITE = b"SQLite format 3\0"
 _PATHS = ("/", "./", "../")
 

@@ -93,9 +93,9 @@ def _find_prompts(tx: "Tx", scope: "Scope", word: str) -> Iterable[str]:
 
 
 def _find_documents(tx: "Tx", scope: "Scope", _word: str) -> Iterable[str]:
-    from satchel.services import resources
+    from satchel.services import documents
 
-    return [resource.name for resource in resources.list_all(tx, scope)]
+    return [document.name for document in documents.list_all(tx, scope)]
 
 
 def _find_tasks(tx: "Tx", scope: "Scope", word: str) -> Iterable[str]:

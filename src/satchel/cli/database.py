@@ -13,8 +13,6 @@ from satchel.storage import schema
 from satchel.storage.database import is_postgres, open_database
 from satchel.storage.status import read_status
 
-_WORDS = {"resources": "documents"}
-
 
 @click.group(cls=Group)
 def cli() -> None:
@@ -59,10 +57,7 @@ def status(where: str) -> tuple[str, Any]:
         f"engine     {found.engine}",
         f"store      {found.store}",
         f"schema     {found.schema} (this Satchel knows up to {found.newest})",
-        *(
-            f"{_WORDS.get(name, name):<10} {'not visible' if count is None else count}"
-            for name, count in found.counts.items()
-        ),
+        *(f"{name:<10} {'not visible' if count is None else count}" for name, count in found.counts.items()),
     ]
     if found.row_security:
         lines.append("Row-level security applies to this role: it sees the tasks of one user at a time.")

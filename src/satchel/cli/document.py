@@ -152,7 +152,7 @@ def _encode(raw: bytes, mime_type: str) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError:
-        raise WrongArgument("content", "contentEncoding", value=mime_type, kind="resource") from None
+        raise WrongArgument("content", "contentEncoding", value=mime_type, kind="document") from None
 
 
 def _find_bytes(content: list[dict[str, Any]]) -> bytes:
@@ -184,4 +184,4 @@ def _show_page(session: Session, query: str | None, page: Page) -> None:
     session.show_list(answer, _COLUMNS, rows, empty=empty)
 
 
-add_commands(cli, "resource")
+add_commands(cli, "document")

@@ -32,7 +32,7 @@ from satchel.errors import (
     WrongArgument,
     WrongEdit,
 )
-from satchel.model import Scope
+from satchel.model import Scope, uri_of
 
 if TYPE_CHECKING:
     from satchel.services.wording import Voice
@@ -189,9 +189,9 @@ def _explain_trashed(error: NotFound, database: "Database", scope: Scope) -> str
     """Say that an item is in the trash and how to bring it back; None where it is not."""
     from satchel.services import references
 
-    if error.kind not in ("prompt", "resource", "task", "project"):
+    if error.kind not in ("prompt", "document", "task", "project"):
         return None
-    uri = error.key if "://" in error.key else f"satchel://{error.kind}/{error.key.removeprefix('#')}"
+    uri = error.key if "://" in error.key else uri_of(error.kind, error.key.removeprefix("#"))
     try:
         with database.read(scope) as tx:
             found = references.find(tx, replace(scope, project=error.scope.project), uri)
@@ -206,7 +206,7 @@ def _explain_trashed(error: NotFound, database: "Database", scope: Scope) -> str
 def _explain_missing(error: NotFound, database: "Database", scope: Scope) -> str:
     from satchel.services import project_names
 
-    key, project, noun = error.key.removeprefix(f"satchel://{error.kind}/"), error.scope.project, name_kind(error.kind)
+    key, project, noun = error.key.removeprefix(uri_of(error.kind, "")), error.scope.project, name_kind(error.kind)
     if error.kind == "token":
         return f"there is no token {error.key}. List them with: satchel token list"
     if error.kind == "project":
@@ -231,7 +231,7 @@ def _suggest(error: NotFound, key: str, database: "Database", scope: Scope) -> s
     """Return the name, or the number of a task, that was probably meant."""
     from satchel.contracts.satchel.errors import UnknownName
 
-    kinds = ("prompt", "resource", "task") if error.kind == "item" else (error.kind,)
+    kinds = ("prompt", "document", "task") if error.kind == "item" else (error.kind,)
     known = error.suggestions if isinstance(error, UnknownName) else ()  # the contract knows libraries too
     with suppress(NotFound), database.read(scope) as tx:  # the project may not exist
         known = known or tuple(name for kind in kinds for name in _suggest_kind(tx, error.scope, kind, key))
@@ -239,8 +239,8 @@ def _suggest(error: NotFound, key: str, database: "Database", scope: Scope) -> s
 
 
 def _suggest_kind(tx: "Tx", scope: Scope, kind: str, key: str) -> tuple[str, ...]:
-    from satchel.services import prompts, resources, tasks
+    from satchel.services import documents, prompts, tasks
 
     if kind == "task":
         return tuple(f"#{number}" for number, _ in tasks.suggest(tx, scope, key)) if scope.user else ()
-    return {"prompt": prompts.suggest, "resource": resources.suggest}[kind](tx, scope, key)
+    return {"prompt": prompts.suggest, "document": documents.suggest}[kind](tx, scope, key)

@@ -11,18 +11,18 @@ from satchel.cli.completion import DOCUMENT, PROJECT, PROMPT, TASK, Name
 from satchel.cli.output import count, name_kind, print_table, show_notes
 from satchel.cli.session import VERSION, Answer, Session, command
 from satchel.errors import Taken
-from satchel.model import Prompt, Resource, Scope
+from satchel.model import Document, Prompt, Scope, uri_of
 from satchel.storage.database import Tx
 
-Kind = Literal["prompt", "resource", "task"]
+Kind = Literal["prompt", "document", "task"]
 
 ACTIONS = {"known": "was there", "add": "added", "update": "changed", "delete": "deleted", "restore": "restored"}
 CONTENT_HELP = (
     "CONTENT is the text itself, @FILE, or - for stdin; without it your $EDITOR opens. "
     "Write @@ for a text that starts with @."
 )
-REFERENCES: dict[Kind, Name] = {"prompt": PROMPT, "resource": DOCUMENT, "task": TASK}
-_REFERENCES_HELP = {"prompt": "a name, a title or an id", "resource": "a name or a URI", "task": "a number or a UUID"}
+REFERENCES: dict[Kind, Name] = {"prompt": PROMPT, "document": DOCUMENT, "task": TASK}
+_REFERENCES_HELP = {"prompt": "a name, a title or an id", "document": "a name or a URI", "task": "a number or a UUID"}
 
 
 def tags_edit_option(type: Name) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -45,7 +45,8 @@ def add_commands(group: click.Group, kind: Kind) -> None:
     @command(in_project=kind != "task", as_user=kind == "task")
     def delete(session: Session, refs: tuple[str, ...]) -> None:
         if len(refs) == 1:
-            answer = session.call(f"delete_{kind}", **{kind: refs[0]})
+            argument = "resource" if kind == "document" else kind
+            answer = session.call(f"delete_{argument}", **{argument: refs[0]})
             names = [str(answer.value["deleted"])]
         else:
             answer = session.call("delete", items=name_several(session, kind, refs))
@@ -59,7 +60,7 @@ def add_commands(group: click.Group, kind: Kind) -> None:
     @click.option("--cursor", metavar="CURSOR", help="Continue after a page: its next_cursor.")
     @command(in_project=kind != "task", as_user=kind == "task", reads=True)
     def history(session: Session, ref: str, **options: Any) -> None:
-        item = ref if "://" in ref else f"satchel://{kind}/{ref}"
+        item = ref if "://" in ref else uri_of(kind, ref)
         answer = session.call("history", item=item, **options)
         versions = answer.value.get("versions")
         if session.as_json or versions is None:
@@ -82,13 +83,13 @@ def name_several(session: Session, kind: Kind, refs: Sequence[str]) -> list[str]
     Raises:
         NotFound: one of them does not exist.
     """
-    from satchel.services import prompts, resources, tasks  # 20 ms, which `--help` need not wait for
+    from satchel.services import documents, prompts, tasks  # 20 ms, which `--help` need not wait for
 
     with session.read() as tx:
         if kind == "task":
             return [f"#{tasks.find(tx, session.scope, ref).number}" for ref in refs]
-        find = prompts.find if kind == "prompt" else resources.find
-        return [f"satchel://{kind}/{find(tx, session.scope, ref).name}" for ref in refs]
+        find = prompts.find if kind == "prompt" else documents.find
+        return [uri_of(kind, find(tx, session.scope, ref).name) for ref in refs]
 
 
 def _show_deleted(session: Session, kind: Kind, keys: Sequence[str], answer: Answer) -> None:
@@ -151,27 +152,27 @@ def _add_transfer(group: click.Group, kind: Kind, verb: str, past: str) -> None:
 
 def _find(tx: Tx, scope: Scope, kind: Kind, verb: str, reference: str) -> Any:
     """Return the item to copy or move; only a copy may be of one that the project reads from the personal one."""
-    from satchel.services import layers, prompts, resources, tasks
+    from satchel.services import documents, layers, prompts, tasks
 
     if kind == "task":
         return tasks.find(tx, scope, reference)
     if kind == "prompt":
         return (layers.find_prompt if verb == "copy" else prompts.find)(tx, scope, reference)
-    return (layers.find_resource if verb == "copy" else resources.find)(tx, scope, reference)
+    return (layers.find_document if verb == "copy" else documents.find)(tx, scope, reference)
 
 
 def _show_transferred(session: Session, changed: list[Any], heading: str, there: str) -> None:
     """Print what is in the other project now; as JSON it is what the tool `update_items` answers."""
+    from satchel.contracts.satchel import document_answers, task_answers
     from satchel.contracts.satchel import prompts as prompt_tools
-    from satchel.contracts.satchel import resource_answers, task_answers
 
     here = session.scope.project
     rows: list[dict[str, Any]] = []
     lines, notes = [heading], [note for one in changed for note in one.notes]
     for one in (copied.item for copied in changed):
-        if isinstance(one, Prompt | Resource):
+        if isinstance(one, Prompt | Document):
             kind = "prompt" if isinstance(one, Prompt) else "document"
-            row = prompt_tools.echo_prompt(one) if isinstance(one, Prompt) else resource_answers.echo_resource(one)
+            row = prompt_tools.echo_prompt(one) if isinstance(one, Prompt) else document_answers.echo_document(one)
             rows.append({"kind": kind, **to_builtins(row), "project": there})
             lines.append(f"  {one.name}")
         else:

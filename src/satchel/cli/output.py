@@ -141,7 +141,7 @@ def show_progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
 def name_kind(kind: str) -> str:
     """Return what people call a kind of items."""
-    return "document" if kind == "resource" else kind
+    return kind
 
 
 def name_item(kind: str, key: str, title: str = "") -> str:

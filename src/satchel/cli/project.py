@@ -30,7 +30,7 @@ def create(session: Session, name: str) -> None:
 def list_(session: Session) -> None:
     """List the projects, and how much is in each."""
     answer = session.call("list_projects")
-    rows = [(one["name"], str(one["prompts"]), str(one["resources"])) for one in answer.value["projects"]]
+    rows = [(one["name"], str(one["prompts"]), str(one["documents"])) for one in answer.value["projects"]]
     empty = "There are no projects yet. Create one with: satchel project create NAME"
     session.show_list(answer, ("NAME", "PROMPTS", "DOCUMENTS"), rows, empty=empty)
 
@@ -90,4 +90,4 @@ def delete(session: Session, name: str, yes: bool) -> None:
 
 def _count_contents(tx: Tx, name: str) -> dict[str, int]:
     held = projects.count_contents(tx, name)
-    return {"prompt": held.prompts, "document": held.resources, "task": projects.count_tasks(tx, name)}
+    return {"prompt": held.prompts, "document": held.documents, "task": projects.count_tasks(tx, name)}

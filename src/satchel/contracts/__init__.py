@@ -4,9 +4,9 @@
     runner         carries out a call by the table of its contract
     schema         arguments and answers: their JSON Schema, and the check of arguments
     content        contents and descriptions as MCP carries them
-    satchel        our own contract: prompts, resources, tasks and libraries together
+    satchel        our own contract: prompts, documents, tasks and libraries together
     prompt_store   the prompts of one project
-    mcpkg          the prompts and resources of one project
+    mcpkg          the prompts and documents of one project
     twig           the prompts of libraries on disk
     todo           the tasks of the user that each call names
     tasks          the tasks of the connection's user

@@ -3,7 +3,7 @@
 from binascii import b2a_base64
 from typing import Any
 
-from satchel.model import Argument, Resource
+from satchel.model import Argument, Document
 
 
 def join_lines(text: str) -> str:
@@ -21,12 +21,12 @@ def encode_arguments(arguments: tuple[Argument, ...]) -> list[dict[str, Any]]:
     return [with_description({"name": one.name, "required": one.is_required}, one.description) for one in arguments]
 
 
-def encode_resource(resource: Resource) -> dict[str, Any]:
-    """A resource as `resources/read` answers it."""
-    value = {"uri": resource.uri, "mimeType": resource.mime_type}
-    if isinstance(resource.content, bytes):
-        return {**value, "blob": b2a_base64(resource.content, newline=False).decode()}
-    return {**value, "text": resource.content}
+def encode_document(document: Document) -> dict[str, Any]:
+    """A document as `resources/read` answers it."""
+    value = {"uri": document.uri, "mimeType": document.mime_type}
+    if isinstance(document.content, bytes):
+        return {**value, "blob": b2a_base64(document.content, newline=False).decode()}
+    return {**value, "text": document.content}
 
 
 def format_count(count: int, what: str) -> str:

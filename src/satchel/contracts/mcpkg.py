@@ -6,15 +6,15 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from satchel.contracts.content import encode_resource, with_description
+from satchel.contracts.content import encode_document, with_description
 from satchel.contracts.contract import Body, Context, Contract, Method, Result, Tool
 from satchel.contracts.runner import BATCH, collect
 from satchel.contracts.schema import UNSTORABLE
 from satchel.errors import AnswerTooLarge, NotFound, QuotaExceeded, Taken, WrongArgument
-from satchel.model import PromptDraft, PromptPatch, ResourceDraft, ResourcePatch
+from satchel.model import DocumentDraft, DocumentPatch, PromptDraft, PromptPatch
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError
 from satchel.protocol.cursors import refuse_cursor
-from satchel.services import prompts, resources, rules
+from satchel.services import documents, prompts, rules
 
 # -- inputs -----------------------------------------------------------------------------------------------------
 # The document publishes no bounds; the services check names, URIs, types and contents.
@@ -73,7 +73,7 @@ def get_prompt(context: Context, params: dict[str, Any]) -> Result:
 
 def list_resources(context: Context, params: dict[str, Any]) -> Result:
     refuse_cursor(params.get("cursor"))
-    batches = resources.iterate_all(context.tx, context.scope, size=BATCH)
+    batches = documents.iterate_all(context.tx, context.scope, size=BATCH)
     found = collect(batches, lambda one: len(one.uri) + len(one.description or ""), "resources/list")
     entries = [
         with_description({"uri": one.uri, "name": one.name, "mimeType": one.mime_type}, one.description)
@@ -89,7 +89,7 @@ def list_resource_templates(_context: Context, params: dict[str, Any]) -> Result
 
 
 def read_resource(context: Context, params: dict[str, Any]) -> Result:
-    return {"contents": [encode_resource(resources.get_by_uri(context.tx, context.scope, params["uri"]))]}
+    return {"contents": [encode_document(documents.get_by_uri(context.tx, context.scope, params["uri"]))]}
 
 
 # -- tools ------------------------------------------------------------------------------------------------------
@@ -119,10 +119,10 @@ def delete_prompt(context: Context, args: DeletePrompt) -> Body:
 
 
 def create_resource(context: Context, args: CreateResource) -> Body:
-    resources.add(
+    documents.add(
         context.tx,
         context.scope,
-        ResourceDraft(
+        DocumentDraft(
             name=args.name,
             uri=args.uri,
             content=args.content,
@@ -134,17 +134,21 @@ def create_resource(context: Context, args: CreateResource) -> Body:
 
 
 def update_resource(context: Context, args: UpdateResource) -> Body:
-    patch = ResourcePatch(content=args.content, mime_type=args.mime_type, description=args.description)
-    resources.update(context.tx, context.scope, args.name, patch)
+    patch = DocumentPatch(content=args.content, mime_type=args.mime_type, description=args.description)
+    documents.update(context.tx, context.scope, args.name, patch)
     return f"Updated resource '{args.name}' in project '{context.scope.project}'"
 
 
 def delete_resource(context: Context, args: DeleteResource) -> Body:
-    resources.delete(context.tx, context.scope, args.name)
+    documents.delete(context.tx, context.scope, args.name)
     return f"Deleted resource '{args.name}' from project '{context.scope.project}'"
 
 
 # -- shapes -----------------------------------------------------------------------------------------------------
+
+
+def _name_kind(kind: str) -> str:
+    return "Resource" if kind == "document" else kind.capitalize()
 
 
 @contextmanager
@@ -166,21 +170,21 @@ def protocol_error(missing: NotFound) -> ProtocolError:
     project = missing.scope.project
     if missing.kind == "project":
         return ProtocolError(INTERNAL_ERROR, f"Error: Project '{project}' does not exist")
-    text = f"{missing.kind.capitalize()} '{missing.key}' not found in project '{project}'"
+    text = f"{_name_kind(missing.kind)} '{missing.key}' not found in project '{project}'"
     return ProtocolError(INVALID_PARAMS, text)
 
 
 def explain_not_found(missing: NotFound) -> Body:
     if missing.kind == "project":
         return f"Error: Project '{missing.key}' does not exist"
-    return f"Error: {missing.kind.capitalize()} '{missing.key}' does not exist in project '{missing.scope.project}'"
+    return f"Error: {_name_kind(missing.kind)} '{missing.key}' does not exist in project '{missing.scope.project}'"
 
 
 def explain_taken(clash: Taken) -> Body:
     project = clash.scope.project
     if clash.field == "uri":
         return f"Error: URI '{clash.key}' already belongs to resource '{clash.holder}' in project '{project}'"
-    return f"Error: {clash.kind.capitalize()} '{clash.key}' already exists in project '{project}'"
+    return f"Error: {_name_kind(clash.kind)} '{clash.key}' already exists in project '{project}'"
 
 
 def describe_wrong_argument(wrong: WrongArgument) -> str:
@@ -198,16 +202,16 @@ def describe_wrong_argument(wrong: WrongArgument) -> str:
     if wrong.rule == "maxBytes":
         return f"Content must be at most {wrong.limit} bytes"
     if wrong.field == "name" and wrong.rule == "pattern":
-        name = f"{(wrong.kind or '').capitalize()} name '{wrong.value}'"
+        name = f"{_name_kind(wrong.kind or '')} name '{wrong.value}'"
         return f"{name} contains invalid characters. Allowed: a-z, A-Z, 0-9, -, _, ."
     if wrong.field == "name" and wrong.rule in ("minLength", "maxLength"):
-        return f"{(wrong.kind or '').capitalize()} name must be 1-255 characters"
+        return f"{_name_kind(wrong.kind or '')} name must be 1-255 characters"
     if wrong.field == "content" and wrong.rule == "minLength":
         return "Prompt content must not be empty"
     if wrong.field == "description" and wrong.rule == "maxLength":
         return f"Description must be at most {wrong.limit} characters"
     if wrong.field == "name" and wrong.rule == "reserved":
-        return f"{(wrong.kind or '').capitalize()} name '{wrong.value}' must not be a UUID"
+        return f"{_name_kind(wrong.kind or '')} name '{wrong.value}' must not be a UUID"
     if wrong.field == "uri" and wrong.rule in ("format", "reserved"):
         return f"Invalid URI '{wrong.value}'"
     if wrong.field == "mime_type" and wrong.rule == "format":

@@ -261,15 +261,15 @@ def _clean_prompt(entry: PromptEntry) -> PromptEntry:
 
 
 def _clean_document(entry: DocumentEntry) -> DocumentEntry:
-    name = rules.clean_name("resource", entry.name)
-    mime_type = rules.clean_mime_type("resource", entry.mime_type)
+    name = rules.clean_name("document", entry.name)
+    mime_type = rules.clean_mime_type("document", entry.mime_type)
     return replace(
         entry,
         name=name,
-        uri=rules.clean_uri("resource", entry.uri or rules.make_own_uri(name)),
+        uri=rules.clean_uri("document", entry.uri or rules.make_own_uri(name)),
         content=rules.clean_content(mime_type, entry.content),
         mime_type=mime_type,
-        description=rules.clean_description("resource", entry.description or ""),
+        description=rules.clean_description("document", entry.description or ""),
     )
 
 

@@ -22,7 +22,7 @@ from satchel.exchange.formats.skills import is_part
 from satchel.exchange.sources import SourceFile
 from satchel.exchange.storing import BATCH, TaskLinks
 from satchel.model import Scope
-from satchel.services import projects, prompts, resources
+from satchel.services import documents, projects, prompts
 from satchel.storage.database import Database, Tx
 
 OnClash = Literal["skip", "rename", "replace"]
@@ -281,7 +281,7 @@ class _Known:
             for header in prompts.list_headers(tx, self._scope)[0]:
                 self.put(kind, header.name, None, header.name, header.title)
         elif kind == "document":
-            for one in resources.list_all(tx, self._scope):
+            for one in documents.list_all(tx, self._scope):
                 self.put(kind, one.name, None, one.name, one.uri)
         else:
             for task in storing.list_tasks(tx, self._scope, self._project):
@@ -294,7 +294,7 @@ class _Known:
             if item.id[0] == "prompt":
                 item.entry = storing.to_prompt(prompts.get_by_name(tx, self._scope, name))
             else:
-                item.entry = storing.to_document(resources.get_by_name(tx, self._scope, name))
+                item.entry = storing.to_document(documents.get_by_name(tx, self._scope, name))
         return item.entry
 
     def retitle(self, item: _Item, entry: Entry) -> None:

@@ -10,12 +10,12 @@ from satchel.errors import Refused, VersionConflict
 from satchel.exchange.entries import DocumentEntry, Entry, Kind, NoteEntry, Problem, PromptEntry, TaskEntry
 from satchel.model import (
     BlockerChange,
+    Document,
+    DocumentDraft,
+    DocumentPatch,
     Prompt,
     PromptDraft,
     PromptPatch,
-    Resource,
-    ResourceDraft,
-    ResourcePatch,
     Scope,
     TaskDetails,
     TaskDraft,
@@ -24,7 +24,7 @@ from satchel.model import (
     TaskQuery,
     TaskStatus,
 )
-from satchel.services import prompts, resources, rules, task_notes, tasks
+from satchel.services import documents, prompts, rules, task_notes, tasks
 from satchel.storage.database import Tx
 
 BATCH = 1000  # entries of one transaction
@@ -65,15 +65,15 @@ def take_snapshot(tx: Tx, scope: Scope) -> Snapshot:
     for prompt in sorted(prompts.iterate_whole(tx, scope, size=_PAGE), key=lambda one: one.name):
         versions["prompt", prompt.name] = prompt.version
         found_prompts[prompt.name] = to_prompt(prompt)
-    documents: dict[str, DocumentEntry] = {}
-    for resource in sorted(resources.iterate_whole(tx, scope, size=_PAGE), key=lambda one: one.name):
-        versions["document", resource.name] = resource.version
-        documents[resource.name] = to_document(resource)
+    found_documents: dict[str, DocumentEntry] = {}
+    for document in sorted(documents.iterate_whole(tx, scope, size=_PAGE), key=lambda one: one.name):
+        versions["document", document.name] = document.version
+        found_documents[document.name] = to_document(document)
     found = list_tasks(tx, scope, scope.project)
     numbers = {task.number for task in found}
     versions |= {("task", str(task.number)): task.version for task in found}
     outside = sum(len({*task.blocked_by} - numbers) for task in found)
-    return Snapshot(found_prompts, documents, _add_notes(tx, scope, found), versions, outside)
+    return Snapshot(found_prompts, found_documents, _add_notes(tx, scope, found), versions, outside)
 
 
 def take_tasks(tx: Tx, scope: Scope, project: str | None) -> dict[str, TaskEntry]:
@@ -112,10 +112,10 @@ def to_prompt(prompt: Prompt) -> PromptEntry:
     return PromptEntry(name=prompt.name, **_prompt_fields(prompt))
 
 
-def to_document(resource: Resource) -> DocumentEntry:
+def to_document(document: Document) -> DocumentEntry:
     """Return a document of the store, read whole, as an entry."""
-    assert resource.content is not None, "a document without its content cannot be exported"
-    return DocumentEntry(name=resource.name, uri=resource.uri, **_document_fields(resource))
+    assert document.content is not None, "a document without its content cannot be exported"
+    return DocumentEntry(name=document.name, uri=document.uri, **_document_fields(document))
 
 
 def to_task(task: TaskDetails, numbers: set[int], comments: tuple[NoteEntry, ...] = ()) -> TaskEntry:
@@ -168,7 +168,7 @@ def _prompt_fields(prompt: PromptEntry | Prompt) -> dict[str, Any]:
     return {name: getattr(prompt, name) for name in names}
 
 
-def _document_fields(document: DocumentEntry | Resource) -> dict[str, Any]:
+def _document_fields(document: DocumentEntry | Document) -> dict[str, Any]:
     return {name: getattr(document, name) for name in ("content", "mime_type", "description")}
 
 
@@ -176,24 +176,24 @@ def add(tx: Tx, scope: Scope, entry: NamedEntry) -> NamedEntry:
     """Add a prompt or a document, and return it.
 
     Raises:
-        Refused: as `prompts.add` and `resources.add`.
+        Refused: as `prompts.add` and `documents.add`.
     """
     if isinstance(entry, PromptEntry):
         return to_prompt(prompts.add(tx, scope, PromptDraft(name=entry.name, **_prompt_fields(entry))))
-    draft = ResourceDraft(name=entry.name, uri=entry.uri, **_document_fields(entry))
-    return to_document(resources.add(tx, scope, draft))
+    draft = DocumentDraft(name=entry.name, uri=entry.uri, **_document_fields(entry))
+    return to_document(documents.add(tx, scope, draft))
 
 
 def change(tx: Tx, scope: Scope, name: str, entry: NamedEntry, version: int | None = None) -> NamedEntry:
     """Give a prompt or a document all that an entry has, except its name and its URI, and return it.
 
     Raises:
-        Refused: as `prompts.update` and `resources.update`.
+        Refused: as `prompts.update` and `documents.update`.
     """
     if isinstance(entry, PromptEntry):
         id = prompts.get_by_name(tx, scope, name).id
         return to_prompt(prompts.update(tx, scope, id, PromptPatch(**_prompt_fields(entry)), version))
-    return to_document(resources.update(tx, scope, name, ResourcePatch(**_document_fields(entry)), version))
+    return to_document(documents.update(tx, scope, name, DocumentPatch(**_document_fields(entry)), version))
 
 
 def make_spare_title(tx: Tx, title: str) -> str:
@@ -280,13 +280,13 @@ def delete(tx: Tx, scope: Scope, kind: Kind, key: str, version: int | None) -> N
         tasks.check_unchanged(tx, scope, int(key), version)
         tasks.delete(tx, scope, int(key))
         return
-    item = prompts.get_by_name(tx, scope, key) if kind == "prompt" else resources.get_by_name(tx, scope, key)
+    item = prompts.get_by_name(tx, scope, key) if kind == "prompt" else documents.get_by_name(tx, scope, key)
     if version not in (None, item.version):
         raise VersionConflict(kind, key, expected=version or 0, actual=item.version)
     if kind == "prompt":
         prompts.delete(tx, scope, item.id)
     else:
-        resources.delete(tx, scope, key)
+        documents.delete(tx, scope, key)
 
 
 class TaskLinks:

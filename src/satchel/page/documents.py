@@ -3,11 +3,11 @@
 from typing import Any
 
 from satchel.errors import NotFound, SatchelError, VersionConflict
-from satchel.model import Resource, ResourceDraft, ResourcePatch
+from satchel.model import Document, DocumentDraft, DocumentPatch
 from satchel.page import words
 from satchel.page.versions import Conflict, find_conflict
 from satchel.page.visit import Answer, File, Redirect, Shown, Upload, Visit, link
-from satchel.services import links, mime_types, resources, rules
+from satchel.services import documents, links, mime_types, rules
 
 _PAGE = 100
 _LONGEST_SHOWN = 512 * 1024  # bytes of a text that a page shows; the rest is in the download
@@ -23,7 +23,7 @@ def show_list(visit: Visit) -> Answer:
     """Show the documents of a project."""
     visit = visit.within(visit.path["project"])
     with visit.read() as tx:
-        found, has_more = resources.list_page(tx, visit.scope, limit=_PAGE, after=visit.number("after"))
+        found, has_more = documents.list_page(tx, visit.scope, limit=_PAGE, after=visit.number("after"))
     values = {"found": found, "next": str(found[-1].number) if found and has_more else ""}
     return Shown("documents.html", values | {"project": visit.scope.project})
 
@@ -33,7 +33,7 @@ def show(visit: Visit) -> Answer:
     visit = visit.within(visit.path["project"])
     document = _find(visit)
     with visit.read() as tx:
-        to, back = links.of(tx, visit.scope, "resource", document)
+        to, back = links.of(tx, visit.scope, "document", document)
     text = document.content if isinstance(document.content, str) else ""
     values = {
         "document": document,
@@ -82,16 +82,16 @@ def add(visit: Visit) -> Answer:
         return _show_form(visit, None, error="There is a file and a text. Choose the file again, and empty the text.")
     try:
         given = visit.field("name").strip() or (file.name if file else "")
-        name = resources.make_name(given)
+        name = documents.make_name(given)
         content, kind = _read_content(visit, file, visit.field("mime_type").strip() or mime_types.guess(given))
-        draft = ResourceDraft(
+        draft = DocumentDraft(
             name=name,
             uri=visit.field("uri").strip() or rules.make_own_uri(name),
             content=content,
             mime_type=kind,
             description=visit.field("description").strip() or None,
         )
-        document = visit.write(lambda tx: resources.add(tx, visit.scope, draft))
+        document = visit.write(lambda tx: documents.add(tx, visit.scope, draft))
     except SatchelError as error:
         return _show_form(visit, None, error=words.explain(error))
     return Redirect(_link(visit, document.name), f"Added “{document.name}”.", can_undo=True)
@@ -104,14 +104,14 @@ def save(visit: Visit) -> Answer:
     stored = document.content if isinstance(document.content, str) else ""
     if visit.field("do") == "compare":
         return _show_form(visit, document, compared=(stored, visit.field("content")))
-    patch = ResourcePatch(
+    patch = DocumentPatch(
         content=visit.field("content"),
         mime_type=visit.field("mime_type").strip(),
         description=visit.field("description").strip() or None,
     )
     version = visit.number("version")
     try:
-        visit.write(lambda tx: resources.update(tx, visit.scope, document.name, patch, version))
+        visit.write(lambda tx: documents.update(tx, visit.scope, document.name, patch, version))
     except VersionConflict:
         return _show_form(visit, document, conflict=_find_conflict(visit, document, version))
     except SatchelError as error:
@@ -123,7 +123,7 @@ def delete(visit: Visit) -> Answer:
     """Move a document to the trash."""
     visit = visit.within(visit.path["project"])
     name = visit.path["name"]
-    visit.write(lambda tx: resources.delete(tx, visit.scope, name))
+    visit.write(lambda tx: documents.delete(tx, visit.scope, name))
     return Redirect(link("p", visit.scope.project, "documents"), f"“{name}” is in the trash.", can_undo=True)
 
 
@@ -139,23 +139,23 @@ def _read_content(visit: Visit, file: Upload | None, kind: str) -> tuple[str | b
         return file.content, "application/octet-stream"  # whatever its name promises, it is no text
 
 
-def _find(visit: Visit) -> Resource:
+def _find(visit: Visit) -> Document:
     with visit.read() as tx:
-        return resources.get_by_name(tx, visit.scope, visit.path["name"])
+        return documents.get_by_name(tx, visit.scope, visit.path["name"])
 
 
-def _find_conflict(visit: Visit, document: Resource, version: int) -> Conflict:
+def _find_conflict(visit: Visit, document: Document, version: int) -> Conflict:
     theirs = document.content if isinstance(document.content, str) else ""
     return find_conflict(visit, f"satchel://resource/{document.name}", theirs, version)
 
 
-def _is_picture(document: Resource) -> bool:
+def _is_picture(document: Document) -> bool:
     """Tell whether a document is a picture by its type and its first bytes; SVG is not, because it can run script."""
     starts = _PICTURES.get(document.mime_type.partition(";")[0].strip().lower(), ())
     return isinstance(document.content, bytes) and document.content.startswith(tuple(starts))
 
 
-def _show_form(visit: Visit, document: Resource | None, **more: Any) -> Shown:
+def _show_form(visit: Visit, document: Document | None, **more: Any) -> Shown:
     stored = {
         "name": document.name if document else visit.query.get("name", ""),
         "uri": document.uri if document else "",

@@ -38,7 +38,7 @@ def _search(visit: Visit, text: str) -> Shown:
     with visit.read() as tx:
         names = projects.list_names(tx, visit.scope)
         searched = [wanted] if wanted else names[:_PROJECTS]
-        found = [(name, _find(tx, visit.within(name), text, ("prompt", "resource"))) for name in searched]
+        found = [(name, _find(tx, visit.within(name), text, ("prompt", "document"))) for name in searched]
         anywhere = wanted or next((one for one in (visit.scope.project, *names) if one in names), "")
         listed = _find(tx, visit.within(anywhere), text, ("task",), has_project=bool(wanted)) if anywhere else []
     values = {"text": text, "found": [pair for pair in found if pair[1]], "tasks": listed, "names": names}

@@ -3,11 +3,11 @@
 from msgspec import Struct
 
 from satchel.errors import NotFound, VersionMissing
-from satchel.model import ItemKind, Version
+from satchel.model import ItemKind, Version, uri_of
 from satchel.page.visit import Answer, Redirect, Shown, Visit, link
 from satchel.services import diffs, history, restoring
 
-_KINDS: dict[str, ItemKind] = {"prompts": "prompt", "documents": "resource"}
+_KINDS: dict[str, ItemKind] = {"prompts": "prompt", "documents": "document"}
 _SHOWN = 100
 
 
@@ -16,7 +16,7 @@ def show(visit: Visit) -> Answer:
     visit = visit.within(visit.path["project"])
     kind = _read_kind(visit)
     address = link("p", visit.scope.project, visit.path["kind"], visit.path["name"])
-    return _show(visit, f"satchel://{kind}/{visit.path['name']}", address)
+    return _show(visit, uri_of(kind, visit.path["name"]), address)
 
 
 def show_of_task(visit: Visit) -> Answer:
@@ -29,7 +29,7 @@ def restore(visit: Visit) -> Answer:
     visit = visit.within(visit.path["project"])
     kind = _read_kind(visit)
     address = link("p", visit.scope.project, visit.path["kind"], visit.path["name"])
-    return _restore(visit, f"satchel://{kind}/{visit.path['name']}", address)
+    return _restore(visit, uri_of(kind, visit.path["name"]), address)
 
 
 def restore_task(visit: Visit) -> Answer:

@@ -4,7 +4,7 @@ rules               what each value may be, and free names; every service applie
 projects            create, find, rename and delete projects
 project_names       which projects there are, by name
 prompts             add, find, list, search, update and delete prompts
-resources           add, find, list, update and delete resources
+documents           add, find, list, update and delete documents
 tasks               add, find, list, update, complete and delete tasks
 claims              who works on a task, and until when
 task_notes          what was written about a task while working on it

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import chain
 
-from satchel.model import Scope
+from satchel.model import Scope, uri_of
 from satchel.services import rules
 from satchel.services.search_query import mend
 from satchel.storage import projects
@@ -12,7 +12,6 @@ from satchel.storage.database import Tx, WordList
 from satchel.storage.search import FoundKind, Place
 from satchel.storage.search_text import split
 
-_SCHEME = "satchel://"
 _TITLE_LEVELS = "abc"  # of words in titles
 _MOST_WORDS = 4
 _MOST_LISTED = 10  # items of each word
@@ -21,7 +20,7 @@ _MOST_LISTED = 10  # items of each word
 def without_scheme(kind: FoundKind, reference: str) -> str:
     """The name or number that a `satchel://` URI of a kind of items holds; any other reference as it is."""
     text = reference.strip()
-    start = f"{_SCHEME}{kind}/"
+    start = uri_of(kind, "")
     if not text.startswith(start):
         return text
     from urllib.parse import unquote  # 3 ms of a start, and few references are URIs

@@ -36,8 +36,8 @@ def prompt_names(tx: Tx, scope: Scope, text: str) -> Completion:
     return _complete_layers(tx, scope, rows.PROMPTS, text)
 
 
-def resource_uris(tx: Tx, scope: Scope, text: str) -> Completion:
-    """URIs of the project's resources, then of the personal ones."""
+def document_uris(tx: Tx, scope: Scope, text: str) -> Completion:
+    """URIs of the project's documents, then of the personal ones."""
     return _complete_layers(tx, scope, rows.URIS, text)
 
 

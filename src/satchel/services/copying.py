@@ -1,27 +1,27 @@
-"""Copies and moves prompts, resources and tasks to other projects, with everything that they have."""
+"""Copies and moves prompts, documents and tasks to other projects, with everything that they have."""
 
 from msgspec import Struct
 
 from satchel.errors import WrongArgument
 from satchel.model import (
+    Document,
+    DocumentDraft,
     Prompt,
     PromptDraft,
-    Resource,
-    ResourceDraft,
     Scope,
     TaskDetails,
     TaskDraft,
     TaskPatch,
 )
-from satchel.services import projects, prompts, resources, rules, tasks
-from satchel.storage import resources as resource_rows
+from satchel.services import documents, projects, prompts, rules, tasks
+from satchel.storage import documents as document_rows
 from satchel.storage.database import Tx
 
 
 class Copied(Struct, frozen=True):
     """A copy, and what is different there, in sentences."""
 
-    item: Prompt | Resource
+    item: Prompt | Document
     notes: tuple[str, ...] = ()
 
 
@@ -54,32 +54,32 @@ def copy_prompt(tx: Tx, scope: Scope, prompt: Prompt, to: str, *, renames: bool 
     return Copied(copy, tuple(filter(None, notes)))
 
 
-def copy_resource(tx: Tx, scope: Scope, resource: Resource, to: str, *, renames: bool = True) -> Copied:
-    """Copy a resource to a project, under the next free name and URI where its own are taken.
+def copy_document(tx: Tx, scope: Scope, document: Document, to: str, *, renames: bool = True) -> Copied:
+    """Copy a document to a project, under the next free name and URI where its own are taken.
 
     Raises:
         NotFound, Forbidden, Taken: as `copy_prompt`.
     """
     there = projects.enter(scope, to)
     projects.current(tx, there)
-    assert resource.content is not None, "a resource without its content cannot be copied"
-    name = resource.name
+    assert document.content is not None, "a document without its content cannot be copied"
+    name = document.name
     if renames:
         names = rules.list_free_names(name, tx.new_id())
-        name = next(one for one in names if resource_rows.find(tx, to, "name", one) is None)
-    uri = wanted = rules.make_own_uri(name) if rules.is_own_uri(resource.uri) else resource.uri
+        name = next(one for one in names if document_rows.find(tx, to, "name", one) is None)
+    uri = wanted = rules.make_own_uri(name) if rules.is_own_uri(document.uri) else document.uri
     if renames:
         uris = rules.list_free_uris(wanted, tx.new_id())
-        uri = next(one for one in uris if resource_rows.find(tx, to, "uri", one) is None)
-    draft = ResourceDraft(
+        uri = next(one for one in uris if document_rows.find(tx, to, "uri", one) is None)
+    draft = DocumentDraft(
         name=name,
         uri=uri,
-        content=resource.content,
-        mime_type=resource.mime_type,
-        description=resource.description,
+        content=document.content,
+        mime_type=document.mime_type,
+        description=document.description,
     )
-    notes = _tell("name", resource.name, name), _tell("URI", wanted, uri)
-    return Copied(resources.add(tx, there, draft), tuple(filter(None, notes)))
+    notes = _tell("name", document.name, name), _tell("URI", wanted, uri)
+    return Copied(documents.add(tx, there, draft), tuple(filter(None, notes)))
 
 
 def copy_task(tx: Tx, scope: Scope, task: TaskDetails, to: str) -> CopiedTask:
@@ -113,15 +113,15 @@ def move_prompt(tx: Tx, scope: Scope, prompt: Prompt, to: str, *, renames: bool 
     return copied
 
 
-def move_resource(tx: Tx, scope: Scope, resource: Resource, to: str, *, renames: bool = True) -> Copied:
-    """Copy a resource of the scope's project to another and delete it here; it stays in the trash with its history.
+def move_document(tx: Tx, scope: Scope, document: Document, to: str, *, renames: bool = True) -> Copied:
+    """Copy a document of the scope's project to another and delete it here; it stays in the trash with its history.
 
     Raises:
         NotFound, Forbidden, Taken, WrongArgument: as `move_prompt`.
     """
-    _check_elsewhere(scope, "resource", to)
-    copied = copy_resource(tx, scope, resource, to, renames=renames)
-    resources.delete(tx, scope, resource.name)
+    _check_elsewhere(scope, "document", to)
+    copied = copy_document(tx, scope, document, to, renames=renames)
+    documents.delete(tx, scope, document.name)
     return copied
 
 

@@ -78,7 +78,7 @@ def _write_argument(argument: Argument) -> str:
 
 
 def _hash(data: bytes) -> str:
-    import hashlib  # only binary resources need it
+    import hashlib  # only binary documents need it
 
     return hashlib.sha256(data).hexdigest()[:16]
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from satchel.errors import NotFound, VersionMissing, WrongArgument
-from satchel.model import EVERY_CHANGE, ChangeQuery, Item, ItemKind, Scope, TrashedItem, Version
+from satchel.model import EVERY_CHANGE, ChangeQuery, Item, ItemKind, Scope, TrashedItem, Version, uri_of
 from satchel.services import blockers, projects, references, rules, states
 from satchel.services.references import FoundItem
 from satchel.services.states import State
@@ -215,11 +215,11 @@ def find_known(tx: Tx, scope: Scope, revision: Version) -> FoundItem:
         if trashed.deleted_at < trash.kept_since(tx) or not references.may_see(tx, scope, trashed):
             raise NotFound(revision.kind, entry.key, scope)
         return FoundItem(kind=revision.kind, key=entry.key, live=None, trashed=(trashed,))
-    if revision.kind in ("prompt", "resource"):
+    if revision.kind in ("prompt", "document"):
         if entry.project is None:
             raise NotFound("project", references.name_of_deleted(tx, revision.project), scope)
         scope = projects.enter(scope, entry.project)
-    return references.find(tx, scope, f"satchel://{revision.kind}/{entry.key.removeprefix('#')}")
+    return references.find(tx, scope, uri_of(revision.kind, entry.key.removeprefix("#")))
 
 
 def _check(query: ChangeQuery) -> None:

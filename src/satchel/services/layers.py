@@ -11,15 +11,15 @@ from msgspec.structs import replace
 
 from satchel import clock
 from satchel.errors import NotFound
-from satchel.model import Prompt, PromptHeader, PromptQuery, PromptSummary, Resource, Scope, TagCount
-from satchel.services import alike, projects, prompts, resources, rules
+from satchel.model import Document, Prompt, PromptHeader, PromptQuery, PromptSummary, Scope, TagCount
+from satchel.services import alike, documents, projects, prompts, rules
+from satchel.storage import documents as document_rows
 from satchel.storage import projects as project_rows
 from satchel.storage import prompts as prompt_rows
-from satchel.storage import resources as resource_rows
 from satchel.storage.database import Tx
 from satchel.storage.projects import LayeredKind
 
-Listed = TypeVar("Listed", bound=PromptHeader | PromptSummary | Resource)
+Listed = TypeVar("Listed", bound=PromptHeader | PromptSummary | Document)
 Key = tuple[str, str]  # a column, and what is looked for in it
 
 _LARGEST_BATCH = 1000  # items that are read at once, where most names are in both projects
@@ -59,7 +59,7 @@ class _Lookup(Struct, frozen=True):
 
 
 _PROMPTS = _Lookup("prompt", prompt_rows.find, prompts.find_exactly, prompts.find)
-_RESOURCES = _Lookup("resource", resource_rows.find, resources.find_exactly, resources.find)
+_DOCUMENTS = _Lookup("document", document_rows.find, documents.find_exactly, documents.find)
 
 
 def find_prompt(tx: Tx, scope: Scope, reference: str) -> Prompt:
@@ -84,40 +84,40 @@ def find_prompt(tx: Tx, scope: Scope, reference: str) -> Prompt:
     return found
 
 
-def find_resource(tx: Tx, scope: Scope, reference: str) -> Resource:
-    """The resource that a reference names, as `resources.find` does, in the project or else in the personal one.
+def find_document(tx: Tx, scope: Scope, reference: str) -> Document:
+    """The document that a reference names, as `documents.find` does, in the project or else in the personal one.
 
     Raises:
-        NotFound: neither has such a resource.
+        NotFound: neither has such a document.
     """
     lower = enter_personal(scope)
     if lower is None:
-        return resources.find(tx, scope, reference)
-    keys: list[Key] = [("name", alike.without_scheme("resource", reference)), ("uri", reference.strip())]
-    found = _find(tx, scope, lower, _RESOURCES, reference, keys)
-    assert isinstance(found, Resource), "resources are looked up"
+        return documents.find(tx, scope, reference)
+    keys: list[Key] = [("name", alike.without_scheme("document", reference)), ("uri", reference.strip())]
+    found = _find(tx, scope, lower, _DOCUMENTS, reference, keys)
+    assert isinstance(found, Document), "documents are looked up"
     return found
 
 
-def get_resource_by_uri(tx: Tx, scope: Scope, uri: str) -> Resource:
-    """The resource with a URI, of the project or else of the personal one.
+def get_document_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:
+    """The document with a URI, of the project or else of the personal one.
 
     Raises:
-        NotFound: neither has such a resource.
+        NotFound: neither has such a document.
     """
     try:
-        return resources.get_by_uri(tx, scope, uri)
+        return documents.get_by_uri(tx, scope, uri)
     except NotFound as missing:
-        lower = enter_personal(scope) if missing.kind == "resource" else None
-        found = None if lower is None else _look_below(tx, scope, lower, _RESOURCES, [("uri", uri)])
-        if not isinstance(found, Resource):
+        lower = enter_personal(scope) if missing.kind == "document" else None
+        found = None if lower is None else _look_below(tx, scope, lower, _DOCUMENTS, [("uri", uri)])
+        if not isinstance(found, Document):
             raise
     return found
 
 
 def has_personal(tx: Tx, scope: Scope, kind: str, name: str) -> bool:
-    """Whether the personal project has a prompt or resource of a name, which the project of the call does not hide."""
-    lower, lookup = enter_personal(scope), _PROMPTS if kind == "prompt" else _RESOURCES
+    """Whether the personal project has a prompt or document of a name, which the project of the call does not hide."""
+    lower, lookup = enter_personal(scope), _PROMPTS if kind == "prompt" else _DOCUMENTS
     return lower is not None and _look_below(tx, scope, lower, lookup, [("name", name)]) is not None
 
 
@@ -181,18 +181,18 @@ def list_headers(tx: Tx, scope: Scope, *, limit: int, after: Position) -> tuple[
     return _list(tx, scope, "prompt", read, limit, after)
 
 
-def list_resources(
+def list_documents(
     tx: Tx, scope: Scope, query: str = "", *, limit: int, after: Position
-) -> tuple[tuple[Resource, ...], bool]:
-    """As `resources.list_page`, and behind them the documents of the personal project."""
+) -> tuple[tuple[Document, ...], bool]:
+    """As `documents.list_page`, and behind them the documents of the personal project."""
 
-    def read(where: Scope, limit: int, key: Any) -> tuple[tuple[Resource, ...], bool]:
-        return resources.list_page(tx, where, query, limit=limit, after=key or 0)
+    def read(where: Scope, limit: int, key: Any) -> tuple[tuple[Document, ...], bool]:
+        return documents.list_page(tx, where, query, limit=limit, after=key or 0)
 
-    return _list(tx, scope, "resource", read, limit, after)
+    return _list(tx, scope, "document", read, limit, after)
 
 
-def position_of(one: PromptHeader | PromptSummary | Resource) -> Position:
+def position_of(one: PromptHeader | PromptSummary | Document) -> Position:
     """The position of an item in its list, for the page after it."""
     key = prompts.position_of(one) if isinstance(one, PromptSummary) else one.number
     return Position(key, is_personal=bool(one.layer))

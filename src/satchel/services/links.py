@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from satchel.model import Item, ItemKind, Prompt, Resource, Scope, TaskDetails
+from satchel.model import Document, Item, ItemKind, Prompt, Scope, TaskDetails, uri_of
 from satchel.services import alike
 from satchel.storage import links as rows
 from satchel.storage import projects as project_rows
@@ -17,7 +17,7 @@ from satchel.storage.search import FoundKind
 
 SHOWN = 20  # links of either direction
 
-Linked = Prompt | Resource | TaskDetails | Item
+Linked = Prompt | Document | TaskDetails | Item
 
 
 class Link(Struct, frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ class Link(Struct, frozen=True, kw_only=True):
     @property
     def reference(self) -> str:
         """What names it in a call."""
-        return f"#{self.key}" if self.kind == "task" else f"{rows.SCHEME}{self.kind}/{self.key}"
+        return f"#{self.key}" if self.kind == "task" else uri_of(self.kind, self.key)
 
 
 def record(tx: Tx, item: Item, before: Item | None = None) -> None:
@@ -102,7 +102,7 @@ def _titles(tx: Tx, scope: Scope, targets: Sequence[Target]) -> dict[str, str]:
 
 
 def _find_texts(tx: Tx, scope: Scope, item: Linked, targets: Sequence[Target]) -> set[Target]:
-    """Those of some targets that are prompts or resources of the project of an item, in any spelling."""
+    """Those of some targets that are prompts or documents of the project of an item, in any spelling."""
     wanted = [target for target in targets if target[0] != "task"]
     if not wanted:
         return set()
@@ -117,11 +117,11 @@ def _find_texts(tx: Tx, scope: Scope, item: Linked, targets: Sequence[Target]) -
 
 
 def _found_kind(name: str) -> FoundKind:
-    return "prompt" if name == "prompt" else "resource"
+    return "prompt" if name == "prompt" else "document"
 
 
 def _kind(name: str) -> ItemKind:
-    return "task" if name == "task" else "prompt" if name == "prompt" else "resource"
+    return "task" if name == "task" else "prompt" if name == "prompt" else "document"
 
 
 def _has_links(item: Item) -> bool:

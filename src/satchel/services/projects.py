@@ -246,5 +246,5 @@ def _record_new(tx: Tx, name: str) -> Project:
 
 
 def _announce(tx: Tx, name: str) -> None:
-    for what in ("project", "prompts", "resources"):
+    for what in ("project", "prompts", "documents"):
         tx.changed(StoreChange(what, name))

@@ -1,6 +1,6 @@
 """Finds the item that a reference names, deleted ones too.
 
-A reference is `#4` or `4` for a task, a `satchel://` URI, the URI of a resource, a UUID, or a name or title; a name
+A reference is `#4` or `4` for a task, a `satchel://` URI, the URI of a document, a UUID, or a name or title; a name
 that no other item has may be that of a project. What matches exactly goes before what differs in case and separators.
 """
 
@@ -11,14 +11,14 @@ from msgspec import Struct
 
 from satchel import clock
 from satchel.errors import AmbiguousItem, Forbidden, NotFound
-from satchel.model import KINDS, Item, ItemKind, Scope, TrashedItem, Version
-from satchel.services import alike, deleted_items, layers, projects, prompts, resources, rules, states, tasks
+from satchel.model import KINDS, Item, ItemKind, Scope, TrashedItem, Version, uri_of
+from satchel.services import alike, deleted_items, documents, layers, projects, prompts, rules, states, tasks
 from satchel.storage import revisions, trash
 from satchel.storage.database import Tx
 
 Value = TypeVar("Value")
 
-NAMED: tuple[ItemKind, ...] = ("prompt", "resource", "task")  # what a name or title may be of, without a kind
+NAMED: tuple[ItemKind, ...] = ("prompt", "document", "task")  # what a name or title may be of, without a kind
 _SCHEME = "satchel://"
 
 
@@ -76,15 +76,15 @@ def find_deleted(tx: Tx, scope: Scope, kind: ItemKind | None, reference: str) ->
 
 
 def find_personal(tx: Tx, missing: NotFound) -> Item | None:
-    """The prompt or resource that a project lacks and only reads from the personal one; None where there is none."""
+    """The prompt or document that a project lacks and only reads from the personal one; None where there is none."""
     lower = layers.enter_personal(missing.scope)
-    if lower is None or missing.kind not in ("prompt", "resource", "item"):
+    if lower is None or missing.kind not in ("prompt", "document", "item"):
         return None
     try:
         found = find(tx, lower, missing.key).live
     except (NotFound, AmbiguousItem):
         return None
-    kinds = ("prompt", "resource") if missing.kind == "item" else (missing.kind,)
+    kinds = ("prompt", "document") if missing.kind == "item" else (missing.kind,)
     return found if found is not None and found.kind in kinds else None
 
 
@@ -100,8 +100,8 @@ def suggest(tx: Tx, scope: Scope, kinds: Sequence[ItemKind], reference: str) -> 
     near: list[str] = []
     if "prompt" in kinds:
         near += prompts.suggest(tx, scope, reference)
-    if "resource" in kinds:
-        near += resources.suggest(tx, scope, reference)
+    if "document" in kinds:
+        near += documents.suggest(tx, scope, reference)
     if "task" in kinds and scope.user is not None:
         near += [f"#{number}" for number, _ in tasks.suggest(tx, scope, reference)]
     gone = deleted_items.suggest(tx, scope, kinds, reference)
@@ -137,7 +137,7 @@ def _find_same_titles(tx: Tx, scope: Scope, key: str, *, is_exact: bool) -> list
 
 def make_uri(item: FoundItem) -> str:
     """The reference of an item that no other has."""
-    return f"{_SCHEME}{item.kind}/{item.key.removeprefix('#')}"
+    return uri_of(item.kind, item.key.removeprefix("#"))
 
 
 def _parse(text: str) -> tuple[ItemKind | None, str]:
@@ -147,11 +147,11 @@ def _parse(text: str) -> tuple[ItemKind | None, str]:
     if text.startswith(_SCHEME):
         kind, _, key = text.removeprefix(_SCHEME).partition("/")
         for one in KINDS:
-            if kind == one and one != "resource":
+            if kind == one and one != "document":
                 from urllib.parse import unquote  # 3 ms of a start, and few references are URIs
 
                 return one, unquote(key)
-    return ("resource", text) if "://" in text else (None, text)
+    return ("document", text) if "://" in text else (None, text)
 
 
 def _find(tx: Tx, scope: Scope, kind: ItemKind, key: str, *, is_exact: bool = False) -> FoundItem | None:
@@ -160,7 +160,7 @@ def _find(tx: Tx, scope: Scope, kind: ItemKind, key: str, *, is_exact: bool = Fa
     if kind == "project":
         return _find_project(tx, scope, key)
     projects.check_access(scope)
-    short = key.removeprefix(f"{_SCHEME}resource/")
+    short = key.removeprefix(uri_of("document", ""))
     live = _find_live(tx, scope, kind, key, is_exact=is_exact)
     name = live.name if live else short
     project = projects.current(tx, scope).number
@@ -176,7 +176,7 @@ def _find_live(tx: Tx, scope: Scope, kind: ItemKind, key: str, *, is_exact: bool
     try:
         if kind == "prompt":
             return states.of_prompt((prompts.find_exactly if is_exact else prompts.find)(tx, scope, key))
-        return states.of_resource((resources.find_exactly if is_exact else resources.find)(tx, scope, key))
+        return states.of_document((documents.find_exactly if is_exact else documents.find)(tx, scope, key))
     except NotFound as missing:
         if missing.kind == "project":
             raise

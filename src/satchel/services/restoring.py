@@ -5,8 +5,8 @@ from contextlib import nullcontext
 from msgspec import Struct
 
 from satchel.errors import Forbidden, NotFound, StoreConflict, VersionConflict
-from satchel.model import UNSET, Item, PromptPatch, ResourcePatch, Scope, TaskPatch, TrashedItem
-from satchel.services import blockers, history, projects, prompts, references, resources, states, tasks
+from satchel.model import UNSET, DocumentPatch, Item, PromptPatch, Scope, TaskPatch, TrashedItem
+from satchel.services import blockers, documents, history, projects, prompts, references, states, tasks
 from satchel.services.history import OldVersion
 from satchel.services.recording import restoring
 from satchel.services.references import FoundItem
@@ -119,8 +119,8 @@ def delete(tx: Tx, scope: Scope, live: Item, *, undone: int = 0) -> None:
     with restoring(tx, undone) if undone else nullcontext():
         if live.kind == "prompt":
             prompts.delete(tx, _enter(tx, scope, live.project), live.id)
-        elif live.kind == "resource":
-            resources.delete(tx, _enter(tx, scope, live.project), live.name)
+        elif live.kind == "document":
+            documents.delete(tx, _enter(tx, scope, live.project), live.name)
         elif live.kind == "task":
             tasks.delete(tx, scope, live.number)
         else:
@@ -144,8 +144,8 @@ def _version_before_last_change(tx: Tx, item: FoundItem) -> int | None:
 def _bring_back(tx: Tx, scope: Scope, trashed: TrashedItem, old: OldVersion) -> Item:
     if trashed.kind == "prompt":
         return states.of_prompt(prompts.bring_back(tx, _enter(tx, scope, trashed.project), trashed, old.state))
-    if trashed.kind == "resource":
-        return states.of_resource(resources.bring_back(tx, _enter(tx, scope, trashed.project), trashed, old.state))
+    if trashed.kind == "document":
+        return states.of_document(documents.bring_back(tx, _enter(tx, scope, trashed.project), trashed, old.state))
     if trashed.kind == "task":
         return states.of_task(tasks.bring_back(tx, scope, trashed, old.state))
     return states.of_project(projects.bring_back(tx, trashed))
@@ -169,10 +169,10 @@ def _put(tx: Tx, scope: Scope, live: Item, state: states.State, project: int | N
             arguments=state.arguments,
         )
         return states.of_prompt(prompts.update(tx, _enter(tx, scope, live.project), live.id, patch, live.version))
-    if live.kind == "resource":
-        changes = ResourcePatch(content=state.content, mime_type=state.mime_type, description=state.description)
+    if live.kind == "document":
+        changes = DocumentPatch(content=state.content, mime_type=state.mime_type, description=state.description)
         within = _enter(tx, scope, live.project)
-        return states.of_resource(resources.update(tx, within, live.name, changes, live.version))
+        return states.of_document(documents.update(tx, within, live.name, changes, live.version))
     if live.kind == "project":
         return states.of_project(projects.rename(tx, live.name, state.name))
     is_moved = project != live.project

@@ -26,6 +26,7 @@ from satchel.model import (
     PromptDraft,
     TextQuery,
     can_be_argument,
+    uri_of,
 )
 from satchel.storage.database import Tx
 
@@ -65,7 +66,7 @@ _TEXT_SUBTYPES = {
 
 
 def clean_name(kind: str, name: str) -> str:
-    """Return the name of a project, prompt or resource."""
+    """Return the name of a project, prompt or document."""
     if not name:
         raise WrongArgument("name", "minLength", limit=1, value=name, kind=kind)
     if len(name) > MAX_NAME:
@@ -76,7 +77,7 @@ def clean_name(kind: str, name: str) -> str:
 
 
 def clean_new_name(kind: str, name: str) -> str:
-    """Return the name of a new project, prompt or resource. One like an id is refused: it could name another."""
+    """Return the name of a new project, prompt or document. One like an id is refused: it could name another."""
     clean_name(kind, name)
     if clock.parse_id(name) is not None:
         raise WrongArgument("name", "reserved", value=name, kind=kind)
@@ -164,12 +165,12 @@ def clean_uri(kind: str, uri: str) -> str:
 def check_own_uri(name: str, uri: str) -> None:
     """Refuse a URI that names another item of ours, in upper or lower case."""
     if is_own_uri(uri) and uri != make_own_uri(name):
-        raise WrongArgument("uri", "reserved", value=uri, kind="resource")
+        raise WrongArgument("uri", "reserved", value=uri, kind="document")
 
 
 def make_own_uri(name: str) -> str:
-    """Return the `satchel://` URI of a resource."""
-    return f"{_OWN_SCHEME}//resource/{name}"
+    """Return the `satchel://` URI of a document."""
+    return uri_of("document", name)
 
 
 def is_own_uri(uri: str) -> bool:
@@ -208,21 +209,21 @@ def check_template(content: str) -> None:
 
 
 def clean_content(mime_type: str, content: str | bytes) -> str | bytes:
-    """Return the content of a resource: text for a text type, else bytes.
+    """Return the content of a document: text for a text type, else bytes.
 
     Bytes of a text type are read as UTF-8, and text of any other type as base64.
     """
     if not is_text(mime_type):
         content = content if isinstance(content, bytes) else _from_base64(content, mime_type)
-        _check_size("resource", content)
+        _check_size("document", content)
         return content
     if isinstance(content, bytes):
         try:
             content = content.decode()
         except UnicodeDecodeError:
-            raise WrongArgument("content", "contentEncoding", limit="utf-8", kind="resource") from None
+            raise WrongArgument("content", "contentEncoding", limit="utf-8", kind="document") from None
     check_text("content", content)
-    _check_size("resource", content.encode())
+    _check_size("document", content.encode())
     return content
 
 
@@ -234,7 +235,7 @@ def _from_base64(content: str, mime_type: str) -> bytes:
     # Strict mode still accepts superfluous padding and unused bits, so compare with the canonical form.
     if data is None or b2a_base64(data, newline=False) != content.encode():
         # The value is the type: it says why the content must be base64.
-        raise WrongArgument("content", "contentEncoding", limit="base64", value=mime_type, kind="resource")
+        raise WrongArgument("content", "contentEncoding", limit="base64", value=mime_type, kind="document")
     return data
 
 
@@ -479,7 +480,7 @@ _RULES: dict[str, dict[str, Callable[[str, Any], Any]]] = {
         "tags": clean_tag_changes,
         "arguments": clean_arguments,
     },
-    "resource": {
+    "document": {
         "name": clean_new_name,
         "uri": clean_uri,
         "mime_type": clean_mime_type,
@@ -497,7 +498,7 @@ _RULES: dict[str, dict[str, Callable[[str, Any], Any]]] = {
 
 
 def clean(kind: str, value: Value) -> Value:
-    """Return a draft or a patch with its fields as they are stored, except content and description of a resource."""
+    """Return a draft or a patch with its fields as they are stored, except content and description of a document."""
     cleaned = {}
     for field, rule in _RULES[kind].items():
         item = getattr(value, field, UNSET)

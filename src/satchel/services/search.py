@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from satchel.errors import WrongArgument
-from satchel.model import PromptQuery, Scope, TaskFilter, TaskQuery
+from satchel.model import PromptQuery, Scope, TaskFilter, TaskQuery, uri_of
 from satchel.services import layers, projects, rules, search_lines, search_ranking, tasks
 from satchel.services.search_query import Term
 from satchel.services.search_ranking import RankedItem
@@ -20,7 +20,7 @@ from satchel.storage.search_text import make_key
 from satchel.storage.search_texts import FoundText
 from satchel.storage.search_words import ItemText, make_words
 
-KINDS: Final[tuple[FoundKind, ...]] = ("prompt", "resource", "task")
+KINDS: Final[tuple[FoundKind, ...]] = ("prompt", "document", "task")
 
 _BATCH = 10  # documents that are read at once for a literal text, because each may have 4 MiB
 _MOST_DOCUMENTS = 2000
@@ -111,13 +111,13 @@ def _read_literal(text: str) -> str | None:
 
 def _find_spaces(tx: Tx, scope: Scope, query: SearchQuery, where: _Layers) -> tuple[list[int], frozenset[int]]:
     """The spaces that a search reads, and no others, and those of the personal project among them."""
-    places = [Place(kind, where.upper) for kind in ("prompt", "resource") if kind in query.kinds]
+    places = [Place(kind, where.upper) for kind in ("prompt", "document") if kind in query.kinds]
     if "task" in query.kinds and scope.user is not None and query.has_project:
         places.append(Place("task", where.upper, scope.user))
     spaces = [space for place in places if (space := rows.find_space(tx, place)) is not None]
     if "task" in query.kinds and scope.user is not None and not query.has_project:
         spaces += rows.task_spaces(tx, scope.user, scope.projects)
-    places = [Place(kind, where.lower) for kind in ("prompt", "resource") if where.lower and kind in query.kinds]
+    places = [Place(kind, where.lower) for kind in ("prompt", "document") if where.lower and kind in query.kinds]
     last = [space for place in places if (space := rows.find_space(tx, place)) is not None]
     return [*spaces, *last], frozenset(last)
 
@@ -188,7 +188,7 @@ def _describe(
 def _make_hit(kind: FoundKind, one: FoundText, line: tuple[int, str] | None, *, is_shared: bool = False) -> Hit:
     reference = f"#{one.number}" if kind == "task" else one.name
     if is_shared:
-        reference = f"satchel://{kind}/{one.name}"
+        reference = uri_of(kind, one.name)
     number, text = (None, search_lines.show_start(one.description or one.text)) if line is None else line
     return Hit(kind=kind, reference=reference, title=one.title, layer=one.layer, line=number, text=text)
 
@@ -220,8 +220,8 @@ def _search_literally(
             for one in libraries
             if folded in f"{one.name}\n{one.description}\n{one.text}".casefold()
         ]
-    if "resource" in query.kinds and len(found) < wanted:
-        found += [("resource", one) for one in _scan_layers(tx, where, folded, wanted - len(found))]
+    if "document" in query.kinds and len(found) < wanted:
+        found += [("document", one) for one in _scan_layers(tx, where, folded, wanted - len(found))]
     if "task" in query.kinds and scope.user is not None and len(found) < wanted:
         for status in _STATUSES:
             asked = TaskQuery(text=literal, filter=status, project=scope.project if query.has_project else None)
@@ -256,7 +256,7 @@ def _scan_layers(tx: Tx, where: _Layers, folded: str, wanted: int) -> list[Found
             batch = texts.read_documents(tx, project, before, _BATCH)
             found = [one for one in batch if folded in f"{one.name}\n{one.description or ''}\n{one.text}".casefold()]
             if project == where.lower:
-                shadowed = project_rows.find_shadowed(tx, "resource", where.upper, [one.number for one in found])
+                shadowed = project_rows.find_shadowed(tx, "document", where.upper, [one.number for one in found])
                 found = [replace(one, layer=where.name) for one in found if one.number not in shadowed]
             hits += found
             seen, has_more = seen + len(batch), len(batch) == _BATCH

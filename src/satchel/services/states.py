@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from satchel.model import Argument, Item, ItemKind, Priority, Project, Prompt, Resource, TaskDetails
+from satchel.model import Argument, Document, Item, ItemKind, Priority, Project, Prompt, TaskDetails
 from satchel.storage.database import explain_damage
 
 
@@ -32,12 +32,12 @@ class State(Struct, frozen=True, omit_defaults=True):
     completed_at: str | None = None
     is_cancelled: bool = False
     is_binary: bool = False
-    text: str = ""  # the content of a prompt or resource
-    data: bytes = b""  # the content of a binary resource
+    text: str = ""  # the content of a prompt or document
+    data: bytes = b""  # the content of a binary document
 
     @property
     def content(self) -> str | bytes:
-        """The content of a prompt or resource."""
+        """The content of a prompt or document."""
         return self.data if self.is_binary else self.text
 
 
@@ -58,20 +58,20 @@ def of_prompt(prompt: Prompt) -> Item:
     return _item("prompt", prompt, fields, prompt.content, prompt.project)
 
 
-def of_resource(resource: Resource) -> Item:
-    """A resource, read whole, as an item."""
-    content = resource.content
-    assert content is not None, "a resource without its content cannot be kept"
+def of_document(document: Document) -> Item:
+    """A document, read whole, as an item."""
+    content = document.content
+    assert content is not None, "a document without its content cannot be kept"
     fields = State(
-        resource.id,
-        resource.created_at,
-        name=resource.name,
-        description=resource.description,
-        uri=resource.uri,
-        mime_type=resource.mime_type,
+        document.id,
+        document.created_at,
+        name=document.name,
+        description=document.description,
+        uri=document.uri,
+        mime_type=document.mime_type,
         is_binary=isinstance(content, bytes),
     )
-    return _item("resource", resource, fields, content, resource.project)
+    return _item("document", document, fields, content, document.project)
 
 
 def of_task(task: TaskDetails) -> Item:
@@ -125,7 +125,7 @@ def without_name(state: State) -> State:
 
 def _item(
     kind: ItemKind,
-    value: Prompt | Resource | TaskDetails | Project,
+    value: Prompt | Document | TaskDetails | Project,
     fields: State,
     content: str | bytes,
     project: int | None,

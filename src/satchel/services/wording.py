@@ -25,8 +25,7 @@ from satchel.errors import (
     WrongEdit,
 )
 
-_NAMES = {"resource": "document", "item": "thing"}  # of kinds, where people say another word
-_SCOPED = ("prompt", "resource")  # kinds whose names are those of a project
+_SCOPED = ("prompt", "document")  # kinds whose names are those of a project
 
 
 class Voice(Struct, frozen=True, kw_only=True):
@@ -38,7 +37,7 @@ class Voice(Struct, frozen=True, kw_only=True):
 
     def name(self, kind: str) -> str:
         """Return what people call a kind."""
-        return _NAMES.get(kind, kind)
+        return "thing" if kind == "item" else kind
 
     def name_item(self, kind: str, key: str) -> str:
         """Return a task by its number, anything else by its name in quotes."""
@@ -66,7 +65,7 @@ def describe(error: SatchelError, voice: Voice) -> str:
         return f"there is no {voice.name_item(error.kind, error.key)}{where}"
     if isinstance(error, Taken):
         where = "" if error.kind == "project" else f" in project {quote(error.scope.project)}"
-        holder = f" ({voice.name_item('resource', error.holder)})" if error.holder else ""
+        holder = f" ({voice.name_item('document', error.holder)})" if error.holder else ""
         facts = {"kind": voice.name(error.kind), "field": error.field, "key": quote(error.key)}
         return voice.taken.format(**facts, where=where, holder=holder)
     if isinstance(error, VersionConflict):

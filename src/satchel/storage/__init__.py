@@ -17,7 +17,7 @@ status              facts, soundness and search index of a store, for its operat
 projects            queries about projects
 prompts             queries about prompts, their tags and their folded texts
 prompt_pages        pages of prompts, and the names beside a mistyped one
-resources           queries about resources
+documents           queries about documents
 tasks               queries about tasks, and which blocks which
 task_pages          pages of tasks in the order of a filter
 links               queries about links between items, and the URIs in a text that make them

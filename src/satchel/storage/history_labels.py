@@ -7,7 +7,7 @@ from satchel.storage.database import Tx
 
 _NAMES: dict[ItemKind, str] = {
     "prompt": "select number, name, title from prompts where number in :numbers",
-    "resource": "select number, name, name from resources where number in :numbers",
+    "document": "select number, name, name from documents where number in :numbers",
     "task": """
         select number, '', title from tasks where number in :numbers and (:all_projects or project in :projects)
     """,

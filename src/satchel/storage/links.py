@@ -6,6 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from satchel.model import uri_of
 from satchel.storage.database import Tx
 
 MOST = 100  # links that are kept of one part of an item
@@ -20,33 +21,33 @@ _AT_THE_END = ".,;:!?*~"  # of a sentence or an emphasis, not of a name
 
 _REMOVE = {
     "prompt": "delete from links where prompt = :number and part = :part",
-    "resource": "delete from links where resource = :number and part = :part",
+    "document": "delete from links where document = :number and part = :part",
     "task": "delete from links where task = :number and part = :part",
 }
 # In the order of PARTS.
 _OF = {
     "prompt": "select to_kind, to_key from links where prompt = :number and part in :parts order by part desc, number",
-    "resource": (
-        "select to_kind, to_key from links where resource = :number and part in :parts order by part desc, number"
+    "document": (
+        "select to_kind, to_key from links where document = :number and part in :parts order by part desc, number"
     ),
     "task": "select to_kind, to_key from links where task = :number and part in :parts order by part desc, number",
 }
 _ADD = """
-    insert into links (prompt, resource, task, project, owner, part, to_kind, to_key)
-    values (:prompt, :resource, :task, :project, :owner, :part, :to_kind, :to_key)
+    insert into links (prompt, document, task, project, owner, part, to_kind, to_key)
+    values (:prompt, :document, :task, :project, :owner, :part, :to_kind, :to_key)
 """
 _EXISTING = """
     select 'prompt', name from prompts where project = :project and name in :names
-    union all select 'resource', name from resources where project = :project and name in :names
-    union all select 'resource', substr(uri, 20) from resources where project = :project and uri in :uris
+    union all select 'document', name from documents where project = :project and name in :names
+    union all select 'document', substr(uri, 20) from documents where project = :project and uri in :uris
 """
 # Sources in projects, and tasks of an owner, are two walks of one index, each confined to what the caller may see. The
-# text of a prompt or resource has one link to a target at most; a task may have another one in its notes.
+# text of a prompt or document has one link to a target at most; a task may have another one in its notes.
 _FROM_TEXTS = """
-    select case when l.prompt is null then 'resource' else 'prompt' end, coalesce(p.name, r.name),
+    select case when l.prompt is null then 'document' else 'prompt' end, coalesce(p.name, r.name),
         coalesce(p.title, ''), j.name
     from links l join projects j on j.number = l.project and j.deleted_at is null
-        left join prompts p on p.number = l.prompt left join resources r on r.number = l.resource
+        left join prompts p on p.number = l.prompt left join documents r on r.number = l.document
     where l.to_kind = :kind and l.to_key = :key and l.owner is null
         and (:any_project or l.project in :projects)
     order by 1, 2, l.project limit :limit
@@ -65,14 +66,14 @@ class Source(Struct, frozen=True, kw_only=True):
 
     kind: str
     number: int
-    project: int | None = None  # of a prompt or resource; that of a task may change, and is looked up
+    project: int | None = None  # of a prompt or document; that of a task may change, and is looked up
     owner: str | None = None  # of a task
 
 
 class Referrer(Struct, frozen=True, kw_only=True):
     """An item that links to another one."""
 
-    kind: Literal["prompt", "resource", "task"]
+    kind: Literal["prompt", "document", "task"]
     key: str  # a name, or the number of a task
     title: str
     project: str | None  # None for a task of no project
@@ -85,9 +86,10 @@ def find_targets(text: str) -> list[Target]:
         return []
     for match in re.finditer(_URI, text):
         is_template = text[match.end() : match.end() + 1] == "{"  # the rest of the name is filled in later
-        kind, key = match[1] or match[3], match[2] or _unquote(match[4].rstrip(_AT_THE_END))
-        if kind == "task":
-            key = str(int(key))
+        if match[1]:
+            kind, key = "task", str(int(match[2]))
+        else:
+            kind, key = "prompt" if match[3] == "prompt" else "document", _unquote(match[4].rstrip(_AT_THE_END))
         if key and not is_template and "\0" not in key:
             found[kind, key] = None
         if len(found) == MOST:
@@ -97,7 +99,7 @@ def find_targets(text: str) -> list[Target]:
 
 def add(tx: Tx, source: Source, part: Part, targets: Sequence[Target]) -> None:
     """Add links from an item."""
-    ends = {kind: source.number if kind == source.kind else None for kind in ("prompt", "resource", "task")}
+    ends = {kind: source.number if kind == source.kind else None for kind in ("prompt", "document", "task")}
     values: dict[str, object] = {**ends, "project": source.project, "owner": source.owner, "part": part}
     tx.many(_ADD, [{**values, "to_kind": kind, "to_key": key} for kind, key in targets])
 
@@ -115,14 +117,14 @@ def of(tx: Tx, kind: str, number: int, parts: Sequence[Part] = PARTS) -> list[Ta
 
 
 def existing(tx: Tx, project: int, targets: Sequence[Target]) -> set[Target]:
-    """Those of some targets that are prompts or resources of a project."""
+    """Those of some targets that are prompts or documents of a project."""
     names = [key for _, key in targets]
-    found = tx.all(_EXISTING, project=project, names=names, uris=[f"{SCHEME}resource/{name}" for name in names])
+    found = tx.all(_EXISTING, project=project, names=names, uris=[uri_of("document", name) for name in names])
     return {(kind, name) for kind, name in found}
 
 
 def from_texts(tx: Tx, target: Target, projects: Sequence[int] | None, limit: int) -> list[Referrer]:
-    """The prompts and resources of some projects, or with None of all, that link to a target."""
+    """The prompts and documents of some projects, or with None of all, that link to a target."""
     values = {"kind": target[0], "key": target[1], "limit": limit, "any_project": projects is None}
     rows = tx.all(_FROM_TEXTS, **values, projects=list(projects or ()))
     return [Referrer(kind=kind, key=name, title=title, project=project) for kind, name, title, project in rows]

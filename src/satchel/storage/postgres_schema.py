@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 # The tables and views that an application role reads and writes, reads and adds to, or only reads. Each new one belongs
 # in one of these lists.
 DATA = (
-    *("projects", "prompts", "prompt_tags", "prompt_texts", "resources"),
+    *("projects", "prompts", "prompt_tags", "prompt_texts", "documents"),
     *("tasks", "task_tags", "task_blocks", "task_texts", "argument_values", "trash"),
     *("task_claims", "retry_keys", "links", "sessions"),
     *("search_spaces", "search_items", "search_words"),

@@ -22,7 +22,7 @@ def list_all(tx: Tx, allowed: tuple[str, ...] | None = None, most: int = 2**31) 
     sql = f"""
         select {_COLUMNS},
             (select count(*) from (select 1 from prompts where project = projects.number limit :most) as counted),
-            (select count(*) from (select 1 from resources where project = projects.number limit :most) as counted)
+            (select count(*) from (select 1 from documents where project = projects.number limit :most) as counted)
         from projects where deleted_at is null and (not :is_confined or name in :allowed) order by name
     """
     found = tx.all(sql, is_confined=allowed is not None, allowed=allowed or (), most=most)
@@ -115,15 +115,15 @@ def names_of(tx: Tx, numbers: list[int]) -> dict[int, str]:
 
 # -- two projects, one under the other: a name in both is that of the upper one ----------------------------------
 
-LayeredKind = Literal["prompt", "resource"]
+LayeredKind = Literal["prompt", "document"]
 
 _SAME_PROMPT = "exists (select 1 from prompts o where o.project = :upper and o.name = one.name)"
 _SHADOWED_PROMPTS = f"select number from prompts one where number in :numbers and {_SAME_PROMPT}"
-# Clients know a resource by its URI.
-_SHADOWED_RESOURCES = """
-    select number from resources one where number in :numbers and (
-        exists (select 1 from resources o where o.project = :upper and o.name = one.name)
-        or exists (select 1 from resources o where o.project = :upper and o.uri = one.uri)
+# Clients know a document by its URI.
+_SHADOWED_DOCUMENTS = """
+    select number from documents one where number in :numbers and (
+        exists (select 1 from documents o where o.project = :upper and o.name = one.name)
+        or exists (select 1 from documents o where o.project = :upper and o.uri = one.uri)
     )
 """
 _TAGS = f"""
@@ -134,7 +134,7 @@ _TAGS = f"""
 
 def find_shadowed(tx: Tx, kind: LayeredKind, upper: int, numbers: Sequence[int]) -> set[int]:
     """Return those of some items of the lower project whose name, or URI, is also in the upper project."""
-    sql = _SHADOWED_PROMPTS if kind == "prompt" else _SHADOWED_RESOURCES
+    sql = _SHADOWED_PROMPTS if kind == "prompt" else _SHADOWED_DOCUMENTS
     return {number for (number,) in tx.all(sql, upper=upper, numbers=list(numbers))} if numbers else set()
 
 

@@ -106,11 +106,11 @@ def _remove_revisions(tx: Tx, kind: ItemKind, items: Sequence[int]) -> int:
 
 _CONTENTS: dict[ItemKind, str] = {
     "prompt": "select number from prompts where project = :project order by number limit :most",
-    "resource": "select number from resources where project = :project order by number limit :most",
+    "document": "select number from documents where project = :project order by number limit :most",
 }
 _DELETE: dict[ItemKind, str] = {
     "prompt": "delete from prompts where number in :numbers",
-    "resource": "delete from resources where number in :numbers",
+    "document": "delete from documents where number in :numbers",
     "task": "delete from tasks where number in :numbers",
     "project": "delete from projects where number in :numbers",
 }

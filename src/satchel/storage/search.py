@@ -13,7 +13,7 @@ from satchel.storage.database import Tx, explain_damage
 from satchel.storage.search_text import make_key
 from satchel.storage.search_words import MOST_COUNTED, ItemText, list_mendable, make_words
 
-FoundKind = Literal["prompt", "resource", "task"]
+FoundKind = Literal["prompt", "document", "task"]
 
 # Each kind has a column of its own for its numbers, so that deleting an item deletes its words.
 _PUT = """
@@ -132,13 +132,13 @@ def count_items(tx: Tx, spaces: Sequence[int]) -> int:
 def read_items(tx: Tx, spaces: Sequence[int], numbers: Sequence[int]) -> list[IndexedItem]:
     """Some items of the index, those of them that are in some spaces."""
     sql = """
-        select number, prompt, resource, task, name_key, title_key, words, space from search_items
+        select number, prompt, document, task, name_key, title_key, words, space from search_items
         where number in :numbers
     """
     found = []
-    for number, prompt, resource, task, name_key, title_key, words, space in tx.all(sql, numbers=list(numbers)):
-        kind: FoundKind = "prompt" if prompt else "resource" if resource else "task"
-        item = prompt or resource or task
+    for number, prompt, document, task, name_key, title_key, words, space in tx.all(sql, numbers=list(numbers)):
+        kind: FoundKind = "prompt" if prompt else "document" if document else "task"
+        item = prompt or document or task
         if item is None:
             raise explain_damage("a row of the index of words", ValueError("it is of no item"))
         if space in spaces:

@@ -15,9 +15,9 @@ _PROMPTS = """
         description, substr(content, 1, :longest)
     from prompts where number > :after and number <= :last order by number limit :batch
 """
-_RESOURCES = """
+_DOCUMENTS = """
     select number, project, name, name, null, description, substr(content, 1, :longest)
-    from resources where number > :after and number <= :last order by number limit :batch
+    from documents where number > :after and number <= :last order by number limit :batch
 """
 _TASKS = """
     select number, project, title, owner, (select string_agg(tag, ' ') from task_tags where task = number), null,
@@ -28,7 +28,7 @@ _TASKS = """
 
 def index_all(tx: Tx) -> None:
     """Index every item."""
-    for index in (index_prompts, index_resources, index_tasks):
+    for index in (index_prompts, index_documents, index_tasks):
         after: int | None = 0
         while after is not None:
             after = index(tx, after, _LARGEST)
@@ -39,9 +39,9 @@ def index_prompts(tx: Tx, after: int, last: int) -> int | None:
     return _index(tx, tx.all(_PROMPTS, after=after, last=last, batch=_BATCH, longest=MAX_INDEXED), _of_prompt)
 
 
-def index_resources(tx: Tx, after: int, last: int) -> int | None:
-    """The same for resources."""
-    return _index(tx, tx.all(_RESOURCES, after=after, last=last, batch=_BATCH, longest=MAX_INDEXED), _of_resource)
+def index_documents(tx: Tx, after: int, last: int) -> int | None:
+    """The same for documents."""
+    return _index(tx, tx.all(_DOCUMENTS, after=after, last=last, batch=_BATCH, longest=MAX_INDEXED), _of_document)
 
 
 def index_tasks(tx: Tx, after: int, last: int) -> int | None:
@@ -63,8 +63,8 @@ def _of_prompt(row: Row) -> tuple[Place, ItemText]:
     return Place("prompt", row[1]), _text(row, row[3])
 
 
-def _of_resource(row: Row) -> tuple[Place, ItemText]:
-    return Place("resource", row[1]), _text(row, row[3])
+def _of_document(row: Row) -> tuple[Place, ItemText]:
+    return Place("document", row[1]), _text(row, row[3])
 
 
 def _of_task(row: Row) -> tuple[Place, ItemText]:
@@ -72,7 +72,7 @@ def _of_task(row: Row) -> tuple[Place, ItemText]:
 
 
 # kind, the statement that reads its items after a number, and what makes the place and the text of a row
-KINDS = (("prompt", _PROMPTS, _of_prompt), ("resource", _RESOURCES, _of_resource), ("task", _TASKS, _of_task))
+KINDS = (("prompt", _PROMPTS, _of_prompt), ("document", _DOCUMENTS, _of_document), ("task", _TASKS, _of_task))
 
 
 def _text(row: Row, name: str) -> ItemText:

@@ -10,16 +10,16 @@ from satchel.storage.search_text import MAX_INDEXED
 from satchel.storage.tasks import CONFINED, Allowed, confine
 
 _PROMPTS = "select number, name, title, description, substr(content, 1, :longest) from prompts where number in :numbers"
-_RESOURCES = """
-    select number, name, name, description, coalesce(substr(content, 1, :longest), '') from resources
+_DOCUMENTS = """
+    select number, name, name, description, coalesce(substr(content, 1, :longest), '') from documents
     where number in :numbers
 """
 _TASKS = f"""
     select number, '', title, null, coalesce(description, '') from tasks
     where owner || '' = :owner and number in :numbers and {CONFINED}
 """
-_DOCUMENTS = """
-    select number, name, description, content from resources
+_WHOLE_DOCUMENTS = """
+    select number, name, description, content from documents
     where project = :project and number < :before order by number desc limit :batch
 """
 
@@ -37,7 +37,7 @@ class FoundText(Struct, frozen=True):
 
 def read_texts(tx: Tx, kind: FoundKind, numbers: Sequence[int], owner: str, allowed: Allowed) -> list[FoundText]:
     """Some items of a kind; of tasks only those of an owner in the allowed projects."""
-    sql = {"prompt": _PROMPTS, "resource": _RESOURCES, "task": _TASKS}[kind]
+    sql = {"prompt": _PROMPTS, "document": _DOCUMENTS, "task": _TASKS}[kind]
     rows = tx.all(sql, numbers=list(numbers), longest=MAX_INDEXED, owner=owner, **confine(tx, allowed))
     return [FoundText(*row) for row in rows]
 
@@ -49,15 +49,15 @@ def keep_closed(tx: Tx, numbers: Sequence[int]) -> set[int]:
 
 
 def read_documents(tx: Tx, project: int, before: int, batch: int) -> list[FoundText]:
-    """The resources of a project before a number, the newest first."""
-    rows = tx.all(_DOCUMENTS, project=project, before=before, batch=batch)
+    """The documents of a project before a number, the newest first."""
+    rows = tx.all(_WHOLE_DOCUMENTS, project=project, before=before, batch=batch)
     return [FoundText(number, name, name, description, text or "") for number, name, description, text in rows]
 
 
 def names_of_both(tx: Tx, projects: Sequence[int], names: Sequence[str]) -> set[str]:
-    """Those of some names that a prompt and a resource of some projects have."""
+    """Those of some names that a prompt and a document of some projects have."""
     sql = """
-        select p.name from prompts p join resources r on r.name = p.name
+        select p.name from prompts p join documents r on r.name = p.name
         where p.project in :projects and r.project in :projects and p.name in :names
     """
     return {name for (name,) in tx.all(sql, projects=list(projects), names=list(names))} if names else set()

@@ -21,29 +21,29 @@ _MOST_PROBLEMS = 10
 _MOST_COMPARED = 1_000  # newest items of each kind; comparing all of a large store would take minutes
 _MOST_FOUND = 20  # items that are looked up in the full-text index itself
 
-_TABLES = ("projects", "prompts", "resources", "tasks")
+_TABLES = ("projects", "prompts", "documents", "tasks")
 # A deleted project keeps what is in it.
 _COUNTS = """
     select (select count(*) from projects where deleted_at is null),
         (select count(*) from prompts where project in (select number from projects where deleted_at is null)),
-        (select count(*) from resources where project in (select number from projects where deleted_at is null)),
+        (select count(*) from documents where project in (select number from projects where deleted_at is null)),
         (select count(*) from tasks)
 """
 _UNINDEXED = """
     select
         (select count(*) from prompts where number not in (select prompt from search_items where prompt is not null)),
-        (select count(*) from resources
-            where number not in (select resource from search_items where resource is not null)),
+        (select count(*) from documents
+            where number not in (select document from search_items where document is not null)),
         (select count(*) from tasks where number not in (select task from search_items where task is not null))
 """
 _LAST = {
     "prompt": "select coalesce(max(number), 0) from prompts",
-    "resource": "select coalesce(max(number), 0) from resources",
+    "document": "select coalesce(max(number), 0) from documents",
     "task": "select coalesce(max(number), 0) from tasks",
 }
 _INDEXED = {
     "prompt": "select prompt, number, space, words from search_items where prompt > :after",
-    "resource": "select resource, number, space, words from search_items where resource > :after",
+    "document": "select document, number, space, words from search_items where document > :after",
     "task": "select task, number, space, words from search_items where task > :after",
 }
 

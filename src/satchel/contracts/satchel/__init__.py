@@ -7,8 +7,8 @@ tools              the list of all tools: inputs, schemas of answers, descriptio
 prompts            the tools for prompts, and how answers describe one
 methods            prompts/list, prompts/get and completion/complete
 templates          finds prompts, stored and of libraries, fills them in, and checks what is saved
-resources          the tools and methods for documents
-resource_answers   how answers describe a document
+documents          the tools and methods for documents
+document_answers   how answers describe a document
 texts              the tool that edits a part of a text
 reading            parts of a text that is read, and answers with one
 tasks              the tools that list, read, add and delete tasks
@@ -48,7 +48,6 @@ from satchel.errors import Refused
 from satchel.model import Scope, StoreChange
 from satchel.protocol import ClientChange
 
-_CONTENTS = {"prompts": "prompts", "resources": "documents", "tasks": "tasks"}  # by toolset
 _ADVICE = (  # by the tool that it is about
     ("search", "Search here before you ask the user."),
     ("edit_text", "Change texts with edit_text; do not send them whole."),
@@ -60,7 +59,7 @@ _ADVICE = (  # by the tool that it is about
 def write_instructions(tools: Sequence[Tool], _user: str | None) -> str:
     """What a model should know before it calls any of these tools."""
     names = {tool.name for tool in tools}
-    contents = [_CONTENTS[one] for one in dict.fromkeys(tool.toolset for tool in tools if tool.toolset)]
+    contents = list(dict.fromkeys(tool.toolset for tool in tools if tool.toolset))
     sentences = [
         f"Satchel keeps the user's {_enumerate(contents)} by project, across sessions.",
         "Begin with catch_up.",
@@ -92,21 +91,21 @@ def get_prompt(context: Context, params: dict[str, Any]) -> Result:
 
 
 def list_resources(context: Context, params: dict[str, Any]) -> Result:
-    from satchel.contracts.satchel import resources
+    from satchel.contracts.satchel import documents
 
-    return resources.answer_resources_list(context, params)
+    return documents.answer_documents_list(context, params)
 
 
 def list_templates(context: Context, params: dict[str, Any]) -> Result:
-    from satchel.contracts.satchel import resources
+    from satchel.contracts.satchel import documents
 
-    return resources.answer_templates_list(context, params)
+    return documents.answer_templates_list(context, params)
 
 
 def read_resource(context: Context, params: dict[str, Any]) -> Result:
-    from satchel.contracts.satchel import resources
+    from satchel.contracts.satchel import documents
 
-    return resources.answer_resources_read(context, params)
+    return documents.answer_documents_read(context, params)
 
 
 def complete(context: Context, params: dict[str, Any]) -> Result:

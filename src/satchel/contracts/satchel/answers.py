@@ -91,7 +91,7 @@ def mark_layer(description: str | None, layer: str) -> str | None:
 
 # -- cursors: which list one belongs to, and the sort key of the last entry of its page ----------------------------
 
-# prompts, personal ones, those of libraries; resources, personal ones; open, completed and all tasks; changes,
+# prompts, personal ones, those of libraries; documents, personal ones; open, completed and all tasks; changes,
 # versions, the newest change; hits
 List = Literal["p", "q", "l", "r", "y", "o", "d", "a", "h", "v", "s", "f"]
 
@@ -225,5 +225,5 @@ def _count_default(tx: Tx) -> str:
 
 
 def _format_contents(held: ProjectCounts) -> str:
-    counts = ((held.prompts, "prompt"), (held.resources, "document"))
+    counts = ((held.prompts, "prompt"), (held.documents, "document"))
     return " and ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts if count)

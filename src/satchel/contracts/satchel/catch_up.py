@@ -169,7 +169,7 @@ def _tell_ready(context: Context, _since: Since) -> Part:
 def _count(context: Context, held: ProjectCounts, open_tasks: int) -> dict[str, int]:
     """How much there is in a project, of what the caller may read."""
     counts = {"prompts": held.prompts if may_read(context, "prompt") else 0}
-    counts["documents"] = held.resources if may_read(context, "resource") else 0
+    counts["documents"] = held.documents if may_read(context, "document") else 0
     counts["open_tasks"] = open_tasks if may_read(context, "task") else 0
     return {name: count for name, count in counts.items() if count}
 
@@ -186,7 +186,7 @@ def _format_done(context: Context, one: Doing) -> str:
     if adder:
         deed = f"added and {deed}" if adder == who else f"{deed}, added by {adder}"
     time = _write_time(context, one.revision.at)
-    kind = "document" if one.revision.kind == "resource" else one.revision.kind
+    kind = one.revision.kind
     if len(one.entries) == 1:
         entry = one.entries[0]
         name = f"{entry.key} {_shorten(entry.title)}".rstrip() if kind == "task" else f"{kind} {entry.key}"

@@ -12,7 +12,7 @@ def translate_change(change: StoreChange, scope: Scope) -> list[ClientChange]:
         return [ClientChange("prompts")]
     if change.what == "template":  # a client may have subscribed to either spelling of its URI
         return [ClientChange("resource", uri) for uri in sorted({quote_prompt_uri(name), PROMPT_URI + name})]
-    # Tasks and projects can be read from every project, prompts and resources only from their own and the personal one.
+    # Tasks and projects can be read from every project, prompts and documents only from their own and the personal one.
     overview = [] if change.project is None else [ClientChange("resource", PROJECT_URI + change.project)]
     if change.what == "task":
         return [ClientChange("resource", TASK_URI + name), *overview]
@@ -22,6 +22,6 @@ def translate_change(change: StoreChange, scope: Scope) -> list[ClientChange]:
         return []
     if change.what == "prompts":
         return [ClientChange("prompts")]
-    if change.what == "resources":
+    if change.what == "documents":
         return [ClientChange("resources")]
     return [ClientChange("resource", quote_prompt_uri(name) if change.what == "prompt" else name)]

@@ -48,6 +48,9 @@ def _find_deleted(context: Context, missing: NotFound) -> DeletedItem | None:
     )
 
 
+_LISTS = {"prompt": "list_prompts", "document": "list_resources", "task": "list_tasks"}
+
+
 def suggest_projects(context: Context, missing: NotFound) -> NotFound:
     """An error with projects of similar names, which refers only to tools that the caller may use."""
     if isinstance(missing, AmbiguousTitle) or (
@@ -55,7 +58,7 @@ def suggest_projects(context: Context, missing: NotFound) -> NotFound:
     ):
         return missing
     if missing.kind != "project":
-        if f"list_{missing.kind}s" in context.tools:
+        if _LISTS.get(missing.kind) in context.tools:
             return missing
         return UnknownName(missing, hint="Look at what was named once more.")
     known = [project.name for project, _ in projects.list_all(context.tx, context.scope)]

@@ -7,8 +7,8 @@ from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.item_lookups import format_item, name_item
 from satchel.contracts.satchel.task_answers import describe_holder
-from satchel.model import Item, Prompt, Resource, TaskDetails
-from satchel.services import links, prompts, resources, states, tasks
+from satchel.model import Document, Item, Prompt, TaskDetails
+from satchel.services import documents, links, prompts, states, tasks
 
 MOST_UNASKED = 10  # items that one call may delete, cancel or move before the user is asked
 
@@ -29,8 +29,8 @@ def delete_all(context: Context, items: Sequence[Item]) -> tuple[list[Referred],
     for index, item in enumerate(items):
         if item.kind == "task":
             tasks.delete(context.tx, context.scope, item.number)
-        elif item.kind == "resource":
-            resources.delete(context.tx, context.scope, item.name)
+        elif item.kind == "document":
+            documents.delete(context.tx, context.scope, item.name)
         else:
             prompts.delete(context.tx, context.scope, item.id)
         answers.report_progress(context, index + 1, len(items))
@@ -38,7 +38,7 @@ def delete_all(context: Context, items: Sequence[Item]) -> tuple[list[Referred],
 
 
 def delete_one(
-    context: Context, found: Prompt | Resource | TaskDetails, project: str, deleted: str | int, text: str
+    context: Context, found: Prompt | Document | TaskDetails, project: str, deleted: str | int, text: str
 ) -> Body:
     """The answer of a tool that deletes one item; `deleted` names it, and `text` says what was done."""
     referred, notes = delete_all(context, [_as_item(found)])
@@ -76,7 +76,7 @@ def _find_referrers(context: Context, item: Item) -> list[links.Link]:
     return list({one.reference: one for one in found}.values())
 
 
-def _as_item(found: Prompt | Resource | TaskDetails) -> Item:
+def _as_item(found: Prompt | Document | TaskDetails) -> Item:
     if isinstance(found, Prompt):
         return states.of_prompt(found)
-    return states.of_resource(found) if isinstance(found, Resource) else states.of_task(found)
+    return states.of_document(found) if isinstance(found, Document) else states.of_task(found)

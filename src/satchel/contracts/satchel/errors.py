@@ -177,7 +177,7 @@ def explain_forbidden(forbidden: Forbidden) -> Body:
 
 
 def explain_taken(clash: Taken) -> Body:
-    holder = f" (resource '{clash.holder}')" if clash.holder else ""
+    holder = f" (document '{clash.holder}')" if clash.holder else ""
     message = f"A {clash.kind} with the {clash.field} '{clash.key}' already exists{_where(clash)}{holder}."
     if clash.kind == "project":
         return error("already_exists", message, "Name it in project to work there, or choose another name.")
@@ -345,7 +345,7 @@ _RESTART = "Start the server again; its log says more."
 _SEE_LOG = "If it stays so, the server's log says why."
 _HINTS = {
     "prompt": "Use list_prompts to see what there is.",
-    "resource": "Use list_resources to see what there is.",
+    "document": "Use list_resources to see what there is.",
     "task": "Use list_tasks with status all to see what there is.",
     "item": "Use history without item to see what changed, or a list tool.",
     "project": "Use catch_up to see which there are; add_project makes one.",
@@ -357,7 +357,7 @@ def _what(kind: str, key: str) -> str:
 
 
 def _where(error: NotFound | Taken) -> str:
-    return f" in project '{error.scope.project}'" if error.kind in ("prompt", "resource") else ""
+    return f" in project '{error.scope.project}'" if error.kind in ("prompt", "document") else ""
 
 
 def _who_names(missing: NotFound) -> str:

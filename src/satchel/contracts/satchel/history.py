@@ -11,7 +11,7 @@ from satchel.contracts.satchel.answers import decode_cursor
 from satchel.contracts.satchel.errors import UnknownName, suggest
 from satchel.contracts.satchel.tools import History, Restore
 from satchel.errors import NotFound, WrongArgument
-from satchel.model import KINDS, Author, ChangeQuery, ItemKind, Scope, Version
+from satchel.model import KINDS, Author, ChangeQuery, ItemKind, Scope, Version, uri_of
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import deeds, diffs, references, restoring
 from satchel.services import history as versions
@@ -24,7 +24,7 @@ _PAGE = 50
 _MOST_LINES = 6  # of what a restore changed
 _LONGEST_LINE = 100
 # By kind: the tool that a caller must be able to use to see its history.
-_READING: dict[ItemKind, str] = {"prompt": "get_prompt", "resource": "read_resource", "task": "list_tasks"}
+_READING: dict[ItemKind, str] = {"prompt": "get_prompt", "document": "read_resource", "task": "list_tasks"}
 
 
 def history(context: Context, args: History) -> Body:
@@ -69,7 +69,7 @@ def restore(context: Context, args: Restore) -> Body:
 def _list_changed_lines(context: Context, done: Restored) -> list[str]:
     """The first lines that a restore took away and put there, each with its sign."""
     key = done.item.number if done.item.kind == "task" else done.item.name
-    reference = done.item.id if done.item.kind == "project" else f"satchel://{done.item.kind}/{key}"
+    reference = done.item.id if done.item.kind == "project" else uri_of(done.item.kind, key)
     old, new = done.item.version - 1, done.item.version
     text = diffs.diff(context.tx, context.scope, reference, old, new, context=0)[3]
     lines = [line for line in text.split("\n")[2:] if not line.startswith("@@ ")]

@@ -9,18 +9,18 @@ from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.errors import UnknownName, name_place, suggest
 from satchel.contracts.satchel.templates import find_in_libraries
 from satchel.errors import NotFound, WrongArgument
-from satchel.model import Item, ItemKind, Scope
-from satchel.services import prompts, references, resources, tasks
+from satchel.model import Item, ItemKind, Scope, uri_of
+from satchel.services import documents, prompts, references, tasks
 from satchel.storage.database import Tx
 
 # By kind: the tool that a caller must be able to use to change it.
-CHANGING: dict[ItemKind, str] = {"prompt": "update_prompt", "resource": "update_resource", "task": "update_task"}
+CHANGING: dict[ItemKind, str] = {"prompt": "update_prompt", "document": "update_resource", "task": "update_task"}
 
 _LOOK = "Look for it with search or a list tool; restore brings back what was deleted."
 _SUGGESTIONS = 3
 _NAMED: tuple[tuple[ItemKind, Callable[[Tx, Scope, str], tuple[str, ...]]], ...] = (
     ("prompt", prompts.suggest),
-    ("resource", resources.suggest),
+    ("document", documents.suggest),
 )
 
 
@@ -75,7 +75,7 @@ def format_item(item: Item) -> str:
     """An item in a few words."""
     if item.kind == "task":
         return f"#{item.number} {' '.join(item.title.split())}"
-    return f"{'document' if item.kind == 'resource' else 'prompt'} {item.name}"
+    return f"{item.kind} {item.name}"
 
 
 def _suggest(context: Context, reference: str) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ def _suggest(context: Context, reference: str) -> tuple[str, ...]:
             CHANGING[kind] in context.tools
         ):  # a name like a number is taken for that of a task, so its URI tells it apart
             names = find_similar(context.tx, context.scope, reference)
-            near += [f"satchel://{kind}/{name}" if name == text else name for name in names]
+            near += [uri_of(kind, name) if name == text else name for name in names]
     if CHANGING["task"] in context.tools:
         near += [f"#{number}" for number, _ in tasks.suggest(context.tx, context.scope, reference)]
     return tuple(dict.fromkeys(near))[:_SUGGESTIONS]

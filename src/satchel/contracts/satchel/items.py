@@ -6,15 +6,15 @@ from typing import Any
 from msgspec import UNSET, Struct, to_builtins
 
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel import answers, resource_answers, task_answers
+from satchel.contracts.satchel import answers, document_answers, task_answers
 from satchel.contracts.satchel import prompts as prompt_tools
 from satchel.contracts.satchel.deleting import confirm, delete_all, format_referred, with_referred
 from satchel.contracts.satchel.errors import WrongValue, name_place
 from satchel.contracts.satchel.item_lookups import find_items, format_item, name_item
 from satchel.contracts.satchel.tools import Delete, UpdateItems
 from satchel.errors import WrongArgument
-from satchel.model import Item, Prompt, PromptPatch, Resource, TaskDetails, TaskPatch
-from satchel.services import copying, projects, prompts, resources, rules, signed_lists, tasks
+from satchel.model import Document, Item, Prompt, PromptPatch, TaskDetails, TaskPatch
+from satchel.services import copying, documents, projects, prompts, rules, signed_lists, tasks
 
 
 def delete(context: Context, args: Delete) -> Body:
@@ -60,7 +60,7 @@ def update_items(context: Context, args: UpdateItems) -> Body:
 class _Changed(Struct):
     """What a call changed so far."""
 
-    items: list[Prompt | Resource | int]  # tasks by number, because a later change may unblock them
+    items: list[Prompt | Document | int]  # tasks by number, because a later change may unblock them
     closed: list[int]  # tasks that were open
 
 
@@ -73,7 +73,7 @@ def _check_change(context: Context, item: Item, args: UpdateItems) -> None:
     what = format_item(item)
     if args.status is not UNSET and item.kind != "task":
         raise WrongValue(f"{what} has no status.", "Leave it out, or leave out status.", "status")
-    if args.tags is not UNSET and item.kind == "resource":
+    if args.tags is not UNSET and item.kind == "document":
         raise WrongValue(f"{what} cannot have tags.", "Leave it out, or leave out tags.", "tags")
     if args.copy and item.kind == "task":
         raise WrongValue(f"{what} cannot be copied.", "Move it, or add a new one with add_tasks.", "copy")
@@ -89,10 +89,10 @@ def _change(context: Context, item: Item, args: UpdateItems, changed: _Changed) 
         return _change_task(context, item, args, changed)
     tx, scope = context.tx, context.scope
     copied: copying.Copied | None = None
-    if item.kind == "resource":
-        copied = copying.copy_resource(tx, scope, resources.get_by_name(tx, scope, item.name), str(args.to))
+    if item.kind == "document":
+        copied = copying.copy_document(tx, scope, documents.get_by_name(tx, scope, item.name), str(args.to))
         if not args.copy:
-            resources.delete(tx, scope, item.name)
+            documents.delete(tx, scope, item.name)
     else:
         prompt = prompts.get(tx, scope, item.id)
         if args.tags is not UNSET:
@@ -152,7 +152,7 @@ def _reply_changes(context: Context, args: UpdateItems, changed: _Changed, notes
     return answers.reply("\n".join(text), structured, notes=notes)
 
 
-def _show(one: Prompt | Resource | TaskDetails, here: str, there: str) -> tuple[dict[str, Any], str]:
+def _show(one: Prompt | Document | TaskDetails, here: str, there: str) -> tuple[dict[str, Any], str]:
     """A changed item as a row and as a line."""
     if isinstance(one, TaskDetails):
         row = to_builtins(task_answers.make_row(one, here, is_echo=True))
@@ -161,8 +161,8 @@ def _show(one: Prompt | Resource | TaskDetails, here: str, there: str) -> tuple[
     if isinstance(one, Prompt):
         prompt = prompt_tools.echo_prompt(one)
         return {"kind": "prompt", **to_builtins(prompt), **elsewhere}, prompt_tools.format_row(prompt)
-    document = resource_answers.echo_resource(one)
-    return {"kind": "resource", **to_builtins(document), **elsewhere}, resource_answers.format_row(document)
+    document = document_answers.echo_document(one)
+    return {"kind": "document", **to_builtins(document), **elsewhere}, document_answers.format_row(document)
 
 
 def _tell_blockers(task: TaskDetails) -> str:

@@ -11,7 +11,7 @@ from satchel.contracts.satchel.templates import find_prompt, read_template
 from satchel.errors import NotFound
 from satchel.model import Prompt, TaskDetails, TaskQuery
 from satchel.protocol.codec import encode
-from satchel.services import projects, resources, tasks
+from satchel.services import documents, projects, tasks
 
 PROMPT_URI, TASK_URI, PROJECT_URI = "satchel://prompt/", "satchel://task/", "satchel://project/"
 
@@ -129,11 +129,10 @@ def write_project_page(context: Context) -> str:
     open_tasks, has_more = tasks.list_page(
         context.tx, context.scope, TaskQuery(filter="pending", project=context.scope.project), limit=_MOST
     )
-    found, _ = resources.list_page(context.tx, context.scope, limit=_MOST)
+    found, _ = documents.list_page(context.tx, context.scope, limit=_MOST)
     value = {
         "name": context.scope.project,
-        "prompts": held.prompts,
-        "resources": held.resources,
+        "counts": {"prompts": held.prompts, "documents": held.documents},
         "documents": [{"name": one.name, "uri": one.uri} for one in found],
         "open_tasks": [format_task(task) for task in open_tasks],
         "has_more_tasks": has_more,
@@ -152,7 +151,7 @@ def _list_documents(context: Context, project: str | None) -> list[str]:
     if project is None:
         return []
     try:
-        found, _ = resources.list_page(context.tx, projects.enter(context.scope, project), limit=_MOST)
+        found, _ = documents.list_page(context.tx, projects.enter(context.scope, project), limit=_MOST)
     except NotFound:
         return []
     return [f"- {one.name}: {one.uri}" for one in found]

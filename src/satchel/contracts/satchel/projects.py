@@ -18,9 +18,9 @@ def add_project(context: Context, args: AddProject) -> Body:
 
 def list_projects(context: Context, _args: ListProjects) -> Body:
     found = projects.list_all(context.tx, context.scope)
-    entries = [{"name": project.name, "prompts": held.prompts, "resources": held.resources} for project, held in found]
+    entries = [{"name": project.name, "prompts": held.prompts, "documents": held.documents} for project, held in found]
     lines = [
-        f"- {project.name}: {format_count(held.prompts, 'prompt')}, {format_count(held.resources, 'resource')}"
+        f"- {project.name}: {format_count(held.prompts, 'prompt')}, {format_count(held.documents, 'document')}"
         for project, held in found
     ]
     exists = any(project.name == context.scope.project for project, _ in found)

@@ -128,7 +128,7 @@ def _is_elsewhere(context: Context, link: links.Link) -> bool:
     """Whether what a link names is in a library, or in the personal project."""
     if link.kind == "prompt" and context.libraries.find(link.key) is not None:
         return True
-    return link.kind in ("prompt", "resource") and layers.has_personal(context.tx, context.scope, link.kind, link.key)
+    return link.kind in ("prompt", "document") and layers.has_personal(context.tx, context.scope, link.kind, link.key)
 
 
 def _format_link(link: links.Link) -> str:

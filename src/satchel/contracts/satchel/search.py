@@ -16,9 +16,7 @@ from satchel.services.search import Hit, LibraryText, SearchQuery
 from satchel.services.search import search as find
 from satchel.storage.search import FoundKind
 
-_TOOLS: dict[FoundKind, str] = {"prompt": "list_prompts", "resource": "list_resources", "task": "list_tasks"}
-_WORDS = {"prompt": "prompt", "resource": "document", "task": "task"}
-_KINDS: dict[str, FoundKind] = {"prompt": "prompt", "document": "resource", "resource": "resource", "task": "task"}
+_TOOLS: dict[FoundKind, str] = {"prompt": "list_prompts", "document": "list_resources", "task": "list_tasks"}
 _MOST_TEMPLATES = 1000  # of libraries whose texts are read
 
 
@@ -63,20 +61,19 @@ def _choose_kinds(context: Context, args: Search) -> list[FoundKind]:
     served = [kind for kind, tool in _TOOLS.items() if tool in context.tools]
     if not args.kind:
         return served
-    kind = _KINDS[args.kind]
-    if kind not in served:
-        raise WrongArgument("kind", "enum", limit=tuple(_WORDS[one] for one in served), value=args.kind)
-    return [kind]
+    if args.kind not in served:
+        raise WrongArgument("kind", "enum", limit=tuple(served), value=args.kind)
+    return [args.kind]
 
 
 def _describe_hit(hit: Hit) -> HitAnswer:
-    return HitAnswer(_WORDS[hit.kind], hit.reference, hit.title, hit.status, hit.line, hit.text, hit.layer)
+    return HitAnswer(hit.kind, hit.reference, hit.title, hit.status, hit.line, hit.text, hit.layer)
 
 
 def _format_hit(hit: Hit) -> str:
     title = "" if hit.title == hit.reference else f": {join_lines(hit.title)}"
     mark = f" [{MARKS[hit.status]}]" if MARKS[hit.status] else ""
-    first = f"- {_WORDS[hit.kind]} {hit.reference}{mark}{title}{f' from {hit.layer}' if hit.layer else ''}"
+    first = f"- {hit.kind} {hit.reference}{mark}{title}{f' from {hit.layer}' if hit.layer else ''}"
     text = join_lines(hit.text)
     if not text:
         return first

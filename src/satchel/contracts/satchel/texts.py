@@ -14,8 +14,8 @@ from satchel.contracts.satchel.prompts import settle_update
 from satchel.contracts.satchel.templates import check_templates
 from satchel.contracts.satchel.tools import EditText
 from satchel.errors import StoreConflict, VersionConflict, WrongArgument
-from satchel.model import Item, PromptPatch, ResourcePatch, TaskPatch
-from satchel.services import prompts, resources, tasks, text_edits
+from satchel.model import DocumentPatch, Item, PromptPatch, TaskPatch
+from satchel.services import documents, prompts, tasks, text_edits
 from satchel.services.templates import Checked
 from satchel.services.text_edits import Edit, EditedText
 
@@ -98,7 +98,7 @@ def _save(context: Context, item: Item, text: str, checked: Checked) -> tuple[in
     tx, scope, version = context.tx, context.scope, item.version
     if item.kind == "task":
         return tasks.update(tx, scope, item.number, TaskPatch(description=text or None), version).version, []
-    if item.kind == "resource":
-        return resources.update(tx, scope, item.name, ResourcePatch(content=text), version).version, []
+    if item.kind == "document":
+        return documents.update(tx, scope, item.name, DocumentPatch(content=text), version).version, []
     arguments, notes = settle_update(checked, prompts.get(tx, scope, item.id), text, None)
     return prompts.update(tx, scope, item.id, PromptPatch(content=text, arguments=arguments), version).version, notes

@@ -145,12 +145,7 @@ class Search(Struct):
     query: Annotated[
         str, Meta(description='In "quotes": literally', extra=hidden(max_length=1000, is_blank_refused=True))
     ]
-    kind: (
-        Annotated[
-            Literal["prompt", "document", "task"], Meta(extra=hidden(enum=("prompt", "document", "task", "resource")))
-        ]
-        | UnsetType
-    ) = UNSET
+    kind: Literal["prompt", "document", "task"] | UnsetType = UNSET
     project: Project | UnsetType = UNSET
     limit: Annotated[int, Meta(le=50, extra=hidden(minimum=1))] = 10
     cursor: Cursor | UnsetType = UNSET
@@ -445,7 +440,7 @@ _PROMPTS = (
 # -- documents ----------------------------------------------------------------------------------------------------
 
 
-class NewResource(Struct):
+class NewDocument(Struct):
     name: str
     content: str
     uri: str = ""
@@ -453,15 +448,15 @@ class NewResource(Struct):
     description: str = ""
 
 
-ResourceReference = Annotated[
+DocumentReference = Annotated[
     str, Meta(description="Name or URI", extra=hidden(max_length=2000, is_blank_refused=True))
 ]
-ResourceContent = Annotated[str, Meta(description="Text; base64 for binary types", extra=hidden())]
+DocumentContent = Annotated[str, Meta(description="Text; base64 for binary types", extra=hidden())]
 
 
 class AddResources(Struct):
     resources: Annotated[
-        list[NewResource],
+        list[NewDocument],
         Meta(
             description="content is text, or base64; mime_type defaults by name",
             extra=hidden(max_items=MOST_ENTRIES),
@@ -473,7 +468,7 @@ class AddResources(Struct):
 
 class AddResource(Struct):
     name: Annotated[str, Meta(description="Letters, digits, - _ .", extra=_LINE)]
-    content: ResourceContent
+    content: DocumentContent
     uri: Annotated[str, Meta(description="Default: satchel://resource/NAME", extra=_LINE)] | UnsetType = UNSET
     mime_type: Annotated[str, Meta(description="Default: by the name", extra=_LINE)] | UnsetType = UNSET
     description: Text | UnsetType = UNSET
@@ -488,12 +483,12 @@ class ListResources(Struct):
 
 
 class OneResource(Struct):
-    resource: ResourceReference
+    resource: DocumentReference
     project: Project | UnsetType = UNSET
 
 
 class ReadResource(Struct):
-    resource: ResourceReference
+    resource: DocumentReference
     lines: Lines | UnsetType = UNSET
     heading: Heading | UnsetType = UNSET
     whole: Whole | UnsetType = UNSET
@@ -501,8 +496,8 @@ class ReadResource(Struct):
 
 
 class UpdateResource(Struct):
-    resource: ResourceReference
-    content: ResourceContent | UnsetType = UNSET
+    resource: DocumentReference
+    content: DocumentContent | UnsetType = UNSET
     mime_type: Text | UnsetType = UNSET
     description: Text | UnsetType = UNSET
     expected_version: Version | UnsetType = UNSET
@@ -510,58 +505,58 @@ class UpdateResource(Struct):
 
 
 def list_resources(context: Context, args: ListResources) -> Body:
-    from satchel.contracts.satchel import resources
+    from satchel.contracts.satchel import documents
 
-    return resources.list_resources(context, args)
+    return documents.list_resources(context, args)
 
 
 def read_resource(context: Context, args: ReadResource) -> Body:
-    from satchel.contracts.satchel import resources
+    from satchel.contracts.satchel import documents
 
-    return resources.read_resource(context, args)
+    return documents.read_resource(context, args)
 
 
 def add_resources(context: Context, args: AddResources) -> Body:
-    from satchel.contracts.satchel import resources
+    from satchel.contracts.satchel import documents
 
-    return resources.add_resources(context, args)
+    return documents.add_resources(context, args)
 
 
 def update_resource(context: Context, args: UpdateResource) -> Body:
-    from satchel.contracts.satchel import resources
+    from satchel.contracts.satchel import documents
 
-    return resources.update_resource(context, args)
+    return documents.update_resource(context, args)
 
 
 def add_resource(context: Context, args: AddResource) -> Body:
-    from satchel.contracts.satchel import resources
+    from satchel.contracts.satchel import documents
 
-    return resources.add_resource(context, args)
+    return documents.add_resource(context, args)
 
 
 def delete_resource(context: Context, args: OneResource) -> Body:
-    from satchel.contracts.satchel import resources
+    from satchel.contracts.satchel import documents
 
-    return resources.delete_resource(context, args)
+    return documents.delete_resource(context, args)
 
 
-_RESOURCES = (
+_DOCUMENTS = (
     _tool(
-        "resources",
+        "documents",
         list_resources,
         "Find documents of the project",
         ListResources,
         answer_with(resources=array_of(_NAMED), next_cursor=STRING),
     ),
     _tool(
-        "resources",
+        "documents",
         read_resource,
         "Read a document, or of a long one its outline and parts",
         ReadResource,
         answer_with(resource=_NAMED),
     ),
     _tool(
-        "resources",
+        "documents",
         add_resources,
         "Save documents with the project, all or none",
         AddResources,
@@ -569,7 +564,7 @@ _RESOURCES = (
         ADDS,
     ),
     _tool(
-        "resources",
+        "documents",
         update_resource,
         "Change the given fields of a document; empty clears",
         UpdateResource,
@@ -578,7 +573,7 @@ _RESOURCES = (
         at_least_one=("content", "mime_type", "description"),
     ),
     _tool(
-        "resources",
+        "documents",
         add_resource,
         "Save a document",
         AddResource,
@@ -587,7 +582,7 @@ _RESOURCES = (
         is_listed=False,
     ),
     _tool(
-        "resources",
+        "documents",
         delete_resource,
         "Delete a document; restore brings it back",
         OneResource,
@@ -951,4 +946,4 @@ _ITEMS = (
     ),
 )
 
-TOOLS = (*_FINDING, *_PROMPTS, *_RESOURCES, *_TEXTS, *_TASKS, *_ITEMS)
+TOOLS = (*_FINDING, *_PROMPTS, *_DOCUMENTS, *_TEXTS, *_TASKS, *_ITEMS)

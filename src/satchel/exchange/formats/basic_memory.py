@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from satchel.exchange.entries import DocumentEntry, Found, Problem
 from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
-from satchel.services import resources
+from satchel.services import documents
 
 _FOLDERS = 3  # of the permalink, that become part of the name
 
@@ -20,9 +20,9 @@ def read(file: SourceFile) -> Iterator[Found]:
     fields = file.fields or {}
     link = shared.text_of(fields, "permalink").strip("/")
     title = shared.text_of(fields, "title")
-    name = resources.make_name(f"{link or file.stem}.md")
+    name = documents.make_name(f"{link or file.stem}.md")
     if not name or len(name) > 200:
-        name = resources.make_name(f"{file.stem[:150]}.md")
+        name = documents.make_name(f"{file.stem[:150]}.md")
     text = file.text.replace("\r\n", "\n")
     if not name:
         yield Problem(file.shown, "no name can be made of its permalink or its file name")

@@ -12,7 +12,7 @@ from satchel.exchange.entries import DocumentEntry, Entry, Found, Kind, Problem,
 from satchel.exchange.folder import name_files, read_document
 from satchel.exchange.sources import SourceFile
 from satchel.exchange.templates import NotTemplate, Piece, Template, Text, read_jinja
-from satchel.services import resources, rules
+from satchel.services import documents, rules
 
 Fields = Mapping[str, Any]
 
@@ -98,9 +98,9 @@ def make_document(file: SourceFile, path: str, description: str) -> DocumentEntr
     Raises:
         Unreadable: no name can be made.
     """
-    name = resources.make_name(path)
+    name = documents.make_name(path)
     if len(name) > _LONGEST_NAME:
-        name = resources.make_name(f"{file.stem[:100]}.{file.extension}")
+        name = documents.make_name(f"{file.stem[:100]}.{file.extension}")
     if not name:
         raise Unreadable("no name can be made of its file name")
     return read_document(name, file.data, {"description": description[:1000]}, file.shown)

@@ -1,7 +1,7 @@
 """The schema of a store, and the migrations that were released after it.
 
 migration  statements in the SQL of both engines
-items      settings, projects, prompts, resources
+items      settings, projects, prompts, documents
 tasks      tasks, and links between items
 history    users and what they did
 search     the index of words
@@ -16,13 +16,13 @@ from satchel.errors import StoreUnusable
 from satchel.storage.schema import history, items, search, tasks
 from satchel.storage.schema.migration import PROTECT_FUNCTIONS, Migration, Statements
 
-NUMBER = 17  # of the schema in these modules
+NUMBER = 18  # of the schema in these modules
 MIGRATIONS: tuple[Migration, ...] = (
     # the first one brings a store to NUMBER + 1
 )
 
 SCHEMA: tuple[Statements, ...] = (
-    *(history.TOKENS_AND_SESSIONS, items.SETTINGS, items.PROJECTS, items.PROMPTS, items.RESOURCES),
+    *(history.TOKENS_AND_SESSIONS, items.SETTINGS, items.PROJECTS, items.PROMPTS, items.DOCUMENTS),
     *(items.ARGUMENT_VALUES, history.REVISIONS, tasks.TASKS, tasks.CLAIMS_AND_NOTES, tasks.LINKS),
     *(history.USAGE, history.CHANGES, search.SEARCH, Statements(postgres=PROTECT_FUNCTIONS)),
 )

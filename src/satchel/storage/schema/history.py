@@ -189,10 +189,10 @@ begin
             (select 'prompt' as kind, false as in_trash, number as item from prompts where project = project_number
                 order by number limit most_items)
             union all
-            (select 'resource', false, number from resources where project = project_number
+            (select 'document', false, number from documents where project = project_number
                 order by number limit most_items)
             union all
-            (select kind, true, item from trash where project = project_number and kind in ('prompt', 'resource')
+            (select kind, true, item from trash where project = project_number and kind in ('prompt', 'document')
                 order by kind, item limit most_items)
         ) as rest group by kind, in_trash order by in_trash, kind limit 1;
         if gone is null then
@@ -223,7 +223,7 @@ begin
         elsif not is_in_trash and gone = 'prompt' then
             delete from prompts where number = any (numbers);
         elsif not is_in_trash then
-            delete from resources where number = any (numbers);
+            delete from documents where number = any (numbers);
         end if;
         removed := removed + cardinality(numbers);
     end if;

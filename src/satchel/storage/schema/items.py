@@ -1,4 +1,4 @@
-"""Settings, projects, prompts, resources, and the values given to arguments of prompts."""
+"""Settings, projects, prompts, documents, and the values given to arguments of prompts."""
 
 from satchel.storage.schema.migration import Statements
 
@@ -153,11 +153,11 @@ $$;
 """,
 )
 
-RESOURCES = Statements(
+DOCUMENTS = Statements(
     both="""
-create table resources (
+create table documents (
     number {number},
-    id {text} not null constraint resources_id unique,
+    id {text} not null constraint documents_id unique,
     project {integer} not null references projects (number) on delete cascade,
     name {text} not null,
     uri {text} not null,
@@ -168,15 +168,15 @@ create table resources (
     created_at {text} not null,
     updated_at {text} not null,
     version {integer} not null default 1,
-    constraint resources_name unique (project, name),
-    constraint resources_uri unique (project, uri),
-    constraint resources_one_content check ((content is null) <> (data is null))
+    constraint documents_name unique (project, name),
+    constraint documents_uri unique (project, uri),
+    constraint documents_one_content check ((content is null) <> (data is null))
 ) {strict};
-create index resources_in_order on resources (project, number);
+create index documents_in_order on documents (project, number);
 """,
     postgres="""
-alter table resources enable row level security;
-create policy resources_allowed on resources
+alter table documents enable row level security;
+create policy documents_allowed on documents
     using ({all_projects} or project in (select number from projects));
 """,
 )

@@ -1,8 +1,8 @@
-"""The index of words by which prompts, resources and tasks are found."""
+"""The index of words by which prompts, documents and tasks are found."""
 
 from satchel.storage.schema.migration import Statements
 
-# A space is what one search can be confined to: the prompts or the resources of a project, or the tasks of a user in a
+# A space is what one search can be confined to: the prompts or the documents of a project, or the tasks of a user in a
 # project. Its number is part of every indexed word, so a search never reads what the index keeps of other spaces.
 SEARCH = Statements(
     both="""
@@ -21,7 +21,7 @@ create table search_items (
     number {number},
     space {integer} not null references search_spaces (number) on delete cascade,
     prompt {integer} constraint search_items_prompt unique references prompts (number) on delete cascade,
-    resource {integer} constraint search_items_resource unique references resources (number) on delete cascade,
+    document {integer} constraint search_items_document unique references documents (number) on delete cascade,
     task {integer} constraint search_items_task unique references tasks (number) on delete cascade,
     name_key {text} not null,
     title_key {text} not null,
@@ -89,7 +89,7 @@ create policy search_items_visible on search_items
     with check (exists (
         select from search_spaces s where s.number = space and case s.kind
             when 'prompt' then exists (select from prompts p where p.number = prompt and p.project = s.project)
-            when 'resource' then exists (select from resources r where r.number = resource and r.project = s.project)
+            when 'document' then exists (select from documents r where r.number = document and r.project = s.project)
             else exists (select from tasks t where t.number = task and t.owner = s.owner) end
     ));
 alter table search_words enable row level security;

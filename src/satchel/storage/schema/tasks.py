@@ -142,14 +142,14 @@ create index task_notes_by_task on task_notes (task, number);
     postgres=_secure("task_claims", "task_notes"),
 )
 
-# A link leads from a prompt, a resource or a task to what a URI in its text names, which may not exist (yet). A name in
+# A link leads from a prompt, a document or a task to what a URI in its text names, which may not exist (yet). A name in
 # a URI is one of the project of the item that has the text.
 LINKS = Statements(
     both="""
 create table links (
     number {number},
     prompt {integer} references prompts (number) on delete cascade,
-    resource {integer} references resources (number) on delete cascade,
+    document {integer} references documents (number) on delete cascade,
     task {integer} references tasks (number) on delete cascade,
     project {integer},
     owner {text},
@@ -157,13 +157,13 @@ create table links (
     to_kind {text} not null,
     to_key {text} not null,
     constraint links_one_source check (
-        (prompt is not null and resource is null and task is null and owner is null and project is not null)
-        or (prompt is null and resource is not null and task is null and owner is null and project is not null)
-        or (prompt is null and resource is null and task is not null and owner is not null and project is null)
+        (prompt is not null and document is null and task is null and owner is null and project is not null)
+        or (prompt is null and document is not null and task is null and owner is null and project is not null)
+        or (prompt is null and document is null and task is not null and owner is not null and project is null)
     )
 ) {strict};
 create index links_of_prompts on links (prompt) where prompt is not null;
-create index links_of_resources on links (resource) where resource is not null;
+create index links_of_documents on links (document) where document is not null;
 create index links_of_tasks on links (task) where task is not null;
 create index links_to on links (to_kind, to_key, owner, project);
 """,
@@ -178,7 +178,7 @@ create policy links_visible on links
     )
     with check (
         exists (select from prompts where number = prompt and prompts.project = links.project)
-        or exists (select from resources where number = resource and resources.project = links.project)
+        or exists (select from documents where number = document and documents.project = links.project)
         or exists (select from tasks where number = task and tasks.owner = links.owner)
     );
 """,

@@ -3,8 +3,8 @@
 import pytest
 
 from satchel.errors import NotFound
-from satchel.model import ResourceDraft, Scope
-from satchel.services import projects, resources
+from satchel.model import DocumentDraft, Scope
+from satchel.services import documents, projects
 from satchel.storage.database import Database
 
 HERE = Scope()
@@ -22,15 +22,15 @@ def filled(database: Database) -> Database:
             ("notes", "memo:notes", "of the readme"),
         ):
             for scope in (HERE, Scope(project="other")):
-                resources.add(tx, scope, ResourceDraft(name=name, uri=uri, description=description, content="text"))
+                documents.add(tx, scope, DocumentDraft(name=name, uri=uri, description=description, content="text"))
     return database
 
 
 def test_pages_go_on_behind_a_number(filled: Database) -> None:
     with filled.read() as tx:
-        first, has_more = resources.list_page(tx, HERE, limit=2)
-        second, has_yet_more = resources.list_page(tx, HERE, limit=2, after=first[-1].number)
-        assert [*first, *second] == resources.list_all(tx, HERE)
+        first, has_more = documents.list_page(tx, HERE, limit=2)
+        second, has_yet_more = documents.list_page(tx, HERE, limit=2, after=first[-1].number)
+        assert [*first, *second] == documents.list_all(tx, HERE)
     assert (has_more, has_yet_more) == (True, False)
 
 
@@ -38,7 +38,7 @@ def test_pages_go_on_behind_a_number(filled: Database) -> None:
 def test_a_text_is_found_in_name_uri_and_description(
     filled: Database, batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resources, "_BATCH", batch)
+    monkeypatch.setattr(documents, "_BATCH", batch)
     with filled.read() as tx:
         for query, names, has_more in (
             ("README", ["readme", "notes"], False),
@@ -47,19 +47,19 @@ def test_a_text_is_found_in_name_uri_and_description(
             ("%", [], False),
             ("e", ["readme", "logo"], True),
         ):
-            found, is_more = resources.list_page(tx, HERE, query, limit=2)
+            found, is_more = documents.list_page(tx, HERE, query, limit=2)
             assert ([one.name for one in found], is_more) == (names, has_more)
 
 
 def test_a_resource_is_found_by_name_or_uri(filled: Database) -> None:
     with filled.read() as tx:
-        assert resources.find(tx, HERE, "logo") == resources.find(tx, HERE, "file:///img/LOGO.png")
-        assert resources.find(tx, HERE, "LOGO") == resources.find(tx, HERE, "satchel://resource/logo")
+        assert documents.find(tx, HERE, "logo") == documents.find(tx, HERE, "file:///img/LOGO.png")
+        assert documents.find(tx, HERE, "LOGO") == documents.find(tx, HERE, "satchel://resource/logo")
         with pytest.raises(NotFound):
-            resources.find(tx, HERE, "LOGOS")
-        assert resources.suggest(tx, HERE, "LOGO") == ("logo",)
-        assert resources.suggest(tx, HERE, "file:///img/logo.jpg")[0] == "logo"
-        assert resources.suggest(tx, HERE, "nothing at all") == ()
+            documents.find(tx, HERE, "LOGOS")
+        assert documents.suggest(tx, HERE, "LOGO") == ("logo",)
+        assert documents.suggest(tx, HERE, "file:///img/logo.jpg")[0] == "logo"
+        assert documents.suggest(tx, HERE, "nothing at all") == ()
 
 
 @pytest.mark.parametrize(
@@ -79,4 +79,4 @@ def test_a_resource_is_found_by_name_or_uri(filled: Database) -> None:
     ],
 )
 def test_a_name_that_follows_the_rule_is_made_from_another(given: str, name: str) -> None:
-    assert resources.make_name(given) == name
+    assert documents.make_name(given) == name

@@ -1,14 +1,14 @@
-"""Resources: the tools and MCP methods for the documents of a project."""
+"""Documents: the tools and MCP methods for the documents of a project."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from msgspec import UNSET
 
-from satchel.contracts.content import encode_resource, with_description
+from satchel.contracts.content import encode_document, with_description
 from satchel.contracts.contract import Body, Context, Reply, Result
 from satchel.contracts.runner import BATCH, PageRows, count_fitting
-from satchel.contracts.satchel import answers, reading, resource_answers
+from satchel.contracts.satchel import answers, document_answers, reading
 from satchel.contracts.satchel.answers import answer_once, decode_cursor
 from satchel.contracts.satchel.app import read_app_resource
 from satchel.contracts.satchel.deleting import delete_one
@@ -18,15 +18,15 @@ from satchel.contracts.satchel.tools import (
     AddResource,
     AddResources,
     ListResources,
-    NewResource,
+    NewDocument,
     OneResource,
     ReadResource,
     UpdateResource,
 )
 from satchel.errors import Forbidden, NotFound, WrongArgument
-from satchel.model import Resource, ResourceDraft, ResourcePatch
+from satchel.model import Document, DocumentDraft, DocumentPatch
 from satchel.protocol import INVALID_PARAMS, ProtocolError, cursors
-from satchel.services import layers, mime_types, projects, resources
+from satchel.services import documents, layers, mime_types, projects
 from satchel.services.rules import check_shown
 
 PAGE = 500  # entries of resources/list
@@ -41,11 +41,11 @@ def add_resources(context: Context, args: AddResources) -> Body:
         rows, notes = [], []
         for index, entry in enumerate(args.resources):
             with name_place(f"resources[{index}]"):
-                resource = resources.add(context.tx, context.scope, _read_draft(entry))
-            notes += _describe_name(entry.name, resource)
-            rows.append(resource_answers.echo_resource(resource))
+                document = documents.add(context.tx, context.scope, _read_draft(entry))
+            notes += _describe_name(entry.name, document)
+            rows.append(document_answers.echo_document(document))
             answers.report_progress(context, index + 1, len(args.resources))
-        text = f"Added to project '{context.scope.project}':\n" + "\n".join(map(resource_answers.format_row, rows))
+        text = f"Added to project '{context.scope.project}':\n" + "\n".join(map(document_answers.format_row, rows))
         return answers.reply(text, {"project": context.scope.project, "resources": rows}, notes=notes)
 
     return answer_once(context, "add_resources", args.key, {"resources": args.resources}, add_all)
@@ -53,22 +53,22 @@ def add_resources(context: Context, args: AddResources) -> Body:
 
 def add_resource(context: Context, args: AddResource) -> Body:
     context = context.within(args.project)
-    resource = resources.add(context.tx, context.scope, _read_draft(args))
-    return _reply_echo("Added to", context, resource, _describe_name(args.name, resource))
+    document = documents.add(context.tx, context.scope, _read_draft(args))
+    return _reply_echo("Added to", context, document, _describe_name(args.name, document))
 
 
 def list_resources(context: Context, args: ListResources) -> Body:
     context = context.within(args.project)
     last = decode_cursor(args.cursor, "r", "y")
     after = layers.Position(int(last[1]), last[0] == "y") if last else layers.Position()
-    found, has_more = layers.list_resources(context.tx, context.scope, args.query or "", limit=args.limit, after=after)
-    rows = [resource_answers.list_resource(one) for one in found]
+    found, has_more = layers.list_documents(context.tx, context.scope, args.query or "", limit=args.limit, after=after)
+    rows = [document_answers.list_document(one) for one in found]
     fitting = count_fitting(rows)
     rows, found, has_more = rows[:fitting], found[:fitting], has_more or fitting < len(found)
     return answers.reply_page(
         "resources",
         context.scope.project,
-        [resource_answers.format_row(row) for row in rows],
+        [document_answers.format_row(row) for row in rows],
         {"project": context.scope.project, "resources": rows},
         next_cursor=cursors.encode_cursor("y" if found[-1].layer else "r", found[-1].number) if has_more else None,
         is_narrowed=bool(args.query),
@@ -81,60 +81,60 @@ def read_resource(context: Context, args: ReadResource) -> Body:
     uri = args.resource.strip()
     page = _read_own_page(context, uri)
     if page is not None:
-        return resource_answers.reply_page(uri, page, _read_part(page.text, page.mime_type, args))
-    resource = find_readable(context, args.resource)
-    if isinstance(resource.content, str):
-        read = _read_part(resource.content, resource.mime_type, args)
-        return resource_answers.reply_document(context, resource, read)
+        return document_answers.reply_page(uri, page, _read_part(page.text, page.mime_type, args))
+    document = find_readable(context, args.resource)
+    if isinstance(document.content, str):
+        read = _read_part(document.content, document.mime_type, args)
+        return document_answers.reply_document(context, document, read)
     if args.lines or args.heading:
-        raise WrongArgument("lines" if args.lines else "heading", "contentEncoding", value=resource.mime_type)
-    return resource_answers.reply_binary(context, resource)
+        raise WrongArgument("lines" if args.lines else "heading", "contentEncoding", value=document.mime_type)
+    return document_answers.reply_binary(context, document)
 
 
 def update_resource(context: Context, args: UpdateResource) -> Body:
     context = context.within(args.project)
-    seen = find_resource(context, args.resource)
+    seen = find_document(context, args.resource)
     with name_in_errors(seen.name):
-        resource = resources.update(
+        document = documents.update(
             context.tx,
             context.scope,
             seen.name,
-            ResourcePatch(content=args.content, mime_type=args.mime_type, description=args.description),
+            DocumentPatch(content=args.content, mime_type=args.mime_type, description=args.description),
             expected_version=None if args.expected_version is UNSET else args.expected_version,
         )
-    return _reply_echo("Updated in", context, resource)
+    return _reply_echo("Updated in", context, document)
 
 
 def delete_resource(context: Context, args: OneResource) -> Body:
     context = context.within(args.project)
-    resource = find_resource(context, args.resource)
-    text = f"Deleted resource '{resource.name}' from project '{context.scope.project}'."
-    return delete_one(context, resource, context.scope.project, resource.name, text)
+    document = find_document(context, args.resource)
+    text = f"Deleted document '{document.name}' from project '{context.scope.project}'."
+    return delete_one(context, document, context.scope.project, document.name, text)
 
 
 # -- parts of tools ---------------------------------------------------------------------------------------------
 
 
-def _read_draft(new: NewResource | AddResource) -> ResourceDraft:
+def _read_draft(new: NewDocument | AddResource) -> DocumentDraft:
     given, uri = new.name.strip(), (new.uri or "").strip()
-    name = resources.make_name(given) or given  # which the rule about names refuses
-    check_shown("resource", "uri", uri)
-    return ResourceDraft(
+    name = documents.make_name(given) or given  # which the rule about names refuses
+    check_shown("document", "uri", uri)
+    return DocumentDraft(
         name=name,
-        uri=uri or resource_answers.URI + name,
+        uri=uri or document_answers.URI + name,
         content=new.content,
         mime_type=(new.mime_type or "").strip() or mime_types.guess(name),
         description=(new.description or "").strip() or None,
     )
 
 
-def _describe_name(given: str, resource: Resource) -> list[str]:
+def _describe_name(given: str, document: Document) -> list[str]:
     """A note where a document has another name than the one it was given."""
-    if given.strip() == resource.name:
+    if given.strip() == document.name:
         return []
     from satchel.contracts.satchel.unknown_arguments import shorten_name  # only after this
 
-    return [f"'{shorten_name(given.strip())}' is named {resource.name}: names have letters, digits, - _ and . only."]
+    return [f"'{shorten_name(given.strip())}' is named {document.name}: names have letters, digits, - _ and . only."]
 
 
 def _read_part(text: str, mime_type: str, args: ReadResource) -> reading.Reading:
@@ -142,18 +142,18 @@ def _read_part(text: str, mime_type: str, args: ReadResource) -> reading.Reading
     return reading.read_part(text, args.lines, args.heading, is_whole=args.whole is True, has_headings=has_headings)
 
 
-def _reply_echo(done: str, context: Context, resource: Resource, notes: Sequence[str] = ()) -> Body:
-    row = resource_answers.echo_resource(resource)
-    text = f"{done} project '{context.scope.project}':\n{resource_answers.format_row(row)}"
+def _reply_echo(done: str, context: Context, document: Document, notes: Sequence[str] = ()) -> Body:
+    row = document_answers.echo_document(document)
+    text = f"{done} project '{context.scope.project}':\n{document_answers.format_row(row)}"
     return answers.reply(text, {"project": context.scope.project, "resource": row}, notes=notes)
 
 
 # -- methods ----------------------------------------------------------------------------------------------------
 
-_LISTED = f"(resources|personal) {cursors.NUMBER}"  # cursors of resources/list
+_LISTED = f"(documents|personal) {cursors.NUMBER}"  # cursors of resources/list
 
 
-def answer_resources_list(context: Context, params: dict[str, Any]) -> Result:
+def answer_documents_list(context: Context, params: dict[str, Any]) -> Result:
     """Answer resources/list."""
     cursor = params.get("cursor")
     after = layers.Position()
@@ -162,7 +162,7 @@ def answer_resources_list(context: Context, params: dict[str, Any]) -> Result:
         after = layers.Position(int(number), source == "personal")
     page, has_more = PageRows(), True
     while has_more and len(page.rows) < PAGE:
-        found, has_more = layers.list_resources(context.tx, context.scope, limit=BATCH, after=after)
+        found, has_more = layers.list_documents(context.tx, context.scope, limit=BATCH, after=after)
         for one in found:
             if not page.add(_describe_entry(one)):
                 return {"resources": page.rows, "nextCursor": _encode_position(after)}
@@ -172,10 +172,10 @@ def answer_resources_list(context: Context, params: dict[str, Any]) -> Result:
 
 
 def _encode_position(after: layers.Position) -> str:
-    return cursors.encode_cursor("personal" if after.is_personal else "resources", after.key)
+    return cursors.encode_cursor("personal" if after.is_personal else "documents", after.key)
 
 
-def _describe_entry(one: Resource) -> Result:
+def _describe_entry(one: Document) -> Result:
     entry = {"uri": one.uri, "name": one.name, "mimeType": one.mime_type, "size": one.size}
     return with_description(entry, answers.mark_layer(one.description, one.layer))
 
@@ -186,8 +186,8 @@ def answer_templates_list(_context: Context, params: dict[str, Any]) -> Result:
     return {"resourceTemplates": TEMPLATES}
 
 
-def answer_resources_read(context: Context, params: dict[str, Any]) -> Result:
-    """Answer resources/read: a resource of the project, or a page behind a satchel:// URI."""
+def answer_documents_read(context: Context, params: dict[str, Any]) -> Result:
+    """Answer resources/read: a document of the project, or a page behind a satchel:// URI."""
     uri: str = params["uri"]
     ours = read_app_resource(uri)
     if ours is None and uri.startswith("skill://"):
@@ -207,13 +207,13 @@ def _read(context: Context, uri: str) -> Result:
     page = _read_own_page(context, uri)
     if page is not None:
         return {"uri": uri, "mimeType": page.mime_type, "text": page.text}
-    return encode_resource(layers.get_resource_by_uri(context.tx, context.scope, uri))
+    return encode_document(layers.get_document_by_uri(context.tx, context.scope, uri))
 
 
 def _read_own_page(context: Context, uri: str) -> GeneratedPage | None:
-    """The page behind one of our own URIs; None for any other URI, and for one that only a resource has.
+    """The page behind one of our own URIs; None for any other URI, and for one that only a document has.
 
-    Such resources were added before our URIs were reserved.
+    Such documents were added before our URIs were reserved.
 
     Raises:
         NotFound, Forbidden, TemplateFailed: as `read_page`.
@@ -222,7 +222,7 @@ def _read_own_page(context: Context, uri: str) -> GeneratedPage | None:
         return read_page(context, uri)
     except (NotFound, Forbidden):
         try:
-            layers.get_resource_by_uri(context.tx, context.scope, uri)
+            layers.get_document_by_uri(context.tx, context.scope, uri)
         except NotFound:
             pass
         else:
@@ -233,34 +233,34 @@ def _read_own_page(context: Context, uri: str) -> GeneratedPage | None:
 # -- lookups ----------------------------------------------------------------------------------------------------
 
 
-def find_readable(context: Context, reference: str) -> Resource:
-    """The resource with a name or URI, of the project or of the personal one.
+def find_readable(context: Context, reference: str) -> Document:
+    """The document with a name or URI, of the project or of the personal one.
 
     Raises:
         UnknownName: there is none; it suggests similar names.
     """
     try:
-        return layers.find_resource(context.tx, context.scope, reference)
+        return layers.find_document(context.tx, context.scope, reference)
     except NotFound as missing:
-        if missing.kind != "resource":
+        if missing.kind != "document":
             raise
-        near = layers.suggest(context.tx, context.scope, resources.suggest, reference)
+        near = layers.suggest(context.tx, context.scope, documents.suggest, reference)
         raise UnknownName(missing, near) from missing
 
 
-def find_resource(context: Context, reference: str) -> Resource:
-    """The resource of the project with a name or URI, which is changed next.
+def find_document(context: Context, reference: str) -> Document:
+    """The document of the project with a name or URI, which is changed next.
 
     Raises:
         UnknownName: there is none; it suggests similar names.
     """
     try:
-        return resources.find(context.tx, context.scope, reference)
+        return documents.find(context.tx, context.scope, reference)
     except NotFound as missing:
-        if missing.kind != "resource":
+        if missing.kind != "document":
             raise
 
         def look(later: Context, missing: NotFound) -> UnknownName:
-            return UnknownName(missing, resources.suggest(later.tx, context.scope, reference))
+            return UnknownName(missing, documents.suggest(later.tx, context.scope, reference))
 
         raise suggest(context, missing, look) from missing

@@ -8,7 +8,7 @@ from tests.model.machine import NAMES, PICKS, PLACES, QUERIES, TEXTS, USERS, Mac
 WAYS = st.sampled_from(["mcpkg", "satchel", "many"])
 
 
-class ResourceRules(Machine):
+class DocumentRules(Machine):
     """What users do with documents and projects."""
 
     @rule(user=USERS, name=st.sampled_from(["web", "ops", "default"]))
@@ -40,20 +40,20 @@ class ResourceRules(Machine):
         if project is None:
             self.expect(found, "missing")
             return
-        others = [one.state for one in self.past.live("resource", project)]
+        others = [one.state for one in self.past.live("document", project)]
         if any(name == one["name"] or uri == one["uri"] for one in others):
             self.expect(found, "taken")
             return
         self.expect(found, "ok")
-        self.add(user, "resource", project, None, {**given, "description": None})
+        self.add(user, "document", project, None, {**given, "description": None})
 
     @rule(user=USERS, way=st.sampled_from(["mcpkg", "satchel"]), pick=PICKS, text=TEXTS)
     def update_resource(self, user: str, way: str, pick: int, text: str) -> None:
-        thing = self.choose("resource", pick)
+        thing = self.choose("document", pick)
         if thing is None:
             return
         place = self.place_of(thing)
-        target = self.named("resource", place, thing.name)
+        target = self.named("document", place, thing.name)
         if way == "mcpkg":
             found = self.ask(way, "update_resource", user, place, name=thing.name, content=text)
         else:
@@ -65,11 +65,11 @@ class ResourceRules(Machine):
 
     @rule(user=USERS, way=st.sampled_from(["mcpkg", "satchel"]), pick=PICKS)
     def delete_resource(self, user: str, way: str, pick: int) -> None:
-        thing = self.choose("resource", pick)
+        thing = self.choose("document", pick)
         if thing is None or pick % 2:
             return
         place = self.place_of(thing)
-        target = self.named("resource", place, thing.name)
+        target = self.named("document", place, thing.name)
         if way == "mcpkg":
             found = self.ask(way, "delete_resource", user, place, name=thing.name)
         else:
@@ -81,7 +81,7 @@ class ResourceRules(Machine):
 
     @rule(user=USERS, way=st.sampled_from(["mcpkg", "satchel", "method"]), pick=PICKS)
     def read_resource(self, user: str, way: str, pick: int) -> None:
-        thing = self.choose("resource", pick)
+        thing = self.choose("document", pick)
         if thing is None:
             return
         place = self.place_of(thing)
@@ -94,7 +94,7 @@ class ResourceRules(Machine):
                 assert (row["text"], row["version"]) == (thing.state["content"], thing.version)
             return
         uri = thing.state["uri"]
-        target = next((one for one in self.past.live("resource", thing.project) if one.state["uri"] == uri), None)
+        target = next((one for one in self.past.live("document", thing.project) if one.state["uri"] == uri), None)
         found = self.ask("mcpkg" if way == "mcpkg" else "satchel", "resources/read", user, place, uri=uri)
         self.expect(found, "ok" if target else "missing")
         if target is not None:
@@ -107,7 +107,7 @@ class ResourceRules(Machine):
             assert found[0] == "missing"
             return
         uris = [row["uri"] for row in self.expect(found, "ok")["resources"] if row["uri"].startswith("doc:")]
-        assert uris == [one.state["uri"] for one in self.in_order("resource", place)]
+        assert uris == [one.state["uri"] for one in self.in_order("document", place)]
         self.expect(self.ask(way, "resources/templates/list", user, place), "ok")
 
     @rule(user=USERS, place=PLACES, query=st.none() | QUERIES)
@@ -118,7 +118,7 @@ class ResourceRules(Machine):
             return
         hits = [
             one.name
-            for one in self.in_order("resource", place)
+            for one in self.in_order("document", place)
             if any(fold(query or "") in fold(one.state[part] or "") for part in ("name", "uri", "description"))
         ]
         assert sorted(row["name"] for row in self.expect(found, "ok")["resources"]) == sorted(hits)

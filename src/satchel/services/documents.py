@@ -1,4 +1,4 @@
-"""Use cases of resources: named documents with a URI, text or bytes as their MIME type says."""
+"""Use cases of documents: named documents with a URI, text or bytes as their MIME type says."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,31 +7,31 @@ from typing import Any, Literal, TypeVar
 from msgspec.structs import replace
 
 from satchel.errors import NotFound, StoreConflict, Taken, VersionConflict, WrongArgument
-from satchel.model import UNSET, Resource, ResourceDraft, ResourcePatch, Scope, StoreChange, TrashedItem
+from satchel.model import UNSET, Document, DocumentDraft, DocumentPatch, Scope, StoreChange, TrashedItem
 from satchel.services import alike, rules
 from satchel.services.projects import current, find_within
 from satchel.services.recording import record_add, record_delete, record_update
-from satchel.services.states import State, of_resource
+from satchel.services.states import State, of_document
 from satchel.services.suggestions import closest_entries
-from satchel.storage import resources as rows
+from satchel.storage import documents as rows
 from satchel.storage.database import Tx, Violation
 
-Changes = TypeVar("Changes", ResourceDraft, ResourcePatch)
+Changes = TypeVar("Changes", DocumentDraft, DocumentPatch)
 
 _NEIGHBOURS = 60  # on either side of a mistyped name
-_BATCH = 500  # resources that are read at once to search for a text
+_BATCH = 500  # documents that are read at once to search for a text
 
 
-def add(tx: Tx, scope: Scope, draft: ResourceDraft) -> Resource:
-    """Add a resource.
+def add(tx: Tx, scope: Scope, draft: DocumentDraft) -> Document:
+    """Add a document.
 
     Raises:
         WrongArgument: a value breaks a rule.
-        Taken: another resource of the project has this name or this URI.
+        Taken: another document of the project has this name or this URI.
     """
     draft = _clean(draft)
     rules.check_own_uri(draft.name, draft.uri)
-    rules.check_new(tx, "resource", "uri", draft.uri)
+    rules.check_new(tx, "document", "uri", draft.uri)
     project = current(tx, scope).number
     try:
         is_added = rows.add(tx, project, draft)
@@ -41,13 +41,13 @@ def add(tx: Tx, scope: Scope, draft: ResourceDraft) -> Resource:
     if not is_added:
         holder = rows.find(tx, scope.project, "uri", draft.uri)
         if holder is not None and rows.find(tx, scope.project, "name", draft.name) is None:
-            raise Taken("resource", "uri", draft.uri, scope, holder=holder.name)
-        raise Taken("resource", "name", draft.name, scope)
+            raise Taken("document", "uri", draft.uri, scope, holder=holder.name)
+        raise Taken("document", "name", draft.name, scope)
     tx.changed(StoreChange("project", scope.project))
     _announce(tx, scope, draft.uri)
-    resource = get_by_name(tx, scope, draft.name)
-    record_add(tx, of_resource(resource))
-    return resource
+    document = get_by_name(tx, scope, draft.name)
+    record_add(tx, of_document(document))
+    return document
 
 
 def make_name(given: str) -> str:
@@ -66,54 +66,54 @@ def make_name(given: str) -> str:
     return stem + extension if re.search("[A-Za-z0-9]", stem) else ""
 
 
-def get_by_name(tx: Tx, scope: Scope, name: str) -> Resource:
-    """The resource of a name, whole.
+def get_by_name(tx: Tx, scope: Scope, name: str) -> Document:
+    """The document of a name, whole.
 
     Raises:
-        NotFound: the project has no such resource.
+        NotFound: the project has no such document.
     """
-    return find_within(tx, scope, "resource", name, rows.find, ("name", name))
+    return find_within(tx, scope, "document", name, rows.find, ("name", name))
 
 
-def get_by_uri(tx: Tx, scope: Scope, uri: str) -> Resource:
-    """The resource with a URI, whole.
+def get_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:
+    """The document with a URI, whole.
 
     Raises:
-        NotFound: the project has no such resource.
+        NotFound: the project has no such document.
     """
-    return find_within(tx, scope, "resource", uri, rows.find, ("uri", uri))
+    return find_within(tx, scope, "document", uri, rows.find, ("uri", uri))
 
 
-def find(tx: Tx, scope: Scope, reference: str) -> Resource:
-    """The resource that a reference names, whole: by name, else by URI, else by a spelling that one resource has.
+def find(tx: Tx, scope: Scope, reference: str) -> Document:
+    """The document that a reference names, whole: by name, else by URI, else by a spelling that one document has.
 
-    A `satchel://resource/NAME` is the resource of that name, before one that has it as its URI.
+    A `satchel://resource/NAME` is the document of that name, before one that has it as its URI.
 
     Raises:
-        NotFound: the project has no such resource.
+        NotFound: the project has no such document.
     """
     try:
         return find_exactly(tx, scope, reference)
     except NotFound as missing:
-        text = alike.without_scheme("resource", reference)
-        numbers = alike.find_alike(tx, scope, "resource", text) if missing.kind == "resource" else []
+        text = alike.without_scheme("document", reference)
+        numbers = alike.find_alike(tx, scope, "document", text) if missing.kind == "document" else []
         if len(numbers) != 1:
             raise
-    return find_within(tx, scope, "resource", reference, rows.find, ("number", str(numbers[0])))
+    return find_within(tx, scope, "document", reference, rows.find, ("number", str(numbers[0])))
 
 
-def find_exactly(tx: Tx, scope: Scope, reference: str) -> Resource:
+def find_exactly(tx: Tx, scope: Scope, reference: str) -> Document:
     """As `find`, without other spellings.
 
     Raises:
-        NotFound: the project has no such resource.
+        NotFound: the project has no such document.
     """
     text = reference.strip()
-    name = alike.without_scheme("resource", text)
-    return find_within(tx, scope, "resource", reference, rows.find, ("name", name), ("uri", text))
+    name = alike.without_scheme("document", text)
+    return find_within(tx, scope, "document", reference, rows.find, ("name", name), ("uri", text))
 
 
-def iterate_all(tx: Tx, scope: Scope, *, size: int) -> Iterator[tuple[Resource, ...]]:
+def iterate_all(tx: Tx, scope: Scope, *, size: int) -> Iterator[tuple[Document, ...]]:
     """As `list_all`, so many at a time, for a caller who may have enough before the end."""
     after, has_more = 0, True
     while has_more:
@@ -122,8 +122,8 @@ def iterate_all(tx: Tx, scope: Scope, *, size: int) -> Iterator[tuple[Resource, 
         after = found[-1].number if found else 0
 
 
-def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Resource]:
-    """Yield the resources of the project, whole, in order of creation, reading so many at a time.
+def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Document]:
+    """Yield the documents of the project, whole, in order of creation, reading so many at a time.
 
     Raises:
         NotFound, Forbidden: as `projects.current`.
@@ -136,22 +136,22 @@ def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Resource]:
         after, has_more = (found[-1].number if found else 0), len(found) == size
 
 
-def list_all(tx: Tx, scope: Scope) -> list[Resource]:
-    """Every resource of the project without its content, in order of creation."""
+def list_all(tx: Tx, scope: Scope) -> list[Document]:
+    """Every document of the project without its content, in order of creation."""
     return rows.list_after(tx, current(tx, scope).number)
 
 
 def list_page(
     tx: Tx, scope: Scope, query: str = "", *, limit: int, after: int = 0
-) -> tuple[tuple[Resource, ...], bool]:
-    """The resources after a number without their content, in order of creation, and whether there are more.
+) -> tuple[tuple[Document, ...], bool]:
+    """The documents after a number without their content, in order of creation, and whether there are more.
 
     The query is literal text in name, URI or description, in any case.
     """
     folded = rules.fold_query(query)
     project = current(tx, scope).number
     size = _BATCH if folded else limit + 1
-    hits: list[Resource] = []
+    hits: list[Document] = []
     while len(hits) <= limit:
         batch = rows.list_after(tx, project, after=after, limit=size)
         hits += [one for one in batch if folded in f"{one.name}\n{one.uri}\n{one.description or ''}".casefold()]
@@ -162,52 +162,52 @@ def list_page(
 
 
 def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
-    """The names of up to three resources whose name or URI is most like a mistyped one, or has its words."""
+    """The names of up to three documents whose name or URI is most like a mistyped one, or has its words."""
     project = current(tx, scope).number
     text = reference.strip()
     if not rules.is_storable(text):
         return ()
     known = rows.names_beside(tx, project, text, _NEIGHBOURS)
-    by_words = rows.names_of(tx, project, alike.find_by_words(tx, scope, "resource", text))
+    by_words = rows.names_of(tx, project, alike.find_by_words(tx, scope, "document", text))
     return tuple(dict.fromkeys((*closest_entries(text, known), *by_words)))[:3]
 
 
-def update(tx: Tx, scope: Scope, name: str, patch: ResourcePatch, expected_version: int | None = None) -> Resource:
-    """Change a resource.
+def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_version: int | None = None) -> Document:
+    """Change a document.
 
     Raises:
         WrongArgument: a value breaks a rule, or the MIME type turns text into bytes without new content.
-        NotFound: the project has no such resource.
-        VersionConflict: the resource has another version than expected.
+        NotFound: the project has no such document.
+        VersionConflict: the document has another version than expected.
     """
-    rules.clean_name("resource", name)
-    patch = _clean(patch)  # refuses what needs no look at the resource first
+    rules.clean_name("document", name)
+    patch = _clean(patch)  # refuses what needs no look at the document first
     before = _find_to_change(tx, scope, name)
     if expected_version not in (None, before.version):
-        raise VersionConflict("resource", name, expected=expected_version or 0, actual=before.version)
+        raise VersionConflict("document", name, expected=expected_version or 0, actual=before.version)
     rows.update(tx, before, _fit(patch, before))
     after = get_by_name(tx, scope, name)
-    record_update(tx, of_resource(before), of_resource(after))
+    record_update(tx, of_document(before), of_document(after))
     _announce(tx, scope, before.uri)
     return after
 
 
 def delete(tx: Tx, scope: Scope, name: str) -> None:
-    """Delete a resource; it can be brought back from the trash.
+    """Delete a document; it can be brought back from the trash.
 
     Raises:
-        NotFound: the project has no such resource.
+        NotFound: the project has no such document.
     """
-    rules.clean_name("resource", name)
-    resource = _find_to_change(tx, scope, name)
-    rows.delete(tx, resource)
-    record_delete(tx, of_resource(resource))
+    rules.clean_name("document", name)
+    document = _find_to_change(tx, scope, name)
+    rows.delete(tx, document)
+    record_delete(tx, of_document(document))
     tx.changed(StoreChange("project", scope.project))
-    _announce(tx, scope, resource.uri)
+    _announce(tx, scope, document.uri)
 
 
-def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> Resource:
-    """Put a deleted resource back into the scope's project, under the next free name and URI where its own are taken.
+def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> Document:
+    """Put a deleted document back into the scope's project, under the next free name and URI where its own are taken.
 
     Raises:
         NotFound: the project does not exist.
@@ -219,55 +219,55 @@ def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> Resourc
     name = _find_free(tx, scope, "name", [state.name + ending for ending in endings])
     wanted = rules.make_own_uri(name) if rules.is_own_uri(state.uri) else state.uri
     uri = _find_free(tx, scope, "uri", [wanted + ending for ending in endings])
-    draft = ResourceDraft(
+    draft = DocumentDraft(
         name=name, uri=uri, content=state.content, mime_type=state.mime_type, description=state.description
     )
     if not rows.add(tx, project, draft, was=(item.number, item.id, state.created_at, item.version)):
         raise StoreConflict(f"the name {name} or the URI {uri} was taken meanwhile")
     tx.changed(StoreChange("project", scope.project))
     _announce(tx, scope, uri)
-    resource = get_by_name(tx, scope, name)
-    record_add(tx, of_resource(resource))
-    return resource
+    document = get_by_name(tx, scope, name)
+    record_add(tx, of_document(document))
+    return document
 
 
-def _find_to_change(tx: Tx, scope: Scope, name: str) -> Resource:
-    def find(tx: Tx, project: str, _column: str, key: str) -> Resource | None:
+def _find_to_change(tx: Tx, scope: Scope, name: str) -> Document:
+    def find(tx: Tx, project: str, _column: str, key: str) -> Document | None:
         return rows.find_to_change(tx, project, key)
 
-    return find_within(tx, scope, "resource", name, find, ("name", name))
+    return find_within(tx, scope, "document", name, find, ("name", name))
 
 
 def _find_free(tx: Tx, scope: Scope, column: Literal["name", "uri"], candidates: Sequence[str]) -> str:
     for one in candidates:
         if rows.find(tx, scope.project, column, one) is None:
             return one
-    raise Taken("resource", column, candidates[0], scope)
+    raise Taken("document", column, candidates[0], scope)
 
 
 def _clean(value: Changes) -> Changes:
     """A draft or a patch as it is stored; the content only where its MIME type is given too."""
-    value = rules.clean("resource", value)
+    value = rules.clean("document", value)
     cleaned: dict[str, Any] = {}
     if value.content is not UNSET and value.mime_type is not UNSET:
         cleaned["content"] = rules.clean_content(value.mime_type, value.content)
     if value.description is not UNSET and value.description is not None:
-        cleaned["description"] = rules.clean_description("resource", value.description)
+        cleaned["description"] = rules.clean_description("document", value.description)
     return replace(value, **cleaned)
 
 
-def _fit(patch: ResourcePatch, seen: Resource) -> ResourcePatch:
-    """Changes whose content is of the kind that the resource will have."""
+def _fit(patch: DocumentPatch, seen: Document) -> DocumentPatch:
+    """Changes whose content is of the kind that the document will have."""
     if patch.content is not UNSET:
         mime_type = seen.mime_type if patch.mime_type is UNSET else patch.mime_type
         return replace(patch, content=rules.clean_content(mime_type, patch.content))
     # By its content, not its type: it may have been stored when fewer types were text.
     if patch.mime_type is not UNSET and rules.is_text(patch.mime_type) != isinstance(seen.content, str):
         kinds = ("binary", "text") if rules.is_text(patch.mime_type) else ("text", "binary")
-        raise WrongArgument("content", "dependentRequired", limit=kinds, kind="resource")
+        raise WrongArgument("content", "dependentRequired", limit=kinds, kind="document")
     return patch
 
 
 def _announce(tx: Tx, scope: Scope, uri: str) -> None:
-    tx.changed(StoreChange("resources", scope.project))  # even after an update: lists show the size
-    tx.changed(StoreChange("resource", scope.project, key=uri))
+    tx.changed(StoreChange("documents", scope.project))  # even after an update: lists show the size
+    tx.changed(StoreChange("document", scope.project, key=uri))

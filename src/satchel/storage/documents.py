@@ -1,44 +1,44 @@
-"""Queries about resources."""
+"""Queries about documents."""
 
 from collections.abc import Sequence
 from typing import Literal
 
 from msgspec.structs import asdict
 
-from satchel.model import UNSET, Resource, ResourceDraft, ResourcePatch
+from satchel.model import UNSET, Document, DocumentDraft, DocumentPatch
 from satchel.storage.database import Row, Tx, patch_values
 
-_COLUMNS = "number, id, project, name, uri, description, mime_type, created_at, updated_at, version"  # as in Resource
+_COLUMNS = "number, id, project, name, uri, description, mime_type, created_at, updated_at, version"  # as in Document
 _WHOLE = f"{_COLUMNS}, 0, content, data"
 _IN_PROJECT = "project = (select number from projects where name = :project and deleted_at is null)"
-_FIND = f"select {_WHOLE} from resources where {_IN_PROJECT}"
+_FIND = f"select {_WHOLE} from documents where {_IN_PROJECT}"
 _BY = {column: f"{_FIND} and {column} = :key" for column in ("name", "uri", "number")}
 _WITHOUT_CONTENT = f"""
     select {_COLUMNS}, coalesce(octet_length(content), octet_length(data)), null, null
-    from resources where project = :project
+    from documents where project = :project
 """
 
 
-# Versions go on where a deleted resource of the same name left off, so that a version names one content.
-_LAST = "select max(version) from trash where kind = 'resource' and project = :project and name = :name"
+# Versions go on where a deleted document of the same name left off, so that a version names one content.
+_LAST = "select max(version) from trash where kind = 'document' and project = :project and name = :name"
 _VALUES = ":id, :project, :name, :uri, :description, :mime_type, :content, :data, :created_at, :now"
 _INTO = "id, project, name, uri, description, mime_type, content, data, created_at, updated_at, version"
 _ADD = f"""
-    insert into resources ({_INTO}) values ({_VALUES}, coalesce(({_LAST}), 0) + 1)
+    insert into documents ({_INTO}) values ({_VALUES}, coalesce(({_LAST}), 0) + 1)
     on conflict do nothing returning number
 """
 _NEXT = f"(select max(version) from (select cast(:version as bigint) as version union all {_LAST}) as known) + 1"
 _PUT_BACK = f"""
-    insert into resources (number, {_INTO})
+    insert into documents (number, {_INTO})
     values (:number, {_VALUES}, {_NEXT})
     on conflict do nothing returning number
 """
 
 
-def add(tx: Tx, project: int, draft: ResourceDraft, *, was: tuple[int, str, str, int] | None = None) -> bool:
-    """Insert a resource, unless its name or its URI is taken; says whether it was inserted.
+def add(tx: Tx, project: int, draft: DocumentDraft, *, was: tuple[int, str, str, int] | None = None) -> bool:
+    """Insert a document, unless its name or its URI is taken; says whether it was inserted.
 
-    A deleted resource that is brought back has the number, id and time of creation that it had, and a later version.
+    A deleted document that is brought back has the number, id and time of creation that it had, and a later version.
     """
     sql = _ADD if was is None else _PUT_BACK
     number, id, created_at, version = was or (None, tx.new_id(), tx.now, 0)
@@ -47,48 +47,48 @@ def add(tx: Tx, project: int, draft: ResourceDraft, *, was: tuple[int, str, str,
     return tx.one(sql, **values, created_at=created_at, version=version, now=tx.now) is not None
 
 
-def find(tx: Tx, project: str, column: Literal["name", "uri", "number"], key: str) -> Resource | None:
-    """The resource of a project with a key in one of its columns, whole. The project is given by name."""
+def find(tx: Tx, project: str, column: Literal["name", "uri", "number"], key: str) -> Document | None:
+    """The document of a project with a key in one of its columns, whole. The project is given by name."""
     sql = _BY[column]
     row = tx.one(sql, project=project, key=key)
-    return _resource(row) if row else None
+    return _document(row) if row else None
 
 
-def find_to_change(tx: Tx, project: str, name: str) -> Resource | None:
-    """The resource of a name, whole, which is updated or deleted next."""
-    row = tx.one_to_change(_WHOLE, "resources", f"{_IN_PROJECT} and name = :key", project=project, key=name)
-    return _resource(row) if row else None
+def find_to_change(tx: Tx, project: str, name: str) -> Document | None:
+    """The document of a name, whole, which is updated or deleted next."""
+    row = tx.one_to_change(_WHOLE, "documents", f"{_IN_PROJECT} and name = :key", project=project, key=name)
+    return _document(row) if row else None
 
 
-def list_after(tx: Tx, project: int, *, after: int = 0, limit: int = 2**31) -> list[Resource]:
-    """The resources after a number without their content, in order of creation."""
+def list_after(tx: Tx, project: int, *, after: int = 0, limit: int = 2**31) -> list[Document]:
+    """The documents after a number without their content, in order of creation."""
     sql = f"{_WITHOUT_CONTENT} and number > :after order by number limit :limit"
-    return [_resource(row) for row in tx.all(sql, project=project, after=after, limit=limit)]
+    return [_document(row) for row in tx.all(sql, project=project, after=after, limit=limit)]
 
 
-def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Resource]:
-    """Return the resources of a project after a number, whole, in order of creation. The project is given by name."""
+def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Document]:
+    """Return the documents of a project after a number, whole, in order of creation. The project is given by name."""
     sql = f"{_FIND} and number > :after order by number limit :limit"
-    return [_resource(row) for row in tx.all(sql, project=project, after=after, limit=limit)]
+    return [_document(row) for row in tx.all(sql, project=project, after=after, limit=limit)]
 
 
 def names_beside(tx: Tx, project: int, text: str, limit: int) -> list[tuple[str, str]]:
-    """Names and URIs of the resources next to a text in the order of names, and in that of URIs."""
-    names = "select name, uri from resources where project = :project"
+    """Names and URIs of the documents next to a text in the order of names, and in that of URIs."""
+    names = "select name, uri from documents where project = :project"
     found = tx.all_beside(names, "name", text, limit, project=project)
     found += tx.all_beside(names, "uri", text, limit, project=project)
     return list(dict(found).items())
 
 
 def names_of(tx: Tx, project: int, numbers: Sequence[int]) -> list[str]:
-    """The names of some resources of a project, in the order given."""
-    sql = "select number, name from resources where project + 0 = :project and number in :numbers"
+    """The names of some documents of a project, in the order given."""
+    sql = "select number, name from documents where project + 0 = :project and number in :numbers"
     found: dict[int, str] = {row[0]: row[1] for row in tx.all(sql, project=project, numbers=list(numbers))}
     return [found[number] for number in numbers if number in found]
 
 
-def update(tx: Tx, seen: Resource, patch: ResourcePatch) -> None:
-    """Change a resource."""
+def update(tx: Tx, seen: Document, patch: DocumentPatch) -> None:
+    """Change a document."""
     changes = """
         mime_type = coalesce(:mime_type, mime_type),
         description = case when :has_description then :description else description end,
@@ -97,12 +97,12 @@ def update(tx: Tx, seen: Resource, patch: ResourcePatch) -> None:
     """
     text, data = (None, None) if patch.content is UNSET else _split(patch.content)
     values = patch_values(patch) | {"number": seen.number, "project": seen.project, "content": text, "data": data}
-    tx.renew("resources", changes, "number = :number and project = :project", columns="number", **values)
+    tx.renew("documents", changes, "number = :number and project = :project", columns="number", **values)
 
 
-def delete(tx: Tx, seen: Resource) -> None:
-    """Delete a resource."""
-    sql = "delete from resources where number = :number and project = :project"
+def delete(tx: Tx, seen: Document) -> None:
+    """Delete a document."""
+    sql = "delete from documents where number = :number and project = :project"
     tx.run(sql, number=seen.number, project=seen.project)
 
 
@@ -110,10 +110,10 @@ def _split(content: str | bytes) -> tuple[str | None, bytes | None]:
     return (content, None) if isinstance(content, str) else (None, content)
 
 
-def _resource(row: Row) -> Resource:
+def _document(row: Row) -> Document:
     *columns, size, text, data = row
     content = bytes(data) if data is not None else text
     if content is not None:
         size = len(content) if isinstance(content, bytes) else len(content.encode())
     columns += [size, content]
-    return Resource(*columns)
+    return Document(*columns)

@@ -2,18 +2,18 @@
 
 from msgspec import Struct, field
 
-from satchel.contracts.content import encode_resource, format_count
+from satchel.contracts.content import encode_document, format_count
 from satchel.contracts.contract import Context, Reply
 from satchel.contracts.satchel import answers, reading
 from satchel.contracts.satchel.pages import GeneratedPage
 from satchel.contracts.satchel.reading import Reading
-from satchel.model import Resource
+from satchel.model import Document
 from satchel.services import mime_types
 
 URI = "satchel://resource/"
 
 
-class ResourceRow(Struct, omit_defaults=True):
+class DocumentRow(Struct, omit_defaults=True):
     """A document in a list, or as the echo of a change; what is empty or follows from the name is left out."""
 
     name: str
@@ -25,7 +25,7 @@ class ResourceRow(Struct, omit_defaults=True):
     layer: str = field(default="", name="from")  # the personal project
 
 
-class ResourceAnswer(Struct, omit_defaults=True, kw_only=True):
+class DocumentAnswer(Struct, omit_defaults=True, kw_only=True):
     """A whole document; empty members are left out."""
 
     name: str
@@ -48,25 +48,25 @@ class ResourceAnswer(Struct, omit_defaults=True, kw_only=True):
 # -- rows -------------------------------------------------------------------------------------------------------
 
 
-def echo_resource(resource: Resource) -> ResourceRow:
+def echo_document(document: Document) -> DocumentRow:
     """A document that was just written."""
-    return ResourceRow(resource.name, resource.size, resource.version, _other_uri(resource), _other_type(resource))
+    return DocumentRow(document.name, document.size, document.version, _other_uri(document), _other_type(document))
 
 
-def list_resource(resource: Resource) -> ResourceRow:
+def list_document(document: Document) -> DocumentRow:
     """A document in a list."""
-    about = answers.shorten(resource.description) if resource.description else None
-    return ResourceRow(
-        resource.name,
-        resource.size,
-        uri=_other_uri(resource),
-        mime_type=_other_type(resource),
+    about = answers.shorten(document.description) if document.description else None
+    return DocumentRow(
+        document.name,
+        document.size,
+        uri=_other_uri(document),
+        mime_type=_other_type(document),
         description=about,
-        layer=resource.layer,
+        layer=document.layer,
     )
 
 
-def format_row(row: ResourceRow) -> str:
+def format_row(row: DocumentRow) -> str:
     """A row as a line."""
     facts = [row.uri, format_count(row.size, "byte"), row.mime_type]
     facts.append(f"version {row.version}" if row.version else None)
@@ -75,36 +75,36 @@ def format_row(row: ResourceRow) -> str:
     return f"- {row.name} ({', '.join(filter(None, facts))}){about}"
 
 
-def _other_uri(resource: Resource) -> str | None:
-    return None if resource.uri == URI + resource.name else resource.uri
+def _other_uri(document: Document) -> str | None:
+    return None if document.uri == URI + document.name else document.uri
 
 
-def _other_type(resource: Resource) -> str | None:
-    return None if resource.mime_type == mime_types.guess(resource.name) else resource.mime_type
+def _other_type(document: Document) -> str | None:
+    return None if document.mime_type == mime_types.guess(document.name) else document.mime_type
 
 
 # -- whole documents --------------------------------------------------------------------------------------------
 
 
-def reply_document(context: Context, resource: Resource, read: Reading) -> Reply:
+def reply_document(context: Context, document: Document, read: Reading) -> Reply:
     """A document of text."""
-    answer = _describe(context, resource, read)
-    link = reading.make_link(resource.uri, resource.name, resource.mime_type, resource.size)
+    answer = _describe(context, document, read)
+    link = reading.make_link(document.uri, document.name, document.mime_type, document.size)
     return reading.reply_text(
         read, {"project": context.scope.project, "resource": answer}, _format_facts(answer, read), link
     )
 
 
-def reply_binary(context: Context, resource: Resource) -> Reply:
+def reply_binary(context: Context, document: Document) -> Reply:
     """A document of bytes: images and sound so that clients show them, anything else embedded.
 
     The bytes are in the content only: a model that is shown the structured answer cannot see them in base64.
     """
-    answer = _describe(context, resource, None)
-    encoded = encode_resource(resource)
-    kind = resource.mime_type.partition("/")[0].lower()
+    answer = _describe(context, document, None)
+    encoded = encode_document(document)
+    kind = document.mime_type.partition("/")[0].lower()
     if kind == "image" or (kind == "audio" and context.revision.has_audio):
-        block = {"type": kind, "data": encoded["blob"], "mimeType": resource.mime_type}
+        block = {"type": kind, "data": encoded["blob"], "mimeType": document.mime_type}
     else:
         block = {"type": "resource", "resource": encoded}
     # Some clients show neither, so a text stands beside it.
@@ -115,29 +115,29 @@ def reply_binary(context: Context, resource: Resource) -> Reply:
 def reply_page(uri: str, page: GeneratedPage, read: Reading) -> Reply:
     """A page behind a satchel:// URI."""
     size = len(page.text.encode())
-    answer = ResourceAnswer(
+    answer = DocumentAnswer(
         name=uri, mime_type=page.mime_type, size=size, version=page.version, text=read.text, **read.members
     )
     link = reading.make_link(uri, uri, page.mime_type, size)
     return reading.reply_text(read, {"project": page.project, "resource": answer}, _format_facts(answer, read), link)
 
 
-def _describe(context: Context, resource: Resource, read: Reading | None) -> ResourceAnswer:
+def _describe(context: Context, document: Document, read: Reading | None) -> DocumentAnswer:
     if read and read.is_part:
-        return ResourceAnswer(
-            name=resource.name, layer=resource.layer, version=resource.version, text=read.text, **read.members
+        return DocumentAnswer(
+            name=document.name, layer=document.layer, version=document.version, text=read.text, **read.members
         )
-    linked, linked_from = reading.find_links(context, "resource", resource)
-    return ResourceAnswer(
-        name=resource.name,
-        layer=resource.layer,
-        mime_type=resource.mime_type,
-        size=resource.size,
-        version=resource.version,
-        uri=_other_uri(resource),
-        description=resource.description,
-        created=reading.format_time(resource.created_at),
-        updated=reading.format_time(resource.updated_at),
+    linked, linked_from = reading.find_links(context, "document", document)
+    return DocumentAnswer(
+        name=document.name,
+        layer=document.layer,
+        mime_type=document.mime_type,
+        size=document.size,
+        version=document.version,
+        uri=_other_uri(document),
+        description=document.description,
+        created=reading.format_time(document.created_at),
+        updated=reading.format_time(document.updated_at),
         links=linked,
         linked_from=linked_from,
         text=read.text if read else None,
@@ -145,7 +145,7 @@ def _describe(context: Context, resource: Resource, read: Reading | None) -> Res
     )
 
 
-def _format_facts(answer: ResourceAnswer, read: Reading | None) -> str:
+def _format_facts(answer: DocumentAnswer, read: Reading | None) -> str:
     """What the text of a document does not say about it."""
     head = [f"document {answer.name}", *([f"from {answer.layer}"] if answer.layer else [])]
     head += [f"version {answer.version}"] if answer.version else []
