@@ -1,4 +1,4 @@
-"""The recipes of docs/dev/architecture.md, followed to the letter in a copy of the sources."""
+"""The recipes of docs/dev/architecture.md work in a copy of the sources."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What `tools/list` of the contract satchel costs a model before its first question; exits 1 where that is too much."""
+"""Measure the tokens of `tools/list` of the contract satchel; exit with status 1 if they exceed the budget."""
 
 import sys
 from typing import Any
@@ -14,13 +14,13 @@ MOST_BYTES = 20 * 1024  # of all of it but the icons, which older clients are no
 
 
 def definitions() -> list[dict[str, Any]]:
-    """The tools as `tools/list` shows them."""
+    """Return the tools as `tools/list` shows them."""
     contract = load("satchel")
     return [contract.describe_tool(tool) for tool in contract.tools if tool.is_listed]
 
 
 def cost(tools: list[dict[str, Any]]) -> tuple[int, int]:
-    """Tokens that a model pays for tools, and bytes that a client is sent."""
+    """Return the tokens that models see of tools, and the bytes that clients receive."""
     shown = [{key: tool[key] for key in tool if key not in HIDDEN} for tool in tools]
     text = msgspec.json.encode({"tools": shown}).decode()
     sent = [{key: tool[key] for key in tool if key != "icons"} for tool in tools]
@@ -28,7 +28,7 @@ def cost(tools: list[dict[str, Any]]) -> tuple[int, int]:
 
 
 def main() -> int:
-    """Print the cost; the exit status says whether it is within the budget."""
+    """Print the cost; return 1 if it exceeds the budget."""
     tokens, size = cost(definitions())
     print(f"tools/list of satchel: {tokens} tokens of {MOST_TOKENS}, {size} bytes of {MOST_BYTES}")
     return 0 if tokens <= MOST_TOKENS and size <= MOST_BYTES else 1

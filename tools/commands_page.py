@@ -1,4 +1,4 @@
-"""docs/reference/commands.md: every command with its arguments, options and examples, as `--help` has them."""
+"""Render docs/reference/commands.md: every command with its arguments, options and examples, from `--help`."""
 
 import re
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ OWN = "wanted"  # the parameter of a command whose --project means something els
 
 
 def commands_page() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     root = click.Context(cli, info_name="satchel")
     parts = [HEAD, _exits(), _contents(root)]
     for command, context in _walk(cli, root):
@@ -55,7 +55,7 @@ def _exits() -> str:
 
 
 def _walk(command: click.Command, context: click.Context) -> Iterator[tuple[click.Command, click.Context]]:
-    """A command, and all below it."""
+    """Yield a command, and all below it."""
     yield command, context
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
@@ -105,7 +105,7 @@ def _section(command: click.Command, context: click.Context) -> str:
 
 
 def _plain(text: str | None) -> str:
-    """A help text in Markdown: paragraphs that click must not wrap are blocks."""
+    """Return a help text as Markdown; paragraphs that click must not wrap become blocks."""
     paragraphs = []
     for paragraph in re.split(r"\n\s*\n", click.unstyle(text or "").strip()):
         if paragraph.lstrip().startswith("\b"):

@@ -1,4 +1,4 @@
-"""Every error of a contract, as a running server gives it: docs.py prints them on the contract's page.
+"""Collect every error of a contract from a running server: docs.py prints them on the contract's page.
 
 Calls with wrong arguments are made up from the input schemas, one for each bound of each argument, published or not.
 Calls that fail for another reason (nothing there, a name in use) are listed here, because no table holds them.
@@ -28,7 +28,7 @@ LONGEST_SAMPLE = 160  # characters of an error text that are printed
 
 
 class Case(NamedTuple):
-    """One call that fails, and what is wrong with it. Without a reason the call only prepares the next ones."""
+    """A call that fails, and the reason. Without a reason the call prepares the next ones."""
 
     reason: str
     method: str  # a tool, or an MCP method
@@ -37,7 +37,7 @@ class Case(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """One error as clients get it."""
+    """An error as clients receive it."""
 
     reasons: list[str]
     code: str
@@ -56,7 +56,7 @@ CASES: dict[str, list[Case]] = {
     ],
     "mcpkg": [
         Case("`name` is empty, or longer than 255 characters", "create_prompt", {"name": "", "content": "x"}),
-        Case("`name` has other characters", "create_prompt", {"name": "a b", "content": "x"}),
+        Case("`name` has a character that is not allowed", "create_prompt", {"name": "a b", "content": "x"}),
         Case("`content` of a prompt is empty", "create_prompt", {"name": "a", "content": ""}),
         Case("`content` is too long", "create_prompt", {"name": "a", "content": "x" * (4 * 1024 * 1024 + 1)}),
         Case("no prompt has this `name`", "delete_prompt", {"name": "NAME"}),
@@ -80,14 +80,14 @@ CASES: dict[str, list[Case]] = {
         ),
         Case("no prompt has this name", "prompts/get", {"name": "MISSING"}),
         Case("no resource has this URI", "resources/read", {"uri": "a:missing"}),
-        Case("`cursor`: the list is given whole", "prompts/list", {"cursor": "x"}),
+        Case("`cursor` is given, but the list has one page", "prompts/list", {"cursor": "x"}),
     ],
     "twig": [
         Case("no library has this prompt", "prompts/get", {"name": "everyday:missing"}),
         Case("a required argument is missing", "prompts/get", {"name": "everyday:greet"}),
         Case("the prompt's file is missing", "prompts/get", {"name": "everyday:gone"}),
         Case("the template cannot be rendered", "prompts/get", {"name": "everyday:broken"}),
-        Case("`cursor` was not given out", "prompts/list", {"cursor": "x"}),
+        Case("`cursor` is not valid", "prompts/list", {"cursor": "x"}),
     ],
     "todo": [
         Case("no task has this `task_id`", "delete_task", {"user_id": USER, "task_id": ABSENT}),
@@ -112,12 +112,12 @@ CASES: dict[str, list[Case]] = {
             {"prompt": "code-review", "title": "C", "expected_version": 7},
         ),
         Case("nothing to update is given", "update_prompt", {"prompt": "code-review"}),
-        Case("`name` has other characters", "add_prompt", {**_ADD, "name": "a b"}),
+        Case("`name` has a character that is not allowed", "add_prompt", {**_ADD, "name": "a b"}),
         Case("`name` is longer than 255 characters", "add_prompt", {**_ADD, "name": "x" * 256}),
         Case("`name` is that of a prompt of the server itself", "add_prompt", {**_ADD, "name": "start-task"}),
-        Case("a tag has other characters, or is too long", "add_prompt", {**_ADD, "tags": ["a b"]}),
-        Case("the name of an argument", "add_prompt", {**_ADD, "arguments": [{"name": "A b"}]}),
-        Case("two arguments of one name", "add_prompt", {**_ADD, "arguments": [{"name": "a"}, {"name": "a"}]}),
+        Case("a tag has a character that is not allowed, or is too long", "add_prompt", {**_ADD, "tags": ["a b"]}),
+        Case("the name of an argument is not allowed", "add_prompt", {**_ADD, "arguments": [{"name": "A b"}]}),
+        Case("two arguments have the same name", "add_prompt", {**_ADD, "arguments": [{"name": "a"}, {"name": "a"}]}),
         Case(
             "a value of an argument is longer than 200 characters",
             "add_prompt",
@@ -140,7 +140,11 @@ CASES: dict[str, list[Case]] = {
             "add_prompt",
             {"title": "W", "name": "w", "content": "{{ a }}", "arguments": [{"name": "a", "values": ["x", "y"]}]},
         ),
-        Case("an argument has other values", "get_prompt", {"prompt": "w", "arguments": {"a": "z"}}),
+        Case(
+            "an argument of the prompt has a value that is not allowed",
+            "get_prompt",
+            {"prompt": "w", "arguments": {"a": "z"}},
+        ),
         Case(
             "the content is no template",
             "add_prompt",
@@ -149,16 +153,16 @@ CASES: dict[str, list[Case]] = {
         Case("", "add_prompt", {"title": "V", "name": "v", "content": "{{ a.b() }}", "arguments": [{"name": "a"}]}),
         Case("the template cannot be rendered", "render_prompt", {"prompt": "v"}),
         Case("one of several prompts is refused", "add_prompts", {"prompts": [{"title": "", "content": "x"}]}),
-        Case("there is none to add", "add_prompts", {"prompts": []}),
+        Case("the list is empty", "add_prompts", {"prompts": []}),
         Case("`old` is not in the text", "edit_text", {"item": "u", "edits": [{"old": "NAME", "new": "x"}]}),
         Case("`old` is in the text more than once", "edit_text", {"item": "u", "edits": [{"old": "{", "new": "x"}]}),
         Case("`old` is empty", "edit_text", {"item": "u", "edits": [{"old": "", "new": "x"}]}),
         Case("an edit changes nothing", "edit_text", {"item": "u", "edits": [{"old": "a", "new": "a"}]}),
-        Case("`lines` is no range", "get_prompt", {"prompt": "u", "lines": "all"}),
+        Case("`lines` is not a range", "get_prompt", {"prompt": "u", "lines": "all"}),
         Case("`lines` begins behind the last line", "get_prompt", {"prompt": "u", "lines": "7-9"}),
-        Case("there is no such heading", "get_prompt", {"prompt": "u", "heading": "NAME"}),
+        Case("no heading has this text", "get_prompt", {"prompt": "u", "heading": "NAME"}),
         Case("both `lines` and `heading` are given", "get_prompt", {"prompt": "u", "lines": "1", "heading": "NAME"}),
-        Case("the prompt is one of a library", "delete_prompt", {"prompt": "everyday:greet"}),
+        Case("the prompt belongs to a library", "delete_prompt", {"prompt": "everyday:greet"}),
         Case("`uri` is not a URI", "add_resource", {"name": "a", "content": "x", "uri": "a b"}),
         Case("`mime_type` is not a MIME type", "add_resource", {"name": "a", "content": "x", "mime_type": "text"}),
         Case(
@@ -173,35 +177,35 @@ CASES: dict[str, list[Case]] = {
             {"resource": "NAME", "mime_type": "image/png"},
         ),
         Case("another resource has this `uri`", "add_resource", {"name": "b", "content": "x", "uri": "a:b"}),
-        Case("an argument has another name", "list_tasks", {"tag": "docs"}),
-        Case("the tool takes no such argument", "complete_task", {"task": 1, "mood": "good"}),
+        Case("an argument has a similar name", "list_tasks", {"tag": "docs"}),
+        Case("the tool does not have this argument", "complete_task", {"task": 1, "mood": "good"}),
         Case("`due` is not a date", "add_task", {"title": "A", "due": "soon"}),
         Case("", "add_task", {"title": "A"}),
         Case("", "add_task", {"title": "A"}),
         Case("several tasks have this title", "complete_task", {"task": "A"}),
         Case("a task would wait for itself", "update_task", {"task": 1, "blocked_by": [1]}),
-        Case("some entries of a list have signs, others not", "update_task", {"task": 1, "tags": ["+a", "b"]}),
+        Case("some entries of a list have signs and others do not", "update_task", {"task": 1, "tags": ["+a", "b"]}),
         Case("a task is set in progress without a claim", "update_task", {"task": 1, "status": "in_progress"}),
         Case("a line has a value that breaks a rule", "add_tasks", {"lines": ["A", "B due:2026-02-30"]}),
-        Case("a line waits for a line that is not there", "add_tasks", {"lines": ["A after:7"]}),
+        Case("a line waits for a line that does not exist", "add_tasks", {"lines": ["A after:7"]}),
         Case("lines wait for each other", "add_tasks", {"lines": ["A after:2", "B after:1"]}),
-        Case("a line says something twice", "add_tasks", {"lines": ["A !low !high"]}),
+        Case("a line has two values for one field", "add_tasks", {"lines": ["A !low !high"]}),
         Case("a line is in progress", "add_tasks", {"lines": ["[~] A"]}),
         Case("two lines have one label", "add_tasks", {"lines": ["#1 A", "#1 B"]}),
         Case("`lines` has no task", "add_tasks", {"lines": []}),
         Case("`lines` has more than 200 tasks", "add_tasks", {"lines": ["x"] * 201}),
         Case("", "add_tasks", {"lines": ["B"], "key": "KEY"}),
-        Case("another input had this `key`", "add_tasks", {"lines": ["C"], "key": "KEY"}),
+        Case("`key` was used with other input", "add_tasks", {"lines": ["C"], "key": "KEY"}),
         Case("the task was never claimed", "complete_task", {"task": 1, "fence": 1}),
         Case("", "claim_task", {"task": 1}),
         Case("`fence` is not that of the newest claim", "complete_task", {"task": 1, "fence": 7}),
         Case("", "complete_task", {"task": 1}),
         Case("a closed task is claimed", "claim_task", {"task": 1}),
-        Case("`cursor` was not given out for this list", "list_tasks", {"cursor": "x"}),
+        Case("`cursor` belongs to another list", "list_tasks", {"cursor": "x"}),
         Case("no prompt has this name", "prompts/get", {"name": "MISSING"}),
         Case("a required argument is missing", "prompts/get", {"name": "u"}),
         Case("no resource has this URI", "resources/read", {"uri": "a:missing"}),
-        Case("`cursor` was not given out", "prompts/list", {"cursor": "x"}),
+        Case("`cursor` is not valid", "prompts/list", {"cursor": "x"}),
     ],
 }
 
@@ -224,7 +228,7 @@ required = true
 
 
 def wrong_arguments(contract: Contract) -> Iterator[Case]:
-    """One call for each way in which an argument of a tool can be wrong."""
+    """Yield a call for each way in which an argument of a tool can be wrong."""
     for tool in contract.tools:
         fields = fields_of(tool.input)
         base = {field.name: _valid(field) for field in fields if field.is_required}
@@ -256,7 +260,7 @@ def _valid(field: Field) -> Any:
 
 
 def _sample(schema: dict[str, Any]) -> Any:
-    """A value that satisfies a schema."""
+    """Return a value that satisfies a schema."""
     if "enum" in schema:
         return schema["enum"][0]
     if schema["type"] == "array":
@@ -272,7 +276,7 @@ def _wrong_types(field: Field) -> list[tuple[str, Any]]:
     other: Any = {} if kind == "string" or field.hidden.takes_text else "x"
     wrong: list[tuple[str, Any]] = [(f"an argument is not {names.get(kind, 'an object')}", other)]
     if kind == "string" and "format" not in field.schema and "enum" not in field.schema:
-        wrong.append(("a text has a NUL or half a character", "\0"))
+        wrong.append(("a text has a NUL or half a surrogate pair", "\0"))
     if kind == "array":
         wrong.append(("an item of an array has the wrong type", [True]))
     return wrong
@@ -291,7 +295,7 @@ def _out_of_bounds(field: Field) -> Iterator[tuple[str, Any]]:
 
 
 def _beyond(keyword: str, limit: Any, schema: dict[str, Any]) -> tuple[str, Any]:
-    """What is wrong with a value beyond a bound, and such a value."""
+    """Return a value beyond a limit, and the reason."""
     most = limit + 1 if keyword == "maxItems" else 0
     item = _sample(schema["items"]) if "items" in schema else "x"
     many: Any = {f"x{number}": "x" for number in range(most)} if schema["type"] == "object" else [item] * most
@@ -299,9 +303,9 @@ def _beyond(keyword: str, limit: Any, schema: dict[str, Any]) -> tuple[str, Any]
         "minLength": ("is empty", ""),
         "maxLength": (f"is longer than {limit} characters", lambda: "x" * (limit + 1)),
         "maxBytes": (f"is longer than {limit} bytes", lambda: "x" * (limit + 1)),
-        "pattern": ("has other characters", "a b"),
+        "pattern": ("has a character that is not allowed", "a b"),
         "format": (f"is not of the format {limit}", "x"),
-        "enum": ("is not one of those listed", "x"),
+        "enum": ("is not an allowed value", "x"),
         "minimum": (f"is below {limit}", lambda: limit - 1),
         "maximum": (f"is above {limit}", lambda: limit + 1),
         "minItems": ("is empty", []),
@@ -316,7 +320,7 @@ def _beyond(keyword: str, limit: Any, schema: dict[str, Any]) -> tuple[str, Any]
 
 @cache
 def failures(contract_name: str) -> tuple[list[Failure], list[Failure]]:
-    """The errors of the tools of a contract, and those of its methods."""
+    """Return the errors of the tools of a contract, and those of its methods."""
     contract = load(contract_name)
     of_tools: dict[tuple[str, str], Failure] = {}
     of_methods: dict[tuple[str, str], Failure] = {}
@@ -359,7 +363,7 @@ def _said(reply: dict[str, Any], case: Case) -> tuple[str, str]:
 
 
 def _code_and_text(body: Any) -> tuple[str, str]:
-    """Where the contracts put code and text: in `error`, beside it, in `message`, or in a text without a code."""
+    """Find code and text of an error: in `error`, beside it, in `message`, or in a text without a code."""
     body = getattr(body, "structured", body)
     if isinstance(body, str):
         return "", _cut(body)
@@ -374,7 +378,7 @@ def _cut(text: str) -> str:
 
 
 def _of_the_server(contract: Contract) -> Iterator[tuple[str, Any]]:
-    """What clients get when the database, or the code, fails."""
+    """Return the errors of tools when the database, or the code, fails."""
     tool: Tool | None = contract.tools[0] if contract.tools else None
     large = next((tool for tool in contract.tools if tool.size_argument is not None), tool)
     if tool is not None and large is not None:
@@ -399,7 +403,7 @@ def _of_the_server(contract: Contract) -> Iterator[tuple[str, Any]]:
 
 
 def _of_methods(contract: Contract) -> Iterator[tuple[str, ProtocolError]]:
-    """What clients of methods get when the answer is too large, or when the database or the code fails."""
+    """Return the errors of methods when the answer is too large, or when the database or the code fails."""
     if not contract.methods:
         return
     too_large = AnswerTooLarge(next(iter(contract.methods)), MAX_ANSWER_BYTES)
@@ -410,7 +414,7 @@ def _of_methods(contract: Contract) -> Iterator[tuple[str, ProtocolError]]:
 
 
 def ask(contract: Contract, cases: list[Case]) -> list[dict[str, Any]]:
-    """What a server of this contract answers, call by call."""
+    """Yield the answers of a server of this contract, call by call."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in LIBRARY.items():
             file = Path(folder, "libraries", "everyday", name)

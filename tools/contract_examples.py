@@ -1,4 +1,4 @@
-"""Runs the calls that a guide of tools/guides/ shows, and writes the answers beside them.
+"""Run the calls of a guide in tools/guides/, and write the answers beside them.
 
 A guide is a page in which a block marked `call` holds the name of a tool and its arguments. The calls of a guide run in
 order on one new store, with a clock of its own, so that the answers are the same in every run.
@@ -29,7 +29,7 @@ _USER = "0a1b2c3d-0000-4000-8000-000000000000"
 
 
 def write_guide(contract: str) -> str:
-    """The guide of a contract with the answers to its calls; nothing where it has none."""
+    """Return the guide of a contract with the answers to its calls, or nothing."""
     file = GUIDES / f"{contract}.md"
     if not file.exists():
         return ""

@@ -1,4 +1,4 @@
-"""The pages of docs/reference/contracts/: one for each contract, and a table of all of them."""
+"""Render docs/reference/contracts/: a page for each contract, and a table of all."""
 
 import json
 import re
@@ -99,7 +99,7 @@ ERROR_STYLES = {
 
 
 def page(contract: Contract) -> str:
-    """The page of one contract."""
+    """Return the page of one contract."""
     of_tools, of_methods = contract_errors.failures(contract.name)
     about = (sys.modules[CONTRACTS[contract.name]].__doc__ or "").strip().split("\n\n")[0]
     lines = [NOTE, f"# `{contract.name}`", "", about, "", *serving(contract), ""]
@@ -119,7 +119,7 @@ def page(contract: Contract) -> str:
 
 
 def serving(contract: Contract) -> list[str]:
-    """How to serve a contract, and what clients see of the server."""
+    """Return how to serve a contract, and the facts that all its tools share."""
     lines = [
         f"- Serve it: `satchel serve --contract {contract.name}`; over HTTP at `/mcp/{contract.name}`.",
         f'- Server name: `"{contract.server_name}"`; capabilities: `{json.dumps(contract.capabilities)}`.',
@@ -153,7 +153,7 @@ def _describe_unknown(contract: Contract) -> str:
 
 
 def tool_section(contract: Contract, tool: Tool) -> list[str]:
-    """A tool with a row for each argument."""
+    """Return the section of a tool, with a row for each argument."""
     lines = [f"## {tool.name}", "", f"{tool.description.rstrip('.')}. {'Writes.' if tool.writes else 'Reads only.'}"]
     if not tool.is_listed:
         lines[-1] += " Not in `tools/list`, but callable."
@@ -169,7 +169,7 @@ def tool_section(contract: Contract, tool: Tool) -> list[str]:
 
 
 def argument_row(field: Field) -> str:
-    """One argument as a row of a table."""
+    """Return an argument as a row of a table."""
     schema = field.schema
     kind = schema["type"]
     if isinstance(kind, list):
@@ -193,7 +193,7 @@ def _bounds(schema: dict[str, Any]) -> list[str]:
 
 
 def _habits(field: Field) -> list[str]:
-    """What is done with a value before its bounds are checked."""
+    """Return how a value is prepared before its limits are checked."""
     rule = field.hidden
     habits = {
         "stripped of white space": rule.is_trimmed,
@@ -205,7 +205,7 @@ def _habits(field: Field) -> list[str]:
 
 
 def methods_section(contract: Contract) -> list[str]:
-    """The MCP methods beside the tools."""
+    """Return the MCP methods beside the tools."""
     if not contract.methods:
         return []
     rows = [f"| `{method}` | {METHODS[method]} |" for method in contract.methods]
@@ -213,7 +213,7 @@ def methods_section(contract: Contract) -> list[str]:
 
 
 def bounds_section(contract: Contract) -> list[str]:
-    """Limits of the store, beside those of the arguments."""
+    """Return the limits of the store, beside those of the arguments."""
     lines = ["## Limits", "", f"- A message has at most {MAX_MESSAGE_BYTES} bytes, an answer {MAX_ANSWER_BYTES}."]
     lines += [f"- A batch (revision 2025-03-26 only) has at most {MAX_BATCH} messages."]
     lines += ["- A text has no NUL character and no half of a surrogate pair."]
@@ -238,7 +238,7 @@ def bounds_section(contract: Contract) -> list[str]:
 
 
 def error_table(failures: Iterable[contract_errors.Failure]) -> list[str]:
-    """Errors with what causes them; without codes where the contract has none."""
+    """Return errors with their reasons, and with codes if the contract has any."""
     failures = list(failures)
     has_codes = any(failure.code for failure in failures)
     lines = ["| code | text | when |", "|---|---|---|"] if has_codes else ["| text | when |", "|---|---|"]
@@ -257,7 +257,7 @@ def _cell(text: str) -> str:
 
 
 def index() -> str:
-    """The table of all contracts."""
+    """Return the table of all contracts."""
     lines = [
         NOTE,
         "# The contracts",
@@ -293,7 +293,7 @@ def index() -> str:
 
 
 def index_row(contract: Contract) -> str:
-    """One contract as a row of the table."""
+    """Return a contract as a row of the table."""
     tools = ", ".join(f"`{tool.name}`" for tool in contract.tools if tool.is_listed) or "none"
     methods = ", ".join(f"`{method}`" for method in contract.methods) or "none"
     path = f"`/mcp/{contract.name}`" + (", and `/mcp` by default" if contract.name == "satchel" else "")
@@ -307,7 +307,7 @@ def index_row(contract: Contract) -> str:
 
 
 def quotations(name: str) -> list[str]:
-    """The files of tests/contracts that quote the document of a contract, or check against it."""
+    """Return the files of tests/contracts that quote a contract's document, or check against it."""
     stem = name.replace("-", "_")
     folder = ROOT / "tests" / "contracts"
     candidates = [f"{stem}.json", stem, "own" if name == "satchel" else "", f"test_{stem}.py"]

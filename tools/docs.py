@@ -1,4 +1,4 @@
-"""Writes the parts of the documentation that come from tables in the code.
+"""Write the parts of the documentation that come from tables in the code.
 
 docs/reference/ has the settings, the commands, and for each contract a page and the JSON Schemas of its tools.
 docs/teams/deploy.md shows files.
@@ -19,7 +19,7 @@ FOLDER = contract_pages.ROOT / "docs" / "reference" / "contracts"
 
 
 def pages() -> dict[Path, str]:
-    """Every file that is made, and its text."""
+    """Return every generated file with its text."""
     made = {
         FOLDER.parent / "settings.md": settings_page.settings_page(),
         FOLDER.parent / "commands.md": commands_page.commands_page(),
@@ -46,7 +46,7 @@ def show_files(page: str) -> str:
 
 
 def main() -> int:
-    """Write the pages, or name the stale ones."""
+    """Write the pages; with --check name the stale ones."""
     made = pages()
     stale = [path for path, text in made.items() if not path.exists() or path.read_text() != text]
     stale += [path for path in FOLDER.rglob("*.*") if path not in made]

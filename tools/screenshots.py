@@ -1,4 +1,4 @@
-"""Makes the pictures in docs/screenshots from example data, in a real Chromium: `make screenshots`."""
+"""Make the pictures in docs/screenshots from example data, in a real Chromium: `make screenshots`."""
 
 import html
 import json
@@ -51,7 +51,7 @@ TASKS = [
 
 
 def fill(server: HttpServer) -> None:
-    """The example data: what an agent and a person did on one day."""
+    """Add the example data: a day of an agent and a person."""
     CLIENT["name"] = "claude-code"
     server.call("add_prompts", {"prompts": PROMPTS})
     server.call("add_resources", {"resources": [{"name": "api.md", "content": "# API\n\nOne endpoint, `/mcp`.\n"}]})
@@ -62,7 +62,7 @@ def fill(server: HttpServer) -> None:
 
 
 def take(page: Page, url: str) -> None:
-    """Every picture."""
+    """Take the pictures of single screens."""
     for name, path in {
         "home": "/",
         "board": "/board",
@@ -103,7 +103,7 @@ SIDE_BY_SIDE = """
 
 
 def take_side_by_side(browser: Browser, server: HttpServer) -> None:
-    """An agent's calls with their answers, and the board after them."""
+    """Take an agent's calls with their answers, and the board after them, as one picture."""
     server.call("add_resources", {"resources": [{"name": "imports.md", "content": DOCUMENT}]})
     server.call("add_tasks", {"lines": MORE_TASKS})
     server.call("claim_task", {"task": "#1", "release": True})
@@ -117,7 +117,7 @@ def take_side_by_side(browser: Browser, server: HttpServer) -> None:
 
 
 def show_call(tool: str, arguments: dict[str, Any], answer: dict[str, Any]) -> str:
-    """A call and its answer, as a terminal shows them; of a claim the first two lines."""
+    """Return a call and its answer as a terminal shows them; of a claim the first two lines."""
     text = answer["content"][0]["text"]
     if tool == "claim_task":
         text = "\n".join(text.splitlines()[:2])

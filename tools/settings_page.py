@@ -1,4 +1,4 @@
-"""docs/reference/settings.md: every setting in tables, and a whole `satchel.toml`."""
+"""Render docs/reference/settings.md: every setting in tables, and a whole `satchel.toml`."""
 
 from satchel.settings import SETTINGS, Setting
 
@@ -23,12 +23,12 @@ Every line is optional. Lines that begin with `#` show the default, or an exampl
 
 
 def settings_page() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     return f"{HEAD}\n{_tables()}\n{FILE}\n```toml\n{whole_file()}```\n"
 
 
 def whole_file() -> str:
-    """A `satchel.toml` with every setting."""
+    """Return a `satchel.toml` with every setting."""
     lines = []
     for setting in SETTINGS:
         meaning = f"{setting.help[:1].upper()}{setting.help[1:]}"
@@ -37,7 +37,7 @@ def whole_file() -> str:
 
 
 def _tables() -> str:
-    """Those of both transports, then those of HTTP."""
+    """Return the settings of both transports, then those of HTTP."""
     lines = []
     for is_http in (False, True):
         lines += ["", "Also, with `--transport http`:", ""] if is_http else []
@@ -75,7 +75,7 @@ _EXAMPLES = {  # of settings without a fixed default
 
 
 def _value(setting: Setting) -> str:
-    """The default as TOML, or an example."""
+    """Return the default as TOML, or an example."""
     if setting.kind == "yes/no":
         return "true" if setting.default else "false"
     if setting.name in _EXAMPLES:

@@ -1,4 +1,4 @@
-"""Makes a PNG small: its 256 most frequent colours as a palette, which is enough for screens with text."""
+"""Shrink a PNG to a palette of its 256 most frequent colours, enough for screens with text."""
 
 import struct
 import zlib
@@ -9,7 +9,7 @@ _TRUE_COLOUR = {2: 3, 6: 4}  # colour type → bytes of a pixel
 
 
 def shrink(png: bytes) -> bytes:
-    """The same picture with a palette; as it was where it is of a kind that browsers do not write."""
+    """Return the picture with a palette, or unchanged if it is of a kind that browsers do not write."""
     chunks = _read_chunks(png)
     width, height, depth, kind, *_ = struct.unpack(">IIBBBBB", chunks[b"IHDR"])
     if depth != 8 or kind not in _TRUE_COLOUR:
@@ -43,7 +43,7 @@ def _write_chunk(name: bytes, data: bytes) -> bytes:
 
 
 def _unfilter(data: bytes, length: int, size: int) -> list[bytes]:
-    """The rows of a picture without the filters of PNG."""
+    """Return the rows of a picture without the filters of PNG."""
     rows: list[bytes] = []
     above = bytearray(length)
     for start in range(0, len(data), length + 1):

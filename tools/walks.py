@@ -1,4 +1,4 @@
-"""Counts the files of ours that four requests walk through: those in which a function is called on the way.
+"""Count the source files that four requests walk through: those in which a function is called.
 
 A second count says how many of them are on the call stack while data moves: bytes from the client or the disk, JSON
 into a value and back, a statement to the database, bytes to the client. The others only compute something (a rule, a
@@ -85,12 +85,12 @@ class Recording:
         self.process = subprocess.Popen(command, env=environment, **options)
 
     def begin(self) -> None:
-        """Count from now on."""
+        """Start counting."""
         time.sleep(0.5)  # for what goes on after the answer before
         self._began = time.monotonic()
 
     def walk(self) -> Walk:
-        """The files that were walked through until now, and those with a function that was called."""
+        """Return the files on the way so far, and those with a function that was called."""
         until = time.monotonic()
         lines = [line.split(maxsplit=2) for line in self._log.read_text().splitlines()]
         found = [(kind, file) for moment, kind, file in lines if self._began <= float(moment) <= until]
@@ -98,7 +98,7 @@ class Recording:
 
 
 def over_stdio(folder: Path) -> Walk:
-    """A client calls add_prompt of prompt-store on stdin."""
+    """Walk add_prompt of prompt-store, called on stdin."""
     pipe = subprocess.PIPE
     server = Recording(folder, "serve", "-c", "prompt-store", stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
     process = server.process
@@ -117,7 +117,7 @@ def over_stdio(folder: Path) -> Walk:
 
 
 def over_http(folder: Path) -> tuple[Walk, Walk]:
-    """A client with a token lists tasks; then a template is saved while another client listens."""
+    """Walk list_tasks with a token, then a saved template while another client listens."""
     library = folder / "libraries" / "one"
     (library / "prompts").mkdir(parents=True)
     (library / "twig.toml").write_text("[prompts.hello]\n")
@@ -155,7 +155,7 @@ def over_http(folder: Path) -> tuple[Walk, Walk]:
 
 
 def by_command(folder: Path) -> Walk:
-    """A person adds a prompt on the command line."""
+    """Walk `satchel prompt add`."""
     command = Recording(folder, "prompt", "add", "B", "c", stdout=subprocess.DEVNULL)
     command.process.wait()
     return command.walk()

@@ -1,6 +1,6 @@
-"""The documentation, held against the code and run.
+"""Tests of the documentation: pages are compared with the code, and their commands run.
 
-blocks       the commands of the pages: blocks of shell, and commands inside sentences
-places       the folders and homes in which blocks are run
-shell        runs the lines of a block as they stand
+blocks       finds the commands of the pages: blocks of shell, and commands inside sentences
+places       makes the folders and homes in which blocks run
+shell        runs the lines of a block
 """

@@ -1,6 +1,6 @@
-"""The commands of README.md and docs/: blocks of shell, and commands inside sentences.
+"""Find the commands of README.md and docs/: blocks of shell, and commands inside sentences.
 
-The comment above a block names it and says where it is run: `<!-- run NAME in PLACE -->`, a place of `places`.
+The comment above a block names it and its place, one of `places`: `<!-- run NAME in PLACE -->`.
 """
 
 import re
@@ -25,7 +25,7 @@ _RUN = re.compile(r"run (?P<name>[\w-]+) in (?P<place>[\w-]+)")
 
 
 class Block(NamedTuple):
-    """The lines of a block of shell, and where they are run."""
+    """The lines of a block of shell, and the place where they run."""
 
     page: Path
     name: str
@@ -34,12 +34,12 @@ class Block(NamedTuple):
 
 
 def read_blocks() -> list[Block]:
-    """Every block of shell in the pages, except the examples of docs/teams/embedding.md, which tests/sdk runs."""
+    """Return every block of shell in the pages, except the examples of docs/teams/embedding.md (see tests/sdk)."""
     return _read("sh")
 
 
 def read_sql() -> list[str]:
-    """The blocks of SQL that an operator runs before the commands on PostgreSQL."""
+    """Return the blocks of SQL that an operator runs before the commands on PostgreSQL."""
     return ["\n".join(block.lines) for block in _read("sql")]
 
 
@@ -57,7 +57,7 @@ def _read(language: str) -> list[Block]:
 
 
 def read_unfenced() -> list[tuple[Path, str]]:
-    """Indented lines that begin with a program, and blocks of another language that do: tests would miss them."""
+    """Return commands that the tests would miss: in indented lines, and in blocks of another language."""
     missed = []
     for page in PAGES:
         text = page.read_text()
@@ -69,7 +69,7 @@ def read_unfenced() -> list[tuple[Path, str]]:
 
 
 def read_inline() -> list[tuple[Path, str]]:
-    """The commands inside sentences and tables, in backticks."""
+    """Return the commands inside sentences and tables, in backticks."""
     spans = []
     for page in PAGES:
         text = _FENCE.sub("", page.read_text())

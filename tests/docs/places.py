@@ -1,4 +1,4 @@
-"""The folders in which the blocks of the pages are run, each with a home of its own, in which there is one client."""
+"""Folders in which the blocks of the pages run, each with a home of its own that has one client."""
 
 import os
 import shutil
@@ -46,7 +46,7 @@ def _make_empty(folder: Path) -> None:
 
 
 def _copy_checkout(folder: Path) -> None:
-    """The files of the checkout, set up as after `make run`: the commands are those that the tests run with."""
+    """Copy the files of the checkout and use the environment of the tests, as if `make run` had set it up."""
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.split(b"\0")
     for path in (name.decode() for name in tracked if name and not name.startswith(b"tests/")):
         if (ROOT / path).is_file():

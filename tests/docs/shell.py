@@ -1,4 +1,4 @@
-"""Runs the lines of a block as they stand, each by bash, in one folder and with one home."""
+"""Run the lines of a block with bash, in one folder and with one home."""
 
 import os
 import re
@@ -15,7 +15,7 @@ _ADDRESS = re.compile(r"serving \w+ at https?://[\w.]+(?::(\d+))?/")
 
 
 def run_lines(lines: list[str], folder: Path, environment: dict[str, str]) -> list[str]:
-    """What each line printed. A line that serves over HTTP runs beside the lines after it, and is ended by Ctrl-C."""
+    """Run lines and return the output of each. A line that serves over HTTP keeps running during the lines after it."""
     printed = []
     with ExitStack() as servers:
         for line in lines:
@@ -48,7 +48,7 @@ def run_lines(lines: list[str], folder: Path, environment: dict[str, str]) -> li
 
 
 def _wait_until_it_listens(server: "subprocess.Popen[str]", line: str, home: Path) -> str:
-    """What the server printed until it named its address; curl finds it there instead of at port 8000."""
+    """Return the output of a server up to its address, and send curl there instead of to port 8000."""
     printed = ""
     assert server.stdout is not None
     for said in server.stdout:
@@ -60,7 +60,7 @@ def _wait_until_it_listens(server: "subprocess.Popen[str]", line: str, home: Pat
 
 
 def _stop(server: "subprocess.Popen[str]", line: str) -> None:
-    """End a server as Ctrl-C does: the signal goes to the whole group."""
+    """Stop a server as Ctrl-C does: signal the whole process group."""
     os.killpg(server.pid, signal.SIGINT)
     rest, _ = server.communicate(timeout=60)
     assert server.returncode in (0, -signal.SIGINT, 130) and "Traceback" not in rest, (line, server.returncode, rest)

@@ -1,4 +1,4 @@
-"""Every command of README.md and docs/, run as it stands."""
+"""Every command of README.md and docs/ runs."""
 
 import json
 import re

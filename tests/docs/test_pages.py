@@ -1,4 +1,4 @@
-"""The documentation, held against the code: paths and links exist, generated pages are fresh."""
+"""The pages name files, modules, links and answers that exist, and generated pages are fresh."""
 
 import importlib
 import json
@@ -23,12 +23,12 @@ def name(path: Path) -> str:
 
 
 def without_code(text: str) -> str:
-    """A page without its code blocks and quoted texts, which may say what they like."""
+    """Return a page without its code."""
     return re.sub(r"``.*?``|`[^`\n]*`", "", re.sub(r"^ *```.*?^ *```", "", text, flags=re.M | re.S))
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of a page's headings, as GitHub makes them."""
+    """Return the anchors of a page's headings, as GitHub makes them."""
     text = re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.M | re.S)
     headings = re.findall(r"^#+ (.+)$", text, re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
@@ -50,7 +50,7 @@ def test_pages_name_only_files_and_modules_that_exist() -> None:
 
 
 def exists(module: str) -> bool:
-    """Whether this is a module, or something in one."""
+    """Tell whether this is a module, or a name in one."""
     try:
         importlib.import_module(module)
     except ModuleNotFoundError:
