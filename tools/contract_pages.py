@@ -19,7 +19,7 @@ from satchel.model import JINJA2_WORDS, MAX_CONTENT_BYTES, MAX_DESCRIPTION
 from satchel.protocol import MAX_MESSAGE_BYTES
 from satchel.protocol.connection import MAX_BATCH
 from satchel.protocol.questions import ANSWER_TIMEOUT
-from satchel.services import rules, task_notes
+from satchel.services import rules, tasks
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTE = "<!-- Made from the code by `make docs`. Do not edit. -->"
@@ -72,7 +72,7 @@ STORE_BOUNDS = {  # what the store itself enforces, by kind of row; every contra
         ("tags", f"at most {rules.MAX_TAGS}, each 1 to 50 characters of `A-Z a-z 0-9 _ -`, kept in lower case"),
         ("due", "a day of the calendar, `YYYY-MM-DD`"),
         ("blocked_by", f"at most {rules.MAX_BLOCKERS} tasks; no circles"),
-        ("note", f"1 to {MAX_DESCRIPTION} characters; at most {task_notes.MAX_NOTES} of a task"),
+        ("note", f"1 to {MAX_DESCRIPTION} characters; at most {tasks.MAX_NOTES} of a task"),
         ("claim", f"1 to {rules.MAX_CLAIM_MINUTES} minutes from now"),
     ],
 }

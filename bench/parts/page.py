@@ -12,7 +12,7 @@ from satchel.library.catalog import Libraries
 from satchel.model import DocumentDraft, PromptDraft, TaskDraft
 from satchel.page.site import Site
 from satchel.page.visit import Server, Visit
-from satchel.services import documents, projects, prompts, task_notes, tasks
+from satchel.services import documents, projects, prompts, tasks
 from satchel.storage.database import Database, open_database
 
 BATCH = 2000
@@ -98,7 +98,7 @@ def fill(database: Database, size: int) -> None:
                 if number % 10 == 3:
                     tasks.complete(tx, SCOPE, task.number)
                 if number == 6:
-                    task_notes.add(tx, SCOPE, task.number, "A note")
+                    tasks.add_note(tx, SCOPE, task.number, "A note")
                 if number % 20 == 9:
                     tasks.delete(tx, SCOPE, task.number)
 

@@ -300,25 +300,6 @@ class DocumentPatch(Struct, frozen=True, kw_only=True):
     description: str | UnsetType | None = UNSET
 
 
-class Task(Struct, frozen=True):
-    """Something that a user has to do."""
-
-    number: int  # the integer id that some contracts expose; never reused
-    id: str
-    owner: str
-    title: str
-    description: str | None
-    completed_at: Timestamp | None  # or cancelled
-    created_at: Timestamp
-    updated_at: Timestamp
-    version: int
-
-    @property
-    def is_completed(self) -> bool:
-        """Whether it is completed, or cancelled, which most contracts do not tell apart."""
-        return self.completed_at is not None
-
-
 class Token(Struct, frozen=True, kw_only=True):
     """A token as it is stored: everything but its secret, of which only a hash is kept."""
 
@@ -355,9 +336,18 @@ class Claim(Struct, frozen=True, kw_only=True):
     fence: int  # grows with every claim of the task
 
 
-class TaskDetails(Task, frozen=True, kw_only=True):
-    """A task with everything that is stored about it."""
+class Task(Struct, frozen=True):
+    """Something that a user has to do."""
 
+    number: int  # the integer id that some contracts expose; never reused
+    id: str
+    owner: str
+    title: str
+    description: str | None
+    completed_at: Timestamp | None  # or cancelled
+    created_at: Timestamp
+    updated_at: Timestamp
+    version: int
     project: str | None = None  # by name
     project_number: int | None = None
     tags: tuple[str, ...] = ()
@@ -368,6 +358,11 @@ class TaskDetails(Task, frozen=True, kw_only=True):
     waits_elsewhere: bool = False  # also blocked by tasks in projects the caller may not see
     is_cancelled: bool = False
     claim: Claim | None = None  # where it is claimed now
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether it is completed, or cancelled, which most contracts do not tell apart."""
+        return self.completed_at is not None
 
     @property
     def status(self) -> Literal["pending", "in_progress", "completed", "cancelled"]:

@@ -14,7 +14,7 @@ from satchel.contracts.schema import fields_of
 from satchel.errors import WrongArgument
 from satchel.model import Argument, DocumentDraft, PromptDraft, Scope, TaskDraft
 from satchel.protocol import MAX_MESSAGE_BYTES, messages
-from satchel.services import documents, projects, prompts, retry_keys, rules, task_notes, tasks
+from satchel.services import documents, projects, prompts, retry_keys, rules, tasks
 from satchel.storage import links
 from satchel.storage.database import Database, open_database
 from satchel.transports import stdio
@@ -45,7 +45,7 @@ BOUNDS = {
     "values of an argument": rules.MAX_VALUES,
     "value of an argument": rules.MAX_VALUE,
     "all texts of the arguments": rules.MAX_ARGUMENTS_TEXT,
-    "notes": task_notes.MAX_NOTES,
+    "notes": tasks.MAX_NOTES,
     "links": links.MOST,
     "query": rules.MAX_QUERY,
     "key": retry_keys.MAX_KEY,
@@ -115,7 +115,7 @@ def test_one_character_more_than_a_bound_is_refused(database: Database) -> None:
         prompts.add(tx, ANN, prompt(name="x" * 255, title="x" * 200, description=LONG, arguments=many[:98]))
         number = tasks.add(tx, ANN, task(title="x" * 500, description=LONG)).number
         with pytest.raises(WrongArgument):
-            task_notes.add(tx, ANN, number, "x" * (model.MAX_DESCRIPTION + 1))
+            tasks.add_note(tx, ANN, number, "x" * (model.MAX_DESCRIPTION + 1))
 
 
 # Texts whose length no bound of their own limits, because the service does, or because they are only compared.

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from satchel.errors import Refused
-from satchel.model import ChangeQuery, Scope, TaskDetails, TaskDraft, TaskPatch
-from satchel.services import history, projects, restoring, search, task_notes, tasks
+from satchel.model import ChangeQuery, Scope, Task, TaskDraft, TaskPatch
+from satchel.services import history, projects, restoring, search, tasks
 from satchel.storage.database import Tx
 from tests.attacks.worlds import ENGINES, World, find_addresses
 from tests.support.http import HttpServer
@@ -36,12 +36,12 @@ class Tasks(World):
         self.seen = self.add("Seen", "pub")
         self.hidden = [self.add(f"{CANARY} {where}", where) for where in ("priv", None, "gone")]
         for task in self.hidden:
-            self.write(EVERYWHERE, partial(task_notes.add, scope=EVERYWHERE, number=task.number, text=CANARY))
+            self.write(EVERYWHERE, partial(tasks.add_note, scope=EVERYWHERE, task=task.number, text=CANARY))
         self.write(EVERYWHERE, lambda tx: projects.delete(tx, "gone"))
         self.deleted = self.add(f"{CANARY} deleted", None)
         self.write(EVERYWHERE, lambda tx: tasks.delete(tx, EVERYWHERE, self.deleted.number))
 
-    def add(self, title: str, project: str | None, *blockers: int) -> TaskDetails:
+    def add(self, title: str, project: str | None, *blockers: int) -> Task:
         tags = ["hush"] if CANARY in title else []
         draft = TaskDraft(title=title, project=project, tags=tags, blocked_by=blockers)
         return self.write(EVERYWHERE, lambda tx: tasks.add(tx, EVERYWHERE, draft))
@@ -74,7 +74,7 @@ def list_acts(number: int, id: str, seen: int) -> list[Callable[[Tx], Any]]:
         lambda tx: tasks.update(tx, LIMITED, seen, TaskPatch(blocked_by=[number])),
         lambda tx: tasks.delete(tx, LIMITED, number),
         lambda tx: tasks.find(tx, LIMITED, id),
-        lambda tx: task_notes.add(tx, LIMITED, number, "x"),
+        lambda tx: tasks.add_note(tx, LIMITED, number, "x"),
         lambda tx: restoring.restore(tx, LIMITED, f"#{number}"),
         lambda tx: history.list_versions(tx, LIMITED, id),
     ]

@@ -259,7 +259,7 @@ def test_no_stream_tells_of_a_change_to_anything_foreign(cast: Cast, cast_server
         for thing in (one for one in cast.hidden if one.kind == "task" and not one.title.endswith("three")):
             scope = bob if thing in cast.of_bob else ann
             patch = TaskPatch(title=f"{CANARY} changed")
-            cast.write(scope, partial(tasks.update, scope=scope, reference=thing.number, patch=patch))
+            cast.write(scope, partial(tasks.update, scope=scope, task=thing.number, patch=patch))
         draft = PromptDraft(title=f"{CANARY} new", content="x")
         cast.write(ann, lambda tx: prompts.add(tx, ann, draft))
         everywhere = Scope(user=ANN)

@@ -206,7 +206,7 @@ def test_the_stream_of_a_page_tells_of_nothing_foreign(cast: Cast, visit: Callab
     for thing in (one for one in cast.hidden if one.kind == "task" and not one.title.endswith("three")):
         scope = bob if thing in cast.of_bob else ann
         patch = TaskPatch(title=f"{CANARY} changed")
-        cast.write(scope, partial(tasks.update, scope=scope, reference=thing.number, patch=patch))
+        cast.write(scope, partial(tasks.update, scope=scope, task=thing.number, patch=patch))
     cast.write(ann, lambda tx: prompts.add(tx, ann, PromptDraft(title=f"{CANARY} new", content="x")))
     own = Scope(user=ANN, project="pub")
     cast.write(own, lambda tx: tasks.update(tx, own, cast.own_task.number, TaskPatch(title="Changed")))

@@ -10,7 +10,7 @@ import pytest
 
 from satchel.auth import tokens
 from satchel.model import DocumentDraft, PromptDraft, Scope, TaskDraft
-from satchel.services import documents, projects, prompts, task_notes, tasks
+from satchel.services import documents, projects, prompts, tasks
 from satchel.storage.database import Database, Tx, open_database
 from tests.support.postgres import PostgresServer, ReusedDatabase
 from tests.support.roles import two_roles
@@ -190,7 +190,7 @@ class Cast(World):
 
     def _add_task(self, scope: Scope, title: str, project: str | None) -> Thing:
         task = self.write(scope, lambda tx: tasks.add(tx, scope, TaskDraft(title=title, project=project)))
-        self.write(scope, lambda tx: task_notes.add(tx, scope, task.number, f"about {title}"))
+        self.write(scope, lambda tx: tasks.add_note(tx, scope, task.number, f"about {title}"))
         return Thing("task", number=task.number, id=task.id, title=title)
 
     def _add_texts(self, scope: Scope) -> Iterator[Thing]:

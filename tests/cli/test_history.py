@@ -582,7 +582,7 @@ def test_what_others_have_is_answered_like_what_does_not_exist(satchel: Command,
     satchel("task", "add", "Secret", SATCHEL_USER=ADA)
     database = open_database(store)
     with database.read() as tx:
-        first = tasks.get(tx, Scope(user=ADA), 1).id
+        first = tasks.find(tx, Scope(user=ADA), 1).id
     database.close()
     satchel("task", "add", "Secret too", SATCHEL_USER=ADA)
     satchel("task", "delete", "2", SATCHEL_USER=ADA)

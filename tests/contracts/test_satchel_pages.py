@@ -23,7 +23,7 @@ from satchel.model import (
     PromptDraft,
     PromptPatch,
     Scope,
-    TaskDetails,
+    Task,
     TaskDraft,
     TaskPatch,
 )
@@ -272,7 +272,7 @@ def change_task(tx: Tx, change: tuple[Any, ...]) -> set[int]:
     return {number, *(task.number for task in known if number in task.blocked_by)}
 
 
-def in_order(filter: str, known: list[TaskDetails]) -> list[TaskDetails]:
+def in_order(filter: str, known: list[Task]) -> list[Task]:
     if filter == "completed":
         return sorted(known, key=lambda task: (task.completed_at or "", task.number), reverse=True)
     if filter == "all":
@@ -318,7 +318,7 @@ def test_tasks_that_stay_as_they_are_are_shown_once_and_in_order(
                     touched |= change_task(tx, change)
             reader.turn()
 
-    def is_listed(task: TaskDetails) -> bool:
+    def is_listed(task: Task) -> bool:
         of_status = {
             "ready": not task.is_completed and not task.open_blockers,
             "pending": not task.is_completed,

@@ -14,7 +14,7 @@ from satchel.exchange import importing, storing
 from satchel.exchange.entries import PromptEntry
 from satchel.exchange.importing import FileRead, ImportReport, OnClash, Options
 from satchel.model import PromptDraft, PromptHeader, Scope, TaskQuery
-from satchel.services import documents, projects, prompts, task_notes, tasks
+from satchel.services import documents, projects, prompts, tasks
 from satchel.storage.database import Database, Tx, open_database
 from tests.exchange.corpora import write_files
 from tests.support.soak import amount
@@ -115,7 +115,7 @@ def test_tasks_keep_status_notes_project_and_dependencies_in_any_order(bring: Im
     with database.read(HERE) as tx:
         page, _ = tasks.list_page(tx, HERE, TaskQuery(filter="all"), limit=10)
         found = {task.title: task for task in page}
-        notes, _ = task_notes.list_newest(tx, HERE, found["Last"].number, 5)
+        notes, _ = tasks.list_notes(tx, HERE, found["Last"].number, 5)
     number = {title: task.number for title, task in found.items()}
     assert found["Last"].blocked_by == tuple(sorted((number["First"], number["Circle"])))
     assert (found["First"].blocked_by, found["Circle"].blocked_by) == ((number["Circle"],), ())

@@ -17,7 +17,7 @@ from satchel.exchange.entries import KINDS, Kind, TaskEntry, Unreadable
 from satchel.exchange.sync_plan import SyncState, digest
 from satchel.exchange.syncing import SyncOptions, SyncReport
 from satchel.model import DocumentDraft, DocumentPatch, PromptDraft, PromptPatch, Scope, TaskDraft, TaskPatch
-from satchel.services import documents, history, projects, prompts, task_notes, tasks
+from satchel.services import documents, history, projects, prompts, tasks
 from satchel.storage.database import Database, Row
 from tests.support.soak import amount
 
@@ -332,7 +332,7 @@ def test_a_project_is_read_in_few_statements(database: Database, sync: Sync, mon
                 prompts.add(tx, HERE, PromptDraft(name=name, title=name, content="x"))
                 documents.add(tx, HERE, DocumentDraft(name=name, uri=f"file:///{name}", content="x"))
                 task = tasks.add(tx, HERE, TaskDraft(title=name, project="default"))
-                task_notes.add(tx, HERE, task.number, "note")
+                tasks.add_note(tx, HERE, task.number, "note")
         with database.read(HERE) as tx, monkeypatch.context() as patched:
             seen: list[str] = []
             patched.setattr(tx, "execute", partial(count_statements, seen, tx.execute))

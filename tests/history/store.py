@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from satchel.errors import StoreConflict
-from satchel.model import Document, DocumentDraft, Prompt, PromptDraft, PromptPatch, Scope, TaskDetails, TaskDraft
+from satchel.model import Document, DocumentDraft, Prompt, PromptDraft, PromptPatch, Scope, Task, TaskDraft
 from satchel.services import documents, projects, prompts, references, restoring, tasks
 from satchel.services.references import FoundItem
 from satchel.services.restoring import Restored
@@ -56,7 +56,7 @@ def add_resource(database: Database, scope: Scope, name: str, content: str | byt
     return write(database, scope, lambda tx: documents.add(tx, scope, draft))
 
 
-def add_task(database: Database, scope: Scope, title: str, *blockers: int, project: str | None = None) -> TaskDetails:
+def add_task(database: Database, scope: Scope, title: str, *blockers: int, project: str | None = None) -> Task:
     draft = TaskDraft(title=title, description=f"About {title}", project=project, blocked_by=blockers)
     return write(database, scope, lambda tx: tasks.add(tx, scope, draft))
 

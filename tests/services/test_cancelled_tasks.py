@@ -3,14 +3,14 @@
 import pytest
 
 from satchel.errors import WrongArgument
-from satchel.model import BlockerChange, ListChange, Scope, TaskDetails, TaskDraft, TaskPatch, TaskQuery, TaskStatus
-from satchel.services import blockers, diffs, history, projects, restoring, tasks
+from satchel.model import BlockerChange, ListChange, Scope, Task, TaskDraft, TaskPatch, TaskQuery, TaskStatus
+from satchel.services import diffs, history, projects, restoring, tasks
 from satchel.storage.database import Database, Tx
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
 
 
-def put(tx: Tx, number: int, status: TaskStatus) -> TaskDetails:
+def put(tx: Tx, number: int, status: TaskStatus) -> Task:
     return tasks.update(tx, ADA, number, TaskPatch(status=status))
 
 
@@ -106,7 +106,7 @@ def test_tags_and_blockers_are_added_and_removed(database: Database) -> None:
         changed = tasks.update(tx, scope, number, patch)
         assert (changed.tags, changed.blocked_by, changed.waits_elsewhere) == (("b", "c"), (second,), True)
         assert tasks.find(tx, ADA, number).blocked_by == (second, hidden)
-        assert blockers.keep_visible(tx, scope, [second, hidden]) == [second]
+        assert tasks.keep_visible_blockers(tx, scope, [second, hidden]) == [second]
 
 
 @pytest.mark.parametrize("tag", ["a b", "", "x" * 51])

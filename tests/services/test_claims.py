@@ -7,8 +7,8 @@ import pytest
 
 from satchel import clock
 from satchel.errors import NotFound, NothingReady, StaleFence, TaskClosed, TaskHeld, WrongArgument
-from satchel.model import Author, Holder, Scope, StoreChange, TaskDetails, TaskDraft, TaskPatch, TaskQuery
-from satchel.services import claims, history, projects, pruning, restoring, tasks
+from satchel.model import Author, Holder, Scope, StoreChange, Task, TaskDraft, TaskPatch, TaskQuery
+from satchel.services import history, projects, pruning, restoring, tasks
 from satchel.storage.database import Database, Tx
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
@@ -24,7 +24,7 @@ def later(database: Database, minutes: int) -> Iterator[Tx]:
         yield tx
 
 
-def add(tx: Tx, title: str, **more: object) -> TaskDetails:
+def add(tx: Tx, title: str, **more: object) -> Task:
     return tasks.add(tx, ADA, TaskDraft(title=title, **more))  # type: ignore[arg-type]
 
 
@@ -36,7 +36,7 @@ def ready(tx: Tx, holder: Holder | None) -> list[int]:
 def test_a_claimed_task_is_in_progress_until_the_claim_runs_out(database: Database) -> None:
     with database.write(ADA) as tx:
         task = add(tx, "One")
-        claim = claims.take(tx, ADA, task.number, ANN, 30)
+        claim = tasks.claim(tx, ADA, task.number, ANN, 30)[1]
         assert (claim.holder, claim.holder_key, claim.fence) == ("ann 0001", "ann", 1)
         assert claim.until == clock.minutes_after(tx.now, 30)
         held = tasks.find(tx, ADA, task.number)
@@ -56,36 +56,37 @@ def test_a_claimed_task_is_in_progress_until_the_claim_runs_out(database: Databa
 def test_only_its_holder_renews_a_claim(database: Database) -> None:
     with database.write(ADA) as tx:
         number = add(tx, "One").number
-        first = claims.take(tx, ADA, number, ANN, 10)
+        first = tasks.claim(tx, ADA, number, ANN, 10)[1]
         with pytest.raises(TaskHeld) as refused:
-            claims.take(tx, ADA, number, BEN, 10)
+            tasks.claim(tx, ADA, number, BEN, 10)
         assert (refused.value.number, refused.value.claim) == (number, first)
-        renewed = claims.take(tx, ADA, number, ANN, 60)
+        renewed = tasks.claim(tx, ADA, number, ANN, 60)[1]
         assert (renewed.fence, renewed.until) == (1, clock.minutes_after(tx.now, 60))
         assert tasks.find(tx, ADA, number).claim == renewed
     with later(database, 61) as tx:
-        assert claims.take(tx, ADA, number, ANN, 10).fence == 2
+        assert tasks.claim(tx, ADA, number, ANN, 10)[1].fence == 2
     with later(database, 72) as tx:
-        assert claims.take(tx, ADA, number, BEN, 10).fence == 3
+        assert tasks.claim(tx, ADA, number, BEN, 10)[1].fence == 3
 
 
 def test_a_renewal_without_a_session_has_a_new_fence(database: Database) -> None:
     with database.write(ADA) as tx:
         number = add(tx, "One").number
-        assert [claims.take(tx, ADA, number, Holder("ann 0001", "ann"), 10).fence for _ in range(3)] == [1, 2, 3]
-    assert claims.make_holder("ann", "s1", ADA).has_session
-    assert not claims.make_holder("ann", "", ADA).has_session
+        assert [tasks.claim(tx, ADA, number, Holder("ann 0001", "ann"), 10)[1].fence for _ in range(3)] == [1, 2, 3]
+    assert tasks.make_holder("ann", "s1", ADA).has_session
+    assert not tasks.make_holder("ann", "", ADA).has_session
 
 
 def test_anyone_of_the_user_releases_a_claim(database: Database) -> None:
     with database.write(ADA) as tx:
         number = add(tx, "One").number
-        claim = claims.take(tx, ADA, number, ANN, 10)
+        claim = tasks.claim(tx, ADA, number, ANN, 10)[1]
         with pytest.raises(NotFound):
-            claims.release(tx, BOB, number)
-        assert claims.release(tx, ADA, number) == claim
-        assert claims.release(tx, ADA, number) is None
-        assert claims.take(tx, ADA, number, ANN, 10).fence == 2
+            tasks.release(tx, BOB, number)
+        assert tasks.find(tx, ADA, number).claim == claim
+        assert tasks.release(tx, ADA, number).claim is None
+        assert tasks.release(tx, ADA, number).status == "pending"
+        assert tasks.claim(tx, ADA, number, ANN, 10)[1].fence == 2
 
 
 def test_claims_are_announced_and_are_no_versions(database: Database) -> None:
@@ -94,10 +95,10 @@ def test_claims_are_announced_and_are_no_versions(database: Database) -> None:
         number = add(tx, "One", project="house").number
     told = {StoreChange("task", "house", ADA.user, str(number)): None}
     with database.write(ADA) as tx:
-        claims.take(tx, ADA, number, ANN, 10)
+        tasks.claim(tx, ADA, number, ANN, 10)
         assert tx.changes == told
     with database.write(ADA) as tx:
-        claims.release(tx, ADA, number)
+        tasks.release(tx, ADA, number)
         assert tx.changes == told
     with database.read(ADA) as tx:
         _, versions, _ = history.list_versions(tx, ADA, f"#{number}")
@@ -111,16 +112,16 @@ def test_the_next_one_is_the_most_urgent_that_is_ready_and_free(database: Databa
         add(tx, "Blocked", project="house", priority="urgent", blocked_by=[first.number])
         high = add(tx, "High", project="house", priority="high")
         elsewhere = add(tx, "Elsewhere", priority="urgent")
-        assert claims.take_next(tx, ADA, "house", ANN, 5)[0] == high.number
-        assert claims.take_next(tx, ADA, "house", ANN, 5)[0] == first.number  # not again what the caller holds
+        assert tasks.claim_next(tx, ADA, "house", ANN, 5)[0].number == high.number
+        assert tasks.claim_next(tx, ADA, "house", ANN, 5)[0].number == first.number  # not again what the caller holds
         with pytest.raises(NothingReady) as nothing:
-            claims.take_next(tx, ADA, "house", ANN, 5)
+            tasks.claim_next(tx, ADA, "house", ANN, 5)
         assert (nothing.value.project, nothing.value.blocked, nothing.value.held) == ("house", 1, 2)
-        assert claims.take_next(tx, ADA, None, BEN, 5)[0] == elsewhere.number
+        assert tasks.claim_next(tx, ADA, None, BEN, 5)[0].number == elsewhere.number
         with pytest.raises(NotFound):
-            claims.take_next(tx, ADA, "nowhere", ANN, 5)
+            tasks.claim_next(tx, ADA, "nowhere", ANN, 5)
         with pytest.raises(NothingReady) as nothing:
-            claims.take_next(tx, BOB, None, ANN, 5)
+            tasks.claim_next(tx, BOB, None, ANN, 5)
         assert (nothing.value.blocked, nothing.value.held) == (0, 0)
 
 
@@ -129,14 +130,14 @@ def test_a_claim_lasts_a_minute_to_a_day(database: Database, minutes: int, rule:
     with database.write(ADA) as tx:
         number = add(tx, "One").number
         for act in (
-            lambda: claims.take(tx, ADA, number, ANN, minutes),
-            lambda: claims.take_next(tx, ADA, None, ANN, minutes),
+            lambda: tasks.claim(tx, ADA, number, ANN, minutes),
+            lambda: tasks.claim_next(tx, ADA, None, ANN, minutes),
         ):
             with pytest.raises(WrongArgument) as refused:
                 act()
             assert (refused.value.field, refused.value.rule) == ("minutes", rule)
         for possible in (1, 1440):
-            claims.take(tx, ADA, number, ANN, possible)
+            tasks.claim(tx, ADA, number, ANN, possible)
 
 
 def test_what_is_closed_deleted_or_anothers_cannot_be_claimed(database: Database) -> None:
@@ -147,19 +148,19 @@ def test_what_is_closed_deleted_or_anothers_cannot_be_claimed(database: Database
         tasks.delete(tx, ADA, gone)
         for number, status in ((done, "completed"), (cancelled, "cancelled")):
             with pytest.raises(TaskClosed) as refused:
-                claims.take(tx, ADA, number, ANN, 5)
+                tasks.claim(tx, ADA, number, ANN, 5)
             assert refused.value.status == status
         with pytest.raises(NotFound):
-            claims.take(tx, ADA, gone, ANN, 5)
+            tasks.claim(tx, ADA, gone, ANN, 5)
         with pytest.raises(NotFound):
-            claims.take(tx, BOB, done, ANN, 5)
+            tasks.claim(tx, BOB, done, ANN, 5)
 
 
 @pytest.mark.parametrize("end", ["complete", "completed", "cancelled", "delete"])
 def test_closing_and_deleting_end_a_claim_and_its_fence_goes_on(database: Database, end: str) -> None:
     with database.write(ADA) as tx:
         number = add(tx, "One").number
-        claims.take(tx, ADA, number, ANN, 5)
+        tasks.claim(tx, ADA, number, ANN, 5)
         if end == "complete":
             tasks.complete(tx, ADA, number)
         elif end == "delete":
@@ -172,7 +173,7 @@ def test_closing_and_deleting_end_a_claim_and_its_fence_goes_on(database: Databa
         else:
             tasks.update(tx, ADA, number, TaskPatch(status="pending"))
         assert tasks.find(tx, ADA, number).claim is None
-        assert claims.take(tx, ADA, number, BEN, 5).fence == 2
+        assert tasks.claim(tx, ADA, number, BEN, 5)[1].fence == 2
 
 
 def test_a_fence_that_is_not_the_newest_changes_nothing(database: Database) -> None:
@@ -181,18 +182,18 @@ def test_a_fence_that_is_not_the_newest_changes_nothing(database: Database) -> N
         with pytest.raises(StaleFence) as never:
             tasks.complete(tx, ADA, number, fence=1)
         assert never.value.claim is None
-        old = claims.take(tx, ADA, number, ANN, 1)
+        old = tasks.claim(tx, ADA, number, ANN, 1)[1]
     with later(database, 2) as tx:
-        new = claims.take(tx, ADA, number, BEN, 5)
+        new = tasks.claim(tx, ADA, number, BEN, 5)[1]
         for act in (
             lambda: tasks.complete(tx, ADA, number, fence=old.fence),
             lambda: tasks.update(tx, ADA, number, TaskPatch(title="x"), fence=old.fence),
-            lambda: tasks.check_unchanged(tx, ADA, number, fence=old.fence),
+            lambda: tasks.update(tx, ADA, number, TaskPatch(), fence=old.fence),
         ):
             with pytest.raises(StaleFence) as refused:
                 act()
             assert (refused.value.fence, refused.value.claim) == (old.fence, new)
-        tasks.check_unchanged(tx, ADA, number, 1, new.fence)
+        assert tasks.update(tx, ADA, number, TaskPatch(), 1, new.fence).version == 1
         assert tasks.update(tx, ADA, number, TaskPatch(title="x"), fence=new.fence).title == "x"
         assert tasks.complete(tx, ADA, number, fence=new.fence)[1] is False
         assert tasks.complete(tx, ADA, number, fence=new.fence)[1] is True  # as when the answer was lost
@@ -207,20 +208,20 @@ def test_a_scope_claims_only_in_its_projects(database: Database) -> None:
         seen = add(tx, "Seen", project="open").number
     scope = Scope(user=ADA.user, projects=("open",))
     with database.write(scope) as tx:
-        assert claims.take_next(tx, scope, None, ANN, 5)[0] == seen
+        assert tasks.claim_next(tx, scope, None, ANN, 5)[0].number == seen
         with pytest.raises(NotFound):
-            claims.take(tx, scope, hidden, ANN, 5)
+            tasks.claim(tx, scope, hidden, ANN, 5)
         with pytest.raises(NothingReady) as nothing:
-            claims.take_next(tx, scope, None, ANN, 5)
+            tasks.claim_next(tx, scope, None, ANN, 5)
         assert (nothing.value.blocked, nothing.value.held) == (1, 1)
-        assert claims.take(tx, scope, blocked, ANN, 5).fence == 1
+        assert tasks.claim(tx, scope, blocked, ANN, 5)[1].fence == 1
 
 
 def test_a_purge_takes_the_claim_along(database: Database) -> None:
     with database.write(ADA) as tx:
         number, kept = add(tx, "One").number, add(tx, "Two").number
         for one in (number, kept):
-            claims.take(tx, ADA, one, ANN, 5)
+            tasks.claim(tx, ADA, one, ANN, 5)
     with database.write(ADA) as tx:
         pruning.purge(tx, ADA, f"#{number}")
         assert tx.all("select task from task_claims") == [(kept,)]
@@ -229,18 +230,18 @@ def test_a_purge_takes_the_claim_along(database: Database) -> None:
 def test_a_holder_is_named_by_its_client_and_told_apart_by_session_token_or_user() -> None:
     token = Scope(user=ADA.user, author=Author(token="t1"))
     holders = [
-        claims.make_holder("claude-code", "session 1", ADA),
-        claims.make_holder("claude-code", "session 2", ADA),
-        claims.make_holder("codex", "session 1", ADA),
-        claims.make_holder("claude-code", "", token),
-        claims.make_holder("claude-code", "", ADA),
-        claims.make_holder("claude-code", "", BOB),
+        tasks.make_holder("claude-code", "session 1", ADA),
+        tasks.make_holder("claude-code", "session 2", ADA),
+        tasks.make_holder("codex", "session 1", ADA),
+        tasks.make_holder("claude-code", "", token),
+        tasks.make_holder("claude-code", "", ADA),
+        tasks.make_holder("claude-code", "", BOB),
     ]
     assert len({holder.key for holder in holders}) == len({holder.name for holder in holders}) == 6
-    assert holders[0] == claims.make_holder("claude-code", "session 1", token)
+    assert holders[0] == tasks.make_holder("claude-code", "session 1", token)
     for holder in holders:
         name, apart = holder.name.rsplit(" ", 1)
         assert name in ("claude-code", "codex") and len(apart) == 4
-    assert claims.make_holder("", "x", ADA).name.startswith("client ")
-    assert claims.make_holder("a\0b", "x", ADA).name.startswith("client ")
-    assert len(claims.make_holder("long " * 1000, "x", ADA).name) <= 65
+    assert tasks.make_holder("", "x", ADA).name.startswith("client ")
+    assert tasks.make_holder("a\0b", "x", ADA).name.startswith("client ")
+    assert len(tasks.make_holder("long " * 1000, "x", ADA).name) <= 65

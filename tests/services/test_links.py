@@ -12,11 +12,11 @@ from satchel.model import (
     PromptDraft,
     PromptPatch,
     Scope,
-    TaskDetails,
+    Task,
     TaskDraft,
     TaskPatch,
 )
-from satchel.services import documents, links, projects, prompts, pruning, restoring, task_notes, tasks
+from satchel.services import documents, links, projects, prompts, pruning, restoring, tasks
 from satchel.storage.database import Database, Tx
 from satchel.storage.links import MOST, find_targets
 
@@ -54,7 +54,7 @@ def ends(found: list[links.Link]) -> list[str]:
     return [f"{one.reference} {one.title}".strip() for one in found]
 
 
-def both(tx: Tx, item: Prompt | Document | TaskDetails, scope: Scope = ANN) -> tuple[list[str], list[str]]:
+def both(tx: Tx, item: Prompt | Document | Task, scope: Scope = ANN) -> tuple[list[str], list[str]]:
     kind = "prompt" if isinstance(item, Prompt) else "document" if isinstance(item, Document) else "task"
     to, back = links.of(tx, scope, kind, item)  # type: ignore[arg-type]
     return ends(to), ends(back)
@@ -150,7 +150,7 @@ def test_links_of_notes_are_beside_those_of_the_text(web: Database) -> None:
     with web.write(ANN) as tx:
         task = tasks.add(tx, ANN, TaskDraft(title="Ship", project="web", description="satchel://prompt/a"))
         for note in ("satchel://prompt/b satchel://prompt/a", "Nothing", "satchel://task/7 satchel://prompt/b"):
-            task_notes.add(tx, ANN, task.number, note)
+            tasks.add_note(tx, ANN, task.number, note)
         assert both(tx, task)[0] == ["satchel://prompt/a", "satchel://prompt/b", "#7"]
         tasks.update(tx, ANN, task.number, TaskPatch(description="Nothing"))
         assert both(tx, task)[0] == ["satchel://prompt/b", "satchel://prompt/a", "#7"]

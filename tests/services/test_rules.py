@@ -227,7 +227,7 @@ def test_what_cannot_be_stored_is_not_found(filled: tuple[Database, str, int], t
         lambda tx: documents.get_by_name(tx, ADA, text),
         lambda tx: documents.get_by_uri(tx, ADA, text),
         lambda tx: documents.find(tx, ADA, text),
-        lambda tx: tasks.get(tx, ADA, text),
+        lambda tx: tasks.lock(tx, ADA, text),
         lambda tx: tasks.find(tx, ADA, text),
         lambda tx: tasks.update(tx, ADA, text, TaskPatch(title="New")),
         lambda tx: tasks.complete(tx, ADA, text),

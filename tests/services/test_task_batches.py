@@ -3,16 +3,15 @@
 import pytest
 
 from satchel.errors import EntryRefused, NotFound, WrongArgument
-from satchel.model import Scope, TaskDetails, TaskDraft, TaskQuery
+from satchel.model import Scope, Task, TaskDraft, TaskQuery
 from satchel.services import projects, tasks
-from satchel.services.task_batches import add_all
-from satchel.services.task_lines import read
+from satchel.services.task_lines import add_all, read
 from satchel.storage.database import Database, Tx
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
 
 
-def add(tx: Tx, *lines: str, project: str | None = None) -> list[TaskDetails]:
+def add(tx: Tx, *lines: str, project: str | None = None) -> list[Task]:
     return add_all(tx, ADA, read(lines), project, lambda _count: None)
 
 

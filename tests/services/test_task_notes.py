@@ -4,7 +4,7 @@ import pytest
 
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import Author, Retention, Scope, StoreChange, TaskDraft
-from satchel.services import pruning, restoring, task_notes, tasks
+from satchel.services import pruning, restoring, tasks
 from satchel.storage.database import Database, Tx
 
 ANN = Author(user="00000000-0000-4000-8000-00000000000a", client="claude-code", client_version="2", contract="satchel")
@@ -13,29 +13,29 @@ BOB = Scope(user="00000000-0000-4000-8000-00000000000b")
 
 
 def texts(tx: Tx, number: int, limit: int = 50) -> list[str]:
-    return [note.text for note in task_notes.list_newest(tx, ADA, number, limit)[0]]
+    return [note.text for note in tasks.list_notes(tx, ADA, number, limit)[0]]
 
 
 def test_a_note_says_who_wrote_it_and_when_and_changes_no_version(database: Database) -> None:
     with database.write(ADA) as tx:
         number = tasks.add(tx, ADA, TaskDraft(title="One")).number
     with database.write(ADA) as tx:
-        task_notes.add(tx, ADA, number, "first\nline")
+        tasks.add_note(tx, ADA, number, "first\nline")
         now = tx.now
         assert tx.changes == {StoreChange("task", None, ADA.user, str(number)): None}
     with database.write(Scope(user=ADA.user)) as tx:
-        task_notes.add(tx, ADA, number, "second")
-        [first, second], count = task_notes.list_newest(tx, ADA, number, 50)
+        tasks.add_note(tx, ADA, number, "second")
+        [first, second], count = tasks.list_notes(tx, ADA, number, 50)
         assert (first.at, first.text, first.author) == (now, "first\nline", ANN)
         assert (second.text, second.author, count) == ("second", Author(user=ANN.user), 2)
-        assert task_notes.list_newest(tx, ADA, number, 1) == ([second], 2)
+        assert tasks.list_notes(tx, ADA, number, 1) == ([second], 2)
         assert tasks.find(tx, ADA, number).version == 1
 
 
 def test_notes_come_back_with_their_task(database: Database) -> None:
     with database.write(ADA) as tx:
         number = tasks.add(tx, ADA, TaskDraft(title="One")).number
-        task_notes.add(tx, ADA, number, "kept")
+        tasks.add_note(tx, ADA, number, "kept")
     with database.write(ADA) as tx:
         tasks.delete(tx, ADA, number)
     with database.write(ADA) as tx:
@@ -47,7 +47,7 @@ def test_notes_go_when_their_task_is_removed_for_good(database: Database) -> Non
     with database.write(ADA) as tx:
         purged, emptied, kept = (tasks.add(tx, ADA, TaskDraft(title=title)).number for title in "abc")
         for number in (purged, emptied, kept):
-            task_notes.add(tx, ADA, number, f"of {number}")
+            tasks.add_note(tx, ADA, number, f"of {number}")
         tasks.delete(tx, ADA, emptied)
     with database.write(ADA) as tx:
         pruning.purge(tx, ADA, f"#{purged}")
@@ -63,28 +63,28 @@ def test_a_note_is_a_text(database: Database, text: str, rule: str) -> None:
     with database.write(ADA) as tx:
         number = tasks.add(tx, ADA, TaskDraft(title="One")).number
         with pytest.raises(WrongArgument) as refused:
-            task_notes.add(tx, ADA, number, text)
+            tasks.add_note(tx, ADA, number, text)
         assert (refused.value.field, refused.value.rule) == ("note", rule)
 
 
 def test_a_note_and_the_number_of_notes_are_bounded(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task_notes, "MAX_NOTES", 2)
+    monkeypatch.setattr(tasks, "MAX_NOTES", 2)
     with database.write(ADA) as tx:
         number, other = (tasks.add(tx, ADA, TaskDraft(title=title)).number for title in ("One", "Two"))
-        task_notes.add(tx, ADA, number, "x" * 10_000)
+        tasks.add_note(tx, ADA, number, "x" * 10_000)
         with pytest.raises(WrongArgument) as long:
-            task_notes.add(tx, ADA, number, "x" * 10_001)
-        task_notes.add(tx, ADA, number, "second")
+            tasks.add_note(tx, ADA, number, "x" * 10_001)
+        tasks.add_note(tx, ADA, number, "second")
         with pytest.raises(WrongArgument) as many:
-            task_notes.add(tx, ADA, number, "third")
+            tasks.add_note(tx, ADA, number, "third")
         assert (long.value.rule, many.value.rule) == ("maxLength", "maxItems")
-        task_notes.add(tx, ADA, other, "first")
+        tasks.add_note(tx, ADA, other, "first")
 
 
 def test_nobody_writes_or_reads_notes_of_anothers_task(database: Database) -> None:
     with database.write(ADA) as tx:
         number = tasks.add(tx, ADA, TaskDraft(title="One")).number
-        task_notes.add(tx, ADA, number, "mine")
+        tasks.add_note(tx, ADA, number, "mine")
         with pytest.raises(NotFound):
-            task_notes.add(tx, BOB, number, "yours")
-        assert task_notes.list_newest(tx, BOB, number, 9) == ([], 0)
+            tasks.add_note(tx, BOB, number, "yours")
+        assert tasks.list_notes(tx, BOB, number, 9) == ([], 0)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from satchel.model import PRIORITIES, Scope, TaskDetails, TaskDraft, TaskPatch, TaskQuery
+from satchel.model import PRIORITIES, Scope, Task, TaskDraft, TaskPatch, TaskQuery
 from satchel.services import projects, tasks
 from satchel.storage import task_pages
 from satchel.storage.database import Database
@@ -139,7 +139,7 @@ def test_pages_are_those_that_a_look_at_everything_gives(
             tx, ADA, TaskQuery(filter=filter, text=query or "", tags=["a"]), limit=3, after=last
         )
 
-    def is_wanted(task: TaskDetails) -> bool:
+    def is_wanted(task: Task) -> bool:
         is_right = {"completed": task.is_completed, "all": True}.get(filter, not task.is_completed)
         return is_right and "a" in task.tags and (query or "").casefold() in task.title.casefold()
 

@@ -57,8 +57,9 @@ def test_an_update_changes_only_what_is_given(database: Database) -> None:
         }
         task = tasks.add(tx, ADA, TaskDraft(**given))
         same = tasks.update(tx, ADA, task.number, TaskPatch())
-        assert (same.version, same.title, same.tags, same.blocked_by) == (2, "Second", ("a", "b"), (other.number,))
-        assert (same.project, same.priority, same.due, same.description) == ("house", "urgent", "2027-01-01", "D")
+        assert same == task
+        assert (task.version, task.title, task.tags, task.blocked_by) == (1, "Second", ("a", "b"), (other.number,))
+        assert (task.project, task.priority, task.due, task.description) == ("house", "urgent", "2027-01-01", "D")
         emptied = tasks.update(
             tx, ADA, task.number, TaskPatch(description=None, project=None, tags=(), due=None, blocked_by=())
         )
@@ -183,11 +184,11 @@ def test_only_an_id_tells_that_a_task_is_somebody_elses(database: Database) -> N
     with database.write() as tx:
         task = tasks.add(tx, ADA, TaskDraft(title="T"))
         with pytest.raises(Forbidden):
-            tasks.get(tx, BOB, task.id)
+            tasks.lock(tx, BOB, task.id)
         with pytest.raises(NotFound):
-            tasks.get(tx, BOB, task.number)
+            tasks.lock(tx, BOB, task.number)
         with pytest.raises(NotFound):
-            tasks.get(tx, BOB, BOB.user or "")
+            tasks.lock(tx, BOB, BOB.user or "")
 
 
 def test_near_gives_what_was_meant(database: Database) -> None:

@@ -75,7 +75,9 @@ def test_of_racing_updates_with_the_same_version_one_succeeds(database: Database
                 assert (conflict.expected, conflict.actual) == (version, version + 1)
                 outcomes.append("conflict")
 
-        threads = [threading.Thread(target=race, args=(f"t{one}", start, outcomes, version)) for one in range(4)]
+        threads = [
+            threading.Thread(target=race, args=(f"t{version}-{one}", start, outcomes, version)) for one in range(4)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -11,7 +11,8 @@ from psycopg import errors
 from satchel.auth import sessions
 from satchel.errors import StoreFailed
 from satchel.model import DocumentDraft, Identity, PromptDraft, PromptPatch, PromptQuery, Scope
-from satchel.services import documents, projects, prompts, task_notes
+from satchel.services import documents, projects, prompts
+from satchel.services.tasks import add_note
 from satchel.storage.database import Database, Tx, open_database
 from satchel.storage.postgres_schema import APPEND_ONLY, DATA, FUNCTIONS, READ_ONLY
 from tests.support.postgres import PostgresServer
@@ -52,7 +53,7 @@ def roles(postgres: PostgresServer) -> tuple[str, str]:
             sessions.make_code(tx, Identity(user=user))
             scope = Scope(user=user)
             for (number,) in tx.all("select number from tasks where owner = :owner", owner=user):
-                task_notes.add(tx, scope, number, "A note")
+                add_note(tx, scope, number, "A note")
         for name in ("a", "b"):
             scope = Scope(project=name)
             prompt = prompts.add(tx, scope, PromptDraft(title="T", content="hay", tags=["t"]))

@@ -7,8 +7,8 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from satchel.model import Holder, Scope, StoreChange, TaskDetails, TaskDraft, TaskPatch
-from satchel.services import claims, history, projects, restoring, task_notes, tasks, templates
+from satchel.model import Holder, Scope, StoreChange, Task, TaskDraft, TaskPatch
+from satchel.services import history, projects, restoring, tasks, templates
 from satchel.storage.database import Database, open_database
 from tests.support.postgres import PostgresServer
 from tests.support.roles import two_roles
@@ -60,8 +60,8 @@ class Store:
                 text = "see satchel://task/1"
                 draft = TaskDraft(title=f"In {project}", description=text, project=project, tags=["tag"])
                 task = tasks.add(tx, EVERYWHERE, draft)
-                task_notes.add(tx, EVERYWHERE, task.number, "A note")
-                claims.take(tx, EVERYWHERE, task.number, Holder("h", "h", True), 5)
+                tasks.add_note(tx, EVERYWHERE, task.number, "A note")
+                tasks.claim(tx, EVERYWHERE, task.number, Holder("h", "h", True), 5)
                 blockers = numbers[:1] if place == 1 else ()
                 tasks.update(tx, EVERYWHERE, task.number, TaskPatch(title=f"Still in {project}", blocked_by=blockers))
                 numbers.append(task.number)
@@ -173,12 +173,12 @@ def test_a_limited_caller_reads_the_values_of_its_projects_and_of_libraries(limi
 # -- what a change does to tasks that its caller may not see ----------------------------------------------------
 
 
-def add(database: Database, title: str, project: str | None, *blockers: int) -> TaskDetails:
+def add(database: Database, title: str, project: str | None, *blockers: int) -> Task:
     with database.write(EVERYWHERE) as tx:
         return tasks.add(tx, EVERYWHERE, TaskDraft(title=title, project=project, blocked_by=blockers))
 
 
-def find(database: Database, scope: Scope, number: int) -> TaskDetails:
+def find(database: Database, scope: Scope, number: int) -> Task:
     with database.read(scope) as tx:
         return tasks.find(tx, scope, number)
 

@@ -16,7 +16,7 @@ from satchel.model import (
     TaskDraft,
     TaskPatch,
 )
-from satchel.services import documents, projects, prompts, retry_keys, task_notes, tasks, templates
+from satchel.services import documents, projects, prompts, retry_keys, tasks, templates
 from satchel.storage import task_claims, users
 from satchel.storage.database import open_database
 from satchel.storage.dump import dump
@@ -62,7 +62,7 @@ def furnish(store: str, *, prompts_count: int = 12) -> None:
             second = tasks.add(tx, SCOPE, TaskDraft(title="Second", description="long", blocked_by=[first.number]))
             third = tasks.add(tx, SCOPE, TaskDraft(title="Third"))
             tasks.add(tx, Scope(user=EVE), TaskDraft(title="Another user's"))
-            task_notes.add(tx, SCOPE, second.number, "a note")
+            tasks.add_note(tx, SCOPE, second.number, "a note")
             holder = Holder(name="agent", key="k")
             task_claims.put(tx, ADA, first.number, holder, "2030-01-01T00:00:00.000000Z")
             retry_keys.remember(tx, SCOPE, "add_tasks", "key", "digest", b'{"answer": "\xc3\xbc"}')

@@ -17,14 +17,14 @@ from satchel.model import (
     PromptDraft,
     PromptPatch,
     Scope,
-    TaskDetails,
+    Task,
     TaskDraft,
     TaskPatch,
     TaskPosition,
     TaskQuery,
     TaskStatus,
 )
-from satchel.services import documents, prompts, rules, task_notes, tasks
+from satchel.services import documents, prompts, rules, tasks
 from satchel.storage.database import Tx
 
 BATCH = 1000  # entries of one transaction
@@ -81,9 +81,9 @@ def take_tasks(tx: Tx, scope: Scope, project: str | None) -> dict[str, TaskEntry
     return _add_notes(tx, scope, list_tasks(tx, scope, project))
 
 
-def list_tasks(tx: Tx, scope: Scope, project: str | None) -> list[TaskDetails]:
+def list_tasks(tx: Tx, scope: Scope, project: str | None) -> list[Task]:
     """Return the user's tasks of a project, or of none, the oldest first."""
-    found: list[TaskDetails] = []
+    found: list[Task] = []
     after: TaskPosition | None = None
     has_more = scope.user is not None
     while has_more:
@@ -94,13 +94,13 @@ def list_tasks(tx: Tx, scope: Scope, project: str | None) -> list[TaskDetails]:
     return sorted(found, key=lambda task: task.number)
 
 
-def _add_notes(tx: Tx, scope: Scope, found: Sequence[TaskDetails]) -> dict[str, TaskEntry]:
+def _add_notes(tx: Tx, scope: Scope, found: Sequence[Task]) -> dict[str, TaskEntry]:
     """Return tasks with their notes, and with those of their blockers that are among them."""
     numbers = {task.number for task in found}
     entries: dict[str, TaskEntry] = {}
     for start in range(0, len(found), _PAGE):
         page = found[start : start + _PAGE]
-        notes = task_notes.list_of(tx, scope, [task.number for task in page])
+        notes = tasks.notes_of(tx, scope, [task.number for task in page])
         for task in page:
             comments = tuple(NoteEntry(text, at) for at, text in notes.get(task.number, ()))
             entries[str(task.number)] = to_task(task, numbers, comments)
@@ -118,7 +118,7 @@ def to_document(document: Document) -> DocumentEntry:
     return DocumentEntry(name=document.name, uri=document.uri, **_document_fields(document))
 
 
-def to_task(task: TaskDetails, numbers: set[int], comments: tuple[NoteEntry, ...] = ()) -> TaskEntry:
+def to_task(task: Task, numbers: set[int], comments: tuple[NoteEntry, ...] = ()) -> TaskEntry:
     """Return a task of the store as an entry, with those of its blockers whose numbers are given."""
     return TaskEntry(
         title=task.title,
@@ -211,11 +211,11 @@ def set_title(tx: Tx, scope: Scope, name: str, title: str, version: int | None =
     return prompts.update(tx, scope, id, PromptPatch(title=title), version).version
 
 
-def add_task(tx: Tx, scope: Scope, project: str | None, entry: TaskEntry, blockers: Sequence[int]) -> TaskDetails:
+def add_task(tx: Tx, scope: Scope, project: str | None, entry: TaskEntry, blockers: Sequence[int]) -> Task:
     """Add a task with its notes.
 
     Raises:
-        Refused: as `tasks.add`, `tasks.update` and `task_notes.add`.
+        Refused: as `tasks.add`, `tasks.update` and `tasks.add_note`.
     """
     draft = TaskDraft(
         title=entry.title,
@@ -228,7 +228,7 @@ def add_task(tx: Tx, scope: Scope, project: str | None, entry: TaskEntry, blocke
     )
     task = tasks.add(tx, scope, draft)
     for note in entry.comments:
-        task_notes.add(tx, scope, task.number, note.text, at=note.at or None)
+        tasks.add_note(tx, scope, task.number, note.text, at=note.at or None)
     return task if entry.status == "pending" else tasks.update(tx, scope, task.number, _set_status(TaskPatch(), entry))
 
 
@@ -245,7 +245,7 @@ def change_task(
     """Give a task the title and all else of an entry, and add the notes that it does not have.
 
     Raises:
-        Refused: as `tasks.update` and `task_notes.add`.
+        Refused: as `tasks.update` and `tasks.add_note`.
     """
     patch = TaskPatch(
         title=entry.title,
@@ -258,10 +258,10 @@ def change_task(
     patch = patch if entry.status == was else _set_status(patch, entry)
     tasks.update(tx, scope, number, patch, expected_version=version)
     if entry.comments:
-        texts = {text for _, text in task_notes.list_of(tx, scope, [number]).get(number, ())}
+        texts = {text for _, text in tasks.notes_of(tx, scope, [number]).get(number, ())}
         for note in entry.comments:
             if note.text not in texts:
-                task_notes.add(tx, scope, number, note.text, at=note.at or None)
+                tasks.add_note(tx, scope, number, note.text, at=note.at or None)
 
 
 def _set_status(patch: TaskPatch, entry: TaskEntry) -> TaskPatch:
@@ -277,8 +277,7 @@ def delete(tx: Tx, scope: Scope, kind: Kind, key: str, version: int | None) -> N
         VersionConflict, NotFound: it was changed or deleted meanwhile.
     """
     if kind == "task":
-        tasks.check_unchanged(tx, scope, int(key), version)
-        tasks.delete(tx, scope, int(key))
+        tasks.delete(tx, scope, int(key), version)
         return
     item = prompts.get_by_name(tx, scope, key) if kind == "prompt" else documents.get_by_name(tx, scope, key)
     if version not in (None, item.version):

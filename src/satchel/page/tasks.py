@@ -13,7 +13,7 @@ from satchel.model import (
 )
 from satchel.page import words
 from satchel.page.visit import Answer, Redirect, Shown, Visit, link
-from satchel.services import claims, history, links, projects, task_batches, task_lines, task_notes, tasks
+from satchel.services import history, links, projects, task_lines, tasks
 from satchel.storage.database import Tx
 
 FILTERS: dict[str, TaskFilter] = {
@@ -65,7 +65,7 @@ def show(visit: Visit) -> Answer:
         task = tasks.find(tx, visit.scope, _number(visit))
         around = tasks.list_some(tx, visit.scope, task.blocked_by)
         blocks = tasks.list_blocked(tx, visit.scope, task.number)
-        notes, count = task_notes.list_newest(tx, visit.scope, task.number, _NOTES)
+        notes, count = tasks.list_notes(tx, visit.scope, task.number, _NOTES)
         _, revisions, _ = history.list_versions(tx, visit.scope, f"satchel://task/{task.number}", limit=_VERSIONS)
         to, back = links.of(tx, visit.scope, "task", task)
         names = projects.list_names(tx, visit.scope)
@@ -80,7 +80,7 @@ def add(visit: Visit) -> Answer:
     try:
         lines = task_lines.read([text])
         project = visit.field("project") or None
-        added = visit.write(lambda tx: task_batches.add_all(tx, visit.scope, lines, project, lambda _: None))
+        added = visit.write(lambda tx: task_lines.add_all(tx, visit.scope, lines, project, lambda _: None))
     except SatchelError as error:
         return _show_list(visit, words.explain(error), text)
     said = ", ".join(f"#{task.number} “{task.title}”" for task in added[:3])
@@ -124,10 +124,10 @@ def move(visit: Visit, numbers: Sequence[int], page: str) -> Redirect:
         before = [tasks.find(tx, visit.scope, number).version for number in numbers]
         for number in numbers:
             if to == "progress":
-                holder = claims.make_holder("page", visit.session, visit.scope)
-                claims.take(tx, visit.scope, number, holder, _CLAIM_MINUTES)
+                holder = tasks.make_holder("page", visit.session, visit.scope)
+                tasks.claim(tx, visit.scope, number, holder, _CLAIM_MINUTES)
             elif to in statuses:
-                claims.release(tx, visit.scope, number)
+                tasks.release(tx, visit.scope, number)
                 tasks.update(tx, visit.scope, number, TaskPatch(status=statuses[to]))
             else:
                 tasks.update(tx, visit.scope, number, TaskPatch(priority=to))  # type: ignore[arg-type]
@@ -145,7 +145,7 @@ def move(visit: Visit, numbers: Sequence[int], page: str) -> Redirect:
 def add_note(visit: Visit) -> Answer:
     """Add a note to a task."""
     number = _number(visit)
-    visit.write(lambda tx: task_notes.add(tx, visit.scope, number, visit.field("note").strip()))
+    visit.write(lambda tx: tasks.add_note(tx, visit.scope, number, visit.field("note").strip()))
     return Redirect(link("tasks", str(number)), "Added a note.")
 
 

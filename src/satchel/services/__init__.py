@@ -5,15 +5,10 @@ projects            create, find, rename and delete projects
 project_names       which projects there are, by name
 prompts             add, find, list, search, update and delete prompts
 documents           add, find, list, update and delete documents
-tasks               add, find, list, update, complete and delete tasks
-claims              who works on a task, and until when
-task_notes          what was written about a task while working on it
-task_lines          the grammar of a task in one line
-task_batches        adds several tasks at once
-blockers            which tasks block which, and which of them a scope may see
+tasks               add, find, list, update, complete, claim and delete tasks, with notes and blockers
+task_lines          the grammar of a task in one line, and adding several from lines
 links               what the texts of items link to, and what links to an item
 retry_keys          keys that make a repeated call the same call
-signed_lists        lists that say what to add and what to remove
 copying             copies and moves items to other projects
 layers              the personal layer: what is read in every project
 overview            what a new session wants to know

@@ -9,7 +9,7 @@ from satchel.model import (
     Prompt,
     PromptDraft,
     Scope,
-    TaskDetails,
+    Task,
     TaskDraft,
     TaskPatch,
 )
@@ -28,7 +28,7 @@ class Copied(Struct, frozen=True):
 class CopiedTask(Struct, frozen=True):
     """A task in its new project, and what may be unexpected, in sentences."""
 
-    item: TaskDetails
+    item: Task
     notes: tuple[str, ...] = ()
 
 
@@ -82,7 +82,7 @@ def copy_document(tx: Tx, scope: Scope, document: Document, to: str, *, renames:
     return Copied(documents.add(tx, there, draft), tuple(filter(None, notes)))
 
 
-def copy_task(tx: Tx, scope: Scope, task: TaskDetails, to: str) -> CopiedTask:
+def copy_task(tx: Tx, scope: Scope, task: Task, to: str) -> CopiedTask:
     """Add a task like another one to a project; it is open, whatever the other one is, and nothing waits for it.
 
     Raises:
@@ -125,7 +125,7 @@ def move_document(tx: Tx, scope: Scope, document: Document, to: str, *, renames:
     return copied
 
 
-def move_task(tx: Tx, scope: Scope, task: TaskDetails, to: str) -> CopiedTask:
+def move_task(tx: Tx, scope: Scope, task: Task, to: str) -> CopiedTask:
     """Put a task into a project; it keeps its number, its notes and its history.
 
     Raises:

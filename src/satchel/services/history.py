@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from satchel.errors import NotFound, VersionMissing, WrongArgument
 from satchel.model import EVERY_CHANGE, ChangeQuery, Item, ItemKind, Scope, TrashedItem, Version, uri_of
-from satchel.services import blockers, projects, references, rules, states
+from satchel.services import projects, references, rules, states, tasks
 from satchel.services.references import FoundItem
 from satchel.services.states import State
 from satchel.storage import history_labels, revisions, trash
@@ -75,7 +75,8 @@ def read_version(tx: Tx, scope: Scope, reference: str, version: int | None = Non
     old = read_version_of(tx, references.find(tx, scope, reference), version)
     if old.item.kind != "task":
         return old
-    return replace(old, state=states.with_blockers(old.state, blockers.keep_visible(tx, scope, old.state.blocked_by)))
+    visible = tasks.keep_visible_blockers(tx, scope, old.state.blocked_by)
+    return replace(old, state=states.with_blockers(old.state, visible))
 
 
 def read_version_of(tx: Tx, item: FoundItem, version: int | None = None) -> OldVersion:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from satchel.model import Document, Item, ItemKind, Prompt, Scope, TaskDetails, uri_of
+from satchel.model import Document, Item, ItemKind, Prompt, Scope, Task, uri_of
 from satchel.services import alike
 from satchel.storage import links as rows
 from satchel.storage import projects as project_rows
@@ -17,7 +17,7 @@ from satchel.storage.search import FoundKind
 
 SHOWN = 20  # links of either direction
 
-Linked = Prompt | Document | TaskDetails | Item
+Linked = Prompt | Document | Task | Item
 
 
 class Link(Struct, frozen=True, kw_only=True):
@@ -77,7 +77,7 @@ def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = SHOWN) -
 
 def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = SHOWN) -> list[Link]:
     """The items that link to one, as far as the scope may see them; names in URIs are those of one project."""
-    if isinstance(item, TaskDetails) or kind == "task":
+    if isinstance(item, Task) or kind == "task":
         target: Target = ("task", str(item.number))
         within = None if scope.projects is None else project_rows.numbers(tx, scope.projects)
     else:
@@ -106,7 +106,7 @@ def _find_texts(tx: Tx, scope: Scope, item: Linked, targets: Sequence[Target]) -
     wanted = [target for target in targets if target[0] != "task"]
     if not wanted:
         return set()
-    number = item.project_number if isinstance(item, TaskDetails) else item.project
+    number = item.project_number if isinstance(item, Task) else item.project
     name = project_rows.names_of(tx, [number]).get(number) if number else scope.project
     if name is None:
         return set()

@@ -4,7 +4,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from satchel import clock
-from satchel.model import Author, ChangeQuery, Scope, TaskDetails, TaskNote, TaskQuery, Timestamp, Version
+from satchel.model import Author, ChangeQuery, Scope, Task, TaskNote, TaskQuery, Timestamp, Version
 from satchel.services import deeds, history, projects, tasks
 from satchel.services.history import FeedEntry
 from satchel.storage import overview as rows
@@ -82,7 +82,7 @@ def count_open_tasks(tx: Tx, scope: Scope) -> dict[int, int]:
     return rows.count_open(tx, scope.owner, scope.projects)
 
 
-def list_ready(tx: Tx, scope: Scope, query: TaskQuery, limit: int) -> tuple[tuple[TaskDetails, ...], int]:
+def list_ready(tx: Tx, scope: Scope, query: TaskQuery, limit: int) -> tuple[tuple[Task, ...], int]:
     """The most urgent tasks of a query, and how many there are, up to a thousand.
 
     Raises:

@@ -24,7 +24,7 @@ from satchel.model import (
     TagCount,
     TrashedItem,
 )
-from satchel.services import alike, excerpts, rules, signed_lists
+from satchel.services import alike, excerpts, rules
 from satchel.services.projects import current, find_within
 from satchel.services.recording import record_add, record_delete, record_update
 from satchel.services.states import State, of_prompt
@@ -170,7 +170,7 @@ def update(tx: Tx, scope: Scope, id: str, patch: PromptPatch, expected_version: 
     before = _find_to_change(tx, scope, id)
     rules.check_new(tx, "prompt", "title", patch.title, before.title)
     if isinstance(patch.tags, ListChange):
-        patch = replace(patch, tags=rules.clean_tags("prompt", signed_lists.apply(before.tags, patch.tags)))
+        patch = replace(patch, tags=rules.clean_tags("prompt", rules.apply_changes(before.tags, patch.tags)))
     try:
         renewed = rows.update(tx, before, patch, expected_version)
     except Violation as violation:

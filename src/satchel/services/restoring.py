@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from satchel.errors import Forbidden, NotFound, StoreConflict, VersionConflict
 from satchel.model import UNSET, DocumentPatch, Item, PromptPatch, Scope, TaskPatch, TrashedItem
-from satchel.services import blockers, documents, history, projects, prompts, references, states, tasks
+from satchel.services import documents, history, projects, prompts, references, states, tasks
 from satchel.services.history import OldVersion
 from satchel.services.recording import restoring
 from satchel.services.references import FoundItem
@@ -154,8 +154,8 @@ def _bring_back(tx: Tx, scope: Scope, trashed: TrashedItem, old: OldVersion) -> 
 def _choose_blockers(tx: Tx, scope: Scope, live: Item, old: OldVersion) -> list[int]:
     """The blockers of an old version that still exist; of those that the scope may not see, the ones of today."""
     present = states.read("task", states.encode(live)).blocked_by
-    hidden = {*present} - {*blockers.keep_visible(tx, scope, present)}
-    former = blockers.keep_visible(tx, scope, blockers.keep_existing(tx, scope, old.state.blocked_by))
+    hidden = {*present} - {*tasks.keep_visible_blockers(tx, scope, present)}
+    former = tasks.keep_visible_blockers(tx, scope, tasks.keep_existing_blockers(tx, scope, old.state.blocked_by))
     return sorted({*former, *hidden})
 
 
@@ -183,7 +183,7 @@ def _put(tx: Tx, scope: Scope, live: Item, state: states.State, project: int | N
         tags=state.tags,
         priority=state.priority,
         due=state.due,
-        blocked_by=blockers.keep_visible(tx, scope, state.blocked_by),
+        blocked_by=tasks.keep_visible_blockers(tx, scope, state.blocked_by),
         completed_at=state.completed_at,
         is_cancelled=state.is_cancelled,
     )
@@ -209,6 +209,6 @@ def _missing_blockers(tx: Tx, scope: Scope, old: OldVersion, now: Item) -> list[
     if now.kind != "task":
         return []
     state = states.read("task", states.encode(now))
-    former = blockers.keep_visible(tx, scope, old.state.blocked_by)
+    former = tasks.keep_visible_blockers(tx, scope, old.state.blocked_by)
     gone = [f"#{number}" for number in former if number not in state.blocked_by]
     return [f"It was blocked by {', '.join(gone)}, which no longer exists."] if gone else []

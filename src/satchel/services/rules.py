@@ -260,6 +260,34 @@ def clean_tag_changes(kind: str, tags: Sequence[str] | ListChange) -> Sequence[s
     return ListChange(added=tuple(clean_tags(kind, tags.added)), removed=tuple(clean_tags(kind, tags.removed)))
 
 
+def read_changes(field: str, given: Sequence[str]) -> Sequence[str] | ListChange:
+    """Read a list of an update: what to add and remove where its entries are like +x and -x, else the list itself.
+
+    Raises:
+        WrongArgument: only some of the entries have a sign.
+    """
+    stripped = [entry.strip() for entry in given]
+    signed = [entry[:1] in ("+", "-") for entry in stripped]
+    if not any(signed):
+        return given
+    for index, entry in enumerate(stripped):
+        if not signed[index] or not entry[1:].strip():
+            raise WrongArgument(field, "signs", value=given[index], place=f"{field}[{index}]")
+    return ListChange(
+        added=tuple(entry[1:].strip() for entry in stripped if entry[0] == "+"),
+        removed=tuple(entry[1:].strip() for entry in stripped if entry[0] == "-"),
+    )
+
+
+def apply_changes(current: Sequence[str], given: Sequence[str] | ListChange) -> list[str]:
+    """Return the tags that an item has after an update; removing one that it does not have changes nothing."""
+    if not isinstance(given, ListChange):
+        return list(given)
+    removed = {entry.lower() for entry in given.removed}
+    added = [entry for entry in given.added if entry.lower() not in removed]
+    return [*(entry for entry in current if entry.lower() not in removed), *added]
+
+
 def clean_query(kind: str, query: Query) -> Query | None:
     """Return a query as texts and tags are stored; None if nothing can match. A tag may be any text."""
     _check_number_of_tags(kind, query.tags)

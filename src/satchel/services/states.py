@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from satchel.model import Argument, Document, Item, ItemKind, Priority, Project, Prompt, TaskDetails
+from satchel.model import Argument, Document, Item, ItemKind, Priority, Project, Prompt, Task
 from satchel.storage.database import explain_damage
 
 
@@ -74,7 +74,7 @@ def of_document(document: Document) -> Item:
     return _item("document", document, fields, content, document.project)
 
 
-def of_task(task: TaskDetails) -> Item:
+def of_task(task: Task) -> Item:
     """A task as an item; its description is the long text."""
     fields = State(
         task.id,
@@ -125,7 +125,7 @@ def without_name(state: State) -> State:
 
 def _item(
     kind: ItemKind,
-    value: Prompt | Document | TaskDetails | Project,
+    value: Prompt | Document | Task | Project,
     fields: State,
     content: str | bytes,
     project: int | None,
@@ -139,7 +139,7 @@ def _item(
         name=fields.name,
         title=fields.title or fields.name,
         project=project,
-        owner=value.owner if isinstance(value, TaskDetails) else None,
+        owner=value.owner if isinstance(value, Task) else None,
         fields=fields,
         content=content,
     )

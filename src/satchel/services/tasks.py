@@ -1,74 +1,89 @@
-"""Use cases of tasks. A task is referred to by its id (a UUID) or its number, and belongs to one user."""
+"""Use cases of tasks, with their claims, notes and blockers. A task belongs to one user.
 
+A claim says which agent works on a task, and until when. It runs out by itself, and its fence tells old holders from
+new. Every claim locks the row of its task first, as every change of the task does, so that a claim and a change that
+names a fence never overlap. Claims and notes are no versions of a task.
+"""
+
+from binascii import crc32
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from itertools import chain
+from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from satchel import clock
-from satchel.errors import Forbidden, NotFound, VersionConflict, WrongArgument
+from satchel.errors import (
+    Forbidden,
+    MissingBlocker,
+    NotFound,
+    NothingReady,
+    StaleFence,
+    TaskClosed,
+    TaskHeld,
+    VersionConflict,
+    WrongArgument,
+)
 from satchel.model import (
+    MAX_DESCRIPTION,
     PRIORITIES,
     UNSET,
     BlockerChange,
+    Claim,
+    Holder,
     Scope,
     StoreChange,
     Task,
-    TaskDetails,
     TaskDraft,
     TaskFilter,
+    TaskNote,
     TaskPatch,
     TaskPosition,
     TaskQuery,
     TaskStatus,
+    Timestamp,
     TrashedItem,
 )
-from satchel.services import alike, blockers, claims, projects, rules, signed_lists
+from satchel.services import alike, links, projects, quotas, rules
 from satchel.services.recording import record_add, record_delete, record_update
 from satchel.services.states import State, of_task
 from satchel.services.suggestions import closest_names
 from satchel.storage import projects as project_rows
+from satchel.storage import task_claims as claim_rows
+from satchel.storage import task_notes as note_rows
 from satchel.storage import task_pages as pages
 from satchel.storage import tasks as rows
+from satchel.storage import trash
 from satchel.storage.database import Tx, Violation
 
 Reference = str | int
 
 # The columns of a board: name and title.
 BOARD = (("ready", "Ready"), ("progress", "In progress"), ("blocked", "Blocked"), ("done", "Done"))
+MAX_NOTES = 1_000  # of one task
 
 _LARGEST_NUMBER = 2**63 - 1
 _NEIGHBOURS = 40  # on either side of a mistyped title
 _SUGGESTIONS = 3
 _BATCH = 500  # tasks that are read at once where all are listed
 _NEWEST = 1000  # tasks whose tags are suggested
+_LONGEST_NAME = 60  # characters of a client's name
 
 
-def add(tx: Tx, scope: Scope, draft: TaskDraft) -> TaskDetails:
-    """Add a task of the scope's user; for a caller who may enter only some projects, it is always in one of them.
-
-    Raises:
-        WrongArgument: a value breaks a rule.
-        NotFound: there is no such project, or the user has no such blocker.
-        Forbidden: the scope may not enter the project.
-    """
-    draft = rules.clean("task", draft)
-    rules.check_new(tx, "task", "title", draft.title)
-    if draft.project is None and scope.projects is not None:
-        draft = replace(draft, project=_own_project(scope))
-    project = None if draft.project is None else projects.get(tx, scope, draft.project).number
-    return blockers.hide_in(tx, scope, [_insert(tx, scope, draft, project)])[0]
+# -- lists ------------------------------------------------------------------------------------------------------
 
 
 def list_all(tx: Tx, scope: Scope, status: TaskStatus | None = None) -> list[Task]:
-    """The user's tasks, the newest first: all, or those of one status."""
+    """Return the user's tasks as `iterate_all` reads them."""
     return list(chain.from_iterable(iterate_all(tx, scope, status)))
 
 
 def iterate_all(tx: Tx, scope: Scope, status: TaskStatus | None = None) -> Iterator[list[Task]]:
-    """As `list_all`, some at a time, for a caller who may have enough before the end."""
+    """Yield the user's tasks, or those of one status, newest first and in batches.
+
+    Only the members without a default are read, which is several times faster.
+    """
     before = ("~", 0)  # after all times
     while True:
         is_open = status == "pending"
@@ -81,8 +96,8 @@ def iterate_all(tx: Tx, scope: Scope, status: TaskStatus | None = None) -> Itera
 
 def list_page(
     tx: Tx, scope: Scope, query: TaskQuery, *, limit: int, after: TaskPosition | None = None
-) -> tuple[tuple[TaskDetails, ...], bool]:
-    """The user's tasks from the first or after a position, and whether there are more.
+) -> tuple[tuple[Task, ...], bool]:
+    """Return the user's tasks from the first or after a position, and whether there are more.
 
     Open tasks come by priority, then by due day, then the oldest first; closed ones, the last closed first; all, the
     newest first.
@@ -96,13 +111,13 @@ def list_page(
     if query.project is not None:
         projects.get(tx, scope, query.project)
     numbers = pages.numbers(tx, scope.owner, wanted, scope.projects, limit + 1, after)
-    return tuple(_details(tx, scope, numbers[:limit])), len(numbers) > limit
+    return tuple(list_some(tx, scope, numbers[:limit])), len(numbers) > limit
 
 
 class Board(Struct, frozen=True):
     """Tasks as cards in columns."""
 
-    cards: dict[str, list[TaskDetails]]  # by the names of BOARD
+    cards: dict[str, list[Task]]  # by the names of BOARD
     has_more: bool  # open tasks than these
 
 
@@ -115,33 +130,43 @@ def list_board(tx: Tx, scope: Scope, project: str | None, *, most_open: int, mos
     query = TaskQuery(filter="pending", project=project, takes_unfiled=True)
     pending, has_more = list_page(tx, scope, query, limit=most_open)
     done, _ = list_page(tx, scope, replace(query, filter="completed"), limit=most_done)
-    cards: dict[str, list[TaskDetails]] = {name: [] for name, _ in BOARD}
+    cards: dict[str, list[Task]] = {name: [] for name, _ in BOARD}
     for task in pending:
         cards["progress" if task.claim else "ready" if task.is_ready else "blocked"].append(task)
     cards["done"] = list(done)
     return Board(cards, has_more)
 
 
+def list_some(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[Task]:
+    """Return those of some numbers that are tasks of the user, in the order given, as the scope may see them."""
+    return _finish(tx, scope, rows.details(tx, scope.owner, numbers, scope.projects))
+
+
+def list_blocked(tx: Tx, scope: Scope, number: int) -> list[Task]:
+    """Return the user's tasks that a task blocks."""
+    return list_some(tx, scope, rows.blocked_tasks(tx, scope.owner, number))
+
+
 def count_held(tx: Tx, scope: Scope, query: TaskQuery) -> int:
-    """How many ready tasks of a query it leaves out, because others hold them."""
+    """Count the ready tasks that a query leaves out because others hold them."""
     wanted = rules.clean_query("task", query)
     return 0 if wanted is None else pages.count_held(tx, scope.owner, wanted, scope.projects)
 
 
 def has_tag(tx: Tx, scope: Scope, tag: str, project: str | None) -> bool:
-    """Whether a task of the user, in a project or anywhere, has a tag."""
+    """Return whether a task of the user, in a project or anywhere, has a tag."""
     wanted = rules.clean_query("task", TaskQuery(filter="all", project=project, tags=(tag,)))
     return wanted is not None and bool(pages.numbers(tx, scope.owner, wanted, scope.projects, 1))
 
 
 def list_tags(tx: Tx, scope: Scope, project: str | None, newest: int = _NEWEST) -> list[str]:
-    """The tags of the user's newest tasks, in a project or anywhere."""
+    """Return the tags of the user's newest tasks, in a project or anywhere."""
     numbers = pages.numbers(tx, scope.owner, TaskQuery(filter="all", project=project), scope.projects, newest)
     return pages.tags(tx, scope.owner, numbers)
 
 
-def position_of(filter: TaskFilter, task: TaskDetails) -> TaskPosition:
-    """The position of a task in the order of a filter, for the page after it."""
+def position_of(filter: TaskFilter, task: Task) -> TaskPosition:
+    """Return the position of a task in the order of a filter, for the page after it."""
     if filter in ("completed", "cancelled"):
         return TaskPosition(task.completed_at or "", task.number)
     if filter == "all":
@@ -149,26 +174,11 @@ def position_of(filter: TaskFilter, task: TaskDetails) -> TaskPosition:
     return TaskPosition(task.created_at, task.number, PRIORITIES.index(task.priority) + 1, task.due)
 
 
-def get(tx: Tx, scope: Scope, reference: Reference) -> Task:
-    """One of the user's tasks.
-
-    Raises:
-        NotFound: there is no such task.
-        Forbidden: it belongs to another user, and was referred to by id; by number it is NotFound.
-    """
-    task = None
-    if isinstance(reference, int):
-        if 0 < reference <= _LARGEST_NUMBER:
-            task = rows.find(tx, scope.owner, "number", reference, scope.projects)
-    elif rules.is_storable(reference):
-        task = rows.find(tx, scope.owner, "id", reference, scope.projects)
-        if task is None and tx.is_task(reference):
-            raise Forbidden("task", reference, scope)
-    return _require(task, reference, scope)
+# -- one task ---------------------------------------------------------------------------------------------------
 
 
-def find(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
-    """The user's task that a reference names: by number, with or without #, by id, or by a title that only one has.
+def find(tx: Tx, scope: Scope, reference: Reference) -> Task:
+    """Return the user's task that a reference names: by number, with or without #, by id, or by a title of only one.
 
     A title may differ in case and separators, where none is the same. A number or an id is never a title: a caller that
     still has the one of a deleted task must not change another one.
@@ -176,26 +186,14 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
     Raises:
         NotFound: the user has no such task, or several with this title.
     """
-    text = alike.without_scheme("task", str(reference))
-    if not rules.is_storable(text):
-        raise NotFound("task", str(reference), scope)
-    numbers: list[int] = []
-    id = clock.parse_id(text)
-    if _is_number(text):
-        numbers = _parse_number(text)
-    elif id is not None:
-        task = rows.find(tx, scope.owner, "id", id, scope.projects)
-        numbers = [task.number] if task else []
-    found = _details(tx, scope, numbers)
-    if not found and not _is_number(text) and id is None:
-        found = _details(tx, scope, find_by_title(tx, scope, text)[0])
+    found = list_some(tx, scope, _find_numbers(tx, scope, reference))
     if len(found) != 1:
         raise NotFound("task", str(reference), scope)
     return found[0]
 
 
-def find_whole(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
-    """As `find`, with the blockers that the scope may not see.
+def find_whole(tx: Tx, scope: Scope, reference: Reference) -> Task:
+    """Return what `find` does, with the blockers that the scope may not see.
 
     Raises:
         NotFound: as `find`.
@@ -204,8 +202,30 @@ def find_whole(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
     return task if scope.projects is None else rows.details(tx, scope.owner, [task.number])[0]
 
 
+def lock(tx: Tx, scope: Scope, reference: Reference) -> Task:
+    """Return the task that `find` does, with all its blockers, and lock its row until the transaction ends.
+
+    Raises:
+        NotFound: as `find`.
+        Forbidden: the reference is the id of a task of another user, or of a project that the scope may not enter.
+    """
+    numbers = _find_numbers(tx, scope, reference)
+    task = rows.find_to_change(tx, scope.owner, numbers[0], scope.projects) if len(numbers) == 1 else None
+    if task is None:
+        id = clock.parse_id(str(reference))
+        if id is not None and tx.is_task(id):
+            raise Forbidden("task", str(reference), scope)
+        raise NotFound("task", str(reference), scope)
+    return replace(task, claim=claim_rows.active(tx, task.owner, [task.number]).get(task.number))
+
+
+def _locked(tx: Tx, scope: Scope, task: Task | Reference) -> Task:
+    """Return a task that `lock` returned already, or returns now."""
+    return task if isinstance(task, Task) else lock(tx, scope, task)
+
+
 def find_by_title(tx: Tx, scope: Scope, title: str, *, is_exact: bool = False) -> tuple[tuple[int, ...], bool]:
-    """The numbers of the user's first tasks with a title, and whether there are more; see `find`."""
+    """Return the numbers of the user's first tasks with a title, and whether there are more; see `find`."""
     text = title.strip()
     if not rules.is_storable(text) or _is_number(text) or clock.parse_id(text) is not None:
         return (), False
@@ -215,7 +235,7 @@ def find_by_title(tx: Tx, scope: Scope, title: str, *, is_exact: bool = False) -
 
 
 def suggest(tx: Tx, scope: Scope, reference: Reference) -> tuple[tuple[int, str], ...]:
-    """The numbers and titles of up to three tasks whose title is most like a mistyped one, or has its words.
+    """Return the numbers and titles of up to three tasks whose title is most like a mistyped one, or has its words.
 
     For a number or an id there are none: the caller may delete what is suggested, and the next number is unrelated.
     """
@@ -230,22 +250,73 @@ def suggest(tx: Tx, scope: Scope, reference: Reference) -> tuple[tuple[int, str]
     for number, title in known:
         titles.setdefault(title, set()).add(number)
     closest = [(number, title) for title in closest_names(text, titles) for number in sorted(titles[title])]
-    closest += [(one.number, one.title) for one in _details(tx, scope, alike.find_by_words(tx, scope, "task", text))]
+    closest += [(one.number, one.title) for one in list_some(tx, scope, alike.find_by_words(tx, scope, "task", text))]
     return tuple(dict.fromkeys(closest))[:_SUGGESTIONS]
+
+
+def _find_numbers(tx: Tx, scope: Scope, reference: Reference) -> Sequence[int]:
+    """Return the number that a reference names, which may not exist, or the numbers of tasks with this title."""
+    text = alike.without_scheme("task", str(reference))
+    if not rules.is_storable(text):
+        return ()
+    if _is_number(text):
+        digits = text.removeprefix("#")
+        number = int(digits) if len(digits) < 20 else 0
+        return [number] if 0 < number <= _LARGEST_NUMBER else ()
+    id = clock.parse_id(text)
+    if id is None:
+        return find_by_title(tx, scope, text)[0]
+    task = rows.find(tx, scope.owner, "id", id, scope.projects)
+    return [task.number] if task else ()
+
+
+def _is_number(text: str) -> bool:
+    """Return whether a reference is a number, if perhaps not one that a task can have."""
+    digits = text.removeprefix("#").removeprefix("-")
+    return digits.isascii() and digits.isdigit()
+
+
+def _finish(tx: Tx, scope: Scope, found: list[Task]) -> list[Task]:
+    """Return tasks as the scope may see them, with who holds them."""
+    found = _hide_blockers(tx, scope, found)
+    is_open = [task.number for task in found if not task.is_completed]
+    active = claim_rows.active(tx, scope.owner, is_open) if is_open else {}
+    return [replace(task, claim=active[task.number]) if task.number in active else task for task in found]
+
+
+# -- changes ----------------------------------------------------------------------------------------------------
+
+
+def add(tx: Tx, scope: Scope, draft: TaskDraft) -> Task:
+    """Add a task of the scope's user; for a caller who may enter only some projects, it is always in one of them.
+
+    Raises:
+        WrongArgument: a value breaks a rule.
+        NotFound: there is no such project, or the user has no such blocker.
+        Forbidden: the scope may not enter the project.
+    """
+    draft = rules.clean("task", draft)
+    rules.check_new(tx, "task", "title", draft.title)
+    if draft.project is None and scope.projects is not None:
+        draft = replace(draft, project=_own_project(scope))
+    project = None if draft.project is None else projects.get(tx, scope, draft.project).number
+    return _hide_blockers(tx, scope, [_insert(tx, scope, draft, project)])[0]
 
 
 def update(
     tx: Tx,
     scope: Scope,
-    reference: Reference,
+    task: Task | Reference,
     patch: TaskPatch,
     expected_version: int | None = None,
     fence: int | None = None,
-) -> TaskDetails:
-    """Change a task, open or closed. One that is closed again in the same way keeps the time of the first closing.
+) -> Task:
+    """Change a task that `lock` returned, or would return, open or closed.
+
+    One that is closed again in the same way keeps the time of the first closing.
 
     Raises:
-        NotFound, Forbidden: as `get` about the task, and as `add` about project and blockers.
+        NotFound, Forbidden: as `lock` about the task, and as `add` about project and blockers.
         VersionConflict: the task has another version than expected.
         StaleFence: the fence is not that of the newest claim.
         WrongArgument: a value breaks a rule, the task would block itself, directly or through others, or a caller
@@ -254,95 +325,115 @@ def update(
     patch = rules.clean("task", patch)
     if patch.project is None and scope.projects is not None:
         raise WrongArgument("project", "minLength", limit=1, kind="task")
-    user = scope.owner
-    before = _find_to_change(tx, scope, reference)
+    before = _locked(tx, scope, task)
     rules.check_new(tx, "task", "title", patch.title, before.title)
-    claims.check_fence(tx, user, before.number, fence)
-    project = projects.get(tx, scope, patch.project).number if isinstance(patch.project, str) else None
-    if patch.project is not UNSET:
-        _announce(tx, user, before.number)  # in the project that it leaves, too
+    check_unchanged(tx, before, expected_version, fence)
+    now = _next_time(tx, before)
+    after = _change(tx, scope, before, patch, now)
+    if after == before and tx.restores is None:  # a restore is always recorded
+        return _hide_blockers(tx, scope, [before])[0]
+    if after.blocked_by != before.blocked_by:
+        _set_blockers(tx, scope, before, after.blocked_by)
+        [stored] = rows.details(tx, before.owner, [before.number])
+        after = replace(after, open_blockers=stored.open_blockers)
+    if after.is_completed and before.claim is not None:
+        claim_rows.end(tx, before.owner, before.number)
+        after = replace(after, claim=None)
+    after = _store(tx, scope, before, after, now)
+    if after.project != before.project:
+        _announce(tx, before)  # in the project that it leaves, too
+    _announce(tx, after, with_blocked=after.is_completed != before.is_completed)
+    return _hide_blockers(tx, scope, [after])[0]
+
+
+def _change(tx: Tx, scope: Scope, before: Task, patch: TaskPatch, now: Timestamp) -> Task:
+    """Return a task as a patch makes it."""
+    names = ("title", "description", "priority", "due", "completed_at", "is_cancelled")
+    new: dict[str, Any] = {name: value for name in names if (value := getattr(patch, name)) is not UNSET}
+    if isinstance(patch.project, str) and patch.project != before.project:
+        new |= {"project": patch.project, "project_number": projects.get(tx, scope, patch.project).number}
+    elif patch.project is None:
+        new |= {"project": None, "project_number": None}
+    if patch.tags is not UNSET:
+        new["tags"] = tuple(rules.clean_tags("task", rules.apply_changes(before.tags, patch.tags)))
     if patch.blocked_by is not UNSET:
-        tx.lock(f"blockers of {user}")  # or two updates, of which each sees half, make a circle
+        new["blocked_by"] = _change_blockers(tx, scope, before, patch.blocked_by)
+    if patch.status == "pending":
+        new |= {"completed_at": None, "is_cancelled": False}
+    elif patch.status is not UNSET and patch.status != before.status:
+        new |= {"completed_at": now, "is_cancelled": patch.status == "cancelled"}
+    return replace(before, **new)
+
+
+def _store(tx: Tx, scope: Scope, before: Task, after: Task, now: Timestamp) -> Task:
+    """Store what a locked task has become as its next version."""
+    after = replace(after, version=before.version + 1, updated_at=now)
     try:
-        task = rows.update(tx, user, before.id, patch, project, expected_version)
+        rows.store(tx, after)
     except Violation as violation:  # the project was deleted after we read its number
-        raise NotFound("project", str(patch.project), scope) from violation
-    if task is None:
-        raise VersionConflict("task", str(reference), expected=expected_version or 0, actual=before.version)
-    _set_lists(tx, scope, before, patch)
-    if patch.title is not UNSET or patch.description is not UNSET:
-        _index(tx, task)
-    if task.is_completed:
-        claims.end(tx, user, task.number)
-    has_other_status = patch.status is not UNSET or patch.completed_at is not UNSET
-    _announce(tx, user, task.number, with_blocked=has_other_status)
-    after = _record_update(tx, before)
-    return _finish(tx, scope, [after])[0]
+        raise NotFound("project", str(after.project), scope) from violation
+    if after.tags != before.tags:
+        rows.set_tags(tx, after.owner, after.number, after.tags)
+    if (after.title, after.description) != (before.title, before.description):
+        _index(tx, after)
+    record_update(tx, of_task(before), of_task(after))
+    return after
 
 
-def check_unchanged(
-    tx: Tx, scope: Scope, number: int, expected_version: int | None = None, fence: int | None = None
-) -> None:
-    """Check that a task has the version and the fence that the caller knows, where it names them.
+def _next_time(tx: Tx, task: Task) -> Timestamp:
+    """Return the time of a change: that of the transaction, or later than the last change if the clock went back."""
+    return tx.now if tx.now > task.updated_at else clock.after(task.updated_at)
+
+
+def check_unchanged(tx: Tx, task: Task, expected_version: int | None = None, fence: int | None = None) -> None:
+    """Check that a task, which is locked, has the version and the fence that the caller knows, where it names them.
 
     Raises:
-        NotFound, VersionConflict, StaleFence: as `update`.
+        VersionConflict, StaleFence: as `update`.
     """
-    task = _find_to_change(tx, scope, number)
     if expected_version not in (None, task.version):
-        raise VersionConflict("task", str(number), expected=expected_version or 0, actual=task.version)
-    claims.check_fence(tx, task.owner, number, fence)
+        raise VersionConflict("task", str(task.number), expected=expected_version or 0, actual=task.version)
+    if fence is None:
+        return
+    newest = claim_rows.find(tx, task.owner, task.number)
+    if newest is None or newest.fence != fence:
+        raise StaleFence(task.number, fence, newest)
 
 
-def complete(tx: Tx, scope: Scope, reference: Reference, fence: int | None = None) -> tuple[Task, bool]:
-    """Complete a task, and say whether it was completed before; then nothing changes.
+def complete(tx: Tx, scope: Scope, task: Task | Reference, fence: int | None = None) -> tuple[Task, bool]:
+    """Complete a task, and return whether it was completed before; then nothing changes.
 
     Raises:
-        NotFound, Forbidden: as `get`.
+        NotFound, Forbidden: as `lock`.
         StaleFence: the fence is not that of the newest claim.
     """
-    user = scope.owner
-    before = _find_to_change(tx, scope, reference)
-    claims.check_fence(tx, user, before.number, fence)
-    task = rows.complete(tx, user, before.id)
-    if task is None:
-        return before, True
-    claims.end(tx, user, task.number)
-    _announce(tx, user, task.number, with_blocked=True)
-    record_update(tx, of_task(before), of_task(replace(before, **asdict(task), is_cancelled=False)))
-    return task, False
+    before = _locked(tx, scope, task)
+    was_completed = before.status == "completed"
+    return update(tx, scope, before, TaskPatch(status="completed"), fence=fence), was_completed
 
 
-def list_blocked(tx: Tx, scope: Scope, number: int) -> list[TaskDetails]:
-    """The user's tasks that a task blocks."""
-    return _details(tx, scope, rows.blocked_tasks(tx, scope.owner, number))
-
-
-def list_some(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[TaskDetails]:
-    """Those of some numbers that are tasks of the user, in the order given."""
-    return _details(tx, scope, numbers)
-
-
-def delete(tx: Tx, scope: Scope, reference: Reference) -> Task:
+def delete(tx: Tx, scope: Scope, reference: Reference, expected_version: int | None = None) -> Task:
     """Delete a task, and return what it was; it no longer blocks other tasks. It can be brought back from the trash.
 
     Raises:
-        NotFound, Forbidden: as `get`.
+        NotFound, Forbidden: as `lock`.
+        VersionConflict: as `update`.
     """
     user = scope.owner
-    task = _find_to_change(tx, scope, reference)
-    _announce(tx, user, task.number, with_blocked=True)
+    task = lock(tx, scope, reference)
+    check_unchanged(tx, task, expected_version)
+    _announce(tx, task, with_blocked=True)
     with tx.in_all_projects():
         numbers = rows.blocked_tasks(tx, user, task.number)
         blocked = [one for number in numbers if (one := rows.find_to_change(tx, user, number))]
-    claims.end(tx, user, task.number)
+    claim_rows.end(tx, user, task.number)
     rows.delete(tx, user, task.id)
     record_delete(tx, of_task(task), [one.number for one in blocked])
     _renew_all(tx, blocked)
     return task
 
 
-def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> TaskDetails:
+def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> Task:
     """Put a deleted task back with its number, its blockers, and the tasks that it blocked.
 
     Blockers that were removed for good are left out, and so is a project that no longer exists. The task that is
@@ -360,9 +451,9 @@ def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> TaskDet
         tags=state.tags,
         priority=state.priority,
         due=state.due,
-        blocked_by=blockers.keep_existing(tx, scope, state.blocked_by),
+        blocked_by=keep_existing_blockers(tx, scope, state.blocked_by),
     )
-    was = TaskDetails(
+    was = Task(
         item.number,
         item.id,
         user,
@@ -380,13 +471,13 @@ def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> TaskDet
             blocked = [one for number in item.blocks if (one := rows.find_to_change(tx, user, number))]
             for one in blocked:
                 rows.set_blockers(tx, user, one.number, [*one.blocked_by, task.number])
-                _announce(tx, user, one.number)
+                _announce(tx, one)
         _renew_all(tx, blocked)
-        blockers.check_circle(tx, user, task.number)
+        _check_circle(tx, user, task.number)
     return task
 
 
-def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None, was: TaskDetails | None = None) -> TaskDetails:
+def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None, was: Task | None = None) -> Task:
     user = scope.owner
     try:
         task = rows.add(tx, user, draft, project, was=was)
@@ -398,74 +489,39 @@ def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None, was: Ta
     if was is not None:
         with tx.in_all_projects():
             rows.set_blockers(tx, user, task.number, draft.blocked_by)
-        blockers.check_circle(tx, user, task.number)
+        _check_circle(tx, user, task.number)
     elif draft.blocked_by:
-        blockers.set_all(tx, scope, task.number, draft.blocked_by)
+        _set_blockers(tx, scope, task, sorted(set(draft.blocked_by)))
     if draft.blocked_by or was is not None:
-        [details] = rows.details(tx, user, [task.number])
+        [task] = rows.details(tx, user, [task.number])
     else:
-        details = TaskDetails(
-            **asdict(task),
+        task = replace(
+            task,
             project=draft.project,
             project_number=project,
             tags=tuple(draft.tags),
             priority=draft.priority,
             due=draft.due,
         )
-    record_add(tx, of_task(details))
-    tx.changed(StoreChange("task", details.project, user, str(task.number)))
-    return details
-
-
-def _set_lists(tx: Tx, scope: Scope, before: TaskDetails, patch: TaskPatch) -> None:
-    """Bring the tags and blockers of a task up to date."""
-    if patch.tags is not UNSET:
-        tags = rules.clean_tags("task", signed_lists.apply(before.tags, patch.tags))
-        rows.set_tags(tx, before.owner, before.number, tags)
-    if isinstance(patch.blocked_by, BlockerChange):
-        visible = blockers.keep_visible(tx, scope, before.blocked_by)
-        kept = [number for number in visible if number not in patch.blocked_by.removed]
-        wanted = [*kept, *patch.blocked_by.added]
-        rules.check_blockers("task", wanted)
-        blockers.set_all(tx, scope, before.number, wanted)
-    elif patch.blocked_by is not UNSET:
-        blockers.set_all(tx, scope, before.number, patch.blocked_by)
+    record_add(tx, of_task(task))
+    _announce(tx, task)
+    return task
 
 
 def _own_project(scope: Scope) -> str:
-    """The project of what a caller who may enter only some projects adds without naming one."""
+    """Return the project of what a caller who may enter only some projects adds without naming one."""
     assert scope.projects, "a scope that may enter no project makes no call"
     return scope.project if scope.project in scope.projects else scope.projects[0]
 
 
-def _find_to_change(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
-    """A task with everything that is stored about it, which is updated or deleted next.
-
-    Raises:
-        NotFound, Forbidden: as `get`.
-    """
-    number = reference if isinstance(reference, int) else get(tx, scope, reference).number
-    is_possible = 0 < number <= _LARGEST_NUMBER
-    task = rows.find_to_change(tx, scope.owner, number, scope.projects) if is_possible else None
-    if task is None:
-        raise NotFound("task", str(reference), scope)
-    return task
-
-
-def _renew_all(tx: Tx, blocked: Sequence[TaskDetails]) -> None:
+def _renew_all(tx: Tx, blocked: Sequence[Task]) -> None:
     """Give tasks whose blockers changed the next version, those too that the caller may not see."""
     if not blocked:
         return
     with tx.in_all_projects():
         for before in blocked:
-            rows.update(tx, before.owner, before.id, TaskPatch(), None)
-            _record_update(tx, before)
-
-
-def _record_update(tx: Tx, before: TaskDetails) -> TaskDetails:
-    [after] = rows.details(tx, before.owner, [before.number])
-    record_update(tx, of_task(before), of_task(after))
-    return after
+            [after] = rows.details(tx, before.owner, [before.number])
+            _store(tx, tx.scope, before, after, _next_time(tx, before))
 
 
 def _index(tx: Tx, task: Task) -> None:
@@ -474,38 +530,230 @@ def _index(tx: Tx, task: Task) -> None:
     rows.set_text(tx, task.owner, task.number, title=task.title.casefold(), description=description)
 
 
-def _announce(tx: Tx, user: str, number: int, *, with_blocked: bool = False) -> None:
+def _announce(tx: Tx, task: Task, *, with_blocked: bool = False) -> None:
     """Announce that a task changed, and those that it blocks, where they become ready or blocked by the change."""
-    with tx.in_all_projects() if with_blocked else nullcontext():
-        concerned = [number, *(rows.blocked_tasks(tx, user, number) if with_blocked else ())]
-        for one, project in rows.projects_of(tx, user, concerned):
-            tx.changed(StoreChange("task", project, user, str(one)))
+    tx.changed(StoreChange("task", task.project, task.owner, str(task.number)))
+    if with_blocked:
+        with tx.in_all_projects():
+            for number, project in rows.projects_of(tx, task.owner, rows.blocked_tasks(tx, task.owner, task.number)):
+                tx.changed(StoreChange("task", project, task.owner, str(number)))
 
 
-def _details(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[TaskDetails]:
-    """Some of the user's tasks; of their blockers, only those that the scope may see."""
-    return _finish(tx, scope, rows.details(tx, scope.owner, numbers, scope.projects))
+# -- blockers ---------------------------------------------------------------------------------------------------
 
 
-def _finish(tx: Tx, scope: Scope, found: list[TaskDetails]) -> list[TaskDetails]:
-    """Tasks as the scope may see them, with who holds them."""
-    return claims.fill_in(tx, scope.owner, blockers.hide_in(tx, scope, found))
+def keep_existing_blockers(tx: Tx, scope: Scope, blockers: Sequence[int]) -> list[int]:
+    """Return those of some former blockers that still exist.
+
+    Raises:
+        MissingBlocker: one of the others is in the trash, and can be brought back first.
+    """
+    with tx.in_all_projects():
+        present = rows.visible(tx, scope.owner, blockers, None)
+    gone = keep_visible_blockers(tx, scope, [number for number in blockers if number not in present])
+    for trashed in trash.by_number(tx, "task", gone, trash.kept_since(tx)):
+        raise MissingBlocker(trashed.number, trashed.title)
+    return [number for number in blockers if number in present]
 
 
-def _is_number(text: str) -> bool:
-    """Whether a reference is a number, if perhaps not one that a task can have."""
-    digits = text.removeprefix("#").removeprefix("-")
-    return digits.isascii() and digits.isdigit()
+def keep_visible_blockers(tx: Tx, scope: Scope, blockers: Sequence[int]) -> list[int]:
+    """Return those of some former blockers that the scope may see."""
+    if scope.projects is None or not blockers:
+        return list(blockers)
+    allowed = projects.allowed_numbers(tx, scope)
+    seen = rows.visible(tx, scope.owner, blockers, scope.projects)
+    deleted = trash.by_number(tx, "task", blockers)
+    seen |= {one.number for one in deleted if one.project in allowed}
+    return [number for number in blockers if number in seen]
 
 
-def _parse_number(text: str) -> list[int]:
-    """The number that a reference is, where a task can have it."""
-    digits = text.removeprefix("#")
-    number = int(digits) if len(digits) < 20 else 0
-    return [number] if 0 < number <= _LARGEST_NUMBER else []
+def _change_blockers(tx: Tx, scope: Scope, task: Task, given: Sequence[int] | BlockerChange) -> tuple[int, ...]:
+    """Return the blockers that a task has after an update; those that the scope may not see stay."""
+    seen = keep_visible_blockers(tx, scope, task.blocked_by)
+    hidden = {*task.blocked_by} - {*seen}
+    if isinstance(given, BlockerChange):
+        given = [*(number for number in seen if number not in given.removed), *given.added]
+        rules.check_blockers("task", given)
+    for number in given:
+        if number in hidden or not 0 < number <= _LARGEST_NUMBER:
+            raise NotFound("task", str(number), scope)
+    return tuple(sorted({*given, *hidden}))
 
 
-def _require(task: Task | None, reference: Reference, scope: Scope) -> Task:
-    if task is None:
-        raise NotFound("task", str(reference), scope)
-    return task
+def _set_blockers(tx: Tx, scope: Scope, task: Task, blockers: Sequence[int]) -> None:
+    """Replace the blockers of a locked task.
+
+    Raises:
+        NotFound: the user has no such task.
+        WrongArgument: the task would block itself, directly or through others.
+    """
+    if task.number in blockers:
+        raise WrongArgument("blocked_by", "acyclic", value=task.number, kind="task")
+    new = [number for number in blockers if number not in task.blocked_by]
+    seen = rows.visible(tx, scope.owner, new, scope.projects) if scope.projects is not None else {*new}
+    tx.lock(f"blockers of {task.owner}")  # or two updates, of which each sees half, make a circle
+    wanted = [number for number in blockers if number in seen or number in task.blocked_by]
+    try:
+        stored = rows.set_blockers(tx, scope.owner, task.number, wanted)
+    except Violation as violation:  # one of them was deleted meanwhile
+        raise NotFound("task", str(new[0]), scope) from violation
+    for number in new:
+        if number not in stored:
+            raise NotFound("task", str(number), scope)
+    if new:
+        _check_circle(tx, scope.owner, task.number)
+
+
+def _check_circle(tx: Tx, user: str, task: int) -> None:
+    """Check that a task does not block itself.
+
+    Raises:
+        WrongArgument: it does, directly or through others.
+    """
+    with tx.in_all_projects():
+        is_circular = rows.is_circular(tx, user, task)
+    if is_circular:
+        raise WrongArgument("blocked_by", "acyclic", value=task, kind="task")
+
+
+def _hide_blockers(tx: Tx, scope: Scope, found: list[Task]) -> list[Task]:
+    """Return tasks without the blockers that the scope may not see."""
+    blockers = sorted({number for task in found for number in task.blocked_by})
+    if scope.projects is None or not blockers:
+        return found
+    seen = rows.visible(tx, scope.owner, blockers, scope.projects)
+    return [
+        replace(
+            task,
+            blocked_by=tuple(number for number in task.blocked_by if number in seen),
+            open_blockers=tuple(number for number in task.open_blockers if number in seen),
+            waits_elsewhere=not seen.issuperset(task.open_blockers),
+        )
+        for task in found
+    ]
+
+
+# -- claims -----------------------------------------------------------------------------------------------------
+
+
+def make_holder(client: str, session: str, scope: Scope) -> Holder:
+    """Make the holder of a caller's claims from the name of its client, and its session, token or user."""
+    name = " ".join(client.split())[:_LONGEST_NAME] if rules.is_storable(client) else ""
+    apart = session or scope.author.token or scope.owner
+    key = f"{name} {apart if rules.is_storable(apart) else ''}"
+    return Holder(f"{name or 'client'} {crc32(key.encode()) & 0xFFFF:04x}", key, bool(session))
+
+
+def claim(tx: Tx, scope: Scope, task: Task | Reference, holder: Holder, minutes: int) -> tuple[Task, Claim]:
+    """Claim a task for some minutes from now, or renew the claim that the holder has.
+
+    A renewal keeps its fence where the holder is known by its session; else it may be another agent that looks alike.
+
+    Raises:
+        NotFound, Forbidden: as `lock`.
+        TaskHeld: another agent has claimed it.
+        TaskClosed: it is completed or cancelled.
+        WrongArgument: the minutes are out of bounds.
+    """
+    _check_minutes(minutes)
+    task = _locked(tx, scope, task)
+    if task.is_completed:
+        raise TaskClosed(task.number, task.status)
+    if task.claim is not None and task.claim.holder_key != holder.key:
+        raise TaskHeld(task.number, task.claim)
+    return _put_claim(tx, scope, task, holder, minutes)
+
+
+def claim_next(tx: Tx, scope: Scope, project: str | None, holder: Holder, minutes: int) -> tuple[Task, Claim]:
+    """Claim the most urgent task that is ready and that nobody holds.
+
+    Raises:
+        NotFound, Forbidden: as `projects.get`, about the project.
+        NothingReady: there is none.
+        WrongArgument: the minutes are out of bounds.
+    """
+    _check_minutes(minutes)
+    if project is not None:
+        projects.get(tx, scope, project)
+    user = scope.owner
+    tx.lock(f"claims of {user}")  # or all who ask at once would wait for the same row, and all but one in vain
+    wanted = TaskQuery(filter="ready", project=project, holder_key="")
+    while numbers := pages.numbers(tx, user, wanted, scope.projects, 1):
+        try:
+            task = lock(tx, scope, numbers[0])
+        except NotFound:
+            continue  # a call that names its task may be faster than this one
+        if task.is_ready and task.claim is None:
+            return _put_claim(tx, scope, task, holder, minutes)
+    blocked = pages.count_blocked(tx, user, wanted, scope.projects)
+    held = pages.count_held(tx, user, wanted, scope.projects)
+    raise NothingReady(project, blocked=blocked, held=held)
+
+
+def release(tx: Tx, scope: Scope, task: Task | Reference) -> Task:
+    """End the claim of a task by any holder, because that agent may be gone, if there is one.
+
+    Raises:
+        NotFound, Forbidden: as `lock`.
+    """
+    task = _locked(tx, scope, task)
+    if task.claim is not None:
+        claim_rows.end(tx, task.owner, task.number)
+        _announce(tx, task)
+    return _hide_blockers(tx, scope, [replace(task, claim=None)])[0]
+
+
+def _check_minutes(minutes: int) -> None:
+    if minutes < 1:
+        raise WrongArgument("minutes", "minimum", limit=1, value=minutes, kind="task")
+    if minutes > rules.MAX_CLAIM_MINUTES:
+        raise WrongArgument("minutes", "maximum", limit=rules.MAX_CLAIM_MINUTES, value=minutes, kind="task")
+
+
+def _put_claim(tx: Tx, scope: Scope, task: Task, holder: Holder, minutes: int) -> tuple[Task, Claim]:
+    until = clock.minutes_after(tx.now, minutes)
+    if task.claim is not None and holder.has_session:
+        claim = claim_rows.renew(tx, task.owner, task.number, until)
+    else:
+        claim = claim_rows.put(tx, task.owner, task.number, holder, until)
+    _announce(tx, task)
+    return _hide_blockers(tx, scope, [replace(task, claim=claim)])[0], claim
+
+
+# -- notes ------------------------------------------------------------------------------------------------------
+
+
+def add_note(tx: Tx, scope: Scope, task: Task | Reference, text: str, at: Timestamp | None = None) -> None:
+    """Add a note to a task, written now, or at a time that is known from elsewhere.
+
+    Raises:
+        NotFound, Forbidden: as `lock`.
+        WrongArgument: it is empty or too long, or the task has too many.
+        QuotaExceeded: the user may not keep that much.
+    """
+    rules.check_text("note", text)
+    if not text.strip():
+        raise WrongArgument("note", "minLength", limit=1, kind="task")
+    if len(text) > MAX_DESCRIPTION:
+        raise WrongArgument("note", "maxLength", limit=MAX_DESCRIPTION, kind="task")
+    task = _locked(tx, scope, task)
+    if note_rows.count(tx, task.owner, task.number) >= MAX_NOTES:
+        raise WrongArgument("note", "maxItems", limit=MAX_NOTES, kind="task")
+    note_rows.add(tx, task.owner, task.number, text, at)
+    quotas.check(tx)
+    links.record_note(tx, task.owner, task.number, text)
+    _announce(tx, task)
+
+
+def list_notes(tx: Tx, scope: Scope, number: int, limit: int) -> tuple[list[TaskNote], int]:
+    """Return the last notes of a task that the caller may see, oldest first, and how many there are in all."""
+    notes = note_rows.newest(tx, scope.owner, number, limit)
+    return notes, len(notes) if len(notes) < limit else note_rows.count(tx, scope.owner, number)
+
+
+def notes_of(tx: Tx, scope: Scope, numbers: Sequence[int]) -> dict[int, list[tuple[str, str]]]:
+    """Return time and text of the notes on some of the user's tasks by the task's number, the oldest first."""
+    found: dict[int, list[tuple[str, str]]] = {}
+    for task, at, text in note_rows.of_tasks(tx, scope.owner, numbers):
+        found.setdefault(task, []).append((at, text))
+    return found

@@ -1,6 +1,6 @@
 """Queries about tasks. Every statement that acts on a task has its owner in the WHERE clause.
 
-Contracts that know only title and description read a `Task`; `details` reads everything.
+Lists without pages read only the members of a `Task` that have no default; `details` reads everything.
 """
 
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec.structs import asdict
 
-from satchel.model import PRIORITIES, UNSET, Task, TaskDetails, TaskDraft, TaskPatch
+from satchel.model import PRIORITIES, UNSET, Task, TaskDraft, TaskPatch
 from satchel.storage.database import Row, Tx, explain_damage, patch_values
 
 Allowed = tuple[str, ...] | None  # the only projects that a task may be in; None: any, or none
@@ -64,7 +64,7 @@ _PUT_BACK = f"""
 """
 
 
-def add(tx: Tx, owner: str, draft: TaskDraft, project: int | None, *, was: TaskDetails | None = None) -> Task:
+def add(tx: Tx, owner: str, draft: TaskDraft, project: int | None, *, was: Task | None = None) -> Task:
     """Insert a task, except its tags and blockers.
 
     A deleted task that is brought back has the number, id, times and status that it had, and the next version.
@@ -141,7 +141,7 @@ def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed) -> set
     return {number for (number,) in tx.all(sql, owner=owner, numbers=list(numbers), **confine(tx, allowed))}
 
 
-def details(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None) -> list[TaskDetails]:
+def details(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None) -> list[Task]:
     """Some of an owner's tasks with everything that is stored about them, in the order given."""
     if not numbers:
         return []
@@ -151,7 +151,7 @@ def details(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None)
     return [found[number] for number in numbers if number in found]
 
 
-def find_to_change(tx: Tx, owner: str, number: int, allowed: Allowed = None) -> TaskDetails | None:
+def find_to_change(tx: Tx, owner: str, number: int, allowed: Allowed = None) -> Task | None:
     """An owner's task with everything that is stored about it, which is updated or deleted next."""
     row = tx.one_to_change(_DETAILS, "tasks", _AMONG, owner=owner, numbers=[number], **confine(tx, allowed))
     return _details(row) if row else None
@@ -204,6 +204,26 @@ def update(
     values["is_cancelled"] = int(patch.status == "cancelled" or patch.is_cancelled is True)
     row = tx.renew("tasks", changes, "id = :id and owner = :owner", columns=_COLUMNS, version=version, **values)
     return _task(row)
+
+
+_STORED = ("number", "owner", "title", "description", "due", "completed_at", "updated_at", "version")
+
+
+def store(tx: Tx, task: Task) -> None:
+    """Store what a locked task has become, except its tags and blockers.
+
+    Raises:
+        Violation: foreign key, where its project was deleted.
+    """
+    sql = """
+        update tasks set title = :title, description = :description, project = :project, priority = :priority,
+            due = :due, completed_at = :completed_at, is_cancelled = :is_cancelled, updated_at = :updated_at,
+            version = :version
+        where number = :number and owner = :owner
+    """
+    values = {name: getattr(task, name) for name in _STORED}
+    values |= {"project": task.project_number, "priority": PRIORITIES.index(task.priority) + 1}
+    tx.run(sql, **values, is_cancelled=int(task.is_cancelled))
 
 
 def complete(tx: Tx, owner: str, id: str) -> Task | None:
@@ -278,26 +298,28 @@ def _task(row: Row | None) -> Task | None:
     return Task(*row) if row else None
 
 
-def _details(row: Row) -> TaskDetails:
+def _details(row: Row) -> Task:
     try:
         return _read_details(row)
     except (IndexError, ValueError) as error:
         raise explain_damage("a task", error) from error
 
 
-def _read_details(row: Row) -> TaskDetails:
+def _read_details(row: Row) -> Task:
     project, project_number, priority, due, tags, blockers, open_blockers, is_cancelled = row[_COUNT:]
-    return TaskDetails(
+    values = (
         *row[:_COUNT],
-        project=project,
-        project_number=project_number,
-        tags=tuple(sorted(tags.split(","))) if tags else (),
-        priority=PRIORITIES[priority - 1],
-        due=due,
-        blocked_by=_numbers(blockers),
-        open_blockers=_numbers(open_blockers),
-        is_cancelled=bool(is_cancelled),
+        project,
+        project_number,
+        tuple(sorted(tags.split(","))) if tags else (),
+        PRIORITIES[priority - 1],
+        due,
+        _numbers(blockers),
+        _numbers(open_blockers),
+        False,
+        bool(is_cancelled),
     )
+    return Task(*values)
 
 
 def _numbers(joined: str | None) -> tuple[int, ...]:

@@ -11,13 +11,9 @@ documents          the tools and methods for documents
 document_answers   how answers describe a document
 texts              the tool that edits a part of a text
 reading            parts of a text that is read, and answers with one
-tasks              the tools that list, read, add and delete tasks
+tasks              the tools for tasks
 tag_filters        the tags that a list is narrowed by
-task_adding        the tool that adds many
-task_changes       the tools that update and complete them
-task_claims        the tool that claims them
 task_answers       how answers show tasks
-task_lookups       finds the tasks that arguments name
 search             the tool that finds items by words
 items              the tools that change or delete several items of any kind
 item_lookups       finds the items that arguments name

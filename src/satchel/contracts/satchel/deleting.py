@@ -7,7 +7,7 @@ from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.item_lookups import format_item, name_item
 from satchel.contracts.satchel.task_answers import describe_holder
-from satchel.model import Document, Item, Prompt, TaskDetails
+from satchel.model import Document, Item, Prompt, Task
 from satchel.services import documents, links, prompts, states, tasks
 
 MOST_UNASKED = 10  # items that one call may delete, cancel or move before the user is asked
@@ -37,9 +37,7 @@ def delete_all(context: Context, items: Sequence[Item]) -> tuple[list[Referred],
     return referred, notes
 
 
-def delete_one(
-    context: Context, found: Prompt | Document | TaskDetails, project: str, deleted: str | int, text: str
-) -> Body:
+def delete_one(context: Context, found: Prompt | Document | Task, project: str, deleted: str | int, text: str) -> Body:
     """The answer of a tool that deletes one item; `deleted` names it, and `text` says what was done."""
     referred, notes = delete_all(context, [_as_item(found)])
     structured: dict[str, Any] = with_referred({"project": project, "deleted": deleted}, referred)
@@ -76,7 +74,7 @@ def _find_referrers(context: Context, item: Item) -> list[links.Link]:
     return list({one.reference: one for one in found}.values())
 
 
-def _as_item(found: Prompt | Document | TaskDetails) -> Item:
+def _as_item(found: Prompt | Document | Task) -> Item:
     if isinstance(found, Prompt):
         return states.of_prompt(found)
     return states.of_document(found) if isinstance(found, Document) else states.of_task(found)

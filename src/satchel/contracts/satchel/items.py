@@ -13,8 +13,8 @@ from satchel.contracts.satchel.errors import WrongValue, name_place
 from satchel.contracts.satchel.item_lookups import find_items, format_item, name_item
 from satchel.contracts.satchel.tools import Delete, UpdateItems
 from satchel.errors import WrongArgument
-from satchel.model import Document, Item, Prompt, PromptPatch, TaskDetails, TaskPatch
-from satchel.services import copying, documents, projects, prompts, rules, signed_lists, tasks
+from satchel.model import Document, Item, Prompt, PromptPatch, Task, TaskPatch
+from satchel.services import copying, documents, projects, prompts, rules, tasks
 
 
 def delete(context: Context, args: Delete) -> Body:
@@ -35,7 +35,7 @@ def update_items(context: Context, args: UpdateItems) -> Body:
     if args.copy and not args.to:
         raise WrongArgument("to", "required")
     if args.tags is not UNSET:  # this and the project before the first item, which is not to blame
-        rules.clean_tag_changes("item", signed_lists.read("tags", args.tags))
+        rules.clean_tag_changes("item", rules.read_changes("tags", args.tags))
     if args.to:
         projects.get(context.tx, context.scope, args.to)
     found = find_items(context, args.items)
@@ -96,7 +96,7 @@ def _change(context: Context, item: Item, args: UpdateItems, changed: _Changed) 
     else:
         prompt = prompts.get(tx, scope, item.id)
         if args.tags is not UNSET:
-            prompt = prompts.update(tx, scope, item.id, PromptPatch(tags=signed_lists.read("tags", args.tags)))
+            prompt = prompts.update(tx, scope, item.id, PromptPatch(tags=rules.read_changes("tags", args.tags)))
         if not args.to:
             changed.items.append(prompt)
             return []
@@ -117,7 +117,7 @@ def _change_task(context: Context, item: Item, args: UpdateItems, changed: _Chan
         return [f"#{before.number} was {before.status} already."] if args.status is not UNSET else []
     patch = TaskPatch(
         status=UNSET if is_so else args.status,
-        tags=UNSET if args.tags is UNSET else signed_lists.read("tags", args.tags),
+        tags=UNSET if args.tags is UNSET else rules.read_changes("tags", args.tags),
         project=UNSET if is_there else args.to,
     )
     tasks.update(context.tx, context.scope, before.number, patch)
@@ -152,9 +152,9 @@ def _reply_changes(context: Context, args: UpdateItems, changed: _Changed, notes
     return answers.reply("\n".join(text), structured, notes=notes)
 
 
-def _show(one: Prompt | Document | TaskDetails, here: str, there: str) -> tuple[dict[str, Any], str]:
+def _show(one: Prompt | Document | Task, here: str, there: str) -> tuple[dict[str, Any], str]:
     """A changed item as a row and as a line."""
-    if isinstance(one, TaskDetails):
+    if isinstance(one, Task):
         row = to_builtins(task_answers.make_row(one, here, is_echo=True))
         return row, f"{task_answers.format_task(one, here)}, version {one.version}"
     elsewhere = {} if there == here else {"project": there}
@@ -165,15 +165,15 @@ def _show(one: Prompt | Document | TaskDetails, here: str, there: str) -> tuple[
     return {"kind": "document", **to_builtins(document), **elsewhere}, document_answers.format_row(document)
 
 
-def _tell_blockers(task: TaskDetails) -> str:
+def _tell_blockers(task: Task) -> str:
     return f"#{task.number} was still blocked by {', '.join(task_answers.list_blockers(task))}."
 
 
-def _find_tasks(context: Context, numbers: Sequence[int]) -> dict[int, TaskDetails]:
+def _find_tasks(context: Context, numbers: Sequence[int]) -> dict[int, Task]:
     return {task.number: task for task in tasks.list_some(context.tx, context.scope, numbers)}
 
 
-def _find_unblocked(context: Context, closed: Sequence[int]) -> list[TaskDetails]:
+def _find_unblocked(context: Context, closed: Sequence[int]) -> list[Task]:
     """The tasks that are ready now that others are closed, each once."""
     found = {
         task.number: task

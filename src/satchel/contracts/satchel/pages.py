@@ -6,10 +6,11 @@ from msgspec import Struct
 
 from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Context
-from satchel.contracts.satchel.tasks import HIDDEN_BLOCKER, find_task, format_task, list_blockers
+from satchel.contracts.satchel.task_answers import HIDDEN_BLOCKER, format_task, list_blockers
+from satchel.contracts.satchel.tasks import find_task
 from satchel.contracts.satchel.templates import find_prompt, read_template
 from satchel.errors import NotFound
-from satchel.model import Prompt, TaskDetails, TaskQuery
+from satchel.model import Prompt, Task, TaskQuery
 from satchel.protocol.codec import encode
 from satchel.services import documents, projects, tasks
 
@@ -83,7 +84,7 @@ def read_page(context: Context, uri: str) -> GeneratedPage | None:
 # -- writing ----------------------------------------------------------------------------------------------------
 
 
-def write_task_page(context: Context, task: TaskDetails) -> str:
+def write_task_page(context: Context, task: Task) -> str:
     """A task in Markdown: all its fields, the tasks that block it, and the documents of its project."""
     facts = {
         "Status": task.status if task.status != "pending" else "ready" if task.is_ready else "blocked",
@@ -107,7 +108,7 @@ def write_task_page(context: Context, task: TaskDetails) -> str:
     return "\n\n".join(page) + "\n"
 
 
-def write_start_page(context: Context, task: TaskDetails) -> str:
+def write_start_page(context: Context, task: Task) -> str:
     """A task as the first message of a conversation about it, with the tools that the caller may use for it."""
     page = ["Work on this task.", write_task_page(context, task).rstrip()]
     if blockers := list_blockers(task):
@@ -140,7 +141,7 @@ def write_project_page(context: Context) -> str:
     return encode(value).decode()
 
 
-def _find_blocker(context: Context, number: int) -> TaskDetails | None:
+def _find_blocker(context: Context, number: int) -> Task | None:
     try:
         return tasks.find(context.tx, context.scope, number)
     except NotFound:

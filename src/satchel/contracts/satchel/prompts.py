@@ -42,7 +42,7 @@ from satchel.errors import WrongArgument
 from satchel.library.manifest import LibraryPrompt
 from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptQuery, PromptSummary
 from satchel.protocol.cursors import encode_cursor
-from satchel.services import layers, projects, prompts, signed_lists, templates
+from satchel.services import layers, projects, prompts, rules, templates
 from satchel.services.prompts import make_name
 
 # -- answers -----------------------------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ def update_prompt(context: Context, args: UpdatePrompt) -> Body:
             title=args.title,
             content=args.content,
             description=answers.none_if_empty(args.description),
-            tags=UNSET if args.tags is UNSET else signed_lists.read("tags", args.tags),
+            tags=UNSET if args.tags is UNSET else rules.read_changes("tags", args.tags),
             arguments=arguments,
         )
         version = None if args.expected_version is UNSET else args.expected_version

@@ -8,8 +8,8 @@ from msgspec import UNSET, Struct, UnsetType
 from satchel.contracts.content import format_count, join_lines
 from satchel.contracts.contract import Context
 from satchel.contracts.satchel.reading import find_links
-from satchel.model import Claim, Holder, TaskDetails, TaskNote
-from satchel.services import claims, task_notes, tasks
+from satchel.model import Claim, Holder, Task, TaskNote
+from satchel.services import tasks
 from satchel.services.task_lines import Mark, TaskLine, write
 
 HIDDEN_BLOCKER = "a task of a project that is not open here"
@@ -37,7 +37,7 @@ class TaskRow(Struct, omit_defaults=True):
     version: int | UnsetType = UNSET  # in echoes of writes
 
 
-def make_row(task: TaskDetails, here: str, *, is_echo: bool = False) -> TaskRow:
+def make_row(task: Task, here: str, *, is_echo: bool = False) -> TaskRow:
     """A task as a row of an answer about a project."""
     return TaskRow(
         number=task.number,
@@ -55,7 +55,7 @@ def make_row(task: TaskDetails, here: str, *, is_echo: bool = False) -> TaskRow:
     )
 
 
-def format_task(task: TaskDetails, here: str | None = None) -> str:
+def format_task(task: Task, here: str | None = None) -> str:
     """A task in one line, in the grammar of `add_tasks`; without its project where that is `here`."""
     line = TaskLine(
         title=task.title,
@@ -75,7 +75,7 @@ def format_task(task: TaskDetails, here: str | None = None) -> str:
     return " ".join([write(line), *filter(None, more)])
 
 
-def list_blockers(task: TaskDetails) -> list[str]:
+def list_blockers(task: Task) -> list[str]:
     """The open tasks that block a task."""
     numbers = [f"#{number}" for number in task.open_blockers]
     return [*numbers, HIDDEN_BLOCKER] if task.waits_elsewhere else numbers
@@ -93,10 +93,10 @@ def write_minute(moment: str) -> str:
 
 def find_holder(context: Context) -> Holder:
     """Who the caller is, for claims."""
-    return claims.make_holder(context.client.name, context.session, context.scope)
+    return tasks.make_holder(context.client.name, context.session, context.scope)
 
 
-def describe_holder(context: Context, task: TaskDetails, what: str = "It") -> list[str]:
+def describe_holder(context: Context, task: Task, what: str = "It") -> list[str]:
     """A note where another agent holds a task."""
     if task.claim is None or task.claim.holder_key == find_holder(context).key:
         return []
@@ -136,17 +136,17 @@ class WholeTask(Struct, omit_defaults=True):
 class Surroundings(Struct, frozen=True, kw_only=True):
     """What is around a task: those it waits for, those that wait for it, its last notes, and its links."""
 
-    blockers: list[TaskDetails]
-    blocked: list[TaskDetails]
+    blockers: list[Task]
+    blocked: list[Task]
     notes: list[TaskNote]
     older_notes: int
     links: Sequence[str]
     linked_from: Sequence[str]
 
 
-def look_around(context: Context, task: TaskDetails) -> Surroundings:
+def look_around(context: Context, task: Task) -> Surroundings:
     """What is around a task, as far as the caller may see it."""
-    notes, count = task_notes.list_newest(context.tx, context.scope, task.number, _MOST_NOTES)
+    notes, count = tasks.list_notes(context.tx, context.scope, task.number, _MOST_NOTES)
     links, linked_from = find_links(context, "task", task)
     return Surroundings(
         blockers=tasks.list_some(context.tx, context.scope, task.blocked_by),
@@ -158,7 +158,7 @@ def look_around(context: Context, task: TaskDetails) -> Surroundings:
     )
 
 
-def describe_whole(task: TaskDetails, around: Surroundings, here: str, *, with_claim: bool = True) -> WholeTask:
+def describe_whole(task: Task, around: Surroundings, here: str, *, with_claim: bool = True) -> WholeTask:
     """A task as JSON; its claim is left out where the answer has it already."""
     claim = task.claim if with_claim else None
     return WholeTask(
@@ -187,7 +187,7 @@ def describe_whole(task: TaskDetails, around: Surroundings, here: str, *, with_c
     )
 
 
-def format_whole(task: TaskDetails, around: Surroundings) -> str:
+def format_whole(task: Task, around: Surroundings) -> str:
     """A task as text."""
     closed = "cancelled" if task.is_cancelled else "completed"
     times = [
@@ -216,12 +216,12 @@ def _format_list(title: str, lines: Sequence[str]) -> str:
     return "\n".join([f"{title}:", *(f"- {line}" for line in lines)]) if lines else ""
 
 
-def _describe_neighbour(task: TaskDetails) -> dict[str, Any]:
+def _describe_neighbour(task: Task) -> dict[str, Any]:
     row: dict[str, Any] = {"number": task.number, "title": task.title}
     return row if task.status == "pending" else {**row, "status": task.status}
 
 
-def _format_neighbour(task: TaskDetails) -> str:
+def _format_neighbour(task: Task) -> str:
     mark = MARKS[task.status]
     return " ".join(filter(None, [f"#{task.number}", f"[{mark}]" if mark else "", join_lines(task.title)]))
 

@@ -1,34 +1,68 @@
-"""Tasks: the tools that list, read, add and delete them.
+"""The tools for tasks: list, read, add, update, complete, claim and delete; `task_answers` says what they answer."""
 
-The others are in `task_adding`, `task_changes` and `task_claims`.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+from msgspec import UNSET, UnsetType
+
 from satchel.contracts.content import join_lines
-from satchel.contracts.contract import Body, Context
+from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.runner import count_fitting
-from satchel.contracts.satchel import answers, task_changes
-from satchel.contracts.satchel.answers import List, decode_cursor
+from satchel.contracts.satchel import answers
+from satchel.contracts.satchel.answers import List, answer_once, decode_cursor
 from satchel.contracts.satchel.deleting import delete_one
+from satchel.contracts.satchel.errors import AmbiguousTitle, UnknownName, suggest
 from satchel.contracts.satchel.tag_filters import describe_missing, read_tags
-from satchel.contracts.satchel.task_answers import HIDDEN_BLOCKER as HIDDEN_BLOCKER
 from satchel.contracts.satchel.task_answers import (
+    describe_holder,
     describe_whole,
     find_holder,
+    format_task,
     format_whole,
+    list_blockers,
     look_around,
     make_row,
+    write_minute,
 )
-from satchel.contracts.satchel.task_answers import format_task as format_task
-from satchel.contracts.satchel.task_answers import list_blockers as list_blockers
-from satchel.contracts.satchel.task_lookups import find_numbers
-from satchel.contracts.satchel.task_lookups import find_task as find_task
-from satchel.contracts.satchel.tools import AddTask, ListTasks, OneTask
-from satchel.model import TaskDetails, TaskDraft, TaskFilter, TaskPosition, TaskQuery
+from satchel.contracts.satchel.tools import (
+    AddTask,
+    AddTasks,
+    ClaimTask,
+    CompleteTask,
+    ListTasks,
+    OneTask,
+    UpdateTask,
+)
+from satchel.errors import EntryRefused, Forbidden, NotFound, WrongArgument
+from satchel.model import (
+    BlockerChange,
+    ListChange,
+    Scope,
+    Task,
+    TaskDraft,
+    TaskFilter,
+    TaskPatch,
+    TaskPosition,
+    TaskQuery,
+)
 from satchel.protocol.cursors import encode_cursor
-from satchel.services import tasks
+from satchel.services import rules, task_lines, tasks
+from satchel.services.task_lines import TaskLine
+from satchel.storage.database import Tx
+
+_STEP = 50  # tasks between two reports of progress
+
+# -- lists and whole tasks ----------------------------------------------------------------------------------------
+
+LISTS: dict[TaskFilter, List] = {
+    "ready": "o",
+    "pending": "o",
+    "in_progress": "o",
+    "completed": "d",
+    "cancelled": "d",
+    "all": "a",
+}
 
 
 def list_tasks(context: Context, args: ListTasks) -> Body:
@@ -67,7 +101,7 @@ def list_tasks(context: Context, args: ListTasks) -> Body:
     )
 
 
-def _describe_missing_tags(context: Context, query: TaskQuery, found: Sequence[TaskDetails]) -> list[str]:
+def _describe_missing_tags(context: Context, query: TaskQuery, found: Sequence[Task]) -> list[str]:
     seen = {tag for task in found for tag in task.tags}
     missing = [
         tag
@@ -78,10 +112,20 @@ def _describe_missing_tags(context: Context, query: TaskQuery, found: Sequence[T
     return describe_missing(missing, "task", known)
 
 
+def _decode_position(last: tuple[str, ...] | None) -> TaskPosition | None:
+    if last is None:
+        return None
+    _, moment, number, priority, due = last
+    return TaskPosition(moment, int(number), int(priority), due or None)
+
+
 def get_task(context: Context, args: OneTask) -> Body:
     task = find_task(context, args.task)
     around, here = look_around(context, task), task.project or context.scope.project
     return answers.reply(format_whole(task, around), {"project": here, "task": describe_whole(task, around, here)})
+
+
+# -- changes ----------------------------------------------------------------------------------------------------
 
 
 def add_task(context: Context, args: AddTask) -> Body:
@@ -93,9 +137,81 @@ def add_task(context: Context, args: AddTask) -> Body:
         tags=args.tags or (),
         priority=args.priority,
         due=args.due or None,
-        blocked_by=find_numbers(context, args.blocked_by) or (),
+        blocked_by=_find_numbers(context, args.blocked_by or ()),
     )
-    return task_changes.reply_task("Added", context, tasks.add(context.tx, context.scope, draft))
+    return _reply("Added", context, tasks.add(context.tx, context.scope, draft))
+
+
+def add_tasks(context: Context, args: AddTasks) -> Body:
+    input = {"lines": args.lines, "project": args.project or ""}
+    return answer_once(context, "add_tasks", args.key, input, lambda: _add_lines(context, args, _read_lines(args)))
+
+
+def _read_lines(args: AddTasks) -> list[TaskLine]:
+    found = task_lines.read(args.lines)
+    for line in found:
+        try:
+            answers.check_title("task", line.title)
+        except WrongArgument as wrong:
+            raise EntryRefused(task_lines.place_of(line.place), wrong) from wrong
+    return found
+
+
+def _add_lines(context: Context, args: AddTasks, lines: list[TaskLine]) -> Reply:
+    here = args.project or context.scope.project
+
+    def report(count: int) -> None:
+        if count % _STEP == 0:
+            context.report(count, len(lines), f"{count} of {len(lines)} tasks")
+
+    added = task_lines.add_all(context.tx, context.scope, lines, here, report)
+    text = "\n".join(["Added:", *(format_task(task, here) for task in added)])
+    notes = [note for task in added for note in _describe_doubts(task)]
+    return answers.reply(text, {"project": here, "tasks": [make_row(task, here) for task in added]}, notes=notes)
+
+
+def _describe_doubts(task: Task) -> list[str]:
+    """Note where the end of a title was perhaps meant as something else."""
+    doubts = task_lines.find_doubts(task.title)
+    return [f"#{task.number}: '{doubts[0]}' is in the title; {', '.join(doubts[1])}."] if doubts else []
+
+
+def update_task(context: Context, args: UpdateTask) -> Body:
+    if args.title is not UNSET:
+        answers.check_title("task", args.title)
+    before = _lock_task(context, args.task)
+    patch = TaskPatch(
+        title=args.title,
+        description=answers.none_if_empty(args.description),
+        project=answers.none_if_empty(args.project),
+        tags=UNSET if args.tags is UNSET else rules.read_changes("tags", args.tags),
+        priority=args.priority,
+        due=answers.none_if_empty(args.due),
+        blocked_by=_read_blockers(context, args.blocked_by),
+        status=args.status,
+    )
+    version, fence = args.expected_version or None, args.fence or None
+    after = tasks.update(context.tx, context.scope, before, patch, version, fence)
+    _add_note(context, before, args.note)
+    is_changed = after.version != before.version or args.note is not UNSET
+    notes = describe_holder(context, before) if is_changed else []
+    return _reply(
+        "Updated" if is_changed else "Unchanged", context, after, _find_unblocked(context, before, after), notes
+    )
+
+
+def complete_task(context: Context, args: CompleteTask) -> Body:
+    before = _lock_task(context, args.task)
+    after, was_completed = tasks.complete(context.tx, context.scope, before, args.fence or None)
+    _add_note(context, before, args.note)
+    if was_completed:
+        return _reply("Already completed", context, after, already_completed=True)
+    notes = describe_holder(context, before)
+    if before.is_cancelled:
+        notes.append("It was cancelled.")
+    if blockers := list_blockers(after):
+        notes.append(f"It was still blocked by {', '.join(blockers)}.")
+    return _reply("Completed", context, after, _find_unblocked(context, before, after), notes)
 
 
 def delete_task(context: Context, args: OneTask) -> Body:
@@ -104,20 +220,119 @@ def delete_task(context: Context, args: OneTask) -> Body:
     return delete_one(context, task, task.project or context.scope.project, task.number, text)
 
 
-# -- pages ------------------------------------------------------------------------------------------------------
+def _read_blockers(context: Context, references: list[str] | UnsetType) -> list[int] | BlockerChange | UnsetType:
+    if references is UNSET:
+        return UNSET
+    given = rules.read_changes("blocked_by", references)
+    if not isinstance(given, ListChange):
+        return _find_numbers(context, given)
+    return BlockerChange(
+        added=tuple(find_task(context, one).number for one in given.added),
+        removed=tuple(find_task(context, one).number for one in given.removed),
+    )
 
-LISTS: dict[TaskFilter, List] = {
-    "ready": "o",
-    "pending": "o",
-    "in_progress": "o",
-    "completed": "d",
-    "cancelled": "d",
-    "all": "a",
-}
+
+def _add_note(context: Context, task: Task, note: str | UnsetType) -> None:
+    if note is not UNSET:
+        tasks.add_note(context.tx, context.scope, task, note)
 
 
-def _decode_position(last: tuple[str, ...] | None) -> TaskPosition | None:
-    if last is None:
-        return None
-    _, moment, number, priority, due = last
-    return TaskPosition(moment, int(number), int(priority), due or None)
+def _find_unblocked(context: Context, before: Task, after: Task) -> list[Task]:
+    """Return the tasks that are ready now, if the change closed an open task."""
+    if before.is_completed or not after.is_completed:
+        return []
+    return [task for task in tasks.list_blocked(context.tx, context.scope, after.number) if task.is_ready]
+
+
+def _reply(
+    done: str, context: Context, task: Task, unblocked: Sequence[Task] = (), notes: Sequence[str] = (), **facts: Any
+) -> Body:
+    """Answer a change with the row of the task, what became ready by it, and what the caller may not expect."""
+    here = task.project or context.scope.project
+    structured: dict[str, Any] = {"project": here, "task": make_row(task, here, is_echo=True), **facts}
+    text = f"{done} {format_task(task, here)}, version {task.version}"
+    if unblocked:
+        structured["ready"] = [make_row(one, here) for one in unblocked]
+        text = "\n".join([text, "Ready now:", *(format_task(one, here) for one in unblocked)])
+    return answers.reply(text, structured, notes=notes)
+
+
+# -- claims -----------------------------------------------------------------------------------------------------
+
+
+def claim_task(context: Context, args: ClaimTask) -> Body:
+    if args.release:
+        return _release(context, args)
+    holder = find_holder(context)
+    if args.task is not UNSET:
+        found = _lock_task(context, args.task)
+        task, claim = tasks.claim(context.tx, context.scope, found, holder, args.minutes)
+    else:
+        wanted = args.project or context.scope.project
+        task, claim = tasks.claim_next(context.tx, context.scope, wanted, holder, args.minutes)
+    around, here = look_around(context, task), task.project or context.scope.project
+    structured = {
+        "project": here,
+        "task": describe_whole(task, around, here, with_claim=False),
+        "holder": claim.holder,
+        "until": write_minute(claim.until),
+        "fence": claim.fence,
+    }
+    blocked = f"It is still blocked by {', '.join(f'#{one}' for one in task.open_blockers)}."
+    head = f"Claimed until {write_minute(claim.until)} as {claim.holder}, fence {claim.fence}:"
+    notes = [blocked] if task.open_blockers else []
+    return answers.reply(f"{head}\n{format_whole(task, around)}", structured, notes=notes)
+
+
+def _release(context: Context, args: ClaimTask) -> Body:
+    if args.task is UNSET:
+        raise WrongArgument("task", "required")
+    before = _lock_task(context, args.task)
+    task = tasks.release(context.tx, context.scope, before)
+    here, was_claimed = task.project or context.scope.project, before.claim is not None
+    text = f"Gave back #{task.number}" if was_claimed else f"#{task.number} was not claimed"
+    structured = {"project": here, "task": make_row(task, here, is_echo=True), "released": was_claimed}
+    return answers.reply(f"{text}, version {task.version}", structured, notes=describe_holder(context, before))
+
+
+# -- tasks that arguments name ------------------------------------------------------------------------------------
+
+
+def find_task(context: Context, reference: str) -> Task:
+    """Return the task with a number, id, title or URI.
+
+    Raises:
+        AmbiguousTitle: several tasks have that title.
+        UnknownName: there is none; it suggests tasks with similar titles.
+    """
+    return _find(context, reference, tasks.find)
+
+
+def _lock_task(context: Context, reference: str) -> Task:
+    """Lock the task that `find_task` returns; it has the blockers too that the caller may not see."""
+    return _find(context, reference, tasks.lock)
+
+
+def _find(context: Context, reference: str, find: Callable[[Tx, Scope, str], Task]) -> Task:
+    try:
+        return find(context.tx, context.scope, reference)
+    except (NotFound, Forbidden) as error:
+        if error.kind != "task":
+            raise
+        missing = NotFound("task", error.key, context.scope)
+        same, has_more = tasks.find_by_title(context.tx, context.scope, reference)
+        if same:
+            raise AmbiguousTitle(missing, tuple(f"#{number}" for number in same), has_more=has_more) from error
+        raise suggest(context, missing, partial(_suggest, context.scope, reference)) from error
+
+
+def _suggest(scope: Scope, reference: str, context: Context, missing: NotFound) -> UnknownName:
+    near = tasks.suggest(context.tx, scope, reference)
+    return UnknownName(missing, tuple(f"#{number}" for number, _ in near), tuple(title for _, title in near))
+
+
+def _find_numbers(context: Context, references: Sequence[str]) -> list[int]:
+    for index, reference in enumerate(references):
+        if not reference.strip():
+            raise WrongArgument("blocked_by", "minLength", place=f"blocked_by[{index}]")
+    return [find_task(context, reference).number for reference in references]

@@ -736,27 +736,27 @@ def get_task(context: Context, args: OneTask) -> Body:
 
 
 def add_tasks(context: Context, args: AddTasks) -> Body:
-    from satchel.contracts.satchel import task_adding
+    from satchel.contracts.satchel import tasks
 
-    return task_adding.add_tasks(context, args)
+    return tasks.add_tasks(context, args)
 
 
 def update_task(context: Context, args: UpdateTask) -> Body:
-    from satchel.contracts.satchel import task_changes
+    from satchel.contracts.satchel import tasks
 
-    return task_changes.update_task(context, args)
+    return tasks.update_task(context, args)
 
 
 def complete_task(context: Context, args: CompleteTask) -> Body:
-    from satchel.contracts.satchel import task_changes
+    from satchel.contracts.satchel import tasks
 
-    return task_changes.complete_task(context, args)
+    return tasks.complete_task(context, args)
 
 
 def claim_task(context: Context, args: ClaimTask) -> Body:
-    from satchel.contracts.satchel import task_claims
+    from satchel.contracts.satchel import tasks
 
-    return task_claims.claim_task(context, args)
+    return tasks.claim_task(context, args)
 
 
 def add_task(context: Context, args: AddTask) -> Body:
