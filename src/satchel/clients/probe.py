@@ -2,10 +2,7 @@
 
 import json
 import os
-import queue
 import subprocess
-import threading
-import time
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -13,7 +10,6 @@ from satchel.clients.entries import Local, Remote
 
 TIMEOUT = 20.0  # seconds for a server to start and to answer; a cold start takes well below one
 _MAX_ANSWER = 4 * 2**20  # bytes that are read of an answer
-_MOST_LINES = 100  # lines that wait to be read
 _REVISION = "2025-06-18"
 _HELLO = {
     "protocolVersion": _REVISION,
@@ -69,97 +65,41 @@ def _read_tools(answer: Answer, message: Any) -> Answer:
 
 
 def _start(target: Local, environment: Mapping[str, str], timeout: float) -> Answer:
-    command = [target.command, *target.arguments]
+    """Start a server, send it all messages and the end of its input, and read what it answers until it ends."""
+    sent = b"".join(json.dumps(message).encode() + b"\n" for message in _messages())
     try:
-        process = subprocess.Popen(  # noqa: S603 - as the client would  # nosec B603
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+        done = subprocess.run(  # noqa: S603 - as the client would  # nosec B603
+            [target.command, *target.arguments],
+            input=sent,
+            capture_output=True,
+            timeout=timeout,
             env={**environment, **target.variables},
+            check=False,
         )
+        answered, complaint, why = done.stdout, done.stderr, "it ended before it answered"
+    except subprocess.TimeoutExpired as late:
+        answered, complaint, why = late.stdout or b"", late.stderr or b"", "it did not answer in time"
     except (OSError, ValueError) as error:
         what = error.strerror if isinstance(error, OSError) else error
         raise NoAnswer(f"{target.command} cannot be started: {what}") from error
-    with process:
-        lines: queue.Queue[bytes] = queue.Queue(_MOST_LINES)
-        complaint: list[bytes] = []
-        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
-        readers = [
-            threading.Thread(target=_read_lines, args=(process.stdout, lines), daemon=True),
-            threading.Thread(target=_keep_end, args=(process.stderr, complaint), daemon=True),
-        ]
-        for reader in readers:
-            reader.start()
-        try:
-            return _converse(process, lines, timeout)
-        except NoAnswer as error:
-            _end(process)
-            readers[1].join(1)
-            said = b"".join(complaint).decode("utf-8", "replace").strip()
-            raise NoAnswer(f"{error}; it said: {said[-400:]}" if said else str(error)) from error
-        finally:
-            _end(process)
-
-
-def _converse(process: "subprocess.Popen[bytes]", lines: "queue.Queue[bytes]", timeout: float) -> Answer:
-    deadline = time.monotonic() + timeout
-    assert process.stdin is not None
     try:
-        process.stdin.writelines(json.dumps(message).encode() + b"\n" for message in _messages())
-        process.stdin.flush()
-    except OSError as error:
-        raise NoAnswer("it ended before it answered") from error
-    answer, has_tools = _read_hello(_receive(lines, 1, deadline))
-    return _read_tools(answer, _receive(lines, 2, deadline)) if has_tools else answer
+        answer, has_tools = _read_hello(_find_answer(answered, 1, why))
+        return _read_tools(answer, _find_answer(answered, 2, why)) if has_tools else answer
+    except NoAnswer as error:
+        said = complaint.decode("utf-8", "replace").strip()
+        raise NoAnswer(f"{error}; it said: {said[-400:]}" if said else str(error)) from error
 
 
-def _receive(lines: "queue.Queue[bytes]", id: int, deadline: float) -> Any:
-    """Return the answer with an id, and skip notifications before it."""
-    while True:
-        try:
-            line = lines.get(timeout=max(0.0, deadline - time.monotonic()))
-        except queue.Empty as error:
-            raise NoAnswer("it did not answer in time") from error
-        if not line:
-            raise NoAnswer("it ended before it answered")
+def _find_answer(answered: bytes, id: int, why: str) -> Any:
+    """Return the answer with an id among the lines of a server; `why` says what happened if there is none."""
+    for line in answered.splitlines(keepends=True):
         try:
             message = json.loads(line)
         except ValueError as error:
             raise NoAnswer(f"it wrote something that is not JSON to stdout: {line[:100]!r}") from error
         if isinstance(message, dict) and message.get("id") == id:
             return message
-
-
-def _read_lines(stream: Any, lines: "queue.Queue[bytes]") -> None:
-    try:
-        while line := stream.readline(_MAX_ANSWER):
-            lines.put(line)
-    except (OSError, ValueError):
-        pass  # the conversation is over, and the stream closed
-    lines.put(b"")
-
-
-def _keep_end(stream: Any, complaint: list[bytes]) -> None:
-    try:
-        for line in stream:
-            complaint.append(line)
-            del complaint[:-20]
-    except (OSError, ValueError):
-        pass
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Close the input of a server, which ends it, and kill it if it does not end."""
-    try:
-        if process.stdin is not None:
-            process.stdin.close()
-    except OSError:
-        pass
-    try:
-        process.wait(5)
-    except subprocess.TimeoutExpired:
-        process.kill()
+    raise NoAnswer(why)
 
 
 def _reach(target: Remote, environment: Mapping[str, str], timeout: float) -> Answer:

@@ -9,7 +9,7 @@ from satchel.page.visit import Answer, Shown, Visit
 
 _NAME = "satchel"  # of the entry
 _VARIABLE = "SATCHEL_TOKEN"  # the environment variable in which a client finds its token
-_CONFIG = "the settings folder (~/.config, on macOS ~/Library/Application Support, on Windows %APPDATA%)"
+_CONFIG = "the settings folder (~/.config, on macOS ~/Library/Application Support)"
 
 
 class ClientSetup(Struct, frozen=True, kw_only=True):
