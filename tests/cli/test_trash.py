@@ -149,7 +149,7 @@ def test_a_purged_project_goes_with_everything_in_it(satchel: Command, store: st
     satchel("document", "add", "map", "x:map", "y", "-p", "other")
     done(satchel("purge", "satchel://project/other", "--yes"))
     assert "other" not in done(satchel("project", "list"))
-    tables = ("prompts", "prompt_texts", "prompt_tags", "resources", "revisions", "revision_states", "trash")
+    tables = ("prompts", "prompt_texts", "prompt_tags", "documents", "revisions", "revision_states", "trash")
     assert {table: count_rows(store, table) for table in tables} == dict.fromkeys(tables, 0)
 
 

@@ -17,7 +17,7 @@ import click
 from satchel import config
 from satchel.cli.completion import ITEM
 from satchel.cli.examples import Command
-from satchel.cli.output import count, name_item, name_kind, say, show_progress, to_json
+from satchel.cli.output import count, name_item, say, show_progress, to_json
 from satchel.cli.session import (
     VERSION,
     Session,
@@ -118,7 +118,7 @@ def _restore_item(session: Session, item: str, version: int | None) -> None:
     now = done.item
     key = now.name or f"#{now.number}"
     value = {
-        "kind": name_kind(now.kind),
+        "kind": now.kind,
         "item": key,
         "title": now.title,
         "project": project,

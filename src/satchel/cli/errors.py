@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import click
 from msgspec.structs import replace
 
-from satchel.cli.output import name_kind, restore_command, say, to_json
+from satchel.cli.output import restore_command, say, to_json
 from satchel.errors import (
     AmbiguousItem,
     AnswerTooLarge,
@@ -178,7 +178,7 @@ def _explain_personal(error: NotFound, database: "Database") -> str | None:
         found = references.find_personal(tx, error)
     if found is None:
         return None
-    there, here, noun = error.scope.personal, error.scope.project, name_kind(found.kind)
+    there, here, noun = error.scope.personal, error.scope.project, found.kind
     return (
         f"{noun} '{found.name}' is in project '{there}', not in '{here}'. Add -p {there} to change it for every "
         f"project, or copy it first: satchel {noun} copy {found.name} --to {here}"
@@ -206,7 +206,7 @@ def _explain_trashed(error: NotFound, database: "Database", scope: Scope) -> str
 def _explain_missing(error: NotFound, database: "Database", scope: Scope) -> str:
     from satchel.services import project_names
 
-    key, project, noun = error.key.removeprefix(uri_of(error.kind, "")), error.scope.project, name_kind(error.kind)
+    key, project, noun = error.key.removeprefix(uri_of(error.kind, "")), error.scope.project, error.kind
     if error.kind == "token":
         return f"there is no token {error.key}. List them with: satchel token list"
     if error.kind == "project":

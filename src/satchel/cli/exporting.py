@@ -10,11 +10,10 @@ from satchel.cli.importing import read_format
 from satchel.cli.output import count
 from satchel.cli.session import Session, command
 from satchel.exchange.format_names import NAMES
+from satchel.files import printable
 
 if TYPE_CHECKING:
     from satchel.exchange.exporting import ExportReport
-
-_WORDS = {"prompt": "prompts", "document": "documents", "task": "tasks"}
 
 EPILOG = f"Formats: {', '.join(NAMES)}."
 
@@ -61,9 +60,7 @@ def cli(session: Session, target: str, format_: str | None, is_whole: bool, prun
 
 
 def _describe(session: Session, report: "ExportReport", *, is_whole: bool) -> str:
-    from satchel.files import printable
-
-    what = ", ".join(f"{number} {_WORDS[kind]}" for kind, number in report.counts.items() if number) or "nothing"
+    what = ", ".join(f"{number} {kind}s" for kind, number in report.counts.items() if number) or "nothing"
     where = "all projects" if is_whole else f"project '{session.scope.project}'"
     files = f"{count(report.files, 'file')}, of which {report.changed} changed"
     lines = [f"Exported {what} of {where} to {report.where} ({files})."]
@@ -78,7 +75,7 @@ def to_value(report: "ExportReport") -> dict[str, Any]:
     """Return a report as JSON."""
     return {
         "target": report.where,
-        **{_WORDS[kind]: number for kind, number in report.counts.items()},
+        **{f"{kind}s": number for kind, number in report.counts.items()},
         "files": report.files,
         "changed": report.changed,
         "removed": report.removed,

@@ -11,7 +11,7 @@ from satchel import clock
 from satchel.cli.completion import ITEM, PROJECT
 from satchel.cli.examples import Command, Group
 from satchel.cli.items import ACTIONS
-from satchel.cli.output import count, has_colors, name_item, name_kind, say, to_json
+from satchel.cli.output import count, has_colors, name_item, say, to_json
 from satchel.cli.session import VERSION, Session, check_owner, command, confirm
 from satchel.errors import StoreFailed, WrongArgument
 from satchel.model import Author, ChangeQuery, Scope, TrashedItem, Version
@@ -118,7 +118,7 @@ def _show_versions(session: Session, reference: str, query: ChangeQuery, limit: 
         for one in found
     ]
     value = {
-        "kind": name_kind(item.kind),
+        "kind": item.kind,
         "item": item.key,
         "deleted": item.live is None,
         "versions": [describe_revision(one) for one in found],
@@ -151,7 +151,7 @@ def _hint_at_more(session: Session, has_more: bool) -> None:
 def describe_entry(entry: FeedEntry) -> dict[str, Any]:
     """Return a change of the feed as an object. docs/guides/history.md lists the keys."""
     one = entry.revision
-    item = {"kind": name_kind(one.kind), "item": entry.key, "title": entry.title or None, "project": entry.project}
+    item = {"kind": one.kind, "item": entry.key, "title": entry.title or None, "project": entry.project}
     return {**describe_revision(one), **item}
 
 
@@ -230,7 +230,7 @@ def diff(session: Session, item: str, a: int | None, b: int | None) -> None:
     with session.read() as tx:
         found, old, new, text = diffs.diff(tx, session.scope, item, a, b)
     if session.as_json:
-        click.echo(to_json({"kind": name_kind(found.kind), "item": found.key, "from": old, "to": new, "diff": text}))
+        click.echo(to_json({"kind": found.kind, "item": found.key, "from": old, "to": new, "diff": text}))
     elif text:
         _show_diff(text)
     elif old == new and a is None:
@@ -333,7 +333,7 @@ def list_trash(session: Session, is_everything: bool) -> None:
         names = projects.names_of(tx, [one.project or 0 for one in found])
     value = [
         {
-            "kind": name_kind(one.kind),
+            "kind": one.kind,
             "item": key_of(one),
             "title": one.title,
             "id": one.id,
@@ -396,7 +396,7 @@ def purge(session: Session, items: tuple[str, ...], yes: bool) -> None:
                 raise click.ClickException("something was changed meanwhile; nothing was removed.")
 
     session.transact(remove)
-    value = {"purged": [{"kind": name_kind(item.kind), "item": item.key} for _, item in found.values()]}
+    value = {"purged": [{"kind": item.kind, "item": item.key} for _, item in found.values()]}
     report_removal(session, f"Removed {things} for good.", value)
 
 
@@ -428,7 +428,7 @@ def size(session: Session) -> None:
         found = measure(tx)
     on_disk, store = session.database.measure_tables(TABLES)
     kept = session.database.retention
-    in_trash = {name_kind(kind): number for kind, number in found.trash.items()}
+    in_trash = dict(found.trash)
     listed = ", ".join(count(number, kind) for kind, number in in_trash.items())
     share = f", {on_disk / store:.1%} of the store ({store} bytes)" if store else ""
     lines = [

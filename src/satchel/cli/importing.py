@@ -10,15 +10,14 @@ from satchel.cli.examples import Command
 from satchel.cli.output import show_progress, to_json
 from satchel.cli.session import Session, command
 from satchel.exchange.format_names import NAMES, find_name
+from satchel.files import printable
 from satchel.services.suggestions import closest_names
 
 if TYPE_CHECKING:
-    from satchel.exchange.entries import Problem
     from satchel.exchange.importing import ImportReport
 
 _SHOWN = 10  # lines of each part of a report
 _INTERRUPTED = 130  # exit status, as of a process that SIGINT ended
-_WORDS = {"prompt": "prompts", "document": "documents", "task": "tasks"}
 
 EPILOG = f"Formats: {', '.join(NAMES)}."
 
@@ -79,37 +78,33 @@ def cli(session: Session, paths: tuple[str, ...], format_: str | None, dry_run: 
 
 def describe(session: Session, result: "ImportReport") -> dict[str, Any]:
     """Return a report as JSON."""
-    counts = {word: result.count(kind) for kind, word in _WORDS.items()}  # type: ignore[arg-type]
+    from satchel.exchange.entries import KINDS
+
     return {
         "project": session.scope.project,
         "dry_run": result.is_dry_run,
         "interrupted": result.is_interrupted,
-        **counts,
+        **{f"{kind}s": result.count(kind) for kind in KINDS},
         "formats": result.formats,
         "projects_made": result.projects,
         "items": result.lines,
-        "problems": [_describe_problem(one) for one in result.problems],
-        "left_alone": [_describe_problem(one) for one in result.left_alone],
+        "problems": result.problems,
+        "left_alone": result.left_alone,
         "unknown_files": result.unknown,
     }
 
 
-def _describe_problem(problem: "Problem") -> dict[str, str]:
-    return {"where": problem.where, "what": problem.what}
-
-
 def _print(session: Session, result: "ImportReport") -> None:
-    from satchel.files import printable
+    from satchel.exchange.entries import KINDS
 
     lines: list[str] = []
     if result.is_interrupted:
         lines.append("Interrupted. What is counted here is in the store; run the same command again to go on.")
     verb = "Would import" if result.is_dry_run else "Imported"
     lines.append(f"{verb} into project '{session.scope.project}':")
-    for kind, word in _WORDS.items():
-        counts = result.count(kind)  # type: ignore[arg-type]
-        parts = [f"{number} {state}" for state, number in counts.items() if number]
-        lines += [f"  {word:<10} {', '.join(parts)}"] if parts else []
+    for kind in KINDS:
+        parts = [f"{number} {state}" for state, number in result.count(kind).items() if number]
+        lines += [f"  {kind + 's':<10} {', '.join(parts)}"] if parts else []
     if not result.lines:
         lines.append("  nothing")
     if result.projects:

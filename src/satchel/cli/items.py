@@ -8,7 +8,7 @@ import click
 from msgspec import to_builtins
 
 from satchel.cli.completion import DOCUMENT, PROJECT, PROMPT, TASK, Name
-from satchel.cli.output import count, name_kind, print_table, show_notes
+from satchel.cli.output import count, print_table, show_notes
 from satchel.cli.session import VERSION, Answer, Session, command
 from satchel.errors import Taken
 from satchel.model import Document, Prompt, Scope, uri_of
@@ -38,7 +38,7 @@ expected_version_option = click.option(
 
 def add_commands(group: click.Group, kind: Kind) -> None:
     """Add `delete`, `history`, `copy` and `move` to the commands of a kind of items."""
-    noun, reference = name_kind(kind), REFERENCES[kind]
+    noun, reference = kind, REFERENCES[kind]
 
     @group.command(help=f"Delete {noun}s: all that are named, or none. `satchel restore` brings them back.")
     @click.argument("refs", type=reference, metavar="REF...", nargs=-1, required=True)
@@ -98,7 +98,7 @@ def _show_deleted(session: Session, kind: Kind, keys: Sequence[str], answer: Ans
         text = f"Deleted task {', '.join(keys)}."
     else:
         quoted = ", ".join(f"'{key}'" for key in keys)
-        text = f"Deleted {name_kind(kind)} {quoted} from project '{session.scope.project}'."
+        text = f"Deleted {kind} {quoted} from project '{session.scope.project}'."
     session.say_deleted(text, kind, keys, answer.value)
     if not session.as_json:
         referred = [
@@ -111,7 +111,7 @@ def _show_deleted(session: Session, kind: Kind, keys: Sequence[str], answer: Ans
 
 
 def _add_transfer(group: click.Group, kind: Kind, verb: str, past: str) -> None:
-    help = f"{verb.capitalize()} {name_kind(kind)}s to another project, all or none."
+    help = f"{verb.capitalize()} {kind}s to another project, all or none."
     if kind == "task":
         help += " A copy is open, and has no notes." if verb == "copy" else ""
     elif verb == "move":
@@ -138,7 +138,7 @@ def _add_transfer(group: click.Group, kind: Kind, verb: str, past: str) -> None:
             raise Taken(clash.kind, clash.field, clash.key, clash.scope, holder=clash.holder, advice=advice) from clash
         _show_transferred(session, changed, f"{past.capitalize()} {count(len(changed), noun)} to project '{to}':", to)
 
-    noun = name_kind(kind)
+    noun = kind
     wrapped = command(in_project=kind != "task", needs_project=kind != "task", as_user=True)(transfer)
     if kind != "task":
         option = click.option("--rename", "is_renamed", is_flag=True, help="Take the next free name where it is taken.")

@@ -139,15 +139,10 @@ def show_progress(what: str) -> Iterator[Callable[[int, int], None]]:
 # -- words ------------------------------------------------------------------------------------------------------
 
 
-def name_kind(kind: str) -> str:
-    """Return what people call a kind of items."""
-    return kind
-
-
 def name_item(kind: str, key: str, title: str = "") -> str:
     """Return an item as messages name it."""
     if kind != "task":
-        return f"{name_kind(kind)} '{key}'"
+        return f"{kind} '{key}'"
     return f"task {key} '{title}'" if title else f"task {key}"
 
 

@@ -10,6 +10,7 @@ from satchel.cli.errors import end
 from satchel.cli.examples import Command
 from satchel.cli.output import to_json
 from satchel.cli.session import Session, command
+from satchel.files import printable
 
 if TYPE_CHECKING:
     from satchel.exchange.syncing import SyncOptions, SyncReport
@@ -78,8 +79,6 @@ def _watch(session: Session, folder: str, options: "SyncOptions") -> None:
 
 
 def _print(session: Session, folder: str, report: "SyncReport") -> None:
-    from satchel.files import printable
-
     if session.as_json:
         click.echo(to_json(describe(report)))
         return
@@ -97,6 +96,6 @@ def describe(report: "SyncReport") -> dict[str, Any]:
         "same": report.same,
         "changes": report.lines,
         "clashes": report.clashes,
-        "problems": [{"where": one.where, "what": one.what} for one in report.problems],
+        "problems": report.problems,
         "refused": report.refused,
     }

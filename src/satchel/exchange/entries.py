@@ -14,7 +14,7 @@ class Unreadable(Exception):
     """A file, or an entry of it, cannot be read or written; the message says why, and what to do."""
 
 
-class Problem(Struct, frozen=True):
+class Problem(Struct, frozen=True, omit_defaults=True):
     """Something that could not be read or stored: where it is, and why."""
 
     where: str

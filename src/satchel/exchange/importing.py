@@ -13,7 +13,7 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from satchel.errors import NotFound, Refused, Taken
+from satchel.errors import NotFound, Refused
 from satchel.exchange import cleaning, sources, storing
 from satchel.exchange.entries import DocumentEntry, Entry, Found, Kind, Problem, PromptEntry, TaskEntry, Unreadable
 from satchel.exchange.formats import recognise
@@ -212,6 +212,7 @@ class _Importer:
         if not entries:
             return
         open_transaction = self._database.read if self._options.is_dry_run else self._database.write
+        self.placer.begin()
         with open_transaction(self._scope) as tx, tx.gathering():
             placed = [self._place(tx, entry, place, len(entries)) for place, entry in enumerate(entries, 1)]
         self.report.projects = [*self.placer.made]
@@ -316,9 +317,13 @@ class Placer:
         self._wanted: Counter[object] = Counter()  # entries that are still to come
         self._named: dict[tuple[str | None, object], str] = {}  # titles of prompts in the files, by project and name
         self._matched: set[object] = set()  # items that an entry has
-        self._has_looked_again = False  # in this transaction
         self.made: list[str] = []  # projects
         self.links = TaskLinks(scope)
+
+    def begin(self) -> None:
+        """Begin a transaction: others may have written since the one before."""
+        if not self._is_dry_run:
+            self._known = {}
 
     def expect(self, entries: Sequence[Entry]) -> None:
         """Note entries that are to come, so that none before them takes an item or a title that is theirs."""
@@ -336,15 +341,6 @@ class Placer:
         self._wanted[identity] -= 1
         if self._wanted[identity] <= 0:
             del self._wanted[identity]
-        try:
-            return self._place(tx, entry)
-        except (Taken, NotFound):
-            if self._has_looked_again or self._is_dry_run:
-                raise
-            self._known, self._has_looked_again = {}, True  # another writer may have come before us
-            return self._place(tx, entry)
-
-    def _place(self, tx: Tx, entry: Entry) -> tuple[State, str]:
         known = self._enter(tx, entry)
         entry = _avoid_title(tx, known, entry)
         state, entry, item = self._choose(tx, known, entry)
