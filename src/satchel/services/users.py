@@ -12,7 +12,7 @@ _NAME = "local_user"
 
 
 def local(database: Database, home: str) -> str:
-    """The local user's UUID, created once.
+    """Return the local user's UUID, created once.
 
     An embedded store keeps it. A shared store has no local user, so that it is in the data folder; there it is that of
     the embedded store of the same folder, so that who moves to a shared store keeps their tasks.
@@ -30,7 +30,7 @@ def local(database: Database, home: str) -> str:
 
 
 def find_kept(database: Database) -> str | None:
-    """The local user that an embedded store keeps, where it was created already."""
+    """Return the local user that an embedded store keeps, where it was created already."""
     with database.read() as tx:
         return read_kept(tx)
 
@@ -55,7 +55,7 @@ def _read_or_create(home: str) -> str:
 
 
 def _find_embedded(home: str, path: str) -> str | None:
-    """The local user of the embedded store in the data folder, where there is one."""
+    """Return the local user of the embedded store in the data folder, where there is one."""
     store = os.path.join(home, DEFAULT_STORE)
     if not os.path.exists(store):
         return None

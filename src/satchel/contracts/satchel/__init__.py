@@ -9,8 +9,7 @@ methods            prompts/list, prompts/get and completion/complete
 templates          finds prompts, stored and of libraries, fills them in, and checks what is saved
 documents          the tools and methods for documents
 document_answers   how answers describe a document
-texts              the tool that edits a part of a text
-reading            parts of a text that is read, and answers with one
+texts              reads parts of texts, and the tool that edits one
 tasks              the tools for tasks
 tag_filters        the tags that a list is narrowed by
 task_answers       how answers show tasks

@@ -4,9 +4,9 @@ from msgspec import Struct, field
 
 from satchel.contracts.content import encode_document, format_count
 from satchel.contracts.contract import Context, Reply
-from satchel.contracts.satchel import answers, reading
+from satchel.contracts.satchel import answers, texts
 from satchel.contracts.satchel.pages import GeneratedPage
-from satchel.contracts.satchel.reading import Reading
+from satchel.contracts.satchel.texts import Reading
 from satchel.model import Document
 from satchel.services import mime_types
 
@@ -89,8 +89,8 @@ def _other_type(document: Document) -> str | None:
 def reply_document(context: Context, document: Document, read: Reading) -> Reply:
     """A document of text."""
     answer = _describe(context, document, read)
-    link = reading.make_link(document.uri, document.name, document.mime_type, document.size)
-    return reading.reply_text(
+    link = texts.make_link(document.uri, document.name, document.mime_type, document.size)
+    return texts.reply_text(
         read, {"project": context.scope.project, "resource": answer}, _format_facts(answer, read), link
     )
 
@@ -118,8 +118,8 @@ def reply_page(uri: str, page: GeneratedPage, read: Reading) -> Reply:
     answer = DocumentAnswer(
         name=uri, mime_type=page.mime_type, size=size, version=page.version, text=read.text, **read.members
     )
-    link = reading.make_link(uri, uri, page.mime_type, size)
-    return reading.reply_text(read, {"project": page.project, "resource": answer}, _format_facts(answer, read), link)
+    link = texts.make_link(uri, uri, page.mime_type, size)
+    return texts.reply_text(read, {"project": page.project, "resource": answer}, _format_facts(answer, read), link)
 
 
 def _describe(context: Context, document: Document, read: Reading | None) -> DocumentAnswer:
@@ -127,7 +127,7 @@ def _describe(context: Context, document: Document, read: Reading | None) -> Doc
         return DocumentAnswer(
             name=document.name, layer=document.layer, version=document.version, text=read.text, **read.members
         )
-    linked, linked_from = reading.find_links(context, "document", document)
+    linked, linked_from = texts.find_links(context, "document", document)
     return DocumentAnswer(
         name=document.name,
         layer=document.layer,
@@ -136,8 +136,8 @@ def _describe(context: Context, document: Document, read: Reading | None) -> Doc
         version=document.version,
         uri=_other_uri(document),
         description=document.description,
-        created=reading.format_time(document.created_at),
-        updated=reading.format_time(document.updated_at),
+        created=texts.format_time(document.created_at),
+        updated=texts.format_time(document.updated_at),
         links=linked,
         linked_from=linked_from,
         text=read.text if read else None,
@@ -155,5 +155,5 @@ def _format_facts(answer: DocumentAnswer, read: Reading | None) -> str:
     lines = [f"[{', '.join(head)}]"]
     lines += [f"uri: {answer.uri}"] if answer.uri else []
     lines += [f"description: {answer.description}"] if answer.description else []
-    lines += reading.format_links(answer.links, answer.linked_from)
+    lines += texts.format_links(answer.links, answer.linked_from)
     return "\n".join([*lines, *(read.facts if read else [])])

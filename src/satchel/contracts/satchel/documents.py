@@ -8,7 +8,7 @@ from msgspec import UNSET
 from satchel.contracts.content import encode_document, with_description
 from satchel.contracts.contract import Body, Context, Reply, Result
 from satchel.contracts.runner import BATCH, PageRows, count_fitting
-from satchel.contracts.satchel import answers, document_answers, reading
+from satchel.contracts.satchel import answers, document_answers, texts
 from satchel.contracts.satchel.answers import answer_once, decode_cursor
 from satchel.contracts.satchel.app import read_app_resource
 from satchel.contracts.satchel.deleting import delete_one
@@ -137,9 +137,9 @@ def _describe_name(given: str, document: Document) -> list[str]:
     return [f"'{shorten_name(given.strip())}' is named {document.name}: names have letters, digits, - _ and . only."]
 
 
-def _read_part(text: str, mime_type: str, args: ReadResource) -> reading.Reading:
-    has_headings = reading.can_have_headings(mime_type)
-    return reading.read_part(text, args.lines, args.heading, is_whole=args.whole is True, has_headings=has_headings)
+def _read_part(text: str, mime_type: str, args: ReadResource) -> texts.Reading:
+    has_headings = texts.can_have_headings(mime_type)
+    return texts.read_part(text, args.lines, args.heading, is_whole=args.whole is True, has_headings=has_headings)
 
 
 def _reply_echo(done: str, context: Context, document: Document, notes: Sequence[str] = ()) -> Body:

@@ -151,7 +151,7 @@ def _complete_template(context: Context, uri: str, argument: str, text: str) -> 
 
 
 def _complete_prompt(context: Context, name: str, argument: str, text: str) -> Completion:
-    """The values that were declared for an argument, then those given before, then those that its name implies."""
+    """Complete the value of an argument: declared values, those given before, then those that its name implies."""
     if name == START_TASK and offers_start_task(context):
         if argument != "task":
             raise invalid_params(f"Prompt '{name}' has no argument {argument}")
@@ -172,13 +172,13 @@ def _complete_prompt(context: Context, name: str, argument: str, text: str) -> C
 
 
 def _match(names: Iterable[str], text: str) -> tuple[str, ...]:
-    """The names that start with a text, then those that contain it, ignoring case."""
+    """Return the names that start with a text, then those that contain it, ignoring case."""
     folded = text.casefold()
     hits = [name for name in names if folded in name.casefold()]
     return tuple(sorted(hits, key=lambda name: not name.casefold().startswith(folded)))
 
 
 def _merge(first: Completion, second: Completion) -> Completion:
-    """Both without repeats, cut off at the number that MCP allows."""
+    """Return both without repeats, cut off at the number that MCP allows."""
     both = tuple(dict.fromkeys((*first.values, *second.values)))
     return Completion(both[:_MOST], first.has_more or second.has_more or len(both) > _MOST)

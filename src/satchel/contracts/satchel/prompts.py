@@ -8,12 +8,11 @@ from msgspec import UNSET, Struct, UnsetType, field
 from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.runner import count_fitting
-from satchel.contracts.satchel import answers, reading
+from satchel.contracts.satchel import answers, texts
 from satchel.contracts.satchel.answers import answer_once, decode_cursor, with_place
 from satchel.contracts.satchel.deleting import delete_one
 from satchel.contracts.satchel.errors import name_in_errors, name_place
 from satchel.contracts.satchel.pages import MARKDOWN, quote_prompt_uri
-from satchel.contracts.satchel.reading import Reading
 from satchel.contracts.satchel.tag_filters import describe_missing, read_tags
 from satchel.contracts.satchel.templates import (
     START_TASK,
@@ -25,7 +24,9 @@ from satchel.contracts.satchel.templates import (
     find_prompt,
     find_stored,
     read_template,
+    settle_update,
 )
+from satchel.contracts.satchel.texts import Reading
 from satchel.contracts.satchel.tools import (
     AddPrompt,
     AddPrompts,
@@ -130,11 +131,11 @@ def get_prompt(context: Context, args: GetPrompt) -> Body:
     with context.read() as opened:
         found = find_prompt(opened, args.prompt)
         content = read_template(opened, found)
-        read = reading.read_part(content, args.lines, args.heading, is_whole=args.whole is True)
+        read = texts.read_part(content, args.lines, args.heading, is_whole=args.whole is True)
         answer = describe_prompt(opened, found, read)
         structured = {"project": context.scope.project, "prompt": answer}
-        link = reading.make_link(quote_prompt_uri(found.name), found.name, MARKDOWN, len(content.encode()))
-        body = reading.reply_text(read, structured, format_facts(answer, read), link)
+        link = texts.make_link(quote_prompt_uri(found.name), found.name, MARKDOWN, len(content.encode()))
+        body = texts.reply_text(read, structured, format_facts(answer, read), link)
         return with_place(opened, body)
 
 
@@ -254,22 +255,6 @@ def update_prompt(context: Context, args: UpdatePrompt) -> Body:
         return with_place(opened, _reply_echo("Updated in", opened, prompt, notes))
 
 
-def settle_update(
-    checked: templates.Checked, seen: Prompt, content: str | UnsetType, declared: Sequence[Argument] | None
-) -> tuple[Sequence[Argument] | UnsetType, list[str]]:
-    """Return the arguments that an update gives a prompt, and notes about its template; see `templates.settle`."""
-    if content is UNSET and declared is None:
-        return UNSET, []
-    if content is UNSET:
-        content = seen.content
-    kept = declared if declared is not None else seen.arguments or None
-    # What was plain text with braces in it stays so.
-    is_plain = not seen.arguments and templates.looks_like_template(seen.content)
-    settled = templates.settle(checked, content, kept, is_plain=is_plain)
-    is_same = declared is None and settled.arguments == seen.arguments
-    return UNSET if is_same else settled.arguments, describe_settled(settled)
-
-
 def delete_prompt(context: Context, args: OnePrompt) -> Body:
     context = context.within(args.project)
     prompt = find_stored(context, args.prompt)
@@ -366,7 +351,7 @@ def describe_prompt(context: Context, found: FoundPrompt, read: Reading) -> Prom
         version = stored.version if stored else None
         layer = stored.layer if stored else ""
         return PromptAnswer(name=found.name, layer=layer, version=version, content=read.text, **read.members)
-    linked, linked_from = reading.find_links(context, "prompt", stored) if stored else ((), ())
+    linked, linked_from = texts.find_links(context, "prompt", stored) if stored else ((), ())
     return PromptAnswer(
         name=found.name,
         layer=stored.layer if stored else "",
@@ -378,8 +363,8 @@ def describe_prompt(context: Context, found: FoundPrompt, read: Reading) -> Prom
             ArgumentAnswer(one.name, one.description, one.is_required, one.values, one.is_open)
             for one in found.arguments
         ),
-        created=reading.format_time(stored.created_at) if stored else None,
-        updated=reading.format_time(stored.updated_at) if stored else None,
+        created=texts.format_time(stored.created_at) if stored else None,
+        updated=texts.format_time(stored.updated_at) if stored else None,
         links=linked,
         linked_from=linked_from,
         content=read.text,
@@ -409,7 +394,7 @@ def format_facts(prompt: PromptAnswer, read: Reading) -> str:
         lines.append(f"tags: {', '.join(prompt.tags)}")
     if prompt.arguments:
         lines.append(f"arguments: {'; '.join(map(_format_argument, prompt.arguments))}")
-    return "\n".join([*lines, *reading.format_links(prompt.links, prompt.linked_from), *read.facts])
+    return "\n".join([*lines, *texts.format_links(prompt.links, prompt.linked_from), *read.facts])
 
 
 def _format_argument(one: ArgumentAnswer) -> str:

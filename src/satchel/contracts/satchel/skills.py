@@ -50,7 +50,7 @@ def answer_skills_get(context: Context, params: dict[str, Any]) -> Result:
 
 
 def read_skill_file(context: Context, uri: str) -> Result | None:
-    """The content of a file of a skill in `resources/read`; None where no skill has it."""
+    """Return the content of a skill's file for `resources/read`; None if no skill has it."""
     if not uri.startswith(SCHEME):
         return None
     parts = uri.split("/")
@@ -65,7 +65,7 @@ def read_skill_file(context: Context, uri: str) -> Result | None:
 
 
 def _list_all(context: Context) -> Iterator[tuple[str, Skill]]:
-    """Every skill that the caller may see, and the URI of its folder; those that break a rule are left out."""
+    """Yield every valid skill that the caller may see, with the URI of its folder."""
     yield _OWN, _read_own()
     for library in context.libraries.catalog.libraries:
         for name in list_names(library):
@@ -83,7 +83,7 @@ def _list_all(context: Context) -> Iterator[tuple[str, Skill]]:
 
 
 def _find(context: Context, base: str) -> Skill | None:
-    """The skill in a folder; None where there is none."""
+    """Return the skill in a folder, or None."""
     if base == _OWN:
         return _read_own()
     if base.startswith(_LIBRARY):
@@ -114,7 +114,7 @@ def _read_own() -> Skill:
 
 
 def _make_skill(prompt: Prompt) -> Skill:
-    """A prompt as a skill: its description, or title, is what tells an agent when to use it."""
+    """Return a prompt as a skill; its description or title tells an agent when to use it."""
     about = " ".join((prompt.description or prompt.title).split())[:_LONGEST_DESCRIPTION]
     frontmatter = {"name": prompt.name, "description": about}
     text = write_front_matter(frontmatter, f"\n{prompt.content}")

@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from satchel.contracts.content import format_count, join_lines
 from satchel.contracts.contract import Context
-from satchel.contracts.satchel.reading import find_links
+from satchel.contracts.satchel.texts import find_links
 from satchel.model import Claim, Holder, Task, TaskNote
 from satchel.services import tasks
 from satchel.services.task_lines import Mark, TaskLine, write

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from satchel.contracts.contract import Context
 from satchel.contracts.satchel.answers import describe_place
@@ -241,6 +241,22 @@ def _explaining(context: Context, found: FoundPrompt) -> Iterator[None]:
 def check_templates(context: Context, contents: Iterable[str]) -> templates.Checked:
     """Check each content that may be a template, outside of transactions."""
     return templates.check(lambda content: context.libraries.renderer.check(content, context.work), contents)
+
+
+def settle_update(
+    checked: templates.Checked, seen: Prompt, content: str | UnsetType, declared: Sequence[Argument] | None
+) -> tuple[Sequence[Argument] | UnsetType, list[str]]:
+    """Return the arguments that an update gives a prompt, and notes about its template; see `templates.settle`."""
+    if content is UNSET and declared is None:
+        return UNSET, []
+    if content is UNSET:
+        content = seen.content
+    kept = declared if declared is not None else seen.arguments or None
+    # What was plain text with braces in it stays so.
+    is_plain = not seen.arguments and templates.looks_like_template(seen.content)
+    settled = templates.settle(checked, content, kept, is_plain=is_plain)
+    is_same = declared is None and settled.arguments == seen.arguments
+    return UNSET if is_same else settled.arguments, describe_settled(settled)
 
 
 def describe_settled(settled: Settled) -> list[str]:

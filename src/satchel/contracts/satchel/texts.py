@@ -1,23 +1,26 @@
-"""Editing a part of a text: of a prompt, of a document, of the description of a task."""
+"""Parts of texts: reading a part of a prompt or document, and editing one, or the description of a task."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct, UnsetType
 
-from satchel.contracts.content import format_count
-from satchel.contracts.contract import Body, Context
+from satchel.contracts.content import format_count, join_lines
+from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.answers import with_place
 from satchel.contracts.satchel.errors import WrongValue
 from satchel.contracts.satchel.item_lookups import find_item
-from satchel.contracts.satchel.prompts import settle_update
-from satchel.contracts.satchel.templates import check_templates
+from satchel.contracts.satchel.templates import check_templates, settle_update
 from satchel.contracts.satchel.tools import EditText
-from satchel.errors import StoreConflict, VersionConflict, WrongArgument
-from satchel.model import DocumentPatch, Item, PromptPatch, TaskPatch
-from satchel.services import documents, prompts, tasks, text_edits
+from satchel.errors import MissingPart, StoreConflict, VersionConflict, WrongArgument
+from satchel.model import DocumentPatch, Item, ItemKind, PromptPatch, TaskPatch
+from satchel.services import documents, layers, links, prompts, tasks, text_edits, text_parts
+from satchel.services.links import Linked
 from satchel.services.templates import Checked
 from satchel.services.text_edits import Edit, EditedText
+
+# -- editing ------------------------------------------------------------------------------------------------------
 
 
 def edit_text(context: Context, args: EditText) -> Body:
@@ -73,7 +76,7 @@ def _key_of(item: Item) -> str:
 
 
 def _find(context: Context, reference: str) -> Item:
-    """The item whose text is edited.
+    """Return the item whose text is edited.
 
     Raises:
         UnknownName, AmbiguousItem: as `find_item`.
@@ -102,3 +105,134 @@ def _save(context: Context, item: Item, text: str, checked: Checked) -> tuple[in
         return documents.update(tx, scope, item.name, DocumentPatch(content=text), version).version, []
     arguments, notes = settle_update(checked, prompts.get(tx, scope, item.id), text, None)
     return prompts.update(tx, scope, item.id, PromptPatch(content=text, arguments=arguments), version).version, notes
+
+
+# -- reading ------------------------------------------------------------------------------------------------------
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """The part of a text that is read."""
+
+    text: str
+    lines: str = ""  # the range that it is; empty for all of the text
+    of: int = 0  # lines of the whole text, where it is a part
+    outline: tuple[str, ...] = ()  # headings with their lines, where it is too long to be read whole
+    notes: tuple[str, ...] = ()
+    is_shortened: bool = False  # because it is too long
+
+    @property
+    def is_part(self) -> bool:
+        """Whether a part was asked for: a caller that does that has seen the rest of the item."""
+        return bool(self.lines) and not self.is_shortened
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """What an answer says beside the text."""
+        return {"lines": self.lines, "of": self.of, "outline": self.outline}
+
+    @property
+    def facts(self) -> list[str]:
+        """Return the same in lines, for clients that show a model only the texts."""
+        part = [f"lines {self.lines} of {self.of}"] if self.lines else []
+        return [*part, *(["outline:", *self.outline] if self.outline else []), *self.notes]
+
+
+def read_part(
+    text: str,
+    lines: str | UnsetType,
+    heading: str | UnsetType,
+    *,
+    is_whole: bool = False,
+    has_headings: bool = True,
+) -> Reading:
+    """Return the part of a text that a call asks for; by default all of a short text, or the beginning of a long one.
+
+    Raises:
+        WrongArgument: lines is no range, or both lines and a heading are given.
+        MissingPart: there is no such heading.
+    """
+    if lines and heading:
+        raise WrongArgument("heading", "not", value="lines")
+    if lines:
+        return _show(text_parts.take_lines(text, lines))
+    if heading:
+        if not has_headings:
+            raise MissingPart(heading, ())
+        part, others = text_parts.take_section(text, heading)
+        also = ", ".join(map(str, others))
+        return _show(part, (f"Other headings of this text: in lines {also}.",) if others else ())
+    if is_whole or len(text) <= text_parts.LONGEST_WHOLE:
+        return Reading(text=text)
+    return _show_beginning(text, has_headings=has_headings)
+
+
+def can_have_headings(mime_type: str) -> bool:
+    """Whether # at the beginning of a line makes a heading: elsewhere it begins a comment."""
+    return mime_type.partition(";")[0].strip().lower() in ("text/plain", "text/markdown")
+
+
+def _show(part: text_parts.TextPart, notes: tuple[str, ...] = ()) -> Reading:
+    if part.is_whole:
+        return Reading(text=part.text, notes=notes)
+    lines = str(part.first) if part.first == part.last else f"{part.first}-{part.last}"
+    return Reading(text=part.text, lines=lines, of=part.total, notes=notes)
+
+
+def _show_beginning(text: str, *, has_headings: bool) -> Reading:
+    part = text_parts.take_beginning(text)
+    outline = text_parts.make_outline(text) if has_headings else text_parts.Outline(())
+    headings = tuple(f"{one.line} {'#' * one.level} {one.text[:200]}" for one in outline.headings)
+    more = f" Its outline leaves out {outline.more} headings." if outline.more else ""
+    if part.last == 1 and len(part.text.rstrip("\n")) < len(text.partition("\n")[0]):
+        more += " Line 1 is longer than what is shown."
+    ways = 'lines (like "40-90"), a heading, or ' if headings else 'lines (like "40-90") or ' if part.total > 1 else ""
+    size = f"{len(text)} characters in {format_count(part.total, 'line')}"
+    note = f"It has {size}.{more} Read on with {ways}whole: true."
+    lines = "1" if part.last == 1 else f"1-{part.last}"
+    return Reading(text=part.text, lines=lines, of=part.total, outline=headings, notes=(note,), is_shortened=True)
+
+
+# -- answers ----------------------------------------------------------------------------------------------------
+
+
+def reply_text(reading: Reading, structured: dict[str, Any], facts: str, link: dict[str, Any]) -> Reply:
+    """Return an answer with a text, what the text does not say, and for a long one a link to all of it."""
+    content = [{"type": "text", "text": reading.text}, {"type": "text", "text": facts}]
+    if reading.notes:
+        structured = {**structured, "notes": list(reading.notes)}
+    return Reply([*content, link] if reading.is_shortened else content, structured)
+
+
+def make_link(uri: str, name: str, mime_type: str, size: int) -> dict[str, Any]:
+    """Return a link by which clients read a text with resources/read; revisions without links do not get it."""
+    return {"type": "resource_link", "uri": uri, "name": name, "mimeType": mime_type, "size": size}
+
+
+def format_time(time: str) -> str:
+    """Return a time to the minute."""
+    return f"{time[:16]}Z"
+
+
+def find_links(context: Context, kind: ItemKind, item: Linked) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what an item links to, and what links to it, each as a reference and a title."""
+    to, back = links.of(context.tx, context.scope, kind, item)
+    missing = [one for one in to if one.is_missing and not _is_elsewhere(context, one)]
+    told = [f"{_format_link(one)} (not found)" if one in missing else _format_link(one) for one in to]
+    return tuple(told), tuple(map(_format_link, back))
+
+
+def _is_elsewhere(context: Context, link: links.Link) -> bool:
+    """Whether what a link names is in a library, or in the personal project."""
+    if link.kind == "prompt" and context.libraries.find(link.key) is not None:
+        return True
+    return link.kind in ("prompt", "document") and layers.has_personal(context.tx, context.scope, link.kind, link.key)
+
+
+def _format_link(link: links.Link) -> str:
+    return " ".join(filter(None, [link.reference, join_lines(link.title), f"@{link.project}" if link.project else ""]))
+
+
+def format_links(linked: Sequence[str], linked_from: Sequence[str]) -> list[str]:
+    """Return the links of an item, from both sides, in lines."""
+    lines = [f"links: {', '.join(linked)}"] if linked else []
+    return [*lines, f"linked from: {', '.join(linked_from)}"] if linked_from else lines
