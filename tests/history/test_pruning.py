@@ -73,7 +73,8 @@ def run_steps(database: Database, check: Callable[[], None] = lambda: None) -> l
 
     def pause() -> None:
         counts.append(sum(map(len, read_tables(database).values())))
-        sizes.append(counts[-2] - counts[-1])
+        if counts[-2] > counts[-1]:
+            sizes.append(counts[-2] - counts[-1])
         check()
 
     pruning.prune(database, pause=pause)

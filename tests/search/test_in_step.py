@@ -9,8 +9,8 @@ from satchel.errors import NotFound, StoreFailed
 from satchel.model import DocumentDraft, DocumentPatch, PromptDraft, PromptPatch, Retention, Scope, TaskDraft, TaskPatch
 from satchel.services import documents, projects, prompts, pruning, restoring, tasks
 from satchel.services.search import SearchQuery, search
-from satchel.storage import search_filling
 from satchel.storage.database import Database, Tx, open_database
+from satchel.storage.search import index_all
 
 ADA = Scope(user="550e8400-e29b-41d4-a716-446655440000")
 SHED = Scope(user=ADA.user, project="shed")
@@ -31,14 +31,15 @@ class Undone(Exception):
 
 
 def check(database: Database) -> None:
-    """Compare the index with one that is made anew from the items, in a transaction that is undone."""
+    """Clean the words, and compare the index with one that is made anew from the items, which is undone."""
+    pruning.clean_words(database)
     with pytest.raises(Undone), database.write(ADA) as tx:
         kept = {(row[:-1], frozenset(row[-1].split())) for row in tx.all(_ITEMS)}
         words = tx.all(_WORDS)
         for table in ("search_items", "search_words", "search_spaces"):
             sql = f"delete from {table}"
             tx.run(sql)
-        search_filling.index_all(tx)
+        index_all(tx)
         assert kept == {(row[:-1], frozenset(row[-1].split())) for row in tx.all(_ITEMS)}
         assert words == tx.all(_WORDS)
         raise Undone
@@ -143,6 +144,7 @@ def test_a_purge_leaves_no_word_behind(filled: Database, is_deleted_first: bool)
     with filled.write(ADA) as tx:
         pruning.purge(tx, ADA, "walrus")
         pruning.purge(tx, ADA, "#1")
+    pruning.clean_words(filled)
     for table in ("search_items", "search_words"):
         with filled.read(ADA) as tx:
             sql = f"select * from {table}"
@@ -161,6 +163,7 @@ def test_a_purge_leaves_no_word_in_the_file(tmp_path: Path) -> None:
         prompts.add(tx, ADA, PromptDraft(title="Other", content="plain"))
     with database.write(ADA) as tx:
         pruning.purge(tx, ADA, "secret")
+    pruning.clean_words(database)
     database.scrub()
     database.close()
     assert b"zygomatic" not in path.read_bytes()
@@ -175,6 +178,8 @@ def test_tasks_of_a_project_that_is_removed_for_good_stay_findable(filled: Datab
     with filled.write(ADA) as tx:
         tasks.update(tx, ADA, 2, TaskPatch(title="Clean barn"))
         pruning.purge(tx, ADA, "#2")
+    pruning.clean_words(filled)
+    with filled.read(ADA) as tx:
         assert tx.all("select word from search_words where word in :words", words=["sawdust", "clean", "barn"]) == []
 
 

@@ -4,9 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.services.search_query import mend, parse, split_in_two
-from satchel.storage.search_text import count_words, fold, make_key, split
-from satchel.storage.search_words import LEVELS, ItemText, list_mendable, make_words
+from satchel.services.search_ranking import mend, parse, split_in_two
+from satchel.storage.search_words import (
+    LEVELS,
+    ItemText,
+    count_words,
+    fold,
+    list_mendable,
+    make_key,
+    make_words,
+    split,
+)
 
 
 @pytest.mark.parametrize(

@@ -141,28 +141,6 @@ def list_all(tx: Tx, scope: Scope, query: PromptQuery) -> list[int]:
     return found
 
 
-def test_a_deleted_prompt_of_many_words_takes_a_few_statements(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    default = Scope(user=USER, project="default")
-    projects.require(database, default)
-    dice = random.Random(7)
-    words = ["".join(dice.choices("abcdefghij", k=9)) for _ in range(1200)]
-    with database.write(default) as tx:
-        kept = prompts.add(tx, default, PromptDraft(title="Kept", content=" ".join(words[::100])))
-        gone = prompts.add(tx, default, PromptDraft(title="Gone", content=" ".join(words)))
-    with database.write(default) as tx:
-        sent = record_statements(tx, monkeypatch)
-        prompts.delete(tx, default, gone.id)
-        assert len(sent) <= 20
-    with database.read(default) as tx:
-        left = {word for (word,) in tx.all("select word from search_words")}
-    assert left == {"kept", *words[::100]}
-    with database.write(default) as tx:
-        prompts.delete(tx, default, kept.id)
-        assert tx.all("select word from search_words") == []
-
-
 def fill(database: Database) -> None:
     with database.write(EVERYWHERE) as tx:
         for name in ("pub", "second", "priv"):

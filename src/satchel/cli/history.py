@@ -403,6 +403,7 @@ def purge(session: Session, items: tuple[str, ...], yes: bool) -> None:
 def report_removal(session: Session, done: str, value: Mapping[str, object]) -> None:
     """Overwrite the bytes of removed items on disk, and print what was done and what is left to do."""
     try:
+        pruning.clean_words(session.database)
         note = session.database.scrub()
     except StoreFailed as error:
         raise click.ClickException(

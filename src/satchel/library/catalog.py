@@ -30,6 +30,7 @@ from satchel.yaml_reader import split_front_matter
 
 _RETRY_AFTER = 25.0  # seconds; less than the 30 between full scans, so that each of them retries
 _MAX_LOGGED = 20  # problems of one library; `satchel library validate` shows all
+_MOST_TEXTS = 1000  # prompts whose texts are kept to be searched
 _MAX_WATCHED = 32  # folders of a library, beside its own
 _MAX_DEPTH = 4  # levels of folders that are watched
 _MAX_PARTS = 64  # files that one prompt includes
@@ -133,6 +134,7 @@ class Libraries:
         self._last_good: dict[tuple[str, str], Manifest] = {}
         self._logged: frozenset[str] = frozenset()
         self._entries: tuple[Catalog, list[Raw]] | None = None
+        self._texts: tuple[Catalog, list[tuple[str, LibraryPrompt, str]]] | None = None
         self._declared = DeclaredPrompts()
         self._parts: dict[tuple[str, str, str], tuple[str, ...]] = {}  # included files by root, folder and file
 
@@ -171,6 +173,21 @@ class Libraries:
         if self._entries is None or self._entries[0] is not catalog:
             self._entries = (catalog, [make_entry(name, prompt) for name, prompt in catalog.view])
         return self._entries[1]
+
+    def texts(self) -> list[tuple[str, LibraryPrompt, str]]:
+        """Return the first listed prompts with their full names and their texts, read once for each snapshot."""
+        catalog = self.catalog
+        if self._texts is None or self._texts[0] is not catalog:
+            listed = [(library, prompt) for library in catalog.libraries for prompt in library.available]
+            self._texts = (catalog, [self._read_text(*one) for one in listed[:_MOST_TEXTS]])
+        return self._texts[1]
+
+    def _read_text(self, library: Library, prompt: LibraryPrompt) -> tuple[str, LibraryPrompt, str]:
+        try:
+            text = self.template(library, prompt)
+        except (ContentMissing, RenderFailed):
+            text = ""
+        return f"{library.name}:{prompt.key}", prompt, text
 
     def find(self, name: str) -> tuple[Library, LibraryPrompt] | None:
         """Find the prompt of a full name, `library:prompt`."""

@@ -13,9 +13,7 @@ copying             copies and moves items to other projects
 layers              the personal layer: what is read in every project
 overview            what a new session wants to know
 search              finds items by words, or by a literal text
-search_query        the words of a query, and how else they may be written
 search_ranking      the items with the words of a query, the best first
-search_lines        the line of a text that shows best why it was found
 indexing            keeps the index of words in step with items
 alike               items whose name or title is like a reference
 quotas              how much a user may keep

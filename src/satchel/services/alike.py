@@ -5,12 +5,12 @@ from itertools import chain
 
 from satchel.model import Scope, uri_of
 from satchel.services import rules
-from satchel.services.search_query import mend
+from satchel.services.search_ranking import mend
 from satchel.storage import projects
 from satchel.storage import search as rows
 from satchel.storage.database import Tx, WordList
-from satchel.storage.search import FoundKind, Place
-from satchel.storage.search_text import split
+from satchel.storage.search import FoundKind
+from satchel.storage.search_words import split
 
 _TITLE_LEVELS = "abc"  # of words in titles
 _MOST_WORDS = 4
@@ -68,8 +68,7 @@ def _read(tx: Tx, spaces: Sequence[int], words: Sequence[str]) -> list[list[int]
 def _spaces(tx: Tx, scope: Scope, kind: FoundKind) -> list[int]:
     """The spaces in which a scope refers to items of a kind."""
     if kind == "task":
-        return rows.task_spaces(tx, scope.user, scope.projects) if scope.user is not None else []
+        return rows.list_task_spaces(tx, scope.user, scope.projects) if scope.user is not None else []
     is_open = scope.projects is None or scope.project in scope.projects
     project = projects.by_name(tx, scope.project) if is_open and rules.is_storable(scope.project) else None
-    space = None if project is None else rows.find_space(tx, Place(kind, project.number))
-    return [] if space is None else [space]
+    return [] if project is None else [space for space, _ in rows.list_spaces(tx, [project.number], [kind])]

@@ -7,7 +7,7 @@ from satchel.services import projects, rules
 from satchel.services.suggestions import closest_entries
 from satchel.storage import trash
 from satchel.storage.database import Tx
-from satchel.storage.search_text import make_key
+from satchel.storage.search_words import make_key
 
 _LOOKED_AT = 500  # of the last deleted ones: a wrong reference must not cost more than a good one
 

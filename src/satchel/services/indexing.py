@@ -4,7 +4,7 @@ from satchel.model import Item
 from satchel.services.states import State
 from satchel.storage import search
 from satchel.storage.database import Tx
-from satchel.storage.search import Place
+from satchel.storage.search import Space
 from satchel.storage.search_words import ItemText
 
 
@@ -12,20 +12,19 @@ def index_item(tx: Tx, after: Item, before: Item | None = None) -> None:
     """Index an item that was added, or changed from what it was before. Projects are not indexed."""
     if after.kind == "project":
         return
-    place, text = _place(after), _text(after)
-    known = None if before is None else (_place(before), _text(before))
-    if known != (place, text):
-        search.put(tx, place, after.number, text, known)
+    space, text = _space(after), _text(after)
+    if before is None or (_space(before), _text(before)) != (space, text):
+        tx.gather(search.put, space, (after.number, text))
 
 
 def forget_item(tx: Tx, item: Item) -> None:
-    """Forget the words of an item that was deleted."""
+    """Remove an item that was deleted from the index."""
     if item.kind != "project":
-        search.forget(tx, _place(item), _text(item))
+        search.remove(tx, item.kind, item.number)
 
 
-def _place(item: Item) -> Place:
-    return Place(item.kind, item.project, item.owner)
+def _space(item: Item) -> Space:
+    return Space(item.kind, item.project, item.owner)
 
 
 def _text(item: Item) -> ItemText:

@@ -26,8 +26,22 @@ def prune(database: Database, *, pause: Callable[[], object] = lambda: None, emp
         position, count = step
         removed += count
         if pause():
-            break
+            return removed
+    if removed:
+        clean_words(database, pause=pause)
     return removed
+
+
+def clean_words(database: Database, *, pause: Callable[[], object] = lambda: None) -> None:
+    """Remove the words that only removed items and replaced versions had.
+
+    Raises:
+        StoreFailed: the database failed.
+    """
+    position: tuple[int, str] | None = (0, "")
+    while position is not None and not pause():
+        with database.write() as tx:
+            position = tx.clean_words(position)
 
 
 def forget_values(database: Database, libraries: Sequence[str] | None) -> int:

@@ -1,6 +1,8 @@
 """Finds prompts, documents and tasks by words, or by a literal text, the best first."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 from msgspec import Struct
@@ -8,24 +10,26 @@ from msgspec.structs import replace
 
 from satchel.errors import WrongArgument
 from satchel.model import PromptQuery, Scope, TaskFilter, TaskQuery, uri_of
-from satchel.services import layers, projects, rules, search_lines, search_ranking, tasks
-from satchel.services.search_query import Term
-from satchel.services.search_ranking import RankedItem
+from satchel.services import layers, projects, rules, search_ranking, tasks
+from satchel.services.excerpts import unfolded_offset
+from satchel.services.search_ranking import Alternative, RankedItem, Term
 from satchel.storage import projects as project_rows
 from satchel.storage import search as rows
-from satchel.storage import search_texts as texts
 from satchel.storage.database import Tx
-from satchel.storage.search import FoundKind, IndexedItem, Place
-from satchel.storage.search_text import make_key
-from satchel.storage.search_texts import FoundText
-from satchel.storage.search_words import ItemText, make_words
-
-KINDS: Final[tuple[FoundKind, ...]] = ("prompt", "document", "task")
+from satchel.storage.search import KINDS, FoundKind, FoundText, IndexedItem
+from satchel.storage.search_words import MAX_INDEXED, ItemText, fold, make_key, make_words
 
 _BATCH = 10  # documents that are read at once for a literal text, because each may have 4 MiB
 _MOST_DOCUMENTS = 2000
 _CLOSED = 0.9  # of its score has a closed task
 _STATUSES: Final[tuple[TaskFilter, ...]] = ("pending", "completed", "cancelled")  # in the order of literal hits
+_WIDTH = 160  # characters of a line that a hit shows
+_BEFORE = 50  # of these, before the first match
+_JOINING = "[-_.'’]?"  # between the letters of a word that is written as a compound
+_SHORTEST_COMPOUND = 6  # letters
+_MOST_PLACES = 200  # of a word that are looked at
+_MOST_TERMS = 32  # of a query that a line is chosen by
+_MOST_COMPOUNDS = 4  # of them, those that are looked for as compounds: that takes a hundred times as long
 
 
 class SearchQuery(Struct, frozen=True, kw_only=True):
@@ -75,7 +79,7 @@ def search(tx: Tx, scope: Scope, query: SearchQuery, libraries: Sequence[Library
         return _search_literally(tx, scope, where, query, literal, libraries)
     rules.check_text("query", text)
     spaces, last = _find_spaces(tx, scope, query, where)
-    if not spaces and not last and not libraries:
+    if not spaces and not libraries:
         return [], False
     where = replace(where, spaces=last)
     others = [_index(place, one) for place, one in enumerate(libraries)]
@@ -111,15 +115,12 @@ def _read_literal(text: str) -> str | None:
 
 def _find_spaces(tx: Tx, scope: Scope, query: SearchQuery, where: _Layers) -> tuple[list[int], frozenset[int]]:
     """The spaces that a search reads, and no others, and those of the personal project among them."""
-    places = [Place(kind, where.upper) for kind in ("prompt", "document") if kind in query.kinds]
-    if "task" in query.kinds and scope.user is not None and query.has_project:
-        places.append(Place("task", where.upper, scope.user))
-    spaces = [space for place in places if (space := rows.find_space(tx, place)) is not None]
-    if "task" in query.kinds and scope.user is not None and not query.has_project:
-        spaces += rows.task_spaces(tx, scope.user, scope.projects)
-    places = [Place(kind, where.lower) for kind in ("prompt", "document") if where.lower and kind in query.kinds]
-    last = [space for place in places if (space := rows.find_space(tx, place)) is not None]
-    return [*spaces, *last], frozenset(last)
+    found = rows.list_spaces(tx, where.numbers, query.kinds)
+    spaces = [number for number, _ in found]
+    if "task" in query.kinds and scope.user is not None:
+        within = where.upper if query.has_project else None
+        spaces += rows.list_task_spaces(tx, scope.user, scope.projects, within)
+    return spaces, frozenset(number for number, project in found if project == where.lower)
 
 
 def _drop_shadowed(tx: Tx, where: _Layers, found: Sequence[RankedItem]) -> Sequence[RankedItem]:
@@ -141,7 +142,7 @@ def _index(place: int, one: LibraryText) -> IndexedItem:
 def _put_open_first(tx: Tx, found: Sequence[RankedItem]) -> list[IndexedItem]:
     """The items in their order, but closed tasks after open ones that have the words as well."""
     numbers = [one.item.item for one in found if one.item.kind == "task"]
-    closed = texts.keep_closed(tx, numbers) if numbers else set()
+    closed = rows.keep_closed(tx, numbers) if numbers else set()
     weights = {True: _CLOSED, False: 1.0}
     ranked = sorted(found, key=lambda one: -one.score * weights[one.item.kind == "task" and one.item.item in closed])
     return [one.item for one in ranked]
@@ -165,19 +166,19 @@ def _describe(
     for kind in KINDS:
         numbers = [item.item for item in items if item.kind == kind and item.item > 0]
         if numbers:
-            texts_found = texts.read_texts(tx, kind, numbers, scope.user or "", scope.projects)
+            texts_found = rows.read_texts(tx, kind, numbers, scope.user or "", scope.projects)
             found |= {(kind, one.number): one for one in texts_found}
     for item in items:
         if item.item < 0:
             one = libraries[-1 - item.item]
             found["prompt", item.item] = FoundText(item.item, one.name, one.name, one.description, one.text)
-    shared = texts.names_of_both(tx, where.numbers, [one.name for one in found.values() if one.name])
+    shared = rows.find_shared_names(tx, where.numbers, [one.name for one in found.values() if one.name])
     statuses = _read_statuses(tx, scope, [number for kind, number in found if kind == "task"])
     hits = []
     for item in items:
         text = found.get((item.kind, item.item))
         if text is not None:  # a task that the index has, but the caller may not see any more
-            line = search_lines.find_line(text.text, terms)
+            line = _find_line(text.text, terms)
             if item.space in where.spaces:
                 text = replace(text, layer=where.name)
             hit = _make_hit(item.kind, text, line, is_shared=text.name in shared)
@@ -189,7 +190,7 @@ def _make_hit(kind: FoundKind, one: FoundText, line: tuple[int, str] | None, *, 
     reference = f"#{one.number}" if kind == "task" else one.name
     if is_shared:
         reference = uri_of(kind, one.name)
-    number, text = (None, search_lines.show_start(one.description or one.text)) if line is None else line
+    number, text = (None, _show_start(one.description or one.text)) if line is None else line
     return Hit(kind=kind, reference=reference, title=one.title, layer=one.layer, line=number, text=text)
 
 
@@ -229,17 +230,17 @@ def _search_literally(
                 listed, _ = tasks.list_page(tx, scope, asked, limit=wanted - len(found))
                 found += _read_in_order(tx, scope, "task", [one.number for one in listed])
     page_of = found[query.offset : wanted - 1]
-    shared = texts.names_of_both(tx, where.numbers, [one.name for _, one in page_of if one.name])
+    shared = rows.find_shared_names(tx, where.numbers, [one.name for _, one in page_of if one.name])
     statuses = _read_statuses(tx, scope, [one.number for kind, one in page_of if kind == "task"])
     hits = []
     for kind, one in page_of:
-        line = search_lines.find_literal_line(one.text, folded)
+        line = _find_literal_line(one.text, folded)
         hits.append(_add_status(_make_hit(kind, one, line, is_shared=one.name in shared), one.number, statuses))
     return hits, len(found) >= wanted
 
 
 def _read_in_order(tx: Tx, scope: Scope, kind: FoundKind, numbers: Sequence[int]) -> list[tuple[FoundKind, FoundText]]:
-    found = {one.number: one for one in texts.read_texts(tx, kind, numbers, scope.user or "", scope.projects)}
+    found = {one.number: one for one in rows.read_texts(tx, kind, numbers, scope.user or "", scope.projects)}
     return [(kind, found[number]) for number in numbers if number in found]
 
 
@@ -253,7 +254,7 @@ def _scan_layers(tx: Tx, where: _Layers, folded: str, wanted: int) -> list[Found
     for project in where.numbers:
         before, has_more = 2**62, True
         while has_more and seen < _MOST_DOCUMENTS and len(hits) < wanted:
-            batch = texts.read_documents(tx, project, before, _BATCH)
+            batch = rows.read_documents(tx, project, before, _BATCH)
             found = [one for one in batch if folded in f"{one.name}\n{one.description or ''}\n{one.text}".casefold()]
             if project == where.lower:
                 shadowed = project_rows.find_shadowed(tx, "document", where.upper, [one.number for one in found])
@@ -262,3 +263,97 @@ def _scan_layers(tx: Tx, where: _Layers, folded: str, wanted: int) -> list[Found
             seen, has_more = seen + len(batch), len(batch) == _BATCH
             before = batch[-1].number if batch else before
     return hits[:wanted]
+
+
+# -- the line that a hit shows ----------------------------------------------------------------------------------------
+
+
+def _find_line(text: str, terms: Sequence[Term]) -> tuple[int, str] | None:
+    """The number, from 1, and the part around the match of the line with most of the terms; None where none has any.
+
+    Only the part of the text that is indexed is read. The thread would hold up all others for too long with the rest.
+    """
+    text = text[:MAX_INDEXED]
+    lines = text.split("\n")
+    # Line by line: most lines of a text that is not ASCII are, and their folding costs nothing.
+    whole = text.lower() if text.isascii() else "\n".join([fold(line) for line in lines])
+    counts: dict[int, int] = {}
+    places: dict[int, int] = {}
+    compounds = 0
+    for term in terms[:_MOST_TERMS]:
+        found = _find_term(term, whole)
+        if not found and len(term.word) >= _SHORTEST_COMPOUND and compounds < _MOST_COMPOUNDS:
+            compounds += 1
+            found = _find_compound(term, whole)
+        for number, place in found.items():
+            counts[number] = counts.get(number, 0) + 1
+            places[number] = min(place, places.get(number, place))
+    if not counts:
+        return None
+    best = min(counts, key=lambda number: (-counts[number], number))
+    return best + 1, _cut(lines[best], places[best])
+
+
+def _find_literal_line(text: str, folded: str) -> tuple[int, str] | None:
+    """The first line of a text that has a folded text, or in which it begins."""
+    whole = text.casefold()
+    start = whole.find(folded)
+    if start < 0:
+        return None
+    number = whole.count("\n", 0, start)
+    place = start if len(whole) == len(text) else unfolded_offset(text, start)
+    end = text.find("\n", place)
+    line = text[text.rfind("\n", 0, place) + 1 : len(text) if end < 0 else end]
+    return number + 1, _cut(line, max(0, line.casefold().find(folded.partition("\n")[0])))
+
+
+def _show_start(text: str) -> str:
+    """The beginning of the first line that is not blank."""
+    return _cut(next((line for line in text[:2000].split("\n") if line.strip()), ""), 0)
+
+
+def _find_term(term: Term, text: str) -> dict[int, int]:
+    """The lines of a folded text, from 0, in which a term is, each with the place in it."""
+    roots = {one.word for one in term.alternatives if one.is_prefix}
+    sought = [one for one in term.alternatives if one.is_prefix or not one.word.startswith(tuple(roots))]
+    return _find_lines([place for one in sought for place in _find_places(text, one)], text)
+
+
+def _find_compound(term: Term, text: str) -> dict[int, int]:
+    """As `_find_term`, for a word that is written as a compound."""
+    pattern = re.compile(_JOINING.join(map(re.escape, term.word)))
+    return _find_lines([match.start() for match in islice(pattern.finditer(text), _MOST_PLACES)], text)
+
+
+def _find_lines(places: list[int], text: str) -> dict[int, int]:
+    """The lines of some places of a text, from 0, each with the first place in it."""
+    found: dict[int, int] = {}
+    number, start = 0, 0  # of the line that was counted last
+    for place in sorted(places):
+        number += text.count("\n", start, place)
+        start = max(start, place)
+        found.setdefault(number, place - text.rfind("\n", 0, place) - 1)
+    return found
+
+
+def _find_places(text: str, wanted: Alternative) -> Iterator[int]:
+    """The first places of a text that have a word, at the beginning of a word."""
+    place = text.find(wanted.word)
+    for _ in range(_MOST_PLACES):
+        if place == -1:
+            return
+        end = place + len(wanted.word)
+        is_start = place == 0 or not text[place - 1].isalnum()
+        if is_start and (wanted.is_prefix or not text[end : end + 1].isalnum()):
+            yield place
+        place = text.find(wanted.word, end)
+
+
+def _cut(line: str, place: int) -> str:
+    """A part of a line, with the place in it that matters."""
+    line = line.rstrip()
+    if len(line.strip()) <= _WIDTH:
+        return line.strip()
+    start = 0 if place <= _WIDTH - _BEFORE else place - _BEFORE
+    part = line[start : start + _WIDTH].strip()
+    return f"{'…' if start else ''}{part}{'…' if start + _WIDTH < len(line) else ''}"

@@ -23,15 +23,11 @@ task_pages          pages of tasks in the order of a filter
 links               queries about links between items, and the URIs in a text that make them
 task_claims         queries about claims of tasks
 task_notes          queries about the notes of tasks
-search              the index of words: what it keeps of items, and which items have a word
-search_text         how texts become words
-search_words        the words of an item, each with how much the item is about it
+search              the index of words, which items have a word, and the texts of what was found
+search_words        how texts become words, each with how much the item is about it
 prompts_sqlite      prompts with a text in title or content, on SQLite
-search_sqlite       the index of words on SQLite
-search_postgres     the index of words on PostgreSQL
+search_engines      the full-text index on each engine
 prompts_postgres    the literal search for prompts on PostgreSQL
-search_texts        the texts of items that a search found
-search_filling      indexes every item of a store
 revisions           queries about changes: who made them, and the states that they replaced
 deltas              old states as differences from the next one
 history_labels      what the items of changes are called now

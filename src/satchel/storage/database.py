@@ -21,6 +21,8 @@ from satchel.work import Work
 Row = tuple[Any, ...]
 Listener = Callable[[list[StoreChange]], None]
 Found = TypeVar("Found")
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 _TRIES = 5  # of a transaction
 
@@ -64,8 +66,7 @@ class Tx:
     writes = False
     absent_project = ""  # a project that does not exist and was read as an empty one
     made_project = ""  # a project that this transaction made because it did not exist
-    _gathered: dict[str, list[dict[str, object]]] | None = None  # rows by their statement
-    _gathered_words: dict[int, set[str]] = {}  # words by their space, meanwhile
+    _gathered: dict[tuple[Any, Any], list[Any]] | None = None  # values, by the function and the key to put them with
     restores: int | None = None  # set while a restore writes: the number of the revision that it takes back, or 0
     _work: Work | None = None  # the call, which may be cancelled between two statements
 
@@ -145,28 +146,21 @@ class Tx:
         for row in rows:
             self.execute(sql, row)
 
-    def put(self, sql: str, **values: object) -> None:
-        """Execute an `insert … values (…)` for its effect, now or, while rows are gathered, together with others."""
+    def gather(self, put: Callable[["Tx", Key, list[Value]], None], key: Key, value: Value) -> None:
+        """Call `put` with a list of one value, now or, while values are gathered, with all that have the same key."""
         if self._gathered is None:
-            self.run(sql, **values)
+            put(self, key, [value])
         else:
-            self._gathered.setdefault(sql, []).append(values)
-
-    def put_words(self, space: int, words: Sequence[str]) -> None:
-        """Store words for correcting mistyped ones, now or, while rows are gathered, together with others."""
-        if self._gathered is None:
-            self.add_words(space, words)
-        else:
-            self._gathered_words.setdefault(space, set()).update(words)
+            self._gathered.setdefault((put, key), []).append(value)
 
     @contextmanager
     def gathering(self) -> Iterator[None]:
-        """Gather the rows that are `put` meanwhile, and insert them together, at the end or before a row is changed.
+        """Gather values meanwhile, and put them together, at the end or before a row is changed.
 
         Queries do not see them until then. For the full-text index, many rows cost a fraction of what they cost one by
         one.
         """
-        self._gathered, self._gathered_words = {}, {}
+        self._gathered = {}
         try:
             yield
             self.settle()
@@ -174,21 +168,17 @@ class Tx:
             self._gathered = None
 
     def settle(self) -> None:
-        """Insert the rows that were gathered up to now."""
+        """Put the values that were gathered up to now."""
         if self._gathered:
             gathered, self._gathered = self._gathered, {}
-            for sql, rows in gathered.items():
-                self.many(sql, rows)
-        if self._gathered is not None and self._gathered_words:
-            words, self._gathered_words = self._gathered_words, {}
-            for space, found in words.items():
-                self.add_words(space, sorted(found))
+            for (put, key), values in gathered.items():
+                put(self, key, values)
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
         """Undo what the block wrote if it is refused; the transaction goes on. Any other error ends the transaction."""
         known, gathered = len(self.changes), self._gathered
-        counts = {sql: len(rows) for sql, rows in (gathered or {}).items()}
+        counts = {one: len(values) for one, values in (gathered or {}).items()}
         self.run("savepoint block")
         try:
             yield
@@ -198,9 +188,9 @@ class Tx:
             for change in list(self.changes)[known:]:
                 del self.changes[change]
             if gathered is not None:  # the block may have settled it, which was undone
-                for sql, rows in gathered.items():
-                    del rows[counts.get(sql, 0) :]
-                self._gathered = gathered
+                for one, values in gathered.items():
+                    del values[counts.get(one, 0) :]
+                self._gathered = {one: values for one, values in gathered.items() if values}
             raise
         self.run("release savepoint block")
 
@@ -260,8 +250,8 @@ class Tx:
         """Store words for correcting mistyped ones."""
         raise NotImplementedError
 
-    def words_of_none(self, space: int, words: Sequence[str]) -> list[str]:
-        """Return those of some words that no item of a space has."""
+    def clean_words(self, after: tuple[int, str]) -> tuple[int, str] | None:
+        """Delete the words that no item has, in one step after a space and a word; return the next step's, if any."""
         raise NotImplementedError
 
     def clear_search(self) -> None:

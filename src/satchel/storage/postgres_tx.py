@@ -10,7 +10,7 @@ import psycopg
 
 from satchel.errors import StoreConflict, StoreFailed, TooCostly
 from satchel.model import PromptPosition, PromptQuery
-from satchel.storage import prompts_postgres, search_postgres
+from satchel.storage import prompts_postgres, search_engines
 from satchel.storage.changes import encode
 from satchel.storage.database import ALTERED, PARAMETERS, Row, Tx, Violation
 from satchel.storage.postgres_connect import Connection, is_lost
@@ -146,10 +146,10 @@ class PostgresTx(Tx):
         [[total, numbers]] = self.execute(sql, values, prepare=False)
         return numbers, total
 
-    find_words = search_postgres.find_words
-    find_together = search_postgres.find_together
-    add_words = search_postgres.add_words
-    words_of_none = search_postgres.words_of_none
+    find_words = search_engines.find_in_postgres
+    find_together = search_engines.find_together_in_postgres
+    add_words = search_engines.add_words_in_postgres
+    clean_words = search_engines.clean_words_in_postgres
 
 
 def _list(names: Iterable[str], values: Mapping[str, object]) -> list[object]:

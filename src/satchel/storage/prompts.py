@@ -158,6 +158,11 @@ def add_tags(tx: Tx, project: int, number: int, tags: Sequence[str]) -> None:
 
 def set_text(tx: Tx, number: int, *, title: str, content: str) -> None:
     """Replace the folded text by which a prompt is found."""
+    is_indexed = int(len(content) <= MAX_INDEXED_CHARACTERS)
+    tx.gather(_put_texts, None, {"prompt": number, "title": title, "content": content, "is_indexed": is_indexed})
+
+
+def _put_texts(tx: Tx, _: None, texts: Sequence[dict[str, object]]) -> None:
     sql = """
         insert into prompt_texts (prompt, title, content, is_indexed)
         values (:prompt, :title, :content, :is_indexed)
@@ -165,8 +170,7 @@ def set_text(tx: Tx, number: int, *, title: str, content: str) -> None:
         set title = excluded.title, content = excluded.content, is_indexed = excluded.is_indexed
         where prompt_texts.title <> excluded.title or prompt_texts.content <> excluded.content
     """
-    is_indexed = int(len(content) <= MAX_INDEXED_CHARACTERS)
-    tx.put(sql, prompt=number, title=title, content=content, is_indexed=is_indexed)
+    tx.many(sql, texts)
 
 
 def tags_of(tx: Tx, numbers: Sequence[int]) -> dict[int, tuple[str, ...]]:

@@ -1,29 +1,31 @@
-"""The index of words: what it keeps of items, and which items have a word.
+"""The index of words: its rows, which items have a word, and the texts of what was found.
 
-`put` and `forget` keep it in step with the items; deleting the row of an item deletes its words by itself.
+An item is indexed in a space, the part of the store that one search can be confined to. Rows of the index go with the
+rows of their items. Words for correcting mistyped ones stay until `Tx.clean_words` runs after a purge.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
 
 from satchel.model import ItemKind
-from satchel.storage.database import Tx, explain_damage
-from satchel.storage.search_text import make_key
-from satchel.storage.search_words import MOST_COUNTED, ItemText, list_mendable, make_words
+from satchel.storage.database import Row, Tx, explain_damage
+from satchel.storage.search_words import MAX_INDEXED, MOST_COUNTED, ItemText, list_mendable, make_key, make_words
+from satchel.storage.tasks import CONFINED, Allowed, confine
 
 FoundKind = Literal["prompt", "document", "task"]
+KINDS: tuple[FoundKind, ...] = ("prompt", "document", "task")
 
-# Each kind has a column of its own for its numbers, so that deleting an item deletes its words.
-_PUT = """
-    insert into search_items (space, {0}, name_key, title_key, words)
-    values (:space, :item, :name_key, :title_key, :words)
-    on conflict ({0}) do update
-    set space = excluded.space, name_key = excluded.name_key, title_key = excluded.title_key, words = excluded.words
-"""
-_BY_NAME = "select {0} from search_items where space in :spaces and name_key = :key order by number limit 4"
-_BY_TITLE = "select {0} from search_items where space in :spaces and title_key = :key order by number limit 4"
+_BATCH = 200  # items that are indexed at once where all are: a transaction of a migration holds up changes of as many
+
+
+class Space(Struct, frozen=True):
+    """The prompts or the documents of a project, or the tasks of an owner in a project."""
+
+    kind: ItemKind
+    project: int | None
+    owner: str | None = None  # of tasks
 
 
 class IndexedItem(Struct, frozen=True):
@@ -35,93 +37,42 @@ class IndexedItem(Struct, frozen=True):
     name_key: str
     title_key: str
     words: str
-    space: int = 0  # where it is; 0 for what is not in the store
+    space: int = 0  # 0 for a prompt of a library
 
 
-class Place(Struct, frozen=True):
-    """Where an item is, which decides who may find it."""
+class FoundText(Struct, frozen=True):
+    """What a hit shows of an item."""
 
-    kind: ItemKind
-    project: int | None
-    owner: str | None = None  # of a task
-
-
-def put(tx: Tx, place: Place, item: int, text: ItemText, before: tuple[Place, ItemText] | None = None) -> None:
-    """Index an item that was added or changed; `before` is how it was indexed."""
-    space = make_space(tx, place)
-    words = make_words(text)
-    values = {"name_key": make_key(text.name), "title_key": make_key(text.title), "words": words}
-    sql = _PUT.format(place.kind)
-    tx.put(sql, space=space, item=item, **values)
-    mendable = list_mendable(words)
-    if before is not None and before[0] != place:
-        forget(tx, *before)
-    elif before is not None:
-        gone, kept = set(list_mendable(make_words(before[1]))), set(mendable)
-        _forget_words(tx, space, sorted(gone - kept))
-        mendable = sorted(kept - gone)
-    tx.put_words(space, mendable)
+    number: int
+    name: str  # empty for a task
+    title: str
+    description: str | None
+    text: str
+    layer: str = ""  # the personal project, where it is from there
 
 
-def put_many(tx: Tx, place: Place, items: Sequence[tuple[int, ItemText]]) -> None:
-    """Index items of one place whose texts did not change since they were indexed, if they were."""
-    space = make_space(tx, place)
-    sql = _PUT.format(place.kind)
-    rows, mendable = [], set()
-    for item, text in items:
-        words = make_words(text)
-        mendable.update(list_mendable(words))
-        keys = {"name_key": make_key(text.name), "title_key": make_key(text.title)}
-        rows.append({"space": space, "item": item, "words": words, **keys})
-    tx.many(sql, rows)
-    tx.add_words(space, sorted(mendable))
+# -- spaces -----------------------------------------------------------------------------------------------------
 
 
-def forget(tx: Tx, place: Place, text: ItemText) -> None:
-    """Forget those words of an item that was deleted, or moved, which no other item of its space has."""
-    words = list_mendable(make_words(text))
-    for space in _find_spaces(tx, place):
-        _forget_words(tx, space, words)
+def list_spaces(tx: Tx, projects: Sequence[int], kinds: Sequence[FoundKind]) -> list[tuple[int, int]]:
+    """List the spaces of some projects for some kinds but tasks, each with its project."""
+    sql = "select number, project from search_spaces where project in :projects and kind in :kinds order by number"
+    return [(number, project) for number, project in tx.all(sql, projects=list(projects), kinds=list(kinds))]
 
 
-def make_space(tx: Tx, place: Place) -> int:
-    """The number of the space of a place."""
-    found = find_space(tx, place)
-    if found is not None:
-        return found
+def list_task_spaces(tx: Tx, owner: str, allowed: tuple[str, ...] | None, project: int | None = None) -> list[int]:
+    """List the spaces of an owner's tasks in the allowed projects, or all for None; with `project`, only in that."""
     sql = """
-        insert into search_spaces (kind, project, owner, within) values (:kind, :project, :owner, :within)
-        on conflict do nothing
-    """
-    is_task = place.kind == "task"
-    project, within = (None, place.project or 0) if is_task else (place.project, None)
-    tx.run(sql, kind=place.kind, project=project, owner=place.owner, within=within)
-    made = find_space(tx, place)
-    assert made is not None, "a space that was just added, or that another call has added"
-    return made
-
-
-def find_space(tx: Tx, place: Place) -> int | None:
-    """The number of the space of a place, where anything was ever put there."""
-    sql = "select number from search_spaces where project = :project and kind = :kind"
-    if place.kind == "task":
-        sql = "select number from search_spaces where owner = :owner and within = :project"
-    row = tx.one(sql, project=place.project or 0, kind=place.kind, owner=place.owner)
-    return row[0] if row else None
-
-
-def task_spaces(tx: Tx, owner: str, allowed: tuple[str, ...] | None) -> list[int]:
-    """The spaces of an owner's tasks in the allowed projects; with None of all, those in no project too."""
-    sql = """
-        select number from search_spaces where owner = :owner
+        select number from search_spaces
+        where owner = :owner and (cast(:project as bigint) is null or within = :project)
             and (not :is_confined or within in (select number from projects where name in :allowed)) order by number
     """
-    rows = tx.all(sql, owner=owner, is_confined=allowed is not None, allowed=allowed or ())
-    return [number for (number,) in rows]
+    values = {"project": project, "is_confined": allowed is not None, "allowed": allowed or ()}
+    return [number for (number,) in tx.all(sql, owner=owner, **values)]
 
 
 def count_items(tx: Tx, spaces: Sequence[int]) -> int:
-    """How many items some spaces have, counted up to a bound."""
+    """Count the items of some spaces, up to a bound."""
     sql = """
         select count(*) from (select 1 from search_items where space in :spaces limit :most) as counted
     """
@@ -129,8 +80,76 @@ def count_items(tx: Tx, spaces: Sequence[int]) -> int:
     return row[0] if row else 0
 
 
+def _add_space(tx: Tx, space: Space) -> None:
+    """Insert a space, unless another call has inserted it."""
+    sql = """
+        insert into search_spaces (kind, project, owner, within) values (:kind, :project, :owner, :within)
+        on conflict do nothing
+    """
+    is_task = space.kind == "task"
+    project, within = (None, space.project or 0) if is_task else (space.project, None)
+    tx.run(sql, kind=space.kind, project=project, owner=space.owner, within=within)
+
+
+# By whether it is of tasks. Tasks outlive their project, so theirs is `within`, 0 for none.
+_IS_SPACE = {
+    False: "project = :project and kind = :kind",
+    True: "owner = :owner and within = :project",
+}
+
+
+def _name_space(space: Space) -> dict[str, object]:
+    if space.kind == "task":
+        return {"owner": space.owner, "project": space.project or 0}
+    return {"kind": space.kind, "project": space.project}
+
+
+# -- items ------------------------------------------------------------------------------------------------------
+
+# Each kind has a column of its own for its numbers, so that deleting an item deletes its words.
+_ON_CONFLICT = """
+    on conflict ({0}) do update
+    set space = excluded.space, name_key = excluded.name_key, title_key = excluded.title_key, words = excluded.words
+"""
+_PUT_FIRST = f"""
+    insert into search_items (space, {{0}}, name_key, title_key, words)
+    select number, :item, :name_key, :title_key, :words from search_spaces where {{1}} {_ON_CONFLICT} returning space
+"""
+_PUT_MORE = f"""
+    insert into search_items (space, {{0}}, name_key, title_key, words)
+    values (:space, :item, :name_key, :title_key, :words) {_ON_CONFLICT}
+"""
+_REMOVE = "delete from search_items where {0} = :item"
+_BY_NAME = "select {0} from search_items where space in :spaces and name_key = :key order by number limit 4"
+_BY_TITLE = "select {0} from search_items where space in :spaces and title_key = :key order by number limit 4"
+
+
+def put(tx: Tx, space: Space, items: Sequence[tuple[int, ItemText]]) -> None:
+    """Index items of one space that were added or changed."""
+    rows: list[dict[str, object]] = []
+    mendable: set[str] = set()
+    for item, text in items:
+        words = make_words(text)
+        mendable.update(list_mendable(words))
+        keys = {"name_key": make_key(text.name), "title_key": make_key(text.title)}
+        rows.append({"item": item, "words": words, **keys})
+    sql = _PUT_FIRST.format(space.kind, _IS_SPACE[space.kind == "task"])
+    while (first := tx.one(sql, **_name_space(space), **rows[0])) is None:
+        _add_space(tx, space)
+    number = first[0]
+    sql = _PUT_MORE.format(space.kind)
+    tx.many(sql, [{"space": number, **row} for row in rows[1:]])
+    tx.add_words(number, sorted(mendable))
+
+
+def remove(tx: Tx, kind: ItemKind, item: int) -> None:
+    """Remove a deleted item from the index."""
+    sql = _REMOVE.format(kind)
+    tx.run(sql, item=item)
+
+
 def read_items(tx: Tx, spaces: Sequence[int], numbers: Sequence[int]) -> list[IndexedItem]:
-    """Some items of the index, those of them that are in some spaces."""
+    """Return those of some items of the index that are in some spaces."""
     sql = """
         select number, prompt, document, task, name_key, title_key, words, space from search_items
         where number in :numbers
@@ -147,13 +166,13 @@ def read_items(tx: Tx, spaces: Sequence[int], numbers: Sequence[int]) -> list[In
 
 
 def keep_known(tx: Tx, spaces: Sequence[int], words: Sequence[str]) -> list[str]:
-    """Those of some words that items of some spaces have."""
+    """Return those of some words that items of some spaces have, or had until the next purge."""
     sql = "select distinct word from search_words where space in :spaces and word in :words"
     return [word for (word,) in tx.all(sql, spaces=list(spaces), words=list(words))]
 
 
 def find_alike(tx: Tx, spaces: Sequence[int], kind: FoundKind, reference: str) -> list[int]:
-    """The first items whose name, or else title, is a reference but for what `make_key` leaves out."""
+    """Return the first items whose name, or else title, has the key of a reference, as `make_key` makes it."""
     key = make_key(reference)
     if not key or not spaces:
         return []
@@ -163,23 +182,98 @@ def find_alike(tx: Tx, spaces: Sequence[int], kind: FoundKind, reference: str) -
     return [number for (number,) in found if number is not None]
 
 
-def _find_spaces(tx: Tx, place: Place) -> list[int]:
-    """The spaces where an item of a place may be: tasks of a project that was removed for good are in its space yet."""
-    if place.kind != "task":
-        found = find_space(tx, place)
-        return [] if found is None else [found]
-    sql = """
-        select number from search_spaces where owner = :owner and (
-            within = :within
-            or (:within = 0 and not exists (select 1 from projects where projects.number = within))
+# -- all items, to index them again -----------------------------------------------------------------------------
+
+# Of each kind: number, project, owner, title, name, tags, description, text.
+_ITEMS = {
+    "prompt": """
+        select number, project, null, title, name,
+            (select string_agg(tag, ' ') from prompt_tags where prompt = number), description,
+            substr(content, 1, :longest)
+        from prompts where number > :after and number <= :last order by number limit :batch
+    """,
+    "document": """
+        select number, project, null, name, name, null, description, substr(content, 1, :longest)
+        from documents where number > :after and number <= :last order by number limit :batch
+    """,
+    "task": """
+        select number, project, owner, title, '', (select string_agg(tag, ' ') from task_tags where task = number),
+            null, substr(description, 1, :longest)
+        from tasks where number > :after and number <= :last order by number limit :batch
+    """,
+}
+
+
+def index_all(tx: Tx) -> None:
+    """Index every item, after a load of items that did not come through services."""
+    for kind in KINDS:
+        after = 0
+        while batch := list(read_batch(tx, kind, after)):
+            by_space: dict[Space, list[tuple[int, ItemText]]] = {}
+            for number, space, text in batch:
+                by_space.setdefault(space, []).append((number, text))
+            for space, items in by_space.items():
+                put(tx, space, items)
+            after = batch[-1][0]
+
+
+def read_batch(
+    tx: Tx, kind: FoundKind, after: int, last: int = 2**63 - 1, batch: int = _BATCH
+) -> Iterator[tuple[int, Space, ItemText]]:
+    """Yield the number, the space and the text of the first items of a kind after one number and up to another."""
+    sql = _ITEMS[kind]
+    found: list[Row] = tx.all(sql, after=after, last=last, batch=batch, longest=MAX_INDEXED)
+    for number, project, owner, title, name, tags, description, text in found:
+        item = ItemText(
+            title=title, name=name, tags=(tags or "").split(), description=description or "", text=text or ""
         )
+        yield number, Space(kind, project, owner), item
+
+
+# -- texts of what was found ------------------------------------------------------------------------------------
+
+_TEXTS: dict[FoundKind, str] = {
+    "prompt": """
+        select number, name, title, description, substr(content, 1, :longest) from prompts where number in :numbers
+    """,
+    "document": """
+        select number, name, name, description, coalesce(substr(content, 1, :longest), '') from documents
+        where number in :numbers
+    """,
+    "task": f"""
+        select number, '', title, null, coalesce(description, '') from tasks
+        where owner || '' = :owner and number in :numbers and {CONFINED}
+    """,
+}
+_DOCUMENTS = """
+    select number, name, description, content from documents
+    where project = :project and number < :before order by number desc limit :batch
+"""
+
+
+def read_texts(tx: Tx, kind: FoundKind, numbers: Sequence[int], owner: str, allowed: Allowed) -> list[FoundText]:
+    """Return the texts of some items of a kind; of tasks only those of an owner in the allowed projects."""
+    sql = _TEXTS[kind]
+    found = tx.all(sql, numbers=list(numbers), longest=MAX_INDEXED, owner=owner, **confine(tx, allowed))
+    return [FoundText(*row) for row in found]
+
+
+def keep_closed(tx: Tx, numbers: Sequence[int]) -> set[int]:
+    """Return those of some tasks that are completed or cancelled."""
+    sql = "select number from tasks where number in :numbers and completed_at is not null"
+    return {number for (number,) in tx.all(sql, numbers=list(numbers))}
+
+
+def read_documents(tx: Tx, project: int, before: int, batch: int) -> list[FoundText]:
+    """Return the documents of a project before a number, the newest first."""
+    found = tx.all(_DOCUMENTS, project=project, before=before, batch=batch)
+    return [FoundText(number, name, name, description, text or "") for number, name, description, text in found]
+
+
+def find_shared_names(tx: Tx, projects: Sequence[int], names: Sequence[str]) -> set[str]:
+    """Return those of some names that a prompt and a document of some projects have."""
+    sql = """
+        select p.name from prompts p join documents r on r.name = p.name
+        where p.project in :projects and r.project in :projects and p.name in :names
     """
-    return [number for (number,) in tx.all(sql, owner=place.owner, within=place.project or 0)]
-
-
-def _forget_words(tx: Tx, space: int, words: Sequence[str]) -> None:
-    if not words:
-        return
-    gone = tx.words_of_none(space, words)
-    if gone:
-        tx.run("delete from search_words where space = :space and word in :gone", space=space, gone=gone)
+    return {name for (name,) in tx.all(sql, projects=list(projects), names=list(names))} if names else set()

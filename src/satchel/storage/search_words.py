@@ -1,19 +1,37 @@
-"""What the index keeps of an item: its words, each with a level that says how much the item is about it.
+"""How texts become the words of the index: the same way for what is indexed and for what is asked.
 
-The level is the BM25F part of a score that depends on the item alone (where the word is, how often, and how long the
-text is), so that it is computed once, when the item is written. Lengths are compared with usual ones, not with the
-average of a project: an item's level never depends on other items.
+A word is a run of letters and digits, without case and diacritics. Compounds (post-mortem, max_tokens, maxTokens,
+store.path) count by their parts and as a whole; scripts without spaces between words count by pairs of characters.
+
+The index stores each word of an item with a level: how much the item is about it. The level is the BM25F part of a
+score that depends on the item alone (where the word is, how often, and how long the text is), so it is computed once,
+when the item is written. Lengths are compared with usual ones, not with the average of a project.
 """
 
+import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
-from satchel.storage.search_text import MAX_INDEXED, MAX_WORD, count_words, expand, split
-
+MAX_INDEXED = 256 * 1024  # characters of a text
+MAX_WORD = 40  # characters; longer words are not typed
 LEVELS = "abcdefgh"  # the first is the highest
 MOST_COUNTED = 20_000  # items; rarer words are told apart by then
+
+_LETTERS = r"[^\W_]+"
+# Compiled at their first use, because that takes 2 ms of a start.
+_TOKEN = rf"{_LETTERS}(?:[-_.'’]{_LETTERS})*"
+_CAMEL_PART = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
+_UNSPACED = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]+"
+_MOST_PARTS = 4  # of a compound; what has more is a path
+# Letters that people type without their mark, although Unicode does not decompose them.
+_PLAIN = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h", "ŧ": "t"}
+)
+
 _BOUNDS = (-12.0, -8.5, -6.0, -4.0, -2.6, -1.6, -0.9)  # the least weight of each level but the last, negative
 _SATURATION = 3.0  # the k1 of BM25, for these weights
 # What a word of each level adds to the score of an item, for an inverse document frequency of 1.
@@ -21,7 +39,6 @@ IMPACTS = {
     level: weight * (_SATURATION + 1) / (weight + _SATURATION)
     for level, weight in zip(LEVELS, (14.0, 10.0, 7.0, 4.8, 3.2, 2.1, 1.2, 0.6), strict=True)
 }
-
 _TITLE, _TAG, _DESCRIPTION, _TEXT = 9.0, 6.0, 3.0, 4.0
 _USUAL_TITLE, _USUAL_DESCRIPTION, _USUAL_TEXT = 4, 25, 400  # words
 _HALF_TEXT = 2.2  # so many occurrences in a usual text weigh half of what any number does
@@ -42,38 +59,113 @@ class ItemText(Struct, frozen=True, kw_only=True):
     text: str = ""
 
 
+# -- from texts to words ----------------------------------------------------------------------------------------
+
+
+def fold(text: str) -> str:
+    """Return a text without case and diacritics."""
+    if text.isascii():
+        return text.lower()
+    import unicodedata  # most texts need none
+
+    spelled = unicodedata.normalize("NFKD", text.casefold())
+    used = set(spelled)  # far fewer than the characters
+    plain: dict[int, str | None] = {ord(one): None for one in used if unicodedata.combining(one)}
+    plain |= {number: letter for number, letter in _PLAIN.items() if chr(number) in used}
+    return spelled.translate(plain) if plain else spelled
+
+
+def make_key(text: str) -> str:
+    """Return what names and titles share that differ only in case, diacritics, spaces, hyphens and underscores."""
+    return re.sub(r"[-_\s]+", "", fold(text))[:200]
+
+
+def split_tokens(text: str) -> list[str]:
+    """Return the runs of letters, digits and joining marks of a text."""
+    return re.findall(_TOKEN, _compose(text))
+
+
+def split(text: str) -> list[str]:
+    """Return the words of a text in their order; a compound is followed by its parts."""
+    return [word for token in split_tokens(text) for word in expand(token)]
+
+
+def count_words(text: str) -> dict[str, int]:
+    """Count each word of a text."""
+    counts: dict[str, int] = {}
+    for token, count in Counter(split_tokens(text)).items():
+        if token.isascii() and token.isalpha() and (token.islower() or token.istitle()):
+            word = token[:MAX_WORD].lower()  # what `expand` returns, but faster: most words are like this
+            counts[word] = counts.get(word, 0) + count
+        else:
+            for word in expand(token):
+                counts[word] = counts.get(word, 0) + count
+    return counts
+
+
+@lru_cache(maxsize=8192)
+def expand(token: str) -> tuple[str, ...]:
+    """Return the words of one run of letters, digits and joining marks, the whole first."""
+    words = re.findall(_LETTERS, fold(token))  # folding may split a word, as in ½
+    if len(words) > 1:
+        words = [*(["".join(words)] if len(words) <= _MOST_PARTS else ()), *words]
+    if not token.isupper() and not token.islower() and not token.istitle() and token.isascii():
+        parts = [part.lower() for part in re.findall(_CAMEL_PART, token)]
+        words += parts if 1 < len(parts) <= 2 * _MOST_PARTS else []
+    if not token.isascii():
+        words = [part for word in words for part in _pair(word)]
+    return tuple(word[:MAX_WORD] for word in dict.fromkeys(words) if word)
+
+
+def _compose(text: str) -> str:
+    """Return a text in which a letter and its marks are one character, so that marks do not end words."""
+    if text.isascii():
+        return text
+    import unicodedata
+
+    return unicodedata.normalize("NFC", text)
+
+
+def _pair(word: str) -> list[str]:
+    """Return the pairs of characters of a word in a script without spaces; any other word alone."""
+    if re.fullmatch(_UNSPACED, word) is None or len(word) < 3:
+        return [word]
+    return [word[start : start + 2] for start in range(len(word) - 1)]
+
+
+# -- the words of an item ---------------------------------------------------------------------------------------
+
+
 def make_words(item: ItemText) -> str:
-    """The words of an item with their levels, each as ` LEVEL.WORD`, and a space at the end; empty without words."""
+    """Return the words of an item with their levels, each as ` LEVEL.WORD`, with a space at the end if there is any."""
     weights = _weigh(item)
     found: Iterable[tuple[str, float]] = weights.items()
     if len(weights) > _MANY:
         found = sorted(found, key=lambda one: (-one[1], one[0]))
-    if len(weights) <= _FEW:
-        words = [f"{LEVELS[bisect_left(_BOUNDS, -weight)]}.{word}" for word, weight in found]
-        return f" {' '.join(words)} " if words else ""
     words = []
     size = 0
     for word, weight in found:
-        size += len(word.encode()) + 12
-        if size > _MAX_BYTES:
-            break
+        if len(weights) > _FEW:
+            size += len(word.encode()) + 12
+            if size > _MAX_BYTES:
+                break
         words.append(f"{LEVELS[bisect_left(_BOUNDS, -weight)]}.{word}")
     return f" {' '.join(words)} " if words else ""
 
 
 def list_mendable(words: str) -> list[str]:
-    """Those of the words of an item that a mistyped word may have meant, sorted."""
+    """Return the words of an item with which mistyped words are compared, sorted."""
     least, most = _SHORTEST_MENDED + 2, _LONGEST_MENDED + 2  # with level and dot
     return sorted([one[2:] for one in words.split() if least <= len(one) <= most and one[2:].isalpha()])
 
 
 def can_be_mended(word: str) -> bool:
-    """Whether a word is kept for the mending of mistyped ones."""
+    """Return whether mistyped words are compared with a word."""
     return _SHORTEST_MENDED <= len(word) <= _LONGEST_MENDED and word.isalpha()
 
 
 def _weigh(item: ItemText) -> dict[str, float]:
-    """How much an item is about each of its words: name and title count most, then tags, description and text."""
+    """Weigh each word of an item: name and title count most, then tags, description and text."""
     text = count_words(item.text[:MAX_INDEXED])
     half = _HALF_TEXT * (0.4 + 0.6 * min(sum(text.values()) / _USUAL_TEXT, 8))
     weights = {word: _TEXT * count / (count + half) for word, count in text.items()}

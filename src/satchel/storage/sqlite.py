@@ -16,7 +16,7 @@ import msgspec
 
 from satchel.errors import StoreFailed, StoreGone, StoreUnusable, TooCostly
 from satchel.model import PromptPosition, PromptQuery, Scope
-from satchel.storage import argument_history, changes, prompts_sqlite, pruning, schema, search_sqlite, sqlite_file
+from satchel.storage import argument_history, changes, prompts_sqlite, pruning, schema, search_engines, sqlite_file
 from satchel.storage.database import (
     ALTERED,
     NEWEST,
@@ -27,7 +27,6 @@ from satchel.storage.database import (
     Row,
     Tx,
     Violation,
-    WordList,
 )
 from satchel.storage.schema.migration import fill_all, for_sqlite
 from satchel.storage.sqlite_file import APPLICATION_ID
@@ -120,12 +119,10 @@ class SqliteTx(Tx):
     ) -> tuple[list[int], int]:
         return prompts_sqlite.find_prompts(self, project, query, limit, offset=offset, after=after or NEWEST)
 
-    def find_words(self, spaces: Sequence[int], lists: Sequence[WordList], most: int) -> list[tuple[list[int], int]]:
-        return [search_sqlite.find_list(self, spaces, one, most) for one in lists]
-
-    find_together = search_sqlite.find_together
-    add_words = search_sqlite.add_words
-    words_of_none = search_sqlite.words_of_none
+    find_words = search_engines.find_in_sqlite
+    find_together = search_engines.find_together_in_sqlite
+    add_words = search_engines.add_words_in_sqlite
+    clean_words = search_engines.clean_words_in_sqlite
 
     def clear_search(self) -> None:
         # The triggers remove the words of a row from the index, which must have exactly these.

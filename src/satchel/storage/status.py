@@ -9,11 +9,10 @@ import apsw
 from msgspec import Struct, field
 
 from satchel.errors import StoreUnusable
-from satchel.storage import search_filling
+from satchel.storage import search
 from satchel.storage.database import Row, Tx, is_postgres
 from satchel.storage.schema import explain_number
 from satchel.storage.schema import newest as newest_schema
-from satchel.storage.search_text import MAX_INDEXED
 from satchel.storage.search_words import make_words
 from satchel.storage.sqlite_file import APPLICATION_ID
 
@@ -142,17 +141,17 @@ def compare_index(tx: Tx) -> IndexState:
     """Compare the search index with the items, in a transaction that sees all of them."""
     missing = sum(tx.all(_UNINDEXED)[0])
     compared = stale = 0
-    for kind, items, place_of in search_filling.KINDS:
+    for kind in search.KINDS:
         sql = _LAST[kind]
         [[last]] = tx.all(sql)
         after = max(0, last - _MOST_COMPARED)
         sql = _INDEXED[kind]
         indexed = {item: found for item, *found in tx.all(sql, after=after)}
-        for row in tx.all(items, after=after, last=last, batch=_MOST_COMPARED, longest=MAX_INDEXED):
+        for item, _, text in search.read_batch(tx, kind, after, last, _MOST_COMPARED):
             compared += 1
-            if row[0] in indexed:
-                number, space, words = indexed[row[0]]
-                is_right = set(words.split()) == set(make_words(place_of(row)[1]).split())
+            if item in indexed:
+                number, space, words = indexed[item]
+                is_right = set(words.split()) == set(make_words(text).split())
                 stale += not is_right or (compared <= _MOST_FOUND and not _is_found(tx, number, space, words))
     return IndexState(compared, missing, stale)
 
@@ -169,4 +168,4 @@ def _is_found(tx: Tx, number: int, space: int, words: str) -> bool:
 def rebuild_index(tx: Tx) -> None:
     """Build the search index again from all items."""
     tx.clear_search()
-    search_filling.index_all(tx)
+    search.index_all(tx)

@@ -1,4 +1,4 @@
-"""What the tool `search` does: which kinds are searched, prompts of libraries, and how answers show a hit."""
+"""The tool `search`, and how answers show a hit."""
 
 from msgspec import Struct, field
 
@@ -9,15 +9,12 @@ from satchel.contracts.satchel.answers import decode_cursor
 from satchel.contracts.satchel.task_answers import MARKS
 from satchel.contracts.satchel.tools import Search
 from satchel.errors import WrongArgument
-from satchel.library.catalog import Catalog, ContentMissing, Libraries
-from satchel.library.render import RenderFailed
 from satchel.protocol.cursors import encode_cursor
 from satchel.services.search import Hit, LibraryText, SearchQuery
 from satchel.services.search import search as find
 from satchel.storage.search import FoundKind
 
 _TOOLS: dict[FoundKind, str] = {"prompt": "list_prompts", "document": "list_resources", "task": "list_tasks"}
-_MOST_TEMPLATES = 1000  # of libraries whose texts are read
 
 
 class HitAnswer(Struct, omit_defaults=True):
@@ -44,7 +41,8 @@ def search(context: Context, args: Search) -> Body:
         limit=args.limit,
         offset=offset,
     )
-    hits, has_more = find(context.tx, scope, query, _read_libraries(context.libraries))
+    libraries = [LibraryText(name, prompt.description or "", text) for name, prompt, text in context.libraries.texts()]
+    hits, has_more = find(context.tx, scope, query, libraries)
     return answers.reply_page(
         "hits",
         scope.project,
@@ -57,7 +55,7 @@ def search(context: Context, args: Search) -> Body:
 
 
 def _choose_kinds(context: Context, args: Search) -> list[FoundKind]:
-    """The kind that was asked for, or all whose tools the caller may use."""
+    """Return the kind that was asked for, or all whose tools the caller may use."""
     served = [kind for kind, tool in _TOOLS.items() if tool in context.tools]
     if not args.kind:
         return served
@@ -78,29 +76,3 @@ def _format_hit(hit: Hit) -> str:
     if not text:
         return first
     return f"{first}\n  {text}" if hit.line is None else f"{first}\n  line {hit.line}: {text}"
-
-
-# -- libraries --------------------------------------------------------------------------------------------------
-
-_texts: tuple[Catalog, list[LibraryText]] | None = None  # of the last catalog that was searched
-
-
-def _read_libraries(libraries: Libraries) -> list[LibraryText]:
-    """The prompts of libraries, read once for each snapshot of the disk."""
-    global _texts
-    catalog = libraries.catalog
-    if _texts is None or _texts[0] is not catalog:
-        _texts = (catalog, [_read_one(libraries, name) for name, _ in catalog.view[:_MOST_TEMPLATES]])
-    return _texts[1]
-
-
-def _read_one(libraries: Libraries, name: str) -> LibraryText:
-    found = libraries.find(name)
-    if found is None:
-        return LibraryText(name, "", "")
-    library, prompt = found
-    try:
-        text = libraries.template(library, prompt)
-    except (ContentMissing, RenderFailed):
-        text = ""
-    return LibraryText(name, prompt.description or "", text)

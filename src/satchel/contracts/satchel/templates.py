@@ -20,7 +20,7 @@ from satchel.services import alike, layers, prompts, templates
 from satchel.services.rules import MAX_ARGUMENTS, MAX_TEMPLATE_BYTES
 from satchel.services.suggestions import closest_names
 from satchel.services.templates import Settled, describe_failure
-from satchel.storage.search_text import make_key
+from satchel.storage.search_words import make_key
 
 _MEND = "Ask the user to mend the file in the library."
 

@@ -176,32 +176,21 @@ begin
 end
 $$;
 
--- Those of some words that no item of a space has; none if the caller may not search it. Most common words are found in
--- the sample, which spares reading their long lists in the index.
-create function satchel_words_of_none(wanted bigint, levels text[], words text[]) returns text[]
-    language plpgsql stable security definer
+-- Deletes the words that no item has from the first space after a number, and returns the number of that space. Who has
+-- stored words holds a lock on the row of their space until the commit, so that none of these are deleted before it.
+create function satchel_clean_words(after bigint, levels text[]) returns bigint
+    language plpgsql security definer
     set enable_seqscan = off set plan_cache_mode = force_custom_plan set jit = off
     as $$
 declare
-    spaces constant bigint[] := satchel_open_spaces(array[wanted]);
-    rare text[];
+    cleaned bigint;
 begin
-    if spaces = '{}' then
-        return '{}';
-    end if;
-    rare := array(
-        select word from unnest(words) as word where not exists (
-            select from search_items i
-            where satchel_search_vector(i.space, i.words) @@ satchel_word_query(spaces, levels, word, false)
-                and i.number % 64 = 0
-        )
+    select number into cleaned from search_spaces where number > after order by number limit 1 for update;
+    delete from search_words w where w.space = cleaned and not exists (
+        select from search_items i
+        where satchel_search_vector(i.space, i.words) @@ satchel_word_query(array[cleaned], levels, w.word, false)
     );
-    return array(
-        select word from unnest(rare) as word where not exists (
-            select from search_items i
-            where satchel_search_vector(i.space, i.words) @@ satchel_word_query(spaces, levels, word, false)
-        )
-    );
+    return cleaned;
 end
 $$;
 """,
