@@ -1,7 +1,6 @@
 """The tools of the `satchel` contract as clients see them: inputs, schemas of answers, and the table of all tools.
 
-Each tool is a stub of the same name, which imports the module that does the work: a server starts in half the time
-without them.
+Each function imports the module that does its work: a server starts in half the time without them.
 """
 
 from collections.abc import Callable
@@ -83,6 +82,9 @@ def _either(members: Schema, *answers: list[str]) -> Schema:
 
 _NAMED = object_with(("name",), name=STRING)
 _TASK = object_with(("number",), number=INTEGER)
+_HIT = object_with(("kind", "reference"), kind=STRING, reference=STRING, line=INTEGER)
+_RESTORED = object_with(("kind", "item", "version", "changed"), item=STRING, version=INTEGER)
+_SHOWN = {"project": STRING, "tasks": ARRAY, "prompts": ARRAY, "next_cursor": STRING}
 
 # -- rows of the table --------------------------------------------------------------------------------------------
 
@@ -97,9 +99,7 @@ DELETES = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": Fal
 
 def _tool(
     toolset: str,
-    run: Callable[[Context, Any], Body],
     description: str,
-    input: type[Struct],
     output_schema: Schema,
     annotations: dict[str, bool] = READS,
     at_least_one: tuple[str, ...] = (),
@@ -107,24 +107,29 @@ def _tool(
     opens_transactions: bool = False,
     is_listed: bool = True,
     make_meta: Callable[[], dict[str, Any]] | None = None,
-) -> Tool:
-    """Return the row of a tool, which has the name of its function."""
-    transaction: Transaction = "read" if annotations["readOnlyHint"] else "write"
-    return Tool(
-        run.__name__,
-        description,
-        input,
-        run if opens_transactions else _with_place(run),
-        transaction=None if opens_transactions else transaction,
-        title=run.__name__.replace("_", " ").capitalize(),
-        size_argument="limit" if "limit" in input.__struct_fields__ else None,
-        toolset=toolset,
-        at_least_one=at_least_one,
-        output_schema=output_schema,
-        annotations=annotations,
-        is_listed=is_listed,
-        make_meta=make_meta,
-    )
+) -> Callable[[Callable[[Context, Any], Body]], Tool]:
+    """Make a function a tool of its name."""
+
+    def make(run: Callable[[Context, Any], Body]) -> Tool:
+        name, input = run.__name__, run.__annotations__["args"]
+        transaction: Transaction = "read" if annotations["readOnlyHint"] else "write"
+        return Tool(
+            name,
+            description,
+            input,
+            run if opens_transactions else _with_place(run),
+            transaction=None if opens_transactions else transaction,
+            title=name.replace("_", " ").capitalize(),
+            size_argument="limit" if "limit" in input.__struct_fields__ else None,
+            toolset=toolset,
+            at_least_one=at_least_one,
+            output_schema=output_schema,
+            annotations=annotations,
+            is_listed=is_listed,
+            make_meta=make_meta,
+        )
+
+    return make
 
 
 def _with_place(run: Callable[[Context, Any], Body]) -> Callable[[Context, Any], Body]:
@@ -164,56 +169,35 @@ class ListProjects(Struct):
     pass
 
 
+@_tool(
+    "", "Find prompts, documents and tasks by words, best first", answer_with(hits=array_of(_HIT), next_cursor=STRING)
+)
 def search(context: Context, args: Search) -> Body:
     from satchel.contracts.satchel import search
 
     return search.search(context, args)
 
 
+@_tool("", "Begin here: what was done, claimed, is ready", answer_with(why=STRING, since=STRING))
 def catch_up(context: Context, args: CatchUp) -> Body:
     from satchel.contracts.satchel import catch_up
 
     return catch_up.catch_up(context, args)
 
 
+@_tool("", "Make a project", answer_with(added=BOOLEAN), ADDS)
 def add_project(context: Context, args: AddProject) -> Body:
     from satchel.contracts.satchel import projects
 
     return projects.add_project(context, args)
 
 
+@_tool("", "Projects, and which is current", answer_with(why=STRING, projects=array_of(COUNTED)), is_listed=False)
 def list_projects(context: Context, args: ListProjects) -> Body:
     from satchel.contracts.satchel import projects
 
     return projects.list_projects(context, args)
 
-
-_HIT = object_with(("kind", "reference"), kind=STRING, reference=STRING, line=INTEGER)
-_FINDING = (
-    _tool(
-        "",
-        search,
-        "Find prompts, documents and tasks by words, best first",
-        Search,
-        answer_with(hits=array_of(_HIT), next_cursor=STRING),
-    ),
-    _tool(
-        "",
-        catch_up,
-        "Begin here: what was done, claimed, is ready",
-        CatchUp,
-        answer_with(why=STRING, since=STRING),
-    ),
-    _tool("", add_project, "Make a project", AddProject, answer_with(added=BOOLEAN), ADDS),
-    _tool(
-        "",
-        list_projects,
-        "Projects, and which is current",
-        ListProjects,
-        answer_with(why=STRING, projects=array_of(COUNTED)),
-        is_listed=False,
-    ),
-)
 
 # -- prompts ------------------------------------------------------------------------------------------------------
 
@@ -316,126 +300,79 @@ class ListTags(Struct):
     project: Project | UnsetType = UNSET
 
 
+@_tool(
+    "prompts",
+    "Find saved and library prompts, newest first, without their content",
+    answer_with(prompts=array_of(_NAMED), next_cursor=STRING),
+)
 def list_prompts(context: Context, args: ListPrompts) -> Body:
     from satchel.contracts.satchel import prompts
 
     return prompts.list_prompts(context, args)
 
 
+@_tool(
+    "prompts",
+    "Read a prompt; with arguments filled in, to follow it",
+    answer_with_one(prompt=_NAMED, text=STRING),
+    opens_transactions=True,
+)
 def get_prompt(context: Context, args: GetPrompt) -> Body:
     from satchel.contracts.satchel import prompts
 
     return prompts.get_prompt(context, args)
 
 
+@_tool("prompts", "Save prompts, all or none", answer_with(prompts=ARRAY), ADDS, opens_transactions=True)
 def add_prompts(context: Context, args: AddPrompts) -> Body:
     from satchel.contracts.satchel import prompts
 
     return prompts.add_prompts(context, args)
 
 
+@_tool(
+    "prompts",
+    "Change the given fields of a prompt; empty clears",
+    answer_with(prompt=_NAMED),
+    UPDATES,
+    at_least_one=("title", "content", "description", "tags", "arguments"),
+    opens_transactions=True,
+)
 def update_prompt(context: Context, args: UpdatePrompt) -> Body:
     from satchel.contracts.satchel import prompts
 
     return prompts.update_prompt(context, args)
 
 
+@_tool(
+    "prompts", "Save a prompt for later use", answer_with(prompt=_NAMED), ADDS, opens_transactions=True, is_listed=False
+)
 def add_prompt(context: Context, args: AddPrompt) -> Body:
     from satchel.contracts.satchel import prompts
 
     return prompts.add_prompt(context, args)
 
 
+@_tool("prompts", "Fill in a prompt", answer_with(name=STRING, text=STRING), opens_transactions=True, is_listed=False)
 def render_prompt(context: Context, args: RenderPrompt) -> Body:
     from satchel.contracts.satchel import prompts
 
     return prompts.render_prompt(context, args)
 
 
+@_tool("prompts", "Delete a prompt; restore brings it back", answer_with(deleted=STRING), DELETES, is_listed=False)
 def delete_prompt(context: Context, args: OnePrompt) -> Body:
     from satchel.contracts.satchel import prompts
 
     return prompts.delete_prompt(context, args)
 
 
+@_tool("prompts", "Tags of prompts with counts", answer_with(tags=array_of(COUNTED)), is_listed=False)
 def list_tags(context: Context, args: ListTags) -> Body:
     from satchel.contracts.satchel import prompts
 
     return prompts.list_tags(context, args)
 
-
-_PROMPTS = (
-    _tool(
-        "prompts",
-        list_prompts,
-        "Find saved and library prompts, newest first, without their content",
-        ListPrompts,
-        answer_with(prompts=array_of(_NAMED), next_cursor=STRING),
-    ),
-    _tool(
-        "prompts",
-        get_prompt,
-        "Read a prompt; with arguments filled in, to follow it",
-        GetPrompt,
-        answer_with_one(prompt=_NAMED, text=STRING),
-        opens_transactions=True,
-    ),
-    _tool(
-        "prompts",
-        add_prompts,
-        "Save prompts, all or none",
-        AddPrompts,
-        answer_with(prompts=ARRAY),
-        ADDS,
-        opens_transactions=True,
-    ),
-    _tool(
-        "prompts",
-        update_prompt,
-        "Change the given fields of a prompt; empty clears",
-        UpdatePrompt,
-        answer_with(prompt=_NAMED),
-        UPDATES,
-        at_least_one=("title", "content", "description", "tags", "arguments"),
-        opens_transactions=True,
-    ),
-    _tool(
-        "prompts",
-        add_prompt,
-        "Save a prompt for later use",
-        AddPrompt,
-        answer_with(prompt=_NAMED),
-        ADDS,
-        opens_transactions=True,
-        is_listed=False,
-    ),
-    _tool(
-        "prompts",
-        render_prompt,
-        "Fill in a prompt",
-        RenderPrompt,
-        answer_with(name=STRING, text=STRING),
-        opens_transactions=True,
-        is_listed=False,
-    ),
-    _tool(
-        "prompts",
-        delete_prompt,
-        "Delete a prompt; restore brings it back",
-        OnePrompt,
-        answer_with(deleted=STRING),
-        DELETES,
-        is_listed=False,
-    ),
-    _tool(
-        "prompts",
-        list_tags,
-        "Tags of prompts with counts",
-        ListTags,
-        answer_with(tags=array_of(COUNTED)),
-        is_listed=False,
-    ),
-)
 
 # -- documents ----------------------------------------------------------------------------------------------------
 
@@ -504,93 +441,53 @@ class UpdateResource(Struct):
     project: Project | UnsetType = UNSET
 
 
+@_tool("documents", "Find documents of the project", answer_with(resources=array_of(_NAMED), next_cursor=STRING))
 def list_resources(context: Context, args: ListResources) -> Body:
     from satchel.contracts.satchel import documents
 
     return documents.list_resources(context, args)
 
 
+@_tool("documents", "Read a document, or of a long one its outline and parts", answer_with(resource=_NAMED))
 def read_resource(context: Context, args: ReadResource) -> Body:
     from satchel.contracts.satchel import documents
 
     return documents.read_resource(context, args)
 
 
+@_tool("documents", "Save documents with the project, all or none", answer_with(resources=ARRAY), ADDS)
 def add_resources(context: Context, args: AddResources) -> Body:
     from satchel.contracts.satchel import documents
 
     return documents.add_resources(context, args)
 
 
+@_tool(
+    "documents",
+    "Change the given fields of a document; empty clears",
+    answer_with(resource=_NAMED),
+    UPDATES,
+    at_least_one=("content", "mime_type", "description"),
+)
 def update_resource(context: Context, args: UpdateResource) -> Body:
     from satchel.contracts.satchel import documents
 
     return documents.update_resource(context, args)
 
 
+@_tool("documents", "Save a document", answer_with(resource=_NAMED), ADDS, is_listed=False)
 def add_resource(context: Context, args: AddResource) -> Body:
     from satchel.contracts.satchel import documents
 
     return documents.add_resource(context, args)
 
 
+@_tool("documents", "Delete a document; restore brings it back", answer_with(deleted=STRING), DELETES, is_listed=False)
 def delete_resource(context: Context, args: OneResource) -> Body:
     from satchel.contracts.satchel import documents
 
     return documents.delete_resource(context, args)
 
-
-_DOCUMENTS = (
-    _tool(
-        "documents",
-        list_resources,
-        "Find documents of the project",
-        ListResources,
-        answer_with(resources=array_of(_NAMED), next_cursor=STRING),
-    ),
-    _tool(
-        "documents",
-        read_resource,
-        "Read a document, or of a long one its outline and parts",
-        ReadResource,
-        answer_with(resource=_NAMED),
-    ),
-    _tool(
-        "documents",
-        add_resources,
-        "Save documents with the project, all or none",
-        AddResources,
-        answer_with(resources=ARRAY),
-        ADDS,
-    ),
-    _tool(
-        "documents",
-        update_resource,
-        "Change the given fields of a document; empty clears",
-        UpdateResource,
-        answer_with(resource=_NAMED),
-        UPDATES,
-        at_least_one=("content", "mime_type", "description"),
-    ),
-    _tool(
-        "documents",
-        add_resource,
-        "Save a document",
-        AddResource,
-        answer_with(resource=_NAMED),
-        ADDS,
-        is_listed=False,
-    ),
-    _tool(
-        "documents",
-        delete_resource,
-        "Delete a document; restore brings it back",
-        OneResource,
-        answer_with(deleted=STRING),
-        DELETES,
-        is_listed=False,
-    ),
-)
 
 # -- parts of texts -----------------------------------------------------------------------------------------------
 
@@ -619,24 +516,19 @@ class EditText(Struct):
     project: Project | UnsetType = UNSET
 
 
+@_tool(
+    "",
+    "Change parts of a prompt, document or task description, all or none",
+    answer_with(item=STRING, version=INTEGER, changed=ARRAY),
+    EDITS,
+    at_least_one=("edits", "append", "prepend"),
+    opens_transactions=True,
+)
 def edit_text(context: Context, args: EditText) -> Body:
     from satchel.contracts.satchel import texts
 
     return texts.edit_text(context, args)
 
-
-_TEXTS = (
-    _tool(
-        "",
-        edit_text,
-        "Change parts of a prompt, document or task description, all or none",
-        EditText,
-        answer_with(item=STRING, version=INTEGER, changed=ARRAY),
-        EDITS,
-        at_least_one=("edits", "append", "prepend"),
-        opens_transactions=True,
-    ),
-)
 
 # -- tasks --------------------------------------------------------------------------------------------------------
 
@@ -723,115 +615,67 @@ class ClaimTask(Struct):
     project: Project | UnsetType = UNSET
 
 
+@_tool("tasks", "List tasks, most urgent first", answer_with(tasks=array_of(_TASK), next_cursor=STRING))
 def list_tasks(context: Context, args: ListTasks) -> Body:
     from satchel.contracts.satchel import tasks
 
     return tasks.list_tasks(context, args)
 
 
+@_tool("tasks", "The whole task, with notes", answer_with(task=_TASK))
 def get_task(context: Context, args: OneTask) -> Body:
     from satchel.contracts.satchel import tasks
 
     return tasks.get_task(context, args)
 
 
+@_tool("tasks", "Add tasks, one per line", answer_with(tasks=array_of(_TASK)), ADDS)
 def add_tasks(context: Context, args: AddTasks) -> Body:
     from satchel.contracts.satchel import tasks
 
     return tasks.add_tasks(context, args)
 
 
+@_tool(
+    "tasks",
+    "Change given fields; empty clears. tags, blocked_by: all replaced, or +x and -x. note is appended",
+    answer_with(task=_TASK),
+    UPDATES,
+    at_least_one=(*TASK_FIELDS, "note"),
+)
 def update_task(context: Context, args: UpdateTask) -> Body:
     from satchel.contracts.satchel import tasks
 
     return tasks.update_task(context, args)
 
 
+@_tool("tasks", "Mark as done; tells what became ready", answer_with(task=_TASK), COMPLETES)
 def complete_task(context: Context, args: CompleteTask) -> Body:
     from satchel.contracts.satchel import tasks
 
     return tasks.complete_task(context, args)
 
 
+@_tool("tasks", "Take a task before working beside others; again renews", answer_with(task=_TASK), ADDS)
 def claim_task(context: Context, args: ClaimTask) -> Body:
     from satchel.contracts.satchel import tasks
 
     return tasks.claim_task(context, args)
 
 
+@_tool("tasks", "Note something to do, now or later", answer_with(task=_TASK), ADDS, is_listed=False)
 def add_task(context: Context, args: AddTask) -> Body:
     from satchel.contracts.satchel import tasks
 
     return tasks.add_task(context, args)
 
 
+@_tool("tasks", "Delete a task; restore brings it back", answer_with(deleted=INTEGER), DELETES, is_listed=False)
 def delete_task(context: Context, args: OneTask) -> Body:
     from satchel.contracts.satchel import tasks
 
     return tasks.delete_task(context, args)
 
-
-_TASKS = (
-    _tool(
-        "tasks",
-        list_tasks,
-        "List tasks, most urgent first",
-        ListTasks,
-        answer_with(tasks=array_of(_TASK), next_cursor=STRING),
-    ),
-    _tool("tasks", get_task, "The whole task, with notes", OneTask, answer_with(task=_TASK)),
-    _tool(
-        "tasks",
-        add_tasks,
-        "Add tasks, one per line",
-        AddTasks,
-        answer_with(tasks=array_of(_TASK)),
-        ADDS,
-    ),
-    _tool(
-        "tasks",
-        update_task,
-        "Change given fields; empty clears. tags, blocked_by: all replaced, or +x and -x. note is appended",
-        UpdateTask,
-        answer_with(task=_TASK),
-        UPDATES,
-        at_least_one=(*TASK_FIELDS, "note"),
-    ),
-    _tool(
-        "tasks",
-        complete_task,
-        "Mark as done; tells what became ready",
-        CompleteTask,
-        answer_with(task=_TASK),
-        COMPLETES,
-    ),
-    _tool(
-        "tasks",
-        claim_task,
-        "Take a task before working beside others; again renews",
-        ClaimTask,
-        answer_with(task=_TASK),
-        ADDS,
-    ),
-    _tool(
-        "tasks",
-        add_task,
-        "Note something to do, now or later",
-        AddTask,
-        answer_with(task=_TASK),
-        ADDS,
-        is_listed=False,
-    ),
-    _tool(
-        "tasks",
-        delete_task,
-        "Delete a task; restore brings it back",
-        OneTask,
-        answer_with(deleted=INTEGER),
-        DELETES,
-        is_listed=False,
-    ),
-)
 
 # -- items of any kind, their history, and the chat app -----------------------------------------------------------
 
@@ -877,73 +721,90 @@ class Show(Struct):
     project: Project | UnsetType = UNSET
 
 
+@_tool(
+    "",
+    "Tag (+x, -x), close, reopen, move or copy items, all or none",
+    answer_with(items=ARRAY),
+    UPDATES,
+    at_least_one=("tags", "status", "to"),
+)
 def update_items(context: Context, args: UpdateItems) -> Body:
     from satchel.contracts.satchel import items
 
     return items.update_items(context, args)
 
 
+@_tool("", "Delete items; restore brings them back", answer_with(deleted=ARRAY), DELETES)
 def delete(context: Context, args: Delete) -> Body:
     from satchel.contracts.satchel import items
 
     return items.delete(context, args)
 
 
+@_tool(
+    "",
+    "What changed in the project; with item its versions, one of them, or a diff",
+    answer_with_one(changes=ARRAY, versions=ARRAY, text=STRING, diff=STRING),
+)
 def history(context: Context, args: History) -> Body:
     from satchel.contracts.satchel import history
 
     return history.history(context, args)
 
 
+@_tool("", "Bring back an old version or a deleted item", answer_with(restored=_RESTORED), UPDATES)
 def restore(context: Context, args: Restore) -> Body:
     from satchel.contracts.satchel import history
 
     return history.restore(context, args)
 
 
+@_tool(
+    "tasks",
+    "Show the user their tasks as a board, or prompts to pick",
+    _either(_SHOWN, ["project", "tasks"], ["project", "prompts"]),
+    make_meta=describe_ui,
+)
 def show(context: Context, args: Show) -> Body:
     """Show tasks or prompts; hosts that show no app get the same in words."""
+    from satchel.contracts.satchel import prompts, tasks
+
     if args.what == "prompts":
-        return list_prompts(context, ListPrompts(query=args.query, project=args.project))
-    return list_tasks(context, ListTasks(status="pending", query=args.query, project=args.project))
+        return prompts.list_prompts(context, ListPrompts(query=args.query, project=args.project))
+    return tasks.list_tasks(context, ListTasks(status="pending", query=args.query, project=args.project))
 
 
-_RESTORED = object_with(("kind", "item", "version", "changed"), item=STRING, version=INTEGER)
-_SHOWN = {"project": STRING, "tasks": ARRAY, "prompts": ARRAY, "next_cursor": STRING}
-_ITEMS = (
-    _tool(
-        "",
-        update_items,
-        "Tag (+x, -x), close, reopen, move or copy items, all or none",
-        UpdateItems,
-        answer_with(items=ARRAY),
-        UPDATES,
-        at_least_one=("tags", "status", "to"),
-    ),
-    _tool("", delete, "Delete items; restore brings them back", Delete, answer_with(deleted=ARRAY), DELETES),
-    _tool(
-        "",
-        history,
-        "What changed in the project; with item its versions, one of them, or a diff",
-        History,
-        answer_with_one(changes=ARRAY, versions=ARRAY, text=STRING, diff=STRING),
-    ),
-    _tool(
-        "",
-        restore,
-        "Bring back an old version or a deleted item",
-        Restore,
-        answer_with(restored=_RESTORED),
-        UPDATES,
-    ),
-    _tool(
-        "tasks",
-        show,
-        "Show the user their tasks as a board, or prompts to pick",
-        Show,
-        _either(_SHOWN, ["project", "tasks"], ["project", "prompts"]),
-        make_meta=describe_ui,
-    ),
+TOOLS = (
+    search,
+    catch_up,
+    add_project,
+    list_projects,
+    list_prompts,
+    get_prompt,
+    add_prompts,
+    update_prompt,
+    add_prompt,
+    render_prompt,
+    delete_prompt,
+    list_tags,
+    list_resources,
+    read_resource,
+    add_resources,
+    update_resource,
+    add_resource,
+    delete_resource,
+    edit_text,
+    list_tasks,
+    get_task,
+    add_tasks,
+    update_task,
+    complete_task,
+    claim_task,
+    add_task,
+    delete_task,
+    update_items,
+    delete,
+    history,
+    restore,
+    show,
 )
-
-TOOLS = (*_FINDING, *_PROMPTS, *_DOCUMENTS, *_TEXTS, *_TASKS, *_ITEMS)
