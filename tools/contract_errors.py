@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from satchel.contracts import load
+from satchel.contracts.content import MAX_ANSWER_BYTES
 from satchel.contracts.contract import Contract, Tool
-from satchel.contracts.runner import MAX_ANSWER_BYTES
 from satchel.contracts.schema import Field, fields_of
 from satchel.errors import AnswerTooLarge, Forbidden, NotConfirmed, NothingReady, StoreFailed, StoreGone, TaskHeld
 from satchel.model import Claim, Scope

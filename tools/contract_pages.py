@@ -10,8 +10,8 @@ from typing import Any
 import contract_errors
 import contract_examples
 from satchel.contracts import CONTRACTS, load
+from satchel.contracts.content import MAX_ANSWER_BYTES
 from satchel.contracts.contract import Contract, Tool
-from satchel.contracts.runner import MAX_ANSWER_BYTES
 from satchel.contracts.schema import Field, fields_of
 from satchel.errors import NotConfirmed
 from satchel.library.manifest import MAX_ARGUMENTS

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from satchel import model
-from satchel.contracts import CONTRACTS, load, mcpkg, runner
+from satchel.contracts import CONTRACTS, content, load, mcpkg
 from satchel.contracts.schema import fields_of
 from satchel.errors import WrongArgument
 from satchel.model import Argument, DocumentDraft, PromptDraft, Scope, TaskDraft
@@ -50,8 +50,8 @@ BOUNDS = {
     "query": rules.MAX_QUERY,
     "key": retry_keys.MAX_KEY,
     "name of a client": messages._MAX_CLIENT,
-    "page": runner.MAX_PAGE_BYTES,
-    "answer": runner.MAX_ANSWER_BYTES,
+    "page": content.MAX_PAGE_BYTES,
+    "answer": content.MAX_ANSWER_BYTES,
     "message": MAX_MESSAGE_BYTES,
     "waiting messages": stdio._MAX_QUEUED,
 }
@@ -170,7 +170,7 @@ def test_every_page_of_our_own_contract_ends_at_a_mebibyte(filled: str, serve: C
             cursor = {"cursor": result["nextCursor"]}
         wanted = MANY + 1 if kind == "prompts" else MANY  # start-task is one of them
         assert len(names) == len({*names}) == wanted and len(sizes) > 1
-        assert max(sizes) < 2 * runner.MAX_PAGE_BYTES
+        assert max(sizes) < 2 * content.MAX_PAGE_BYTES
     listed = pages(client, "list_prompts", "prompts", limit=200)
     assert len({one["name"] for page in listed for one in page}) == MANY and len(listed) > 1
     listed = pages(client, "list_resources", "resources", limit=200)
@@ -178,7 +178,7 @@ def test_every_page_of_our_own_contract_ends_at_a_mebibyte(filled: str, serve: C
     listed = pages(client, "list_tasks", "tasks", limit=200, status="all")
     assert len({one["number"] for page in listed for one in page}) == MANY
     for page in listed:
-        assert len(json.dumps(page, ensure_ascii=False).encode()) < 2 * runner.MAX_PAGE_BYTES
+        assert len(json.dumps(page, ensure_ascii=False).encode()) < 2 * content.MAX_PAGE_BYTES
 
 
 def test_a_list_without_pages_is_refused_before_all_of_it_is_read(
@@ -194,7 +194,7 @@ def test_a_list_without_pages_is_refused_before_all_of_it_is_read(
 
     monkeypatch.setattr(prompts, "list_headers", count)
     monkeypatch.setattr(mcpkg, "BATCH", 20)
-    monkeypatch.setattr(runner, "MAX_ANSWER_BYTES", 100_000)
+    monkeypatch.setattr(content, "MAX_ANSWER_BYTES", 100_000)
     client = serve("mcpkg", filled, NEWEST)
     for method, what in (("prompts/list", "prompts"), ("resources/list", "resources")):
         error = answered(client, method)["error"]
@@ -208,7 +208,7 @@ def test_a_list_without_pages_is_refused_before_all_of_it_is_read(
 def test_a_list_of_tasks_says_what_to_ask_for_less_of(
     filled: str, serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "MAX_ANSWER_BYTES", 10_000)
+    monkeypatch.setattr(content, "MAX_ANSWER_BYTES", 10_000)
     said = serve("tasks", filled, NEWEST, "--user", str(ANN.user)).call("list_tasks")["structuredContent"]
     assert said["error"] == "The answer has more than 10000 bytes: ask for less with status"
     said = serve("todo", filled, NEWEST).call("list_tasks", {"user_id": ANN.user})["structuredContent"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from satchel.contracts import runner
+from satchel.contracts import content
 from satchel.storage.database import open_database
 from tests.support.http import HttpServer
 from tests.support.published import published_output
@@ -21,11 +21,11 @@ LIMIT = 5000
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bound that a test reaches soon."""
-    monkeypatch.setattr(runner, "MAX_ANSWER_BYTES", LIMIT)
+    monkeypatch.setattr(content, "MAX_ANSWER_BYTES", LIMIT)
 
 
 def test_the_bound_of_an_answer_is_64_mib() -> None:
-    assert runner.MAX_ANSWER_BYTES == 64 * 1024 * 1024
+    assert content.MAX_ANSWER_BYTES == 64 * 1024 * 1024
 
 
 @pytest.mark.usefixtures("small")

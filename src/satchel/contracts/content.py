@@ -1,28 +1,101 @@
-"""Contents and descriptions as MCP carries them: texts as they are, any other content in base64."""
+"""Answers of any contract: encoded within their bounds, in pages, and contents as MCP carries them."""
 
 from binascii import b2a_base64
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
+from typing import Any, TypeVar
 
+from msgspec import Raw, Struct
+
+from satchel.errors import AnswerTooLarge
 from satchel.model import Argument, Document
+from satchel.protocol import Revision, fit_result
+from satchel.protocol.codec import encode
+
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+MAX_PAGE_BYTES = 1024 * 1024  # of the rows of one page, as JSON; a page has at least one row
+BATCH = 100  # rows that are read at once
+
+Row = TypeVar("Row")
+
+
+def encode_result(what: str, argument: str | None, revision: Revision, result: dict[str, Any]) -> dict[str, Any]:
+    """Return a result as a revision has it, with its lists and objects encoded; the protocol adds to `_meta`.
+
+    Raises:
+        AnswerTooLarge: they are too large together; `argument` asks for less.
+    """
+    encoded = {
+        name: Raw(encode(value)) if isinstance(value, list | dict | Struct) and name != "_meta" else value
+        for name, value in fit_result(revision, result).items()
+    }
+    size = sum(len(value) for value in encoded.values() if isinstance(value, Raw))
+    if size > MAX_ANSWER_BYTES:
+        raise AnswerTooLarge(what, MAX_ANSWER_BYTES, argument)
+    return encoded
+
+
+def collect(
+    batches: Iterable[Sequence[Row]], size_of: Callable[[Row], int], what: str, argument: str | None = None
+) -> list[Row]:
+    """Return all rows of a list without pages; `size_of` is at most the bytes of a row in the answer.
+
+    Raises:
+        AnswerTooLarge: they do not fit into an answer to `what`, of which `argument` asks for less.
+    """
+    rows: list[Row] = []
+    size = 0
+    for batch in batches:
+        size += sum(map(size_of, batch))
+        if size > MAX_ANSWER_BYTES:
+            raise AnswerTooLarge(what, MAX_ANSWER_BYTES, argument)
+        rows += batch
+    return rows
+
+
+class PageRows:
+    """The rows of one page, as many as fit on it."""
+
+    def __init__(self) -> None:
+        self.rows: list[Any] = []
+        self._size = 0
+
+    def add(self, row: object) -> bool:
+        """Add a row, if it fits; the first one always does."""
+        size = len(encode(row)) + 1
+        if self.rows and self._size + size > MAX_PAGE_BYTES:
+            return False
+        self._size += size
+        self.rows.append(row)
+        return True
+
+
+def count_fitting(rows: Iterable[object]) -> int:
+    """Return how many of the first rows of a page fit on it: at least one."""
+    page = PageRows()
+    return sum(1 for _ in takewhile(page.add, rows))
+
+
+# -- contents -----------------------------------------------------------------------------------------------------
 
 
 def join_lines(text: str) -> str:
-    """A text in one line."""
+    """Return a text in one line."""
     return " ".join(text.splitlines())
 
 
 def with_description(value: dict[str, Any], description: str | None) -> dict[str, Any]:
-    """A value with a description, where there is one; MCP forbids null there."""
+    """Return a value with a description, if there is one; MCP forbids null there."""
     return value if description is None else {**value, "description": description}
 
 
 def encode_arguments(arguments: tuple[Argument, ...]) -> list[dict[str, Any]]:
-    """The arguments of a prompt as `prompts/list` answers them."""
+    """Return the arguments of a prompt as `prompts/list` answers them."""
     return [with_description({"name": one.name, "required": one.is_required}, one.description) for one in arguments]
 
 
 def encode_document(document: Document) -> dict[str, Any]:
-    """A document as `resources/read` answers it."""
+    """Return a document as `resources/read` answers it."""
     value = {"uri": document.uri, "mimeType": document.mime_type}
     if isinstance(document.content, bytes):
         return {**value, "blob": b2a_base64(document.content, newline=False).decode()}

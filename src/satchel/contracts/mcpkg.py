@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from satchel.contracts.content import encode_document, with_description
+from satchel.contracts.content import BATCH, collect, encode_document, with_description
 from satchel.contracts.contract import Body, Context, Contract, Method, Result, Tool
-from satchel.contracts.runner import BATCH, collect
 from satchel.contracts.schema import UNSTORABLE
 from satchel.errors import AnswerTooLarge, NotFound, QuotaExceeded, Taken, WrongArgument
 from satchel.model import DocumentDraft, DocumentPatch, PromptDraft, PromptPatch

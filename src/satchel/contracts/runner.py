@@ -1,15 +1,16 @@
 """Carries out calls by the table of a contract: arguments checked, one transaction, the answer in its words."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from functools import cache, lru_cache, partial
-from itertools import takewhile
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import Raw, Struct, to_builtins
+from msgspec import Raw
+from msgspec.json import decode as decode_json
 from msgspec.structs import replace
 
 from satchel import __version__
+from satchel.contracts.content import encode_result
 from satchel.contracts.contract import (
     Body,
     Context,
@@ -55,13 +56,6 @@ from satchel.work import Work
 
 if TYPE_CHECKING:
     from satchel.library.catalog import Libraries  # 8 ms of a start, and most contracts read no libraries
-
-MAX_ANSWER_BYTES = 64 * 1024 * 1024
-MAX_PAGE_BYTES = 1024 * 1024  # of the rows of one page, as JSON; a page has at least one row
-BATCH = 100  # rows that are read at once
-
-Value = TypeVar("Value")
-Row = TypeVar("Row")
 
 _TRIES = 10  # of a transaction that was rolled back because of another writer
 
@@ -191,15 +185,8 @@ class Runner:
         Raises:
             SatchelError: the tool failed; nothing of it remains.
         """
-        taken: list[Reply] = []
-
-        def take(_tool: Tool, body: Body, _revision: Revision) -> Result:
-            assert isinstance(body, Reply), "the tools of this contract answer so"
-            taken.append(body)
-            return {}
-
-        self._try_tool(self.tools[name], arguments, scope, lambda *_: None, None, Work(), take)
-        return to_builtins(taken[-1].structured), taken[-1].content
+        result = self._try_tool(self.tools[name], arguments, scope, lambda *_: None, None, Work())
+        return decode_json(result["structuredContent"]), decode_json(result["content"])
 
     def describe_failure(self, name: str, error: SatchelError) -> dict[str, Any]:
         """Return an error as a tool answers it."""
@@ -215,9 +202,8 @@ class Runner:
         report: Report,
         call: Call | None,
         work: Work,
-        encode_body: "Callable[[Tool, Body, Revision], Result] | None" = None,
     ) -> Result:
-        contract, encode_body = self._contract, encode_body or _tool_result
+        contract = self._contract
         if contract.resolve_scope is not None:
             scope = contract.resolve_scope(scope, arguments)
         if tool.writes:
@@ -233,7 +219,9 @@ class Runner:
         try:
             # Encoded before the commit: where the answer is refused, nothing of the call remains.
             return _transact(
-                start, tool.transaction, lambda context: encode_body(tool, tool.run(context, checked), context.revision)
+                start,
+                tool.transaction,
+                lambda context: _tool_result(tool, tool.run(context, checked), context.revision),
             )
         except (NotFound, EntryRefused) as error:
             if contract.explain_missing is None:
@@ -267,7 +255,7 @@ class Runner:
         method = self._contract.methods[call.method]
 
         def run(context: Context) -> Result:
-            return _encode_members(call.method, None, fit_result(call.revision, method.run(context, call.params)))
+            return encode_result(call.method, None, call.revision, method.run(context, call.params))
 
         try:
             return _transact(self._start(scope, report, call, work), method.transaction, run)
@@ -342,63 +330,4 @@ def _tool_result(tool: Tool, body: Body, revision: Revision, *, is_error: bool =
         raw = encode(body)
         result["content"] = [{"type": "text", "text": raw.decode()}]
         result["structuredContent"] = Raw(raw)
-    return _encode_members(tool.name, tool.size_argument, fit_result(revision, result))
-
-
-def _encode_members(what: str, argument: str | None, result: Result) -> Result:
-    """Return a result with its lists and objects encoded, except `_meta`, to which the protocol adds.
-
-    It is fitted to the revision before, because the protocol does not look into what is encoded.
-
-    Raises:
-        AnswerTooLarge: they are too large together.
-    """
-    encoded = {
-        name: Raw(encode(value)) if isinstance(value, list | dict | Struct) and name != "_meta" else value
-        for name, value in result.items()
-    }
-    size = sum(len(value) for value in encoded.values() if isinstance(value, Raw))
-    if size > MAX_ANSWER_BYTES:
-        raise AnswerTooLarge(what, MAX_ANSWER_BYTES, argument)
-    return encoded
-
-
-def collect(
-    batches: Iterable[Sequence[Row]], size_of: Callable[[Row], int], what: str, argument: str | None = None
-) -> list[Row]:
-    """All rows of a list without pages; `size_of` is at most the bytes of a row in the answer.
-
-    Raises:
-        AnswerTooLarge: they do not fit into an answer to `what`, of which `argument` asks for less.
-    """
-    rows: list[Row] = []
-    size = 0
-    for batch in batches:
-        size += sum(map(size_of, batch))
-        if size > MAX_ANSWER_BYTES:
-            raise AnswerTooLarge(what, MAX_ANSWER_BYTES, argument)
-        rows += batch
-    return rows
-
-
-class PageRows:
-    """The rows of one page, as many as fit on it."""
-
-    def __init__(self) -> None:
-        self.rows: list[Any] = []
-        self._size = 0
-
-    def add(self, row: object) -> bool:
-        """Add a row, if it fits; the first one always does."""
-        size = len(encode(row)) + 1
-        if self.rows and self._size + size > MAX_PAGE_BYTES:
-            return False
-        self._size += size
-        self.rows.append(row)
-        return True
-
-
-def count_fitting(rows: Iterable[object]) -> int:
-    """Return how many of the first rows of a page fit on it: at least one."""
-    page = PageRows()
-    return sum(1 for _ in takewhile(page.add, rows))
+    return encode_result(tool.name, tool.size_argument, revision, result)

@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from satchel.contracts.content import collect
 from satchel.contracts.contract import Body, Context, Contract, Tool
-from satchel.contracts.runner import collect
 from satchel.contracts.schema import UNSTORABLE, Schema, Time, Yes, hidden, strict_object
 from satchel.errors import AnswerTooLarge, Forbidden, NotFound, QuotaExceeded, StoreError, WrongArgument
 from satchel.model import Task, TaskDraft, TaskPatch

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, structs
 
 from satchel import clock
+from satchel.contracts.content import collect
 from satchel.contracts.contract import Body, Context, Contract, Tool
-from satchel.contracts.runner import collect
 from satchel.contracts.schema import UNSTORABLE, Id, Schema, Time, Yes, hidden, strict_object
 from satchel.errors import AnswerTooLarge, Forbidden, NotFound, QuotaExceeded, WrongArgument
 from satchel.model import Scope, Task, TaskDraft, TaskPatch

@@ -119,8 +119,7 @@ def _has_block(revision: Revision, block: Json) -> bool:
 
 
 def complete_result(revision: Revision, method: str, result: Json, server: Json) -> Json:
-    """Add the members that a revision requires in a result, and remove those it does not have."""
-    result = fit_result(revision, result)
+    """Add the members that a revision requires in a result."""
     if revision.is_handshake:
         return result
     # Every result carries this member; only `server/discover` needs the icons in it.

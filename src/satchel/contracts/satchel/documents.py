@@ -5,9 +5,8 @@ from typing import Any
 
 from msgspec import UNSET
 
-from satchel.contracts.content import encode_document, with_description
+from satchel.contracts.content import BATCH, PageRows, count_fitting, encode_document, with_description
 from satchel.contracts.contract import Body, Context, Reply, Result
-from satchel.contracts.runner import BATCH, PageRows, count_fitting
 from satchel.contracts.satchel import answers, document_answers, texts
 from satchel.contracts.satchel.answers import answer_once, decode_cursor
 from satchel.contracts.satchel.app import read_app_resource

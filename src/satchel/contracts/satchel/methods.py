@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from satchel.contracts.content import encode_arguments, with_description
+from satchel.contracts.content import BATCH, PageRows, encode_arguments, with_description
 from satchel.contracts.contract import Context, Result
-from satchel.contracts.runner import BATCH, PageRows
 from satchel.contracts.satchel.answers import mark_layer
 from satchel.contracts.satchel.errors import WrongValue
 from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, write_start_page

@@ -5,9 +5,8 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from satchel.contracts.content import join_lines
+from satchel.contracts.content import count_fitting, join_lines
 from satchel.contracts.contract import Body, Context, Reply
-from satchel.contracts.runner import count_fitting
 from satchel.contracts.satchel import answers, texts
 from satchel.contracts.satchel.answers import answer_once, decode_cursor, with_place
 from satchel.contracts.satchel.deleting import delete_one

@@ -6,9 +6,8 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from satchel.contracts.content import join_lines
+from satchel.contracts.content import count_fitting, join_lines
 from satchel.contracts.contract import Body, Context, Reply
-from satchel.contracts.runner import count_fitting
 from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.answers import List, answer_once, decode_cursor
 from satchel.contracts.satchel.deleting import delete_one
