@@ -20,8 +20,8 @@ from satchel.settings import SETTINGS
 # name → (module and the command in it, help)
 COMMANDS = {
     "project": ("project:cli", "Create, list, rename and delete projects."),
-    "prompt": ("prompt:cli", "Add, list, show, fill in, edit, delete and search prompts."),
-    "document": ("document:cli", "Add, list, show, edit, delete and search documents."),
+    "prompt": ("prompt:cli", "Add, list, show, fill in, edit and delete prompts."),
+    "document": ("document:cli", "Add, list, show, edit and delete documents."),
     "resource": ("document:cli", "The same as `document`."),
     "task": ("task:cli", "Add, list, show, edit, claim, finish and delete tasks."),
     "board": ("board:cli", "Show tasks as a live board on the terminal."),

@@ -5,21 +5,26 @@ Completion only reads: a store that does not exist, has another schema or does n
 
 import os
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
+from msgspec.structs import replace
 
+from satchel import config
+from satchel.app import project_discovery
 from satchel.cli.examples import Command
-
-if TYPE_CHECKING:
-    from satchel.library.catalog import Libraries
-    from satchel.model import Scope
-    from satchel.storage.database import Tx
+from satchel.clients.table import CLIENTS
+from satchel.contracts import CONTRACTS
+from satchel.model import Scope
+from satchel.services import completion, documents, project_names, tasks, users
+from satchel.storage.database import Tx, is_postgres, open_database
+from satchel.storage.status import read_status
 
 VARIABLE = "_SATCHEL_COMPLETE"  # by which the script of the shell asks for completions
 
-Find = Callable[["Tx", "Scope", str], Iterable[str]]
+Find = Callable[[Tx, Scope, str], Iterable[str]]
 Source = Callable[[click.Context, str], Iterable[str]]
 
 
@@ -53,17 +58,6 @@ def _in_store(find: Find, *, as_user: bool = False) -> Source:
     """Return a source that reads the store which the words typed so far name."""
 
     def read(context: click.Context, word: str) -> Iterable[str]:
-        from functools import partial
-
-        from msgspec.structs import replace
-
-        from satchel import config
-        from satchel.app import project_discovery
-        from satchel.model import Scope
-        from satchel.services import project_names, users
-        from satchel.storage.database import is_postgres, open_database
-        from satchel.storage.status import read_status
-
         given = {name: context.params.get(name) for name in ("database", "project", "user")}
         settings = config.load({name: flag if isinstance(flag, str) else None for name, flag in given.items()})
         if not is_postgres(settings.database) and not os.path.exists(settings.database):
@@ -86,87 +80,47 @@ def _in_store(find: Find, *, as_user: bool = False) -> Source:
     return read
 
 
-def _find_prompts(tx: "Tx", scope: "Scope", word: str) -> Iterable[str]:
-    from satchel.services import completion
-
-    return completion.prompt_names(tx, scope, word).values
-
-
-def _find_documents(tx: "Tx", scope: "Scope", _word: str) -> Iterable[str]:
-    from satchel.services import documents
-
+def _find_documents(tx: Tx, scope: Scope, _word: str) -> Iterable[str]:
     return [document.name for document in documents.list_all(tx, scope)]
 
 
-def _find_tasks(tx: "Tx", scope: "Scope", word: str) -> Iterable[str]:
-    from satchel.services import completion
-
+def _find_tasks(tx: Tx, scope: Scope, word: str) -> Iterable[str]:
     mark = "#" if word.startswith("#") else ""
     return [f"{mark}{number}" for number in completion.open_tasks(tx, scope, word).values]
 
 
-def _find_items(tx: "Tx", scope: "Scope", word: str) -> Iterable[str]:
+def _find_items(tx: Tx, scope: Scope, word: str) -> Iterable[str]:
     if word.startswith("#"):
         return _find_tasks(tx, scope, word)
-    return [*_find_prompts(tx, scope, word), *_find_documents(tx, scope, word)]
-
-
-def _find_projects(tx: "Tx", scope: "Scope", word: str) -> Iterable[str]:
-    from satchel.services import completion
-
-    return completion.projects(tx, scope, word).values
-
-
-def _find_tags(tx: "Tx", scope: "Scope", word: str) -> Iterable[str]:
-    from satchel.services import completion
-
-    return completion.prompt_tags(tx, scope, word).values
-
-
-def _find_task_tags(tx: "Tx", scope: "Scope", _word: str) -> Iterable[str]:
-    from satchel.services import tasks
-
-    return tasks.list_tags(tx, scope, None)
-
-
-def _find_contracts(_context: click.Context, _word: str) -> Iterable[str]:
-    from satchel.contracts import CONTRACTS
-
-    return CONTRACTS
-
-
-def _find_clients(_context: click.Context, _word: str) -> Iterable[str]:
-    from satchel.clients.table import CLIENTS
-
-    return [client.name for client in CLIENTS]
-
-
-def _open_libraries() -> "Libraries":
-    from satchel import config
-    from satchel.library.catalog import Libraries
-
-    return Libraries(config.load({}).libraries, is_quiet=True)
+    return [*completion.prompt_names(tx, scope, word).values, *_find_documents(tx, scope, word)]
 
 
 def _find_libraries(_context: click.Context, _word: str) -> Iterable[str]:
-    return [one.name for one in _open_libraries().catalog.libraries]
+    return [one.name for one in _open_catalog().libraries]
 
 
 def _find_templates(_context: click.Context, _word: str) -> Iterable[str]:
-    return [name for name, _ in _open_libraries().catalog.view]
+    return [name for name, _ in _open_catalog().view]
 
 
-PROJECT = Name(_in_store(_find_projects))
-PROMPT = Name(_in_store(_find_prompts))
-ANY_PROMPT = Name(_in_store(_find_prompts), _find_templates)  # stored, or of a library
+def _open_catalog() -> Any:
+    from satchel.library.catalog import Libraries  # 20 ms, which other commands need not wait for
+
+    return Libraries(config.load({}).libraries, is_quiet=True).catalog
+
+
+_PROMPTS = _in_store(lambda tx, scope, word: completion.prompt_names(tx, scope, word).values)
+PROJECT = Name(_in_store(lambda tx, scope, word: completion.projects(tx, scope, word).values))
+PROMPT = Name(_PROMPTS)
+ANY_PROMPT = Name(_PROMPTS, _find_templates)  # stored, or of a library
 DOCUMENT = Name(_in_store(_find_documents))
 TASK = TaskName(_in_store(_find_tasks, as_user=True))
 BLOCKER = Name(_in_store(_find_tasks, as_user=True))  # with + or - before it
 ITEM = Name(_in_store(_find_items, as_user=True))
-TAG = Name(_in_store(_find_tags))
-TASK_TAG = Name(_in_store(_find_task_tags, as_user=True))
-CONTRACT = Name(_find_contracts)
-CLIENT = Name(_find_clients)
+TAG = Name(_in_store(lambda tx, scope, word: completion.prompt_tags(tx, scope, word).values))
+TASK_TAG = Name(_in_store(lambda tx, scope, _word: tasks.list_tags(tx, scope, None), as_user=True))
+CONTRACT = Name(lambda _context, _word: CONTRACTS)
+CLIENT = Name(lambda _context, _word: [client.name for client in CLIENTS])
 LIBRARY = Name(_find_libraries)
 TEMPLATE = Name(_find_templates)
 

@@ -1,4 +1,4 @@
-"""`satchel document`: add, list, show, edit, delete and search the documents of a project."""
+"""`satchel document`: add, list, show, edit and delete the documents of a project."""
 
 import re
 import sys
@@ -62,17 +62,24 @@ def add(
 @command(reads=True)
 @page_options
 def list_(session: Session, query: str | None, page: Page) -> None:
-    """List documents, the oldest first."""
-    _show_page(session, query, page)
-
-
-@cli.command()
-@click.argument("query", metavar="TEXT")
-@command(reads=True)
-@page_options
-def search(session: Session, query: str, page: Page) -> None:
-    """List documents with a text in name, URI or description. `satchel search` finds words in their contents."""
-    _show_page(session, query, page)
+    """List documents, the oldest first. `satchel search` finds words in their contents."""
+    answer = session.list("list_resources", "resources", page, query=query)
+    rows = [
+        [
+            one["name"],
+            one.get("uri") or f"satchel://resource/{one['name']}",
+            one.get("mime_type") or mime_types.guess(one["name"]),
+            str(one["size"]),
+            one.get("description", ""),
+            one.get("from", ""),
+        ]
+        for one in answer.value["resources"]
+    ]
+    project = answer.value["project"]
+    empty = f"No documents match in project '{project}'. Show all with: satchel document list -p {project}"
+    if not query:
+        empty = f"No documents in project '{project}' yet. Add one: satchel document add notes.md 'What I know.'"
+    session.show_list(answer, _COLUMNS, rows, empty=empty)
 
 
 @cli.command()
@@ -162,26 +169,6 @@ def _find_bytes(content: list[dict[str, Any]]) -> bytes:
         if encoded is not None:
             return b64decode(encoded)
     return b""
-
-
-def _show_page(session: Session, query: str | None, page: Page) -> None:
-    answer = session.list("list_resources", "resources", page, query=query)
-    rows = [
-        [
-            one["name"],
-            one.get("uri") or f"satchel://resource/{one['name']}",
-            one.get("mime_type") or mime_types.guess(one["name"]),
-            str(one["size"]),
-            one.get("description", ""),
-            one.get("from", ""),
-        ]
-        for one in answer.value["resources"]
-    ]
-    project = answer.value["project"]
-    empty = f"No documents match in project '{project}'. Show all with: satchel document list -p {project}"
-    if not query:
-        empty = f"No documents in project '{project}' yet. Add one: satchel document add notes.md 'What I know.'"
-    session.show_list(answer, _COLUMNS, rows, empty=empty)
 
 
 add_commands(cli, "document")

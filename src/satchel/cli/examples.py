@@ -60,7 +60,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "git diff | satchel prompt add 'Last diff' - --plain",
     ),
     "prompt list": ("satchel prompt list --tag review", "satchel prompt list --search release --limit 10 --json"),
-    "prompt search": ("satchel prompt search 'release notes'",),
     "prompt tags": ("satchel prompt tags",),
     "prompt show": ("satchel prompt show code-review", "satchel prompt show code-review --lines 1-20"),
     "prompt render": (
@@ -85,7 +84,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "curl -s https://example.com/api.md | satchel document add api.md - --description 'The API'",
     ),
     "document list": ("satchel document list", "satchel document list --search api --json"),
-    "document search": ("satchel document search api",),
     "document show": ("satchel document show notes.md --heading Setup", "satchel document show logo > logo.png"),
     "document edit": ("satchel document edit notes.md", "satchel document edit notes.md @notes.md --description Notes"),
     "document delete": ("satchel document delete notes.md",),
@@ -104,7 +102,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "satchel task list --tag docs --search setup --json",
     ),
     "task ready": ("satchel task ready --project web",),
-    "task search": ("satchel task search docs --status open",),
     "task show": ("satchel task show 4", "satchel task show 'Write the docs' --json"),
     "task edit": (
         "satchel task edit 4 'Write better docs' --priority urgent",

@@ -1,4 +1,4 @@
-"""`satchel prompt`: add, list, show, fill in, edit, delete and search prompts."""
+"""`satchel prompt`: add, list, show, fill in, edit and delete prompts."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ _DECLARATION = r"([^=:?]+)(\?)?(?:=([^:]*))?(?::(.*))?"
 
 @click.group(cls=Group)
 def cli() -> None:
-    """Add, list, show, fill in, edit, delete and search prompts.
+    """Add, list, show, fill in, edit and delete prompts.
 
     REF is a name, a title or an id; a prompt of a library is LIBRARY:NAME.
     """
@@ -75,21 +75,31 @@ def add(
     "--tag", "-t", "tags", type=TAG, multiple=True, metavar="TAG", help="Only with this tag, or one of several."
 )
 @click.option("--all-tags", is_flag=True, help="Only with all of the tags, not one of them.")
-@click.option("--search", "query", metavar="TEXT", help="Only with this text in title or content.")
+@click.option("--search", "query", metavar="TEXT", help="Only with this text in title or content, in any case.")
 @command(reads=True)
 @page_options
-def list_(session: Session, **filters: Any) -> None:
-    """List prompts, the last updated first, then those of libraries."""
-    _show_page(session, **filters)
-
-
-@cli.command()
-@click.argument("query", metavar="TEXT")
-@command(reads=True)
-@page_options
-def search(session: Session, query: str, page: Page) -> None:
-    """List prompts with a text in title or content, in any case. `satchel search` finds by words."""
-    _show_page(session, query=query, page=page)
+def list_(session: Session, *, page: Page, query: str | None, tags: Sequence[str], all_tags: bool) -> None:
+    """List prompts, the last updated first, then those of libraries. `satchel search` finds by words."""
+    match = "all" if all_tags else None
+    answer = session.list("list_prompts", "prompts", page, query=query, tags=list(tags) or None, match=match)
+    rows = [
+        [
+            one["name"],
+            one.get("title", "") or ("" if ":" in one["name"] else one["name"]),
+            ", ".join(one.get("tags", ())),
+            ", ".join(one.get("arguments", ())),
+            one.get("description", ""),
+            one.get("from", ""),
+        ]
+        for one in answer.value["prompts"]
+    ]
+    project = answer.value["project"]
+    empty = f"No prompts match in project '{project}'. Show all with: satchel prompt list -p {project}"
+    if not query and not tags:
+        empty = (
+            f"No prompts in project '{project}' yet. Add one: satchel prompt add 'Code review' 'Review this change.'"
+        )
+    session.show_list(answer, _COLUMNS, rows, empty=empty)
 
 
 @cli.command()
@@ -176,31 +186,6 @@ def _show_changed(session: Session, sentence: str, answer: Answer) -> None:
     session.say(sentence.format(name=answer.value["prompt"]["name"], project=answer.value["project"]), answer.value)
     if not session.as_json:
         show_notes(answer.notes)
-
-
-def _show_page(
-    session: Session, *, page: Page, query: str | None = None, tags: Sequence[str] = (), all_tags: bool = False
-) -> None:
-    match = "all" if all_tags else None
-    answer = session.list("list_prompts", "prompts", page, query=query, tags=list(tags) or None, match=match)
-    rows = [
-        [
-            one["name"],
-            one.get("title", "") or ("" if ":" in one["name"] else one["name"]),
-            ", ".join(one.get("tags", ())),
-            ", ".join(one.get("arguments", ())),
-            one.get("description", ""),
-            one.get("from", ""),
-        ]
-        for one in answer.value["prompts"]
-    ]
-    project = answer.value["project"]
-    empty = f"No prompts match in project '{project}'. Show all with: satchel prompt list -p {project}"
-    if not query and not tags:
-        empty = (
-            f"No prompts in project '{project}' yet. Add one: satchel prompt add 'Code review' 'Review this change.'"
-        )
-    session.show_list(answer, _COLUMNS, rows, empty=empty)
 
 
 # -- arguments --------------------------------------------------------------------------------------------------

@@ -59,7 +59,6 @@ class Page(NamedTuple):
     """The part of a list that a command shows."""
 
     limit: int | None  # None: everything
-    offset: int = 0
     cursor: str | None = None
 
 
@@ -168,13 +167,11 @@ class Session:
         """Return a part of the list that a tool answers under a key, in as many calls as that takes."""
         rows: list[Any] = []
         answer, cursor = None, page.cursor
-        for size, is_skipped in _split(page):
+        while answer is None or (cursor is not None and len(rows) != page.limit):
+            size = PAGE_SIZE if page.limit is None else min(page.limit - len(rows), PAGE_SIZE)
             found = self.call(tool, **filters, limit=size, cursor=cursor)
             answer, cursor = answer or found, found.value.get("next_cursor")
-            rows += [] if is_skipped else found.value[key]
-            if cursor is None:
-                break
-        assert answer is not None, "a limit is at least 1"
+            rows += found.value[key]
         value = {name: one for name, one in answer.value.items() if name != "next_cursor"} | {key: rows}
         return Answer({**value, "next_cursor": cursor} if cursor else value, answer.content)
 
@@ -228,15 +225,6 @@ class Session:
         self.say(f"{text}\n{hint if days else 'It cannot be brought back, because trash_days is 0.'}", value)
 
 
-def _split(page: Page) -> Iterator[tuple[int, bool]]:
-    """Yield how many entries to ask for, call by call, and whether they are skipped; endless without a limit."""
-    for count, is_skipped in ((page.offset, True), (page.limit, False)):
-        while count is None or count > 0:
-            size = PAGE_SIZE if count is None else min(count, PAGE_SIZE)
-            yield size, is_skipped
-            count = None if count is None else count - size
-
-
 # -- commands ---------------------------------------------------------------------------------------------------
 
 
@@ -288,13 +276,10 @@ def page_options(run: Callable[..., None]) -> Callable[..., None]:
 
     @click.option("--limit", default=_LIMIT, show_default=True, type=click.IntRange(1, 10**6), help="How many at most.")
     @click.option("--all", "is_all", is_flag=True, help="All of them, whatever the limit.")
-    @click.option("--offset", default=0, type=click.IntRange(0, 10**9), help="How many to skip.")
     @click.option("--cursor", metavar="CURSOR", help="Continue after a page: its next_cursor.")
     @wraps(run)
-    def with_page(
-        session: Session, *, limit: int, is_all: bool, offset: int, cursor: str | None, **options: Any
-    ) -> None:
-        run(session, page=Page(None if is_all else limit, offset, cursor), **options)
+    def with_page(session: Session, *, limit: int, is_all: bool, cursor: str | None, **options: Any) -> None:
+        run(session, page=Page(None if is_all else limit, cursor), **options)
 
     return with_page
 

@@ -108,14 +108,17 @@ def add(
 @click.option("--open", "--pending", "status", flag_value="open", help="Only tasks that are not done.")
 @click.option("--done", "status", flag_value="done", help="Only tasks that are done.")
 @click.option("--ready", "status", flag_value="ready", help="Only tasks that can be started now.")
-@click.option("--search", "query", metavar="TEXT", help="Only with this text in title or description.")
+@click.option("--search", "query", metavar="TEXT", help="Only with this text in title or description, in any case.")
 @tags_option
 @click.option("--all-tags", is_flag=True, help="Only with all of the tags, not one of them.")
 @project_option
 @command(in_project=False, as_user=True, reads=True)
 @page_options
 def list_(session: Session, status: str | None, query: str | None, **filters: Any) -> None:
-    """List open tasks, the most urgent first; with --status all every task, the newest first."""
+    """List open tasks, the most urgent first; with --status all every task, the newest first.
+
+    `satchel search` finds by words.
+    """
     _show_page(session, status or "open", query, **filters)
 
 
@@ -127,17 +130,6 @@ def list_(session: Session, status: str | None, query: str | None, **filters: An
 def ready(session: Session, **filters: Any) -> None:
     """List the tasks that can be started now, the most urgent first."""
     _show_page(session, "ready", None, **filters)
-
-
-@cli.command()
-@click.argument("query", metavar="TEXT")
-@click.option("--status", type=click.Choice(STATUSES), default="all", show_default=True, help="Only in this state.")
-@project_option
-@command(in_project=False, as_user=True, reads=True)
-@page_options
-def search(session: Session, query: str, status: str, **filters: Any) -> None:
-    """List the tasks with a text in title or description, in any case. `satchel search` finds by words."""
-    _show_page(session, status, query, **filters)
 
 
 def _show_page(
