@@ -139,7 +139,7 @@ def test_copies_and_what_is_brought_back_take_no_uri_of_another_name(database: D
         first = documents.add(tx, ANN, DocumentDraft(name="doc", uri=own, content="first"))
         there = projects.enter(ANN, "there")
         documents.add(tx, there, DocumentDraft(name="doc", uri="doc:1", content="other"))
-        copy = copying.copy_document(tx, ANN, first, "there").item
+        copy = copying.copy(tx, ANN, first, "there")[0]
         assert (copy.name, getattr(copy, "uri", "")) == ("doc-2", "satchel://resource/doc-2")
         documents.delete(tx, ANN, "doc")
         documents.add(tx, ANN, DocumentDraft(name="doc", uri="doc:2", content="second"))

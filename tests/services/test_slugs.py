@@ -61,7 +61,7 @@ def test_a_prompt_added_by_name_alone_has_its_name_as_title_cut_to_the_bound_of_
         added = [prompts.add(tx, SCOPE, PromptDraft(name="n" * 254 + end, content="x")) for end in "abc"]
         assert [prompt.title for prompt in added] == ["n" * 200, "n" * 196 + " (2)", "n" * 196 + " (3)"]
         projects.add(tx, "other")
-        assert copying.copy_prompt(tx, SCOPE, added[1], "other").item.title == added[1].title
+        assert copying.copy(tx, SCOPE, added[1], "other")[0].title == added[1].title
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_a_number_stands_before_the_extension_and_counts_within_the_bound(
     with database.write() as tx:
         projects.add(tx, "other")
         first = prompts.add(tx, SCOPE, PromptDraft(name=name, title="First", content="x"))
-        copying.copy_prompt(tx, SCOPE, first, "other")
-        copy = copying.copy_prompt(tx, SCOPE, first, "other").item
+        copying.copy(tx, SCOPE, first, "other")
+        copy = copying.copy(tx, SCOPE, first, "other")[0]
         assert (copy.name, copy.title) == (next_name, "First (2)")
         prompts.delete(tx, SCOPE, first.id)
         prompts.add(tx, SCOPE, PromptDraft(name=name, title="First", content="y"))

@@ -11,7 +11,7 @@ from satchel.cli.completion import DOCUMENT, PROJECT, PROMPT, TASK, Name
 from satchel.cli.output import count, print_table, show_notes
 from satchel.cli.session import VERSION, Answer, Session, command
 from satchel.errors import Taken
-from satchel.model import Document, Prompt, Scope, uri_of
+from satchel.model import Document, Prompt, Scope, Task, uri_of
 from satchel.storage.database import Tx
 
 Kind = Literal["prompt", "document", "task"]
@@ -122,14 +122,13 @@ def _add_transfer(group: click.Group, kind: Kind, verb: str, past: str) -> None:
 
         if verb == "move" and kind != "task" and to == session.scope.project:
             raise click.UsageError(f"Project '{to}' is where they are. Name another one with --to.")
-        act: Callable[..., copying.Copied | copying.CopiedTask] = getattr(copying, f"{verb}_{kind}")
-        options = {} if kind == "task" else {"renames": is_renamed}
+        transfer_one = copying.copy if verb == "copy" else copying.move
 
-        def change(tx: Tx) -> list[copying.Copied | copying.CopiedTask]:
+        def change(tx: Tx) -> list[tuple[Prompt | Document | Task, tuple[str, ...]]]:
             projects.get(tx, session.scope, to)  # before the first item, which is not to blame
             found = [_find(tx, session.scope, kind, verb, ref) for ref in refs]
             items = {one.number: one for one in found}  # each once
-            return [act(tx, session.scope, one, to, **options) for one in items.values()]
+            return [transfer_one(tx, session.scope, one, to, renames=is_renamed) for one in items.values()]
 
         try:
             changed = session.transact(change)
@@ -168,8 +167,8 @@ def _show_transferred(session: Session, changed: list[Any], heading: str, there:
 
     here = session.scope.project
     rows: list[dict[str, Any]] = []
-    lines, notes = [heading], [note for one in changed for note in one.notes]
-    for one in (copied.item for copied in changed):
+    lines, notes = [heading], [note for _, about in changed for note in about]
+    for one, _ in changed:
         if isinstance(one, Prompt | Document):
             kind = "prompt" if isinstance(one, Prompt) else "document"
             row = prompt_tools.echo_prompt(one) if isinstance(one, Prompt) else document_answers.echo_document(one)

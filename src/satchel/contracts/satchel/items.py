@@ -15,6 +15,7 @@ from satchel.contracts.satchel.tools import Delete, UpdateItems
 from satchel.errors import WrongArgument
 from satchel.model import Document, Item, Prompt, PromptPatch, Task, TaskPatch
 from satchel.services import copying, documents, projects, prompts, rules, tasks
+from satchel.services.copying import Copyable
 
 
 def delete(context: Context, args: Delete) -> Body:
@@ -60,7 +61,7 @@ def update_items(context: Context, args: UpdateItems) -> Body:
 class _Changed(Struct):
     """What a call changed so far."""
 
-    items: list[Prompt | Document | int]  # tasks by number, because a later change may unblock them
+    items: list[Copyable | int]  # tasks by number, because a later change may unblock them
     closed: list[int]  # tasks that were open
 
 
@@ -88,23 +89,18 @@ def _change(context: Context, item: Item, args: UpdateItems, changed: _Changed) 
     if item.kind == "task":
         return _change_task(context, item, args, changed)
     tx, scope = context.tx, context.scope
-    copied: copying.Copied | None = None
+    found: Copyable
     if item.kind == "document":
-        copied = copying.copy_document(tx, scope, documents.get_by_name(tx, scope, item.name), str(args.to))
-        if not args.copy:
-            documents.delete(tx, scope, item.name)
+        found = documents.get_by_name(tx, scope, item.name)
+    elif args.tags is UNSET:
+        found = prompts.get(tx, scope, item.id)
     else:
-        prompt = prompts.get(tx, scope, item.id)
-        if args.tags is not UNSET:
-            prompt = prompts.update(tx, scope, item.id, PromptPatch(tags=rules.read_changes("tags", args.tags)))
-        if not args.to:
-            changed.items.append(prompt)
-            return []
-        copied = copying.copy_prompt(tx, scope, prompt, args.to)
-        if not args.copy:
-            prompts.delete(tx, scope, item.id)
-    changed.items.append(copied.item)
-    return [f"{item.name}: {note}" for note in copied.notes]
+        found = prompts.update(tx, scope, item.id, PromptPatch(tags=rules.read_changes("tags", args.tags)))
+    notes: Sequence[str] = ()
+    if args.to:
+        found, notes = (copying.copy if args.copy else copying.move)(tx, scope, found, str(args.to))
+    changed.items.append(found)
+    return [f"{item.name}: {note}" for note in notes]
 
 
 def _change_task(context: Context, item: Item, args: UpdateItems, changed: _Changed) -> list[str]:
