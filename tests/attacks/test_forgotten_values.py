@@ -3,7 +3,7 @@
 import pytest
 
 from satchel.model import Argument, PromptDraft, Scope
-from satchel.services import project_names, projects, prompts, pruning, templates
+from satchel.services import projects, prompts, pruning, templates
 from satchel.storage.database import Database, open_database
 from tests.support.postgres import PostgresServer
 from tests.support.roles import two_roles
@@ -34,7 +34,7 @@ def kept(database: Database) -> list[str]:
 
 def add(database: Database, project: str, *titles: str) -> None:
     with database.write(ADA) as tx:
-        if not project_names.exists(database, project):
+        if not projects.exists(database, project):
             projects.add(tx, project)
         for title in titles:
             draft = PromptDraft(title=title, content="{{ code }}", arguments=(Argument("code", None, True),))

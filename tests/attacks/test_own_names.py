@@ -8,8 +8,7 @@ import pytest
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import DocumentDraft, PromptDraft, Scope, TaskDraft
 from satchel.services import copying, documents, projects, prompts, references, restoring, tasks
-from satchel.storage import documents as document_rows
-from satchel.storage.database import Database, open_database
+from satchel.storage.database import Database
 from tests.support.satchel import answered, ok, refusal
 from tests.support.stdio import NEWEST, Server
 
@@ -106,29 +105,6 @@ def test_ids_are_looked_up_before_names_and_titles_that_were_stored_earlier(data
         assert (gone.key, gone.live) == (f"#{task.number}", None)
         assert tasks.find(tx, ANN, other.number).title == task.id
         assert prompts.find(tx, ANN, titled.name).content == "titled"
-
-
-def test_a_resource_that_had_one_of_our_uris_before_stays_and_takes_nothing(
-    store: str, serve: Callable[..., Server]
-) -> None:
-    database = open_database(store)
-    projects.require(database, ANN)
-    with database.write(ANN) as tx:
-        number = projects.current(tx, ANN).number
-        for name, uri in (("a", "satchel://task/1"), ("b", "satchel://task/99"), ("c", "satchel://resource/d")):
-            assert document_rows.add(tx, number, DocumentDraft(name=name, uri=uri, content=f"stolen {name}"))
-        documents.add(tx, ANN, DocumentDraft(name="d", uri="doc:d", content="own d"))
-    database.close()
-    client = serve("satchel", store, NEWEST)
-    ok(client, "add_task", title="Mine")
-    assert "# Task #1: Mine" in read(client, "satchel://task/1")
-    assert "# Task #1: Mine" in str(client.call("read_resource", {"resource": "satchel://task/1"}))
-    assert read(client, "satchel://task/99") == "stolen b"  # it names nothing of ours
-    assert ok(client, "read_resource", resource="satchel://resource/d")["resource"]["name"] == "d"
-    assert ok(client, "read_resource", resource="a")["resource"]["name"] == "a"
-    assert ok(client, "delete", items=["c"])["deleted"][0]["item"] == "c"
-    mcpkg = serve("mcpkg", store, NEWEST)  # which knows no meaning of these URIs but that of its rows
-    assert read(mcpkg, "satchel://task/1") == "stolen a"
 
 
 def test_copies_and_what_is_brought_back_take_no_uri_of_another_name(database: Database) -> None:

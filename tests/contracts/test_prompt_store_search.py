@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from satchel.contracts.prompt_store import format_snippet
 from satchel.model import PromptDraft, PromptQuery, Scope
-from satchel.services import excerpts, projects, prompts
+from satchel.services import projects, prompts, texts
 from satchel.storage.database import Database
 from tests.support.soak import amount
 from tests.support.stdio import Server
@@ -81,8 +81,8 @@ def decided_snippet(content: str, query: str) -> str:
     position = content.casefold().find(query.casefold()) if query else -1
     if position < 0:
         return at_words(full, 0, 200, hit=(0, 0))
-    start = excerpts.unfolded_offset(content, position)
-    end = excerpts.unfolded_offset(content, position + len(query.casefold()) - 1) + 1
+    start = texts.unfolded_offset(content, position)
+    end = texts.unfolded_offset(content, position + len(query.casefold()) - 1) + 1
     before = re.sub(r"\s+", " ", content[:start])
     left = len(before) - (bool(before) and before[-1] == " " and content[start].isspace())
     hit = len(re.sub(r"\s+", " ", content[start:end]))
@@ -162,8 +162,8 @@ def test_a_snippet_is_short_holds_the_hit_and_splits_no_word_that_ends_nearby(
     content, plain = gap.join(words), " ".join(words)
     start = chosen.draw(st.integers(0, len(content) - 1))
     end = chosen.draw(st.integers(start + 1, min(len(content), start + 200)))
-    around = excerpts.surroundings(content, start, end, has_start=True, has_end=True)
-    opening = excerpts.beginning(content, is_whole=True)
+    around = texts.excerpt_around(content, start, end, has_start=True, has_end=True)
+    opening = texts.excerpt_beginning(content, is_whole=True)
     assert around and opening
     for excerpt, hit in ((around, " ".join(content[start:end].split())), (opening, "")):
         shown = excerpt.text

@@ -662,13 +662,13 @@ def test_an_empty_page_behind_others_does_not_say_that_there_is_nothing(client: 
     ok(client, "delete_resource", resource="r1")
     ok(client, "complete_task", task="t1")
     assert text(client, "list_prompts", **behind["list_prompts"]) == "No more prompts."
-    assert text(client, "list_resources", **behind["list_resources"]) == "No more resources."
+    assert text(client, "list_resources", **behind["list_resources"]) == "No more documents."
     assert text(client, "list_tasks", **behind["list_tasks"]) == "No more ready tasks."
     assert ok(client, "list_tasks", **behind["list_tasks"]) == {"project": "default", "tasks": []}
 
 
 def test_what_an_empty_first_page_says(client: Server) -> None:
-    assert text(client, "list_resources") == "No resources in project 'default'."
+    assert text(client, "list_resources") == "No documents in project 'default'."
     assert text(client, "list_tasks") == "No ready tasks."
     assert text(client, "list_tasks", status="all") == "No tasks."
     assert text(client, "list_tasks", project="garden") == "No ready tasks in project 'garden'."

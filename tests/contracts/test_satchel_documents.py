@@ -144,7 +144,7 @@ def test_pages_of_documents(client: Server, limit: int) -> None:
     ]
     assert odd == ["n1", "n3", "n5"]
     assert text(client, "list_resources", query="resource/n4") == "- n4 (1 byte)"
-    assert text(client, "list_resources", query="zzz") == "No resources in project 'default' match."
+    assert text(client, "list_resources", query="zzz") == "No documents in project 'default' match."
 
 
 def test_what_the_server_makes_itself_is_read_too(client: Server) -> None:

@@ -385,16 +385,6 @@ def test_templates_are_read(filled: str, ask: Callable[..., Any]) -> None:
         }
 
 
-def test_a_template_goes_before_a_stored_resource(filled: str, ask: Callable[..., Any]) -> None:
-    database = open_database(filled)
-    with database.write() as tx:  # as it may have been stored before our own URIs were reserved
-        documents.add(tx, Scope(), DocumentDraft(name="mine", uri="doc:mine", content="Mine"))
-        tx.run("update documents set uri = 'satchel://prompt/greeting' where name = 'mine'")
-    database.close()
-    assert ask("resources/read", uri="satchel://prompt/greeting")["contents"][0]["text"].startswith("Hello")
-    assert ask("resources/read", uri="satchel://prompt/%67reeting")["contents"][0]["text"].startswith("Hello")
-
-
 @pytest.mark.parametrize("name", ["plain-name_1.x", "desk:letter", "büro:brief", "日本", "100%", "a b/c?#"])
 def test_a_name_survives_its_uri(name: str) -> None:
     uri = quote_prompt_uri(name)

@@ -224,11 +224,9 @@ def test_pages_go_on_from_one_project_to_the_other(client: Server, database: Dat
 def test_the_lists_of_mcp_have_pages_across_both(
     client: Server, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from satchel.contracts.satchel import documents as document_methods
     from satchel.contracts.satchel import methods
 
     monkeypatch.setattr(methods, "PAGE", 1)
-    monkeypatch.setattr(document_methods, "PAGE", 1)
     for method, key, names in (
         ("prompts/list", "prompts", ["start-task", "review", "standup", "notes"]),
         ("resources/list", "resources", ["guide", "voice"]),

@@ -8,7 +8,7 @@ from satchel.exchange import format_names
 from satchel.exchange.entries import DocumentEntry, PromptEntry
 from satchel.exchange.formats import BY_NAME
 from satchel.model import Argument
-from satchel.services import mime_types
+from satchel.services import documents
 from tests.exchange.corpora import read, write_files
 
 
@@ -130,7 +130,7 @@ def test_skills_and_agents_are_told_apart_by_a_tag(tmp_path: Path) -> None:
         DocumentEntry(
             name="pdf-scripts-run.py",
             content="print()",
-            mime_type=mime_types.guess("run.py"),
+            mime_type=documents.guess_type("run.py"),
             uri="satchel://resource/pdf-scripts-run.py",
             description="scripts/run.py of skill pdf",
             where=str(tmp_path / "skills/pdf/scripts/run.py"),

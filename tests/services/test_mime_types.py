@@ -2,7 +2,7 @@
 
 import pytest
 
-from satchel.services import mime_types, rules
+from satchel.services import documents, rules
 
 
 @pytest.mark.parametrize(
@@ -29,11 +29,11 @@ from satchel.services import mime_types, rules
     ],
 )
 def test_the_ending_of_a_name_says_what_it_is(name: str, mime_type: str) -> None:
-    assert mime_types.guess(name) == mime_type
+    assert documents.guess_type(name) == mime_type
 
 
 def test_every_type_is_one_and_code_is_text() -> None:
-    for mime_type in mime_types._TYPES.values():
+    for mime_type in documents._TYPES.values():
         assert rules.clean_mime_type("document", mime_type) == mime_type
     for ending in ("md", "py", "ts", "js", "json", "jsonl", "yaml", "toml", "csv", "svg", "sh", "sql", "xml", "html"):
-        assert rules.is_text(mime_types.guess(f"x.{ending}")), ending
+        assert rules.is_text(documents.guess_type(f"x.{ending}")), ending

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.errors import MissingPart, WrongArgument
-from satchel.services import text_parts
-from satchel.services.text_parts import Heading, Outline, TextPart
+from satchel.services import texts
+from satchel.services.texts import Heading, TextPart
 
 PAGE = """---
 title: # not a heading
@@ -46,40 +46,39 @@ again
     ],
 )
 def test_a_range_names_lines(wanted: str, part: TextPart) -> None:
-    assert text_parts.take_lines("a\nb\nc", wanted) == part
+    assert texts.take_lines("a\nb\nc", wanted) == part
 
 
 @pytest.mark.parametrize("wanted", ["", "0", "-3", "3-2", "a", "1,2", "1-2-3", "9999999999", "²"])
 def test_what_is_no_range_is_refused(wanted: str) -> None:
     with pytest.raises(WrongArgument) as refused:
-        text_parts.take_lines("a\nb\nc", wanted)
+        texts.take_lines("a\nb\nc", wanted)
     assert (refused.value.field, refused.value.rule) == ("lines", "format")
 
 
 @pytest.mark.parametrize(("text", "total"), [("a\nb\nc", 3), ("a\n", 1), ("", 0)])
 def test_lines_behind_the_last_are_refused_with_their_number(text: str, total: int) -> None:
     with pytest.raises(WrongArgument) as refused:
-        text_parts.take_lines(text, "4-5")
+        texts.take_lines(text, "4-5")
     assert (refused.value.rule, refused.value.limit) == ("maximum", total)
 
 
 @given(st.text(alphabet="ab\n\r\u2028", max_size=20))
 def test_all_lines_together_are_the_text(text: str) -> None:
-    total = text_parts.count_lines(text)
-    lines = [text_parts.take_lines(text, str(number)).text for number in range(1, total + 1)]
-    assert "".join(lines) == text == text_parts.take_whole(text).text
-    assert text_parts.take_whole(text).is_whole
+    total = texts.count_lines(text)
+    lines = [texts.take_lines(text, str(number)).text for number in range(1, total + 1)]
+    assert "".join(lines) == text
 
 
 def test_headings_are_those_of_markdown() -> None:
-    assert list(text_parts.find_headings(PAGE)) == [
+    assert list(texts.find_headings(PAGE)) == [
         Heading(4, 1, "Guide"),
         Heading(8, 2, "Set up"),
         Heading(14, 3, "On *Linux*"),
         Heading(18, 2, "Use"),
         Heading(22, 1, "Set up"),
     ]
-    assert list(text_parts.find_headings("#no\n#######no\n    # no\n# \n   ## yes\r\n")) == [Heading(5, 2, "yes")]
+    assert list(texts.find_headings("#no\n#######no\n    # no\n# \n   ## yes\r\n")) == [Heading(5, 2, "yes")]
 
 
 @pytest.mark.parametrize(
@@ -96,9 +95,9 @@ def test_headings_are_those_of_markdown() -> None:
 def test_a_section_goes_to_the_next_heading_of_its_level(
     heading: str, first: int, last: int, others: tuple[int, ...]
 ) -> None:
-    part, also = text_parts.take_section(PAGE, heading)
+    part, also = texts.take_section(PAGE, heading)
     assert (part.first, part.last, also) == (first, last, others)
-    assert part == text_parts.take_lines(PAGE, f"{first}-{last}")
+    assert part == texts.take_lines(PAGE, f"{first}-{last}")
 
 
 @pytest.mark.parametrize(
@@ -106,41 +105,41 @@ def test_a_section_goes_to_the_next_heading_of_its_level(
 )
 def test_an_unknown_heading_is_refused_with_those_that_there_are(heading: str, near: tuple[str, ...]) -> None:
     with pytest.raises(MissingPart) as missing:
-        text_parts.take_section(PAGE, heading)
+        texts.take_section(PAGE, heading)
     assert missing.value.near == near
 
 
 def test_an_outline_keeps_the_upper_levels() -> None:
     text = "".join(f"# {one}\n" + "".join(f"## {one}.{two}\n" for two in range(9)) for one in range(10))
-    outline = text_parts.make_outline(text)
-    assert [one.text for one in outline.headings] == [str(one) for one in range(10)]
-    assert outline.more == 90
-    many = text_parts.make_outline("# x\n" * 100)
-    assert (len(many.headings), many.more) == (60, 40)
-    assert text_parts.make_outline("plain") == Outline(())
+    headings, left_out = texts.make_outline(text)
+    assert [one.text for one in headings] == [str(one) for one in range(10)]
+    assert left_out == 90
+    headings, left_out = texts.make_outline("# x\n" * 100)
+    assert (len(headings), left_out) == (60, 40)
+    assert texts.make_outline("plain") == ((), 0)
 
 
 def test_the_beginning_of_a_long_text_ends_with_a_line_if_it_can() -> None:
-    assert text_parts.take_beginning("line\n" * 1000) == TextPart("line\n" * 300, 1, 300, 1000)
-    assert text_parts.take_beginning("x" * 9000) == TextPart("x" * 1500, 1, 1, 1)
+    assert texts.take_beginning("line\n" * 1000) == TextPart("line\n" * 300, 1, 300, 1000)
+    assert texts.take_beginning("x" * 9000) == TextPart("x" * 1500, 1, 1, 1)
 
 
 def test_of_very_many_headings_the_first_are_known() -> None:
     text = "# h\n" * 20_000 + "# last\n"
-    part, others = text_parts.take_section(text, "h")
+    part, others = texts.take_section(text, "h")
     assert (part.first, part.last, part.total, len(others)) == (1, 1, 20_001, 9_999)
     with pytest.raises(MissingPart):
-        text_parts.take_section(text, "last")
-    assert text_parts.make_outline(text).more == 9_940
+        texts.take_section(text, "last")
+    assert texts.make_outline(text)[1] == 9_940
 
 
 @given(st.text("ab\n#`", max_size=60), st.data())
 def test_lines_are_found_in_blocks_as_in_a_list_of_all(text: str, data: st.DataObject) -> None:
-    lines, total = text.split("\n"), text_parts.count_lines(text)
+    lines, total = text.split("\n"), texts.count_lines(text)
     first = data.draw(st.integers(1, max(1, total)))
     last = data.draw(st.integers(first, max(first, total)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_parts, "_BLOCK", 7)
-        assert list(text_parts._split_lines(text)) == lines
+        patch.setattr(texts, "_BLOCK", 7)
+        assert list(texts._split_lines(text)) == lines
         part = "".join(f"{line}\n" for line in lines[first - 1 : last])
-        assert text_parts._take(text, first, last).text == (part if last < len(lines) else part[:-1])
+        assert texts._take(text, first, last).text == (part if last < len(lines) else part[:-1])

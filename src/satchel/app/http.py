@@ -24,7 +24,7 @@ from satchel.errors import AuthUnusable, StoreError, StoreUnusable
 from satchel.library import watch
 from satchel.library.catalog import Libraries
 from satchel.model import Quota, Scope, StoreChange
-from satchel.services import project_names, projects, users
+from satchel.services import projects, users
 from satchel.storage.database import Database, open_database
 from satchel.transports.http.app import Guard, build_app
 from satchel.transports.http.endpoint import Calls, Endpoint
@@ -250,8 +250,8 @@ def _find_project(store: Database, settings: Settings) -> str | None:
     """Return the project of the working directory, for clients to name; None if it is the server's own."""
     if settings.why_project is not None:
         return None
-    found = project_discovery.find_current(Scope(project=settings.project), partial(project_names.exists, store))
-    return found.project if found.project != settings.project and project_names.exists(store, found.project) else None
+    found = project_discovery.find_current(Scope(project=settings.project), partial(projects.exists, store))
+    return found.project if found.project != settings.project and projects.exists(store, found.project) else None
 
 
 def _greet(settings: Settings, http: Http, url: str, project: str | None) -> None:

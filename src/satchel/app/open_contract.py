@@ -18,7 +18,7 @@ from satchel.errors import StoreError
 from satchel.log import log
 from satchel.model import Scope, StoreChange
 from satchel.protocol import Call, ClientChange, Offer
-from satchel.services import project_names, users
+from satchel.services import projects, users
 from satchel.storage.database import Database
 from satchel.work import Work
 
@@ -129,8 +129,8 @@ def _complete_scope(scope: Scope, contract: Contract, database: Database, settin
         scope = structs.replace(scope, personal=settings.personal)
     try:
         if contract.finds_project and settings.why_project is None:
-            scope = project_discovery.find_current(scope, partial(project_names.exists, database))
-            if scope.is_named_by_file and not project_names.exists(database, scope.project):
+            scope = project_discovery.find_current(scope, partial(projects.exists, database))
+            if scope.is_named_by_file and not projects.exists(database, scope.project):
                 # Serve nevertheless: clients show little of a server that ends at once, and calls give the same reason.
                 print_message(explain_missing_project(database, scope))
         if contract.acts_as_user and scope.user is None:

@@ -8,7 +8,7 @@ from satchel.config import Settings
 from satchel.errors import NotFound, SatchelError, StoreUnusable
 from satchel.log import escape
 from satchel.model import Scope
-from satchel.services import project_names
+from satchel.services import projects
 from satchel.storage.database import Database, open_database
 
 
@@ -33,9 +33,7 @@ def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Data
     except StoreUnusable as error:
         raise CannotStart(str(error), 1) from error
     try:
-        if needs_project and not project_names.exists(database, scope.project):
-            from satchel.services import projects  # 5 ms with history and search, and most starts find the project
-
+        if needs_project and not projects.exists(database, scope.project):
             projects.require(database, scope)
     except SatchelError as error:
         is_missing = isinstance(error, NotFound)
@@ -49,7 +47,7 @@ def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Data
 
 def explain_missing_project(database: Database, scope: Scope) -> str:
     """Say that the project of a scope does not exist, who names it, and what to do."""
-    near = project_names.suggest(database, scope.project)
+    near = projects.suggest(database, scope.project)
     who, also = (f", but {scope.why} names it", ", or correct that file") if scope.is_named_by_file else ("", "")
     hint = f"Did you mean '{near}'? " if near else ""
     make = f"Make it with: satchel project create {scope.project}{also}"

@@ -18,7 +18,7 @@ from satchel.cli.examples import Command
 from satchel.clients.table import CLIENTS
 from satchel.contracts import CONTRACTS
 from satchel.model import Scope
-from satchel.services import completion, documents, project_names, tasks, users
+from satchel.services import completion, documents, projects, tasks, users
 from satchel.storage.database import Tx, is_postgres, open_database
 from satchel.storage.status import read_status
 
@@ -70,7 +70,7 @@ def _in_store(find: Find, *, as_user: bool = False) -> Source:
             user = settings.user or (users.local(database, settings.home) if as_user else None)
             scope = Scope(project=settings.project, personal=settings.personal)
             if settings.why_project is None:
-                scope = project_discovery.find_current(scope, partial(project_names.exists, database))
+                scope = project_discovery.find_current(scope, partial(projects.exists, database))
             scope = replace(scope, user=user)
             with database.read(scope) as tx:
                 return list(find(tx, scope, word))

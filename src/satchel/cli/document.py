@@ -13,7 +13,8 @@ from satchel.cli.items import CONTENT_HELP, add_commands, expected_version_optio
 from satchel.cli.output import count, show_content, show_notes, to_json
 from satchel.cli.session import Page, Session, command, page_options
 from satchel.errors import WrongArgument
-from satchel.services import mime_types, rules
+from satchel.services import rules
+from satchel.services.documents import guess_type
 
 _COLUMNS = ("NAME", "URI", "TYPE", "BYTES", "DESCRIPTION", "FROM")
 _URI = r"[A-Za-z][A-Za-z0-9+.-]*:\S+"
@@ -68,7 +69,7 @@ def list_(session: Session, query: str | None, page: Page) -> None:
         [
             one["name"],
             one.get("uri") or f"satchel://resource/{one['name']}",
-            one.get("mime_type") or mime_types.guess(one["name"]),
+            one.get("mime_type") or guess_type(one["name"]),
             str(one["size"]),
             one.get("description", ""),
             one.get("from", ""),
@@ -134,7 +135,7 @@ def _guess_type(name: str, content: str | None, raw: bytes) -> str:
     """Return the MIME type by the name of the file, else of the document, else by whether its bytes are a text."""
     is_file = content is not None and content.startswith("@") and not content.startswith("@@")
     is_text = rules.is_storable(raw.decode(errors="surrogateescape"))
-    return mime_types.guess_with_content(str(content) if is_file else name, is_text=is_text)
+    return guess_type(str(content) if is_file else name, is_text=is_text)
 
 
 def _split(rest: tuple[str, ...], uri: str | None) -> tuple[str | None, str | None]:

@@ -204,13 +204,13 @@ def _explain_trashed(error: NotFound, database: "Database", scope: Scope) -> str
 
 
 def _explain_missing(error: NotFound, database: "Database", scope: Scope) -> str:
-    from satchel.services import project_names
+    from satchel.services import projects
 
     key, project, noun = error.key.removeprefix(uri_of(error.kind, "")), error.scope.project, error.kind
     if error.kind == "token":
         return f"there is no token {error.key}. List them with: satchel token list"
     if error.kind == "project":
-        near = project_names.suggest(database, key)
+        near = projects.suggest(database, key)
         what, advice = f"project '{key}' does not exist", f"Make it with: satchel project create {key}"
     else:
         near = _suggest(error, key, database, scope)

@@ -25,7 +25,7 @@ from satchel.clients.table import BY_NAME, CLIENTS, GENERIC, Client
 from satchel.contracts import CONTRACTS
 from satchel.errors import SatchelError
 from satchel.model import DEFAULT_PROJECT, NAMED_BY_FILE
-from satchel.services import project_names
+from satchel.services import projects
 from satchel.services.suggestions import closest_name
 from satchel.storage.database import open_database
 
@@ -249,7 +249,7 @@ def _warn_of_missing_project(settings: config.Settings, project: str | None) -> 
     except SatchelError:
         return  # `satchel doctor` says more about it
     try:
-        if not project_names.exists(opened, project):
+        if not projects.exists(opened, project):
             hint = f"satchel project create {project}"
             click.echo(f"Note: project '{project}' does not exist yet. Make it with: {hint}", err=True)
     finally:

@@ -162,8 +162,9 @@ def _find(tx: Tx, scope: Scope, kind: Kind, verb: str, reference: str) -> Any:
 
 def _show_transferred(session: Session, changed: list[Any], heading: str, there: str) -> None:
     """Print what is in the other project now; as JSON it is what the tool `update_items` answers."""
-    from satchel.contracts.satchel import document_answers, task_answers
+    from satchel.contracts.satchel import documents as document_tools
     from satchel.contracts.satchel import prompts as prompt_tools
+    from satchel.contracts.satchel import task_answers
 
     here = session.scope.project
     rows: list[dict[str, Any]] = []
@@ -171,7 +172,9 @@ def _show_transferred(session: Session, changed: list[Any], heading: str, there:
     for one, _ in changed:
         if isinstance(one, Prompt | Document):
             kind = "prompt" if isinstance(one, Prompt) else "document"
-            row = prompt_tools.echo_prompt(one) if isinstance(one, Prompt) else document_answers.echo_document(one)
+            row = (
+                prompt_tools.echo_prompt(one) if isinstance(one, Prompt) else document_tools.make_row(one, is_echo=True)
+            )
             rows.append({"kind": kind, **to_builtins(row), "project": there})
             lines.append(f"  {one.name}")
         else:

@@ -81,7 +81,7 @@ class Session:
             NotFound: a needed project does not exist, and no write makes it.
         """
         from satchel.app import project_discovery  # 20 ms with the services, which `--help` need not wait for
-        from satchel.services import project_names, users
+        from satchel.services import projects, users
 
         settings = self._settings
         scope = Scope(
@@ -92,10 +92,10 @@ class Session:
         )
         with self.database.read() as tx:
             if settings.why_project is None:
-                scope = project_discovery.find_current(scope, lambda name: project_names.find(tx, name) is not None)
+                scope = project_discovery.find_current(scope, lambda name: projects.find(tx, name) is not None)
             self.scope = scope
             is_missing = scope.project not in (scope.makes, scope.personal) and (
-                project_names.find(tx, scope.project) is None
+                projects.find(tx, scope.project) is None
             )
             user = settings.user or users.read_kept(tx)
         if is_missing and scope.project == DEFAULT_PROJECT:

@@ -19,7 +19,8 @@ from msgspec.structs import replace
 from satchel.exchange import sources, task_file
 from satchel.exchange.entries import DocumentEntry, Entry, Found, Problem, PromptEntry, TaskEntry, Unreadable
 from satchel.model import Argument
-from satchel.services import mime_types, rules
+from satchel.services import rules
+from satchel.services.documents import guess_type
 from satchel.yaml_reader import find_fault, write_front_matter
 
 PROMPTS, DOCUMENTS, DETAILS, TASKS = "prompts", "documents", "documents.json", "tasks.md"
@@ -77,7 +78,7 @@ def _find_details(document: DocumentEntry, path: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if path.rpartition("/")[2] != document.name:
         found["file"] = path.rpartition("/")[2]
-    if document.mime_type != mime_types.guess(document.name):
+    if document.mime_type != guess_type(document.name):
         found["mime_type"] = document.mime_type
     if document.uri not in ("", rules.make_own_uri(document.name)):
         found["uri"] = document.uri
@@ -246,7 +247,7 @@ def read_details(root: str) -> Details:
 
 def read_document(name: str, data: bytes, details: Mapping[str, Any], where: str) -> DocumentEntry:
     """Return a document made of its bytes and its details."""
-    guess = mime_types.guess(name)
+    guess = guess_type(name)
     mime_type = str(details.get("mime_type") or guess)
     if "mime_type" not in details and rules.is_text(guess) and not _is_text(data):
         mime_type = "application/octet-stream"

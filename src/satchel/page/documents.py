@@ -7,7 +7,7 @@ from satchel.model import Document, DocumentDraft, DocumentPatch
 from satchel.page import words
 from satchel.page.versions import Conflict, find_conflict
 from satchel.page.visit import Answer, File, Redirect, Shown, Upload, Visit, link
-from satchel.services import documents, links, mime_types, rules
+from satchel.services import documents, links, rules
 
 _PAGE = 100
 _LONGEST_SHOWN = 512 * 1024  # bytes of a text that a page shows; the rest is in the download
@@ -83,7 +83,7 @@ def add(visit: Visit) -> Answer:
     try:
         given = visit.field("name").strip() or (file.name if file else "")
         name = documents.make_name(given)
-        content, kind = _read_content(visit, file, visit.field("mime_type").strip() or mime_types.guess(given))
+        content, kind = _read_content(visit, file, visit.field("mime_type").strip() or documents.guess_type(given))
         draft = DocumentDraft(
             name=name,
             uri=visit.field("uri").strip() or rules.make_own_uri(name),

@@ -2,9 +2,8 @@
 
 rules               what each value may be, and free names; every service applies them before it writes
 projects            create, find, rename and delete projects
-project_names       which projects there are, by name
 prompts             add, find, list, search, update and delete prompts
-documents           add, find, list, update and delete documents
+documents           add, find, list, update and delete documents; the MIME type that a name implies
 tasks               add, find, list, update, complete, claim and delete tasks, with notes and blockers
 task_lines          the grammar of a task in one line, and adding several from lines
 links               what the texts of items link to, and what links to an item
@@ -32,9 +31,6 @@ wording             errors in sentences for people
 users               the local user
 templates           what is found in a template before it is saved, and the values that users gave to its arguments
 completion          completions of a half-typed name
+texts               edits, parts and excerpts of texts
 suggestions         the known names that are most like a mistyped one
-excerpts            the part of a text that a list shows
-text_parts          ranges of lines, sections below headings, outlines
-text_edits          exact replacement in a text, and the lines that it changed
-mime_types          the MIME type that a name implies
 """

@@ -8,13 +8,30 @@ from msgspec.structs import replace
 from satchel.errors import Forbidden, NotFound, Taken
 from satchel.model import DEFAULT_PROJECT, Project, ProjectCounts, Scope, StoreChange, TrashedItem
 from satchel.services import rules
-from satchel.services.project_names import exists, find
 from satchel.services.recording import record_add, record_delete, record_update
 from satchel.services.states import of_project
+from satchel.services.suggestions import closest_name
 from satchel.storage import projects as rows
 from satchel.storage.database import Database, Tx, Violation
 
 Value = TypeVar("Value")
+
+
+def find(tx: Tx, name: str) -> Project | None:
+    """Return the project of a name, if there is one."""
+    return rows.by_name(tx, name) if rules.is_storable(name) else None
+
+
+def exists(database: Database, name: str) -> bool:
+    """Whether there is a project of this name."""
+    with database.read() as tx:
+        return find(tx, name) is not None
+
+
+def suggest(database: Database, name: str) -> str | None:
+    """Return the existing project whose name is most like a mistyped one."""
+    with database.read() as tx:
+        return closest_name(name, rows.names(tx))
 
 
 def current(tx: Tx, scope: Scope) -> Project:

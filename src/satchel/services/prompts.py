@@ -24,7 +24,7 @@ from satchel.model import (
     TagCount,
     TrashedItem,
 )
-from satchel.services import alike, excerpts, rules
+from satchel.services import alike, rules, texts
 from satchel.services.projects import current, find_within
 from satchel.services.recording import record_add, record_delete, record_update
 from satchel.services.states import State, of_prompt
@@ -347,12 +347,12 @@ def _summarize(tx: Tx, numbers: Sequence[int], folded: str = "") -> tuple[Prompt
 def _excerpt(tx: Tx, found: rows.PromptSlice, folded: str) -> Excerpt:
     has_end = len(found.text) < _SIZE
     if not folded or found.hit < 0:
-        excerpt = excerpts.beginning(found.text, is_whole=has_end)
+        excerpt = texts.excerpt_beginning(found.text, is_whole=has_end)
     elif found.is_folded_longer:
         excerpt = None
     else:
         start = found.hit - found.start
-        excerpt = excerpts.surroundings(
+        excerpt = texts.excerpt_around(
             found.text, start, start + len(folded), has_start=found.start == 0, has_end=has_end
         )
     return excerpt or _excerpt_of_whole(rows.content(tx, found.number), found.hit, folded)
@@ -360,10 +360,10 @@ def _excerpt(tx: Tx, found: rows.PromptSlice, folded: str) -> Excerpt:
 
 def _excerpt_of_whole(content: str, hit: int, folded: str) -> Excerpt:
     if not folded or hit < 0:
-        excerpt = excerpts.beginning(content, is_whole=True)
+        excerpt = texts.excerpt_beginning(content, is_whole=True)
     else:
-        start = excerpts.unfolded_offset(content, hit)
-        end = excerpts.unfolded_offset(content, hit + len(folded) - 1) + 1
-        excerpt = excerpts.surroundings(content, start, end, has_start=True, has_end=True)
+        start = texts.unfolded_offset(content, hit)
+        end = texts.unfolded_offset(content, hit + len(folded) - 1) + 1
+        excerpt = texts.excerpt_around(content, start, end, has_start=True, has_end=True)
     assert excerpt is not None, "the whole of a text is always enough"
     return excerpt

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from satchel.errors import WrongArgument
 from satchel.model import PromptQuery, Scope, TaskFilter, TaskQuery, uri_of
 from satchel.services import layers, projects, rules, search_ranking, tasks
-from satchel.services.excerpts import unfolded_offset
 from satchel.services.search_ranking import Alternative, RankedItem, Term
+from satchel.services.texts import unfolded_offset
 from satchel.storage import projects as project_rows
 from satchel.storage import search as rows
 from satchel.storage.database import Tx

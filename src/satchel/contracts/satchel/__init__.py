@@ -5,10 +5,9 @@ when they are called, so that a start does not.
 
 tools              the list of all tools: inputs, schemas of answers, descriptions
 prompts            the tools for prompts, and how answers describe one
-methods            prompts/list, prompts/get and completion/complete
+methods            MCP's own methods: prompts, resources, completion
 templates          finds prompts, stored and of libraries, fills them in, and checks what is saved
-documents          the tools and methods for documents
-document_answers   how answers describe a document
+documents          the tools for documents, and how answers describe one
 texts              reads parts of texts, and the tool that edits one
 tasks              the tools for tasks
 tag_filters        the tags that a list is narrowed by
@@ -86,21 +85,21 @@ def get_prompt(context: Context, params: dict[str, Any]) -> Result:
 
 
 def list_resources(context: Context, params: dict[str, Any]) -> Result:
-    from satchel.contracts.satchel import documents
+    from satchel.contracts.satchel import methods
 
-    return documents.answer_documents_list(context, params)
+    return methods.answer_documents_list(context, params)
 
 
 def list_templates(context: Context, params: dict[str, Any]) -> Result:
-    from satchel.contracts.satchel import documents
+    from satchel.contracts.satchel import methods
 
-    return documents.answer_templates_list(context, params)
+    return methods.answer_templates_list(context, params)
 
 
 def read_resource(context: Context, params: dict[str, Any]) -> Result:
-    from satchel.contracts.satchel import documents
+    from satchel.contracts.satchel import methods
 
-    return documents.answer_documents_read(context, params)
+    return methods.answer_documents_read(context, params)
 
 
 def complete(context: Context, params: dict[str, Any]) -> Result:

@@ -1,18 +1,18 @@
-"""Documents: the tools and MCP methods for the documents of a project."""
+"""Documents: the tools that add, list, read, update and delete them, and how answers describe one."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct, field
 
-from satchel.contracts.content import BATCH, PageRows, count_fitting, encode_document, with_description
-from satchel.contracts.contract import Body, Context, Reply, Result
-from satchel.contracts.satchel import answers, document_answers, texts
+from satchel.contracts.content import count_fitting, encode_document, format_count
+from satchel.contracts.contract import Body, Context, Reply
+from satchel.contracts.satchel import answers, texts
 from satchel.contracts.satchel.answers import answer_once, decode_cursor
-from satchel.contracts.satchel.app import read_app_resource
 from satchel.contracts.satchel.deleting import delete_one
-from satchel.contracts.satchel.errors import TemplateFailed, UnknownName, name_in_errors, name_place, suggest
-from satchel.contracts.satchel.pages import TEMPLATES, GeneratedPage, read_page
+from satchel.contracts.satchel.errors import UnknownName, name_in_errors, name_place, suggest
+from satchel.contracts.satchel.pages import GeneratedPage, read_page
+from satchel.contracts.satchel.texts import Reading
 from satchel.contracts.satchel.tools import (
     AddResource,
     AddResources,
@@ -22,13 +22,46 @@ from satchel.contracts.satchel.tools import (
     ReadResource,
     UpdateResource,
 )
-from satchel.errors import Forbidden, NotFound, WrongArgument
-from satchel.model import Document, DocumentDraft, DocumentPatch
-from satchel.protocol import INVALID_PARAMS, ProtocolError, cursors
-from satchel.services import documents, layers, mime_types, projects
+from satchel.errors import NotFound, WrongArgument
+from satchel.model import Document, DocumentDraft, DocumentPatch, uri_of
+from satchel.protocol import cursors
+from satchel.services import documents, layers, projects
 from satchel.services.rules import check_shown
 
-PAGE = 500  # entries of resources/list
+
+class DocumentRow(Struct, omit_defaults=True):
+    """A document in a list, or the echo of a change, without what is empty or follows from the name."""
+
+    name: str
+    size: int = -1
+    version: int | None = None  # in echoes
+    uri: str | None = None
+    mime_type: str | None = None
+    description: str | None = None
+    layer: str = field(default="", name="from")  # the personal project
+
+
+class DocumentAnswer(Struct, omit_defaults=True, kw_only=True):
+    """A whole document; empty members are left out."""
+
+    name: str
+    layer: str = field(default="", name="from")  # the personal project
+    mime_type: str | None = None  # this and more only where the document is read from its beginning
+    size: int = -1
+    version: int = 0
+    uri: str | None = None
+    description: str | None = None
+    created: str | None = None
+    updated: str | None = None
+    lines: str = ""
+    of: int = 0
+    outline: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    linked_from: tuple[str, ...] = ()
+    text: str | None = None
+
+
+# -- tools ------------------------------------------------------------------------------------------------------
 
 
 def add_resources(context: Context, args: AddResources) -> Body:
@@ -37,15 +70,15 @@ def add_resources(context: Context, args: AddResources) -> Body:
     def add_all() -> Reply:
         answers.check_number("resources", args.resources)
         projects.current(context.tx, context.scope)  # before the first document: no place is to blame
-        rows, notes = [], []
+        added, notes = [], []
         for index, entry in enumerate(args.resources):
             with name_place(f"resources[{index}]"):
                 document = documents.add(context.tx, context.scope, _read_draft(entry))
             notes += _describe_name(entry.name, document)
-            rows.append(document_answers.echo_document(document))
+            added.append(make_row(document, is_echo=True))
             answers.report_progress(context, index + 1, len(args.resources))
-        text = f"Added to project '{context.scope.project}':\n" + "\n".join(map(document_answers.format_row, rows))
-        return answers.reply(text, {"project": context.scope.project, "resources": rows}, notes=notes)
+        text = f"Added to project '{context.scope.project}':\n" + "\n".join(map(format_row, added))
+        return answers.reply(text, {"project": context.scope.project, "resources": added}, notes=notes)
 
     return answer_once(context, "add_resources", args.key, {"resources": args.resources}, add_all)
 
@@ -61,13 +94,13 @@ def list_resources(context: Context, args: ListResources) -> Body:
     last = decode_cursor(args.cursor, "r", "y")
     after = layers.Position(int(last[1]), last[0] == "y") if last else layers.Position()
     found, has_more = layers.list_documents(context.tx, context.scope, args.query or "", limit=args.limit, after=after)
-    rows = [document_answers.list_document(one) for one in found]
+    rows = [make_row(one) for one in found]
     fitting = count_fitting(rows)
     rows, found, has_more = rows[:fitting], found[:fitting], has_more or fitting < len(found)
     return answers.reply_page(
-        "resources",
+        "documents",
         context.scope.project,
-        [document_answers.format_row(row) for row in rows],
+        [format_row(row) for row in rows],
         {"project": context.scope.project, "resources": rows},
         next_cursor=cursors.encode_cursor("y" if found[-1].layer else "r", found[-1].number) if has_more else None,
         is_narrowed=bool(args.query),
@@ -77,41 +110,37 @@ def list_resources(context: Context, args: ListResources) -> Body:
 
 def read_resource(context: Context, args: ReadResource) -> Body:
     context = context.within(args.project)
-    uri = args.resource.strip()
-    page = _read_own_page(context, uri)
+    page = read_page(context, args.resource.strip())
     if page is not None:
-        return document_answers.reply_page(uri, page, _read_part(page.text, page.mime_type, args))
-    document = find_readable(context, args.resource)
-    if isinstance(document.content, str):
-        read = _read_part(document.content, document.mime_type, args)
-        return document_answers.reply_document(context, document, read)
-    if args.lines or args.heading:
-        raise WrongArgument("lines" if args.lines else "heading", "contentEncoding", value=document.mime_type)
-    return document_answers.reply_binary(context, document)
+        return _reply_page(args.resource.strip(), page, _read_part(page.text, page.mime_type, args))
+    document = _find_readable(context, args.resource)
+    if isinstance(document.content, bytes):
+        if args.lines or args.heading:
+            raise WrongArgument("lines" if args.lines else "heading", "contentEncoding", value=document.mime_type)
+        return _reply_binary(context, document)
+    assert document.content is not None, "it was read whole"
+    read = _read_part(document.content, document.mime_type, args)
+    answer = _describe(context, document, read)
+    link = texts.make_link(document.uri, document.name, document.mime_type, document.size)
+    structured = {"project": context.scope.project, "resource": answer}
+    return texts.reply_text(read, structured, _format_facts(answer, read), link)
 
 
 def update_resource(context: Context, args: UpdateResource) -> Body:
     context = context.within(args.project)
-    seen = find_document(context, args.resource)
+    seen = _find_to_change(context, args.resource)
+    patch = DocumentPatch(content=args.content, mime_type=args.mime_type, description=args.description)
+    version = None if args.expected_version is UNSET else args.expected_version
     with name_in_errors(seen.name):
-        document = documents.update(
-            context.tx,
-            context.scope,
-            seen.name,
-            DocumentPatch(content=args.content, mime_type=args.mime_type, description=args.description),
-            expected_version=None if args.expected_version is UNSET else args.expected_version,
-        )
+        document = documents.update(context.tx, context.scope, seen.name, patch, version)
     return _reply_echo("Updated in", context, document)
 
 
 def delete_resource(context: Context, args: OneResource) -> Body:
     context = context.within(args.project)
-    document = find_document(context, args.resource)
+    document = _find_to_change(context, args.resource)
     text = f"Deleted document '{document.name}' from project '{context.scope.project}'."
     return delete_one(context, document, context.scope.project, document.name, text)
-
-
-# -- parts of tools ---------------------------------------------------------------------------------------------
 
 
 def _read_draft(new: NewDocument | AddResource) -> DocumentDraft:
@@ -120,15 +149,15 @@ def _read_draft(new: NewDocument | AddResource) -> DocumentDraft:
     check_shown("document", "uri", uri)
     return DocumentDraft(
         name=name,
-        uri=uri or document_answers.URI + name,
+        uri=uri or uri_of("document", name),
         content=new.content,
-        mime_type=(new.mime_type or "").strip() or mime_types.guess(name),
+        mime_type=(new.mime_type or "").strip() or documents.guess_type(name),
         description=(new.description or "").strip() or None,
     )
 
 
 def _describe_name(given: str, document: Document) -> list[str]:
-    """A note where a document has another name than the one it was given."""
+    """Return a note if a document has another name than it was given."""
     if given.strip() == document.name:
         return []
     from satchel.contracts.satchel.unknown_arguments import shorten_name  # only after this
@@ -136,104 +165,13 @@ def _describe_name(given: str, document: Document) -> list[str]:
     return [f"'{shorten_name(given.strip())}' is named {document.name}: names have letters, digits, - _ and . only."]
 
 
-def _read_part(text: str, mime_type: str, args: ReadResource) -> texts.Reading:
+def _read_part(text: str, mime_type: str, args: ReadResource) -> Reading:
     has_headings = texts.can_have_headings(mime_type)
     return texts.read_part(text, args.lines, args.heading, is_whole=args.whole is True, has_headings=has_headings)
 
 
-def _reply_echo(done: str, context: Context, document: Document, notes: Sequence[str] = ()) -> Body:
-    row = document_answers.echo_document(document)
-    text = f"{done} project '{context.scope.project}':\n{document_answers.format_row(row)}"
-    return answers.reply(text, {"project": context.scope.project, "resource": row}, notes=notes)
-
-
-# -- methods ----------------------------------------------------------------------------------------------------
-
-_LISTED = f"(documents|personal) {cursors.NUMBER}"  # cursors of resources/list
-
-
-def answer_documents_list(context: Context, params: dict[str, Any]) -> Result:
-    """Answer resources/list."""
-    cursor = params.get("cursor")
-    after = layers.Position()
-    if cursor is not None:
-        source, number = cursors.decode_cursor(cursor, _LISTED)
-        after = layers.Position(int(number), source == "personal")
-    page, has_more = PageRows(), True
-    while has_more and len(page.rows) < PAGE:
-        found, has_more = layers.list_documents(context.tx, context.scope, limit=BATCH, after=after)
-        for one in found:
-            if not page.add(_describe_entry(one)):
-                return {"resources": page.rows, "nextCursor": _encode_position(after)}
-            after = layers.position_of(one)
-    result: Result = {"resources": page.rows}
-    return {**result, "nextCursor": _encode_position(after)} if has_more else result
-
-
-def _encode_position(after: layers.Position) -> str:
-    return cursors.encode_cursor("personal" if after.is_personal else "documents", after.key)
-
-
-def _describe_entry(one: Document) -> Result:
-    entry = {"uri": one.uri, "name": one.name, "mimeType": one.mime_type, "size": one.size}
-    return with_description(entry, answers.mark_layer(one.description, one.layer))
-
-
-def answer_templates_list(_context: Context, params: dict[str, Any]) -> Result:
-    """Answer resources/templates/list."""
-    cursors.refuse_cursor(params.get("cursor"))
-    return {"resourceTemplates": TEMPLATES}
-
-
-def answer_documents_read(context: Context, params: dict[str, Any]) -> Result:
-    """Answer resources/read: a document of the project, or a page behind a satchel:// URI."""
-    uri: str = params["uri"]
-    ours = read_app_resource(uri)
-    if ours is None and uri.startswith("skill://"):
-        from satchel.contracts.satchel.skills import read_skill_file  # most clients ask for no skills
-
-        ours = read_skill_file(context, uri)
-    if ours is not None:
-        return {"contents": [ours]}
-    try:
-        return {"contents": [_read(context, uri)]}
-    except (NotFound, Forbidden, TemplateFailed) as missing:
-        text = f"Resource '{uri}' not found in project '{context.scope.project}'"
-        raise ProtocolError(INVALID_PARAMS, text, {"uri": uri}) from missing
-
-
-def _read(context: Context, uri: str) -> Result:
-    page = _read_own_page(context, uri)
-    if page is not None:
-        return {"uri": uri, "mimeType": page.mime_type, "text": page.text}
-    return encode_document(layers.get_document_by_uri(context.tx, context.scope, uri))
-
-
-def _read_own_page(context: Context, uri: str) -> GeneratedPage | None:
-    """The page behind one of our own URIs; None for any other URI, and for one that only a document has.
-
-    Such documents were added before our URIs were reserved.
-
-    Raises:
-        NotFound, Forbidden, TemplateFailed: as `read_page`.
-    """
-    try:
-        return read_page(context, uri)
-    except (NotFound, Forbidden):
-        try:
-            layers.get_document_by_uri(context.tx, context.scope, uri)
-        except NotFound:
-            pass
-        else:
-            return None
-        raise
-
-
-# -- lookups ----------------------------------------------------------------------------------------------------
-
-
-def find_readable(context: Context, reference: str) -> Document:
-    """The document with a name or URI, of the project or of the personal one.
+def _find_readable(context: Context, reference: str) -> Document:
+    """Find the document with a name or URI in the project or in the personal one.
 
     Raises:
         UnknownName: there is none; it suggests similar names.
@@ -247,8 +185,8 @@ def find_readable(context: Context, reference: str) -> Document:
         raise UnknownName(missing, near) from missing
 
 
-def find_document(context: Context, reference: str) -> Document:
-    """The document of the project with a name or URI, which is changed next.
+def _find_to_change(context: Context, reference: str) -> Document:
+    """Find the document of the project with a name or URI.
 
     Raises:
         UnknownName: there is none; it suggests similar names.
@@ -263,3 +201,97 @@ def find_document(context: Context, reference: str) -> Document:
             return UnknownName(missing, documents.suggest(later.tx, context.scope, reference))
 
         raise suggest(context, missing, look) from missing
+
+
+# -- answers ----------------------------------------------------------------------------------------------------
+
+
+def make_row(document: Document, *, is_echo: bool = False) -> DocumentRow:
+    """Describe a document in a list, or as the echo of a change."""
+    is_described = document.description and not is_echo
+    return DocumentRow(
+        document.name,
+        document.size,
+        document.version if is_echo else None,
+        _other_uri(document),
+        None if document.mime_type == documents.guess_type(document.name) else document.mime_type,
+        answers.shorten(document.description) if document.description and is_described else None,
+        document.layer,
+    )
+
+
+def format_row(row: DocumentRow) -> str:
+    """Format a row as a line."""
+    facts = [row.uri, format_count(row.size, "byte"), row.mime_type]
+    facts.append(f"version {row.version}" if row.version else None)
+    facts.append(f"from {row.layer}" if row.layer else None)
+    about = f": {row.description}" if row.description else ""
+    return f"- {row.name} ({', '.join(filter(None, facts))}){about}"
+
+
+def _reply_echo(done: str, context: Context, document: Document, notes: Sequence[str] = ()) -> Body:
+    row = make_row(document, is_echo=True)
+    text = f"{done} project '{context.scope.project}':\n{format_row(row)}"
+    return answers.reply(text, {"project": context.scope.project, "resource": row}, notes=notes)
+
+
+def _reply_binary(context: Context, document: Document) -> Reply:
+    """Answer with bytes: images and sound so that clients show them, anything else embedded.
+
+    The bytes are in the content only: a model that is shown the structured answer cannot see them in base64.
+    """
+    answer = _describe(context, document, None)
+    encoded = encode_document(document)
+    kind = document.mime_type.partition("/")[0].lower()
+    block: dict[str, Any] = {"type": "resource", "resource": encoded}
+    if kind == "image" or (kind == "audio" and context.revision.has_audio):
+        block = {"type": kind, "data": encoded["blob"], "mimeType": document.mime_type}
+    facts = {"type": "text", "text": _format_facts(answer, None)}  # some clients show no block of another type
+    return Reply([facts, block], {"project": context.scope.project, "resource": answer})
+
+
+def _reply_page(uri: str, page: GeneratedPage, read: Reading) -> Reply:
+    """Answer with a page behind a satchel:// URI."""
+    size = len(page.text.encode())
+    answer = DocumentAnswer(
+        name=uri, mime_type=page.mime_type, size=size, version=page.version, text=read.text, **read.members
+    )
+    link = texts.make_link(uri, uri, page.mime_type, size)
+    return texts.reply_text(read, {"project": page.project, "resource": answer}, _format_facts(answer, read), link)
+
+
+def _describe(context: Context, document: Document, read: Reading | None) -> DocumentAnswer:
+    members: dict[str, Any] = {"name": document.name, "layer": document.layer, "version": document.version}
+    members |= {"text": read.text, **read.members} if read else {}
+    if read and read.is_part:
+        return DocumentAnswer(**members)
+    linked, linked_from = texts.find_links(context, "document", document)
+    return DocumentAnswer(
+        **members,
+        mime_type=document.mime_type,
+        size=document.size,
+        uri=_other_uri(document),
+        description=document.description,
+        created=texts.format_time(document.created_at),
+        updated=texts.format_time(document.updated_at),
+        links=linked,
+        linked_from=linked_from,
+    )
+
+
+def _other_uri(document: Document) -> str | None:
+    return None if document.uri == uri_of("document", document.name) else document.uri
+
+
+def _format_facts(answer: DocumentAnswer, read: Reading | None) -> str:
+    """Format what the text of a document does not say about it."""
+    head = [f"document {answer.name}", *([f"from {answer.layer}"] if answer.layer else [])]
+    head += [f"version {answer.version}"] if answer.version else []
+    head += [f"{format_count(answer.size, 'byte')} of {answer.mime_type}"] if answer.mime_type else []
+    if answer.updated:
+        head += [f"updated {answer.updated}", f"created {answer.created}"]
+    lines = [f"[{', '.join(head)}]"]
+    lines += [f"uri: {answer.uri}"] if answer.uri else []
+    lines += [f"description: {answer.description}"] if answer.description else []
+    lines += texts.format_links(answer.links, answer.linked_from)
+    return "\n".join([*lines, *(read.facts if read else [])])

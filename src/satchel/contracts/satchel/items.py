@@ -6,7 +6,8 @@ from typing import Any
 from msgspec import UNSET, Struct, to_builtins
 
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel import answers, document_answers, task_answers
+from satchel.contracts.satchel import answers, task_answers
+from satchel.contracts.satchel import documents as document_tools
 from satchel.contracts.satchel import prompts as prompt_tools
 from satchel.contracts.satchel.deleting import confirm, delete_all, format_referred, with_referred
 from satchel.contracts.satchel.errors import WrongValue, name_place
@@ -59,17 +60,17 @@ def update_items(context: Context, args: UpdateItems) -> Body:
 
 
 class _Changed(Struct):
-    """What a call changed so far."""
+    """The changes of a call so far."""
 
     items: list[Copyable | int]  # tasks by number, because a later change may unblock them
     closed: list[int]  # tasks that were open
 
 
 def _check_change(context: Context, item: Item, args: UpdateItems) -> None:
-    """Check that an item can have what a call gives it.
+    """Check that a change fits the kind of an item.
 
     Raises:
-        WrongValue: it cannot.
+        WrongValue: it does not.
     """
     what = format_item(item)
     if args.status is not UNSET and item.kind != "task":
@@ -85,7 +86,7 @@ def _check_change(context: Context, item: Item, args: UpdateItems) -> None:
 
 
 def _change(context: Context, item: Item, args: UpdateItems, changed: _Changed) -> list[str]:
-    """Change one item; notes about it."""
+    """Change one item; return notes about it."""
     if item.kind == "task":
         return _change_task(context, item, args, changed)
     tx, scope = context.tx, context.scope
@@ -149,7 +150,7 @@ def _reply_changes(context: Context, args: UpdateItems, changed: _Changed, notes
 
 
 def _show(one: Prompt | Document | Task, here: str, there: str) -> tuple[dict[str, Any], str]:
-    """A changed item as a row and as a line."""
+    """Describe a changed item in a row and in a line."""
     if isinstance(one, Task):
         row = to_builtins(task_answers.make_row(one, here, is_echo=True))
         return row, f"{task_answers.format_task(one, here)}, version {one.version}"
@@ -157,8 +158,8 @@ def _show(one: Prompt | Document | Task, here: str, there: str) -> tuple[dict[st
     if isinstance(one, Prompt):
         prompt = prompt_tools.echo_prompt(one)
         return {"kind": "prompt", **to_builtins(prompt), **elsewhere}, prompt_tools.format_row(prompt)
-    document = document_answers.echo_document(one)
-    return {"kind": "document", **to_builtins(document), **elsewhere}, document_answers.format_row(document)
+    document = document_tools.make_row(one, is_echo=True)
+    return {"kind": "document", **to_builtins(document), **elsewhere}, document_tools.format_row(document)
 
 
 def _tell_blockers(task: Task) -> str:
@@ -170,7 +171,7 @@ def _find_tasks(context: Context, numbers: Sequence[int]) -> dict[int, Task]:
 
 
 def _find_unblocked(context: Context, closed: Sequence[int]) -> list[Task]:
-    """The tasks that are ready now that others are closed, each once."""
+    """List the tasks that became ready because others were closed, each once."""
     found = {
         task.number: task
         for number in closed

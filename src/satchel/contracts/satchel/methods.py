@@ -1,13 +1,14 @@
-"""Prompts as MCP offers them to people: listed, filled in, the one that starts a task, and completion of arguments."""
+"""MCP's own methods: prompts and documents, listed and read, the prompt that starts a task, and completion."""
 
 from collections.abc import Iterable
 from typing import Any
 
-from satchel.contracts.content import BATCH, PageRows, encode_arguments, with_description
+from satchel.contracts.content import BATCH, PageRows, encode_arguments, encode_document, with_description
 from satchel.contracts.contract import Context, Result
 from satchel.contracts.satchel.answers import mark_layer
-from satchel.contracts.satchel.errors import WrongValue
-from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, write_start_page
+from satchel.contracts.satchel.app import read_app_resource
+from satchel.contracts.satchel.errors import TemplateFailed, WrongValue
+from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, TEMPLATES, read_page, write_start_page
 from satchel.contracts.satchel.tasks import find_task
 from satchel.contracts.satchel.templates import (
     START_TASK,
@@ -17,9 +18,10 @@ from satchel.contracts.satchel.templates import (
     find_prompt,
     history_key,
 )
+from satchel.errors import Forbidden, NotFound
 from satchel.model import Argument
-from satchel.protocol import invalid_params
-from satchel.protocol.cursors import NUMBER, decode_cursor, encode_cursor
+from satchel.protocol import INVALID_PARAMS, ProtocolError, invalid_params
+from satchel.protocol.cursors import NUMBER, decode_cursor, encode_cursor, refuse_cursor
 from satchel.services import completion, layers, templates
 from satchel.services.completion import Completion
 
@@ -87,8 +89,8 @@ def _list_stored(context: Context, entries: list[Result], after: layers.Position
     return _list_libraries(context, page, start=0)
 
 
-def _encode_position(after: layers.Position) -> str:
-    return encode_cursor("personal" if after.is_personal else "stored", after.key)
+def _encode_position(after: layers.Position, source: str = "stored") -> str:
+    return encode_cursor("personal" if after.is_personal else source, after.key)
 
 
 def _list_libraries(context: Context, page: PageRows, start: int) -> Result:
@@ -120,6 +122,54 @@ def _entry(name: str, description: str | None, arguments: tuple[Argument, ...]) 
     if arguments:  # one client passes over prompts with an empty list
         entry["arguments"] = encode_arguments(arguments)
     return entry
+
+
+# -- documents ------------------------------------------------------------------------------------------------------
+
+
+def answer_documents_list(context: Context, params: dict[str, Any]) -> Result:
+    """Answer resources/list."""
+    cursor, after = params.get("cursor"), layers.Position()
+    if cursor is not None:
+        source, number = decode_cursor(cursor, f"(documents|personal) {NUMBER}")
+        after = layers.Position(int(number), source == "personal")
+    page, has_more = PageRows(), True
+    while has_more and len(page.rows) < PAGE:
+        found, has_more = layers.list_documents(context.tx, context.scope, limit=BATCH, after=after)
+        for one in found:
+            entry = {"uri": one.uri, "name": one.name, "mimeType": one.mime_type, "size": one.size}
+            if not page.add(with_description(entry, mark_layer(one.description, one.layer))):
+                return {"resources": page.rows, "nextCursor": _encode_position(after, "documents")}
+            after = layers.position_of(one)
+    if has_more:
+        return {"resources": page.rows, "nextCursor": _encode_position(after, "documents")}
+    return {"resources": page.rows}
+
+
+def answer_templates_list(_context: Context, params: dict[str, Any]) -> Result:
+    """Answer resources/templates/list."""
+    refuse_cursor(params.get("cursor"))
+    return {"resourceTemplates": TEMPLATES}
+
+
+def answer_documents_read(context: Context, params: dict[str, Any]) -> Result:
+    """Answer resources/read: a document, a page behind a satchel:// URI, the app, or a file of a skill."""
+    uri: str = params["uri"]
+    ours = read_app_resource(uri)
+    if ours is None and uri.startswith("skill://"):
+        from satchel.contracts.satchel.skills import read_skill_file  # most clients ask for no skills
+
+        ours = read_skill_file(context, uri)
+    if ours is not None:
+        return {"contents": [ours]}
+    try:
+        page = read_page(context, uri)
+        if page is not None:
+            return {"contents": [{"uri": uri, "mimeType": page.mime_type, "text": page.text}]}
+        return {"contents": [encode_document(layers.get_document_by_uri(context.tx, context.scope, uri))]}
+    except (NotFound, Forbidden, TemplateFailed) as missing:
+        text = f"Resource '{uri}' not found in project '{context.scope.project}'"
+        raise ProtocolError(INVALID_PARAMS, text, {"uri": uri}) from missing
 
 
 # -- completion/complete --------------------------------------------------------------------------------------------

@@ -9,18 +9,23 @@ from satchel.contracts.content import format_count, join_lines
 from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.answers import with_place
-from satchel.contracts.satchel.errors import WrongValue
-from satchel.contracts.satchel.item_lookups import find_item
+from satchel.contracts.satchel.errors import WrongValue, describe
+from satchel.contracts.satchel.item_lookups import find_item, name_item
 from satchel.contracts.satchel.templates import check_templates, settle_update
 from satchel.contracts.satchel.tools import EditText
 from satchel.errors import MissingPart, StoreConflict, VersionConflict, WrongArgument
 from satchel.model import DocumentPatch, Item, ItemKind, PromptPatch, TaskPatch
-from satchel.services import documents, layers, links, prompts, tasks, text_edits, text_parts
+from satchel.services import documents, layers, links, prompts, tasks, texts
 from satchel.services.links import Linked
 from satchel.services.templates import Checked
-from satchel.services.text_edits import Edit, EditedText
+from satchel.services.texts import Edit, EditedText
 
 # -- editing ------------------------------------------------------------------------------------------------------
+
+_CORRECTING = {  # by the rule that the edited text breaks
+    "template": "Correct the edit; update_prompt with arguments: [] makes it plain text.",
+    "minLength": "Leave some text, or delete it.",
+}
 
 
 def edit_text(context: Context, args: EditText) -> Body:
@@ -32,19 +37,37 @@ def edit_text(context: Context, args: EditText) -> Body:
         return with_place(opened, _edit_and_save(opened, args, checked))
 
 
+def _edit(context: Context, args: EditText) -> tuple[Item, EditedText]:
+    """Find the item and apply the edits to its text.
+
+    Raises:
+        UnknownName, AmbiguousItem: as `find_item`.
+        WrongArgument: it is a prompt of a library, or a document of bytes.
+        VersionConflict: it has another version than expected.
+        WrongEdit: as `texts.apply_edits`.
+    """
+    item = find_item(context, args.item)
+    if isinstance(item.content, bytes):
+        raise WrongArgument("item", "contentEncoding", value=item.name)
+    if args.expected_version is not UNSET and args.expected_version != item.version:
+        raise VersionConflict(item.kind, name_item(item), expected=args.expected_version, actual=item.version)
+    edits = [Edit(one.old, one.new, one.all) for one in args.edits or []]
+    if not edits and not args.append and not args.prepend:
+        raise WrongArgument("edits", "anyOf", limit=("edits", "append", "prepend"))
+    return item, texts.apply_edits(item.content, edits, prepend=args.prepend or "", append=args.append or "")
+
+
 def _edit_and_save(context: Context, args: EditText, checked: Checked) -> Body:
     item, edited = _edit(context, args)
-    key = _key_of(item)
+    key = name_item(item)
     try:
         version, notes = _save(context, item, edited.text, checked)
     except VersionConflict as clash:  # changed since this call read it, which only PostgreSQL allows
         raise StoreConflict(f"{key} was changed while it was edited") from clash
     except WrongArgument as wrong:  # about a field that this tool does not take
-        from satchel.contracts.satchel import errors  # only after a mistake
-
-        message, hint = errors.describe(wrong)
+        message, hint = describe(wrong)
         message = f"With these edits, {message} Nothing was changed."
-        raise WrongValue(message, _MENDING.get(wrong.rule, hint), "edits" if args.edits else "append") from wrong
+        raise WrongValue(message, _CORRECTING.get(wrong.rule, hint), "edits" if args.edits else "append") from wrong
     changed = [{"line": one.line, "text": one.text} for one in edited.changed]
     structured: dict[str, Any] = {"project": context.scope.project, "item": key, "version": version, "changed": changed}
     lines = [f"{one.line}: {one.text}" for one in edited.changed]
@@ -54,50 +77,8 @@ def _edit_and_save(context: Context, args: EditText, checked: Checked) -> Body:
     return answers.reply("\n".join([f"Edited {key}, version {version}:", *lines]), structured, notes=notes)
 
 
-_MENDING = {  # by the rule that the edited text breaks
-    "template": "Mend the edit; update_prompt with arguments: [] makes it plain text.",
-    "minLength": "Leave some text, or delete it.",
-}
-
-
-# -- parts of the tool ------------------------------------------------------------------------------------------
-
-
-def _edit(context: Context, args: EditText) -> tuple[Item, EditedText]:
-    """Return the item whose text is edited, and its new text."""
-    item = _find(context, args.item)
-    if args.expected_version is not UNSET and args.expected_version != item.version:
-        raise VersionConflict(item.kind, _key_of(item), expected=args.expected_version, actual=item.version)
-    return item, _apply(item, args)
-
-
-def _key_of(item: Item) -> str:
-    return f"#{item.number}" if item.kind == "task" else item.name
-
-
-def _find(context: Context, reference: str) -> Item:
-    """Return the item whose text is edited.
-
-    Raises:
-        UnknownName, AmbiguousItem: as `find_item`.
-        WrongArgument: it is a prompt of a library, or a document that is no text.
-    """
-    item = find_item(context, reference)
-    if isinstance(item.content, bytes):
-        raise WrongArgument("item", "contentEncoding", value=item.name)
-    return item
-
-
-def _apply(item: Item, args: EditText) -> EditedText:
-    edits = [Edit(one.old, one.new, one.all) for one in args.edits or []]
-    if not edits and not args.append and not args.prepend:
-        raise WrongArgument("edits", "anyOf", limit=("edits", "append", "prepend"))
-    assert isinstance(item.content, str), "bytes are refused before"
-    return text_edits.apply(item.content, edits, prepend=args.prepend or "", append=args.append or "")
-
-
 def _save(context: Context, item: Item, text: str, checked: Checked) -> tuple[int, list[str]]:
-    """Store a new text; its version, and notes about it."""
+    """Store the new text of an item; return the new version, and notes about the text."""
     tx, scope, version = context.tx, context.scope, item.version
     if item.kind == "task":
         return tasks.update(tx, scope, item.number, TaskPatch(description=text or None), version).version, []
@@ -114,20 +95,20 @@ class Reading(Struct, frozen=True, kw_only=True):
     """The part of a text that is read."""
 
     text: str
-    lines: str = ""  # the range that it is; empty for all of the text
-    of: int = 0  # lines of the whole text, where it is a part
-    outline: tuple[str, ...] = ()  # headings with their lines, where it is too long to be read whole
+    lines: str = ""  # its range; empty for all of the text
+    of: int = 0  # lines of the whole text, if this is a part
+    outline: tuple[str, ...] = ()  # headings with their lines, if the text is too long to be read whole
     notes: tuple[str, ...] = ()
     is_shortened: bool = False  # because it is too long
 
     @property
     def is_part(self) -> bool:
-        """Whether a part was asked for: a caller that does that has seen the rest of the item."""
+        """Whether the call asked for a part: such a caller has seen the rest of the item."""
         return bool(self.lines) and not self.is_shortened
 
     @property
     def members(self) -> dict[str, Any]:
-        """What an answer says beside the text."""
+        """Return the members of an answer beside the text."""
         return {"lines": self.lines, "of": self.of, "outline": self.outline}
 
     @property
@@ -154,14 +135,14 @@ def read_part(
     if lines and heading:
         raise WrongArgument("heading", "not", value="lines")
     if lines:
-        return _show(text_parts.take_lines(text, lines))
+        return _show(texts.take_lines(text, lines))
     if heading:
         if not has_headings:
             raise MissingPart(heading, ())
-        part, others = text_parts.take_section(text, heading)
+        part, others = texts.take_section(text, heading)
         also = ", ".join(map(str, others))
         return _show(part, (f"Other headings of this text: in lines {also}.",) if others else ())
-    if is_whole or len(text) <= text_parts.LONGEST_WHOLE:
+    if is_whole or len(text) <= texts.LONGEST_WHOLE:
         return Reading(text=text)
     return _show_beginning(text, has_headings=has_headings)
 
@@ -171,7 +152,7 @@ def can_have_headings(mime_type: str) -> bool:
     return mime_type.partition(";")[0].strip().lower() in ("text/plain", "text/markdown")
 
 
-def _show(part: text_parts.TextPart, notes: tuple[str, ...] = ()) -> Reading:
+def _show(part: texts.TextPart, notes: tuple[str, ...] = ()) -> Reading:
     if part.is_whole:
         return Reading(text=part.text, notes=notes)
     lines = str(part.first) if part.first == part.last else f"{part.first}-{part.last}"
@@ -179,10 +160,10 @@ def _show(part: text_parts.TextPart, notes: tuple[str, ...] = ()) -> Reading:
 
 
 def _show_beginning(text: str, *, has_headings: bool) -> Reading:
-    part = text_parts.take_beginning(text)
-    outline = text_parts.make_outline(text) if has_headings else text_parts.Outline(())
-    headings = tuple(f"{one.line} {'#' * one.level} {one.text[:200]}" for one in outline.headings)
-    more = f" Its outline leaves out {outline.more} headings." if outline.more else ""
+    part = texts.take_beginning(text)
+    outline, left_out = texts.make_outline(text) if has_headings else ((), 0)
+    headings = tuple(f"{one.line} {'#' * one.level} {one.text[:200]}" for one in outline)
+    more = f" Its outline leaves out {left_out} headings." if left_out else ""
     if part.last == 1 and len(part.text.rstrip("\n")) < len(text.partition("\n")[0]):
         more += " Line 1 is longer than what is shown."
     ways = 'lines (like "40-90"), a heading, or ' if headings else 'lines (like "40-90") or ' if part.total > 1 else ""

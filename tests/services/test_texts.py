@@ -5,18 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.errors import WrongEdit
-from satchel.services import text_edits
-from satchel.services.text_edits import ChangedLine, Edit, EditedText
+from satchel.services import texts
+from satchel.services.texts import ChangedLine, Edit, EditedText
 
 
 def edited(text: str, *edits: Edit, **more: str) -> tuple[str, list[tuple[int, str]]]:
-    done = text_edits.apply(text, edits, **more)
+    done = texts.apply_edits(text, edits, **more)
     return done.text, [(one.line, one.text) for one in done.changed]
 
 
 def refused(text: str, *edits: Edit) -> WrongEdit:
     with pytest.raises(WrongEdit) as wrong:
-        text_edits.apply(text, edits)
+        texts.apply_edits(text, edits)
     return wrong.value
 
 
@@ -90,23 +90,23 @@ def test_an_edit_that_changes_nothing_is_refused(edits: list[Edit], reason: str)
 
 def test_long_lines_are_shown_around_the_change_and_many_are_counted() -> None:
     line = "x" * 1000 + "OLD" + "y" * 1000
-    done = text_edits.apply(line, [Edit("OLD", "NEW")])
+    done = texts.apply_edits(line, [Edit("OLD", "NEW")])
     assert "NEW" in done.changed[0].text and len(done.changed[0].text) == 206
-    many = text_edits.apply("a\n" * 100, [Edit("a", "b", True)])
+    many = texts.apply_edits("a\n" * 100, [Edit("a", "b", True)])
     assert many == EditedText("b\n" * 100, tuple(ChangedLine(number, "b") for number in range(1, 21)), 80)
 
 
 def test_a_large_text_with_many_places_is_edited_in_bounded_work() -> None:
     text = "ab\n" * 1_000_000  # it would take hours if each place were compared with each other
     edits = [Edit(old, new, True) for old, new in (("a", "cc"), ("b", "d"), ("cc", "e"), ("d", "f"), ("e", "gg"))]
-    done = text_edits.apply(text, edits)
+    done = texts.apply_edits(text, edits)
     assert done.text == "ggf\n" * 1_000_000 and len(done.changed) == 20
 
 
-texts = st.text(alphabet="ab\n", max_size=12)
+some_text = st.text(alphabet="ab\n", max_size=12)
 
 
-@given(text=texts, edits=st.lists(st.tuples(texts.filter(bool), texts), max_size=4))
+@given(text=some_text, edits=st.lists(st.tuples(some_text.filter(bool), some_text), max_size=4))
 def test_the_text_is_that_of_plain_replacement_and_unchanged_lines_are_not_told(
     text: str, edits: list[tuple[str, str]]
 ) -> None:
@@ -117,7 +117,7 @@ def test_the_text_is_that_of_plain_replacement_and_unchanged_lines_are_not_told(
         expected = expected.replace(old, new)
     if expected == text:
         return
-    done = text_edits.apply(text, [Edit(old, new, True) for old, new in edits])
+    done = texts.apply_edits(text, [Edit(old, new, True) for old, new in edits])
     assert done.text == expected
     lines = expected.split("\n")
     assert done.changed and all(lines[one.line - 1] == one.text for one in done.changed)

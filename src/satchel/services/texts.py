@@ -1,0 +1,431 @@
+"""Texts: exact edits of a part, ranges of lines and sections below headings, and the excerpt that a list shows.
+
+Lines end with a line feed only, and the first has the number 1.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from msgspec import Struct
+
+from satchel.errors import MissingPart, WrongArgument, WrongEdit
+from satchel.model import Excerpt
+from satchel.services.suggestions import closest_names
+
+# -- edits ----------------------------------------------------------------------------------------------------
+
+_SHORT = 200  # characters of a line that an answer shows
+_MOST_LINES = 20  # that an answer shows
+_MOST_PLACES = 10  # that an error names
+_MOST_SPANS = 1_000  # that are followed through later edits
+_LOOKED_AT = 400_000  # characters in which the line nearest to a missing text is looked for
+
+Span = tuple[int, int]  # what an edit put into a text: where it begins and ends
+
+
+class Edit(Struct, frozen=True):
+    """One text to replace by another."""
+
+    old: str
+    new: str
+    is_everywhere: bool = False  # else `old` must occur once
+
+
+class ChangedLine(Struct, frozen=True):
+    """A line of an edited text, shortened around its change."""
+
+    line: int
+    text: str
+
+
+class EditedText(Struct, frozen=True):
+    """A text after its edits."""
+
+    text: str
+    changed: tuple[ChangedLine, ...]
+    more: int = 0  # changed lines that are not shown
+
+
+def apply_edits(text: str, edits: Sequence[Edit], *, prepend: str = "", append: str = "") -> EditedText:
+    """Apply edits to a text in order, then add lines before and after it.
+
+    Raises:
+        WrongEdit: the text to be replaced is empty, not there, there more than once, or nothing would change.
+    """
+    edited, spans = text, list[Span]()
+    for index, edit in enumerate(edits):
+        edited, spans = _replace(edited, spans, _fit_line_ends(edited, edit), index)
+    prepend, append = (_with_ends_of(text, one) for one in (prepend, append))
+    if prepend:
+        before = prepend if prepend.endswith("\n") or not edited else f"{prepend}{_line_end(text)}"
+        edited = before + edited
+        spans = [(0, len(before)), *((start + len(before), end + len(before)) for start, end in spans)]
+    if append:
+        behind = append if edited.endswith("\n") or not edited else f"{_line_end(text)}{append}"
+        start = len(edited) + len(behind) - len(append)
+        edited = edited + behind
+        spans.append((start, len(edited)))
+    if edited == text:
+        raise WrongEdit("same", index=len(edits) - 1 if edits else 0)
+    changed, more = _describe(edited, spans)
+    return EditedText(edited, changed, more)
+
+
+def _fit_line_ends(text: str, edit: Edit) -> Edit:
+    """Return an edit with the line ends of the text: callers rarely write those of Windows."""
+    if "\n" not in edit.old:
+        return Edit(edit.old, _with_ends_of(text, edit.new), edit.is_everywhere)
+    if edit.old in text or "\r\n" not in text:
+        return edit
+    return Edit(_with_ends_of("\r\n", edit.old), _with_ends_of("\r\n", edit.new), edit.is_everywhere)
+
+
+def _with_ends_of(text: str, part: str) -> str:
+    """Return a part with the line ends of the text that it goes into."""
+    return re.sub(r"\r?\n", "\r\n", part) if _line_end(text) == "\r\n" else part
+
+
+def _line_end(text: str) -> str:
+    """Return the line end of the first line of a text."""
+    end = text.find("\n")
+    return "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
+
+
+def _replace(text: str, spans: list[Span], edit: Edit, index: int) -> tuple[str, list[Span]]:
+    if not edit.old:
+        raise WrongEdit("empty", index=index)
+    if edit.old == edit.new:
+        raise WrongEdit("same", index=index)
+    first = text.find(edit.old)
+    if first < 0:
+        raise WrongEdit("absent", index=index, near=_find_nearest(text, edit.old))
+    places = list(_places(text, edit.old))
+    second = text.find(edit.old, first + 1)  # it may overlap the first
+    if second >= 0 and not edit.is_everywhere:
+        starts = _line_starts(text)
+        known = places if len(places) > 1 else [first, second]
+        lines = {_line_at(starts, place): None for place in known[:_MOST_PLACES]}
+        raise WrongEdit("repeated", index=index, count=len(known), lines=tuple(lines))
+    growth = len(edit.new) - len(edit.old)
+    added = [
+        (place + done * growth, place + done * growth + len(edit.new))
+        for done, place in enumerate(places[:_MOST_SPANS])
+    ]
+    followed = [_follow(span, places, len(edit.old), growth) for span in spans]
+    return text.replace(edit.old, edit.new), sorted([*followed, *added])[:_MOST_SPANS]
+
+
+def _places(text: str, part: str) -> Iterator[int]:
+    """Find the offsets of a part, without overlaps."""
+    place = text.find(part)
+    while place >= 0:
+        yield place
+        place = text.find(part, place + len(part))
+
+
+def _follow(span: Span, places: Sequence[int], length: int, growth: int) -> Span:
+    """Return a span after replacements: it moves, and one that overlaps a replacement includes all of it."""
+    start, end = span
+    before = bisect_right(places, start)  # replacements that begin before it, or with it
+    first = start + before * growth
+    if before and start < places[before - 1] + length:
+        first = places[before - 1] + (before - 1) * growth
+    inside = bisect_left(places, end)  # replacements that begin before its end
+    last = end + inside * growth
+    if inside and end < places[inside - 1] + length:
+        last = places[inside - 1] + length + inside * growth
+    return first, max(first, last)
+
+
+def _line_starts(text: str) -> list[int]:
+    """Return the offset of every line."""
+    return [0, *(found.end() for found in re.finditer("\n", text))]
+
+
+def _line_at(starts: Sequence[int], place: int) -> int:
+    """Return the number of the line at an offset."""
+    return bisect_right(starts, place)
+
+
+def _describe(text: str, spans: Sequence[Span]) -> tuple[tuple[ChangedLine, ...], int]:
+    """Return the first lines that spans touch, and how many others they touch."""
+    starts = _line_starts(text)
+    lines: dict[int, int] = {}  # by number, where the change begins in it
+    for start, end in spans:
+        first, last = _line_at(starts, start), _line_at(starts, max(start, end - 1))
+        for number in range(first, last + 1):
+            lines.setdefault(number, max(start - starts[number - 1], 0))
+    if len(lines) > 1 and starts[-1] == len(text):
+        lines.pop(len(starts), None)  # no line begins behind the last end of line
+    shown = []
+    for number in sorted(lines)[:_MOST_LINES]:
+        end = starts[number] - 1 if number < len(starts) else len(text)
+        shown.append(ChangedLine(number, shorten_around(text[starts[number - 1] : end].rstrip("\r"), lines[number])))
+    return tuple(shown), max(0, len(lines) - _MOST_LINES)
+
+
+def shorten_around(line: str, place: int) -> str:
+    """Cut a long line to the surroundings of a place in it."""
+    if len(line) <= _SHORT:
+        return line
+    start = min(max(0, place - _SHORT // 4), len(line) - _SHORT)
+    end = start + _SHORT
+    return f"{'...' if start else ''}{line[start:end]}{'...' if end < len(line) else ''}"
+
+
+def _find_nearest(text: str, old: str) -> tuple[int, str] | None:
+    """Find the line with most words of a missing text's longest line, if it has half of them."""
+    wanted = set(_words(max(old[:2_000].split("\n"), key=len)))
+    best, most = None, (len(wanted) + 1) // 2 - 1
+    for number, line in enumerate(text[:_LOOKED_AT].split("\n"), 1):
+        shared = len(wanted.intersection(_words(line)))
+        if shared > most:
+            best, most = (number, line), shared
+    if best is None or not wanted:
+        return None
+    place = min((found for word in wanted if (found := best[1].casefold().find(word)) >= 0), default=0)
+    return best[0], shorten_around(best[1].rstrip("\r"), place)
+
+
+def _words(line: str) -> list[str]:
+    return re.findall(r"\w+", line.casefold())
+
+
+# -- parts ----------------------------------------------------------------------------------------------------
+
+LONGEST_WHOLE = 8_000  # characters of a text that is read whole without being asked for
+_BEGINNING = 1_500  # characters of a longer one that stand below its outline
+_MOST_HEADINGS = 60  # of an outline
+_MOST_KNOWN = 10_000  # headings of a text that are looked at; a text can have two million
+
+_BLOCK = 64 * 1024  # characters that are looked at in one step
+
+_RANGE = r"\s*(\d{1,9})\s*(?:(-)\s*(\d{1,9})?)?\s*"
+_HEADING = r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*"
+_FENCE = r" {0,3}(```+|~~~+)"
+
+
+class TextPart(Struct, frozen=True):
+    """Some lines of a text."""
+
+    text: str
+    first: int  # the number of its first line; 0 for no line
+    last: int
+    total: int  # lines of the whole text
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether this is the whole text."""
+        return self.last - self.first + 1 >= self.total
+
+
+class Heading(Struct, frozen=True):
+    """A heading of Markdown."""
+
+    line: int
+    level: int
+    text: str
+
+
+def count_lines(text: str) -> int:
+    """Count the lines of a text; a line feed at its end begins no further line."""
+    return text.count("\n") + (text[-1:] not in ("", "\n"))
+
+
+def take_lines(text: str, wanted: str) -> TextPart:
+    """Take the lines of a range such as `10-40`, `10-` or `25`.
+
+    Raises:
+        WrongArgument: this is not a range, or it begins behind the last line.
+    """
+    found, total = re.fullmatch(_RANGE, wanted), count_lines(text)
+    if found is None:
+        raise WrongArgument("lines", "format", value=wanted)
+    first = int(found[1])
+    last = int(found[3]) if found[3] else total if found[2] else first
+    if first < 1 or (found[3] and last < first):
+        raise WrongArgument("lines", "format", value=wanted)
+    if first > total:
+        raise WrongArgument("lines", "maximum", limit=total, value=wanted)
+    return _take(text, first, min(last, total))
+
+
+def take_section(text: str, heading: str) -> tuple[TextPart, tuple[int, ...]]:
+    """Take a section up to the next heading of its level or above; return the lines of headings with the same text too.
+
+    Raises:
+        MissingPart: there is no such heading; it names similar ones.
+    """
+    headings = list(islice(find_headings(text), _MOST_KNOWN))
+    marked = re.fullmatch(_HEADING, heading)
+    wanted, level = (_fold(marked[2]), len(marked[1])) if marked else (_fold(heading), 0)
+    same = [one for one in headings if _fold(one.text) == wanted and level in (0, one.level)]
+    if not same:
+        names = [one.text for one in headings]
+        raise MissingPart(heading, closest_names(heading.strip("# "), names) or tuple(names[:3]))
+    start = same[0]
+    end = next((one.line - 1 for one in headings if one.line > start.line and one.level <= start.level), None)
+    return _take(text, start.line, end or count_lines(text)), tuple(one.line for one in same[1:])
+
+
+def take_beginning(text: str) -> TextPart:
+    """Take the first lines of a long text, or the beginning of a first line that is too long."""
+    end = text.rfind("\n", 0, _BEGINNING) + 1
+    part = text[:end] if end else text[:_BEGINNING]
+    return TextPart(part, 1, count_lines(part), count_lines(text))
+
+
+def make_outline(text: str) -> tuple[tuple[Heading, ...], int]:
+    """List the headings of a text, of many those of the upper levels or else the first, and count those left out."""
+    headings = tuple(islice(find_headings(text), _MOST_KNOWN))
+    for level in range(6, 0, -1):
+        kept = tuple(one for one in headings if one.level <= level)
+        if len(kept) <= _MOST_HEADINGS and (kept or not headings):
+            return kept, len(headings) - len(kept)
+    return headings[:_MOST_HEADINGS], len(headings) - _MOST_HEADINGS
+
+
+def find_headings(text: str) -> Iterator[Heading]:
+    """Find the headings that begin with `#`, outside fenced code and front matter."""
+    fence, start = "", _end_of_front_matter(text.split("\n", 200))
+    for number, line in enumerate(islice(_split_lines(text), start, None), start + 1):
+        mark = re.match(_FENCE, line) if "`" in line or "~" in line else None
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and mark[1].startswith(fence) and line.strip() == mark[1]:
+            fence = ""
+        elif not fence and "#" in line[:4]:
+            found = re.fullmatch(_HEADING, line.rstrip("\r"))
+            if found and found[2]:
+                yield Heading(number, len(found[1]), found[2])
+
+
+def _end_of_front_matter(lines: list[str]) -> int:
+    """Return the number of lines of front matter."""
+    if lines[0].rstrip() != "---":
+        return 0
+    return next((number for number, line in enumerate(lines[1:200], 2) if line.rstrip() == "---"), 0)
+
+
+def _fold(heading: str) -> str:
+    """Fold the case of a heading, and drop marks of emphasis and code."""
+    return " ".join(re.sub(r"[*_`]", "", heading).casefold().split())
+
+
+def _take(text: str, first: int, last: int) -> TextPart:
+    return TextPart(text[_find_line(text, first) : _find_line(text, last + 1)], first, last, count_lines(text))
+
+
+def _find_line(text: str, number: int) -> int:
+    """Find the offset of a line, or the end of the text. A list of all lines could take 200 MB."""
+    place, before = 0, number - 1
+    while place < len(text):
+        count = text.count("\n", place, place + _BLOCK)
+        if count >= before:
+            for _ in range(before):
+                place = text.index("\n", place) + 1
+            return place
+        place, before = place + _BLOCK, before - count
+    return len(text)
+
+
+def _split_lines(text: str) -> Iterator[str]:
+    """Yield the lines of a text without a list of all."""
+    start = 0
+    while start >= 0:
+        end = text.find("\n", start + _BLOCK)
+        yield from (text[start:end] if end >= 0 else text[start:]).split("\n")
+        start = end + 1 if end >= 0 else -1
+
+
+# -- excerpts -------------------------------------------------------------------------------------------------
+
+WIDTH = 200
+_REACH = 20  # characters that an end is moved by at most, to the next space
+_STRIDE = 4096
+
+
+def excerpt_beginning(text: str, *, is_whole: bool) -> Excerpt | None:
+    """Take the first words within WIDTH characters, with runs of white space as one space.
+
+    Return None if the text is only the start of a longer one, and too short to decide.
+    """
+    plain = _collapsed(text)
+    if not is_whole and len(plain) <= WIDTH:
+        return None
+    last = _end_of_word(plain, WIDTH, least=0)
+    return Excerpt(plain[:last], is_cut_before=False, is_cut_behind=len(plain) > WIDTH)
+
+
+def excerpt_around(text: str, start: int, end: int, *, has_start: bool, has_end: bool) -> Excerpt | None:
+    """Take the words within WIDTH characters around the hit text[start:end], with runs of white space as one space.
+
+    The text may lack the start or the end of the whole; return None if it is too short to decide.
+    """
+    plain = _collapsed(text)
+    left = _collapsed_offset(text, start)
+    hit = len(_collapsed(text[start:end]))
+    first = left - max(0, WIDTH - hit) // 2
+    if first <= 0:
+        if not has_start:
+            return None
+        first = 0
+    if first + WIDTH >= len(plain):
+        if not has_end:
+            return None
+        first = len(plain) - WIDTH
+        if first <= 0 and not has_start:
+            return None
+        first = max(0, first)
+    last = _end_of_word(plain, first + WIDTH, least=left + hit if hit <= WIDTH else left)
+    first = _start_of_word(plain, first, most=left)
+    return Excerpt(
+        plain[first:last],
+        is_cut_before=first > 0 or not has_start,
+        is_cut_behind=last < len(plain) or not has_end,
+    )
+
+
+def _end_of_word(plain: str, offset: int, least: int) -> int:
+    """Find where to end a text at or before an offset: at the last space, if that is near."""
+    if offset >= len(plain) or " " in plain[offset - 1 : offset + 1]:
+        return offset
+    space = plain.rfind(" ", max(least, offset - _REACH), offset)
+    return space if space > 0 else offset
+
+
+def _start_of_word(plain: str, offset: int, most: int) -> int:
+    """Find where to begin a text at or behind an offset: behind the next space, if that is near."""
+    if offset <= 0 or " " in plain[offset - 1 : offset + 1]:
+        return offset
+    space = plain.find(" ", offset, min(most, offset + _REACH))
+    return space + 1 if space > 0 else offset
+
+
+def unfolded_offset(text: str, folded_offset: int) -> int:
+    """Map an offset in the folded form of a text to the text; the form is longer if ß became ss."""
+    start, folded = 0, 0
+    while start < len(text):  # in strides: a step for each character would be slow
+        stride = len(text[start : start + _STRIDE].casefold())
+        if folded + stride > folded_offset:
+            break
+        start, folded = start + _STRIDE, folded + stride
+    for offset in range(start, len(text)):
+        folded += len(text[offset].casefold())
+        if folded > folded_offset:
+            return offset
+    return len(text)
+
+
+def _collapsed(text: str) -> str:
+    inner = " ".join(text.split())
+    if not inner:
+        return " " if text else ""
+    return (" " if text[0].isspace() else "") + inner + (" " if text[-1].isspace() else "")
+
+
+def _collapsed_offset(text: str, offset: int) -> int:
+    is_inside_run = 0 < offset < len(text) and text[offset - 1].isspace() and text[offset].isspace()
+    return len(_collapsed(text[:offset])) - is_inside_run
