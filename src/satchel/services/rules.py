@@ -196,16 +196,21 @@ def is_text(mime_type: str) -> bool:
 def clean_prompt_content(kind: str, content: str) -> str:
     """Return the content of a prompt, which is not blank."""
     check_text("content", content)
-    if not content.strip():
+    if not content or content.isspace():
         raise WrongArgument("content", "minLength", limit=1, kind=kind)
-    _check_size(kind, content.encode())
+    _check_size(kind, content)
     return content
 
 
 def check_template(content: str) -> None:
     """Check that a template is short enough to be rendered."""
-    if len(content.encode()) > MAX_TEMPLATE_BYTES:
+    if not fits(content, MAX_TEMPLATE_BYTES):
         raise WrongArgument("content", "maxBytes", limit=MAX_TEMPLATE_BYTES, kind="prompt")
+
+
+def fits(text: str, most: int) -> bool:
+    """Whether a text has at most so many bytes; most texts need not be encoded to tell."""
+    return len(text) * 4 <= most or len(text.encode()) <= most
 
 
 def clean_content(mime_type: str, content: str | bytes) -> str | bytes:
@@ -223,7 +228,7 @@ def clean_content(mime_type: str, content: str | bytes) -> str | bytes:
         except UnicodeDecodeError:
             raise WrongArgument("content", "contentEncoding", limit="utf-8", kind="document") from None
     check_text("content", content)
-    _check_size("document", content.encode())
+    _check_size("document", content)
     return content
 
 
@@ -239,8 +244,8 @@ def _from_base64(content: str, mime_type: str) -> bytes:
     return data
 
 
-def _check_size(kind: str, content: bytes) -> None:
-    if len(content) > MAX_CONTENT_BYTES:
+def _check_size(kind: str, content: str | bytes) -> None:
+    if not (fits(content, MAX_CONTENT_BYTES) if isinstance(content, str) else len(content) <= MAX_CONTENT_BYTES):
         raise WrongArgument("content", "maxBytes", limit=MAX_CONTENT_BYTES, kind=kind)
 
 

@@ -77,7 +77,7 @@ def settle(checked: Checked, content: str, declared: Sequence[Argument] | None, 
 
 def _can_be_checked(content: str) -> bool:
     # What is longer is no template; the rule of the store says so.
-    return (looks_like_template(content) or "{#" in content) and len(content.encode()) <= rules.MAX_TEMPLATE_BYTES
+    return (looks_like_template(content) or "{#" in content) and rules.fits(content, rules.MAX_TEMPLATE_BYTES)
 
 
 def _compare(found: TemplateNames | RenderFailed, declared: tuple[Argument, ...]) -> Settled:
