@@ -24,41 +24,39 @@ class Completion(Struct, frozen=True):
 
 
 def projects(tx: Tx, scope: Scope, text: str) -> Completion:
-    """Names of projects that the scope may enter."""
+    """Return the names of projects that the scope may enter."""
     if scope.projects is None:
         return _complete(tx, rows.PROJECTS, None, text)
     allowed = sorted(set(scope.projects))
-    return _match([name for name in allowed if rows.names_starting(tx, rows.PROJECTS, None, name, 1) == [name]], text)
+    return match([name for name in allowed if rows.names_starting(tx, rows.PROJECTS, None, name, 1) == [name]], text)
 
 
 def prompt_names(tx: Tx, scope: Scope, text: str) -> Completion:
-    """Names of the project's prompts, then of the personal ones."""
+    """Return the names of the project's prompts, then of the personal ones."""
     return _complete_layers(tx, scope, rows.PROMPTS, text)
 
 
 def document_uris(tx: Tx, scope: Scope, text: str) -> Completion:
-    """URIs of the project's documents, then of the personal ones."""
+    """Return the URIs of the project's documents, then of the personal ones."""
     return _complete_layers(tx, scope, rows.URIS, text)
 
 
 def prompt_tags(tx: Tx, scope: Scope, text: str) -> Completion:
-    """Tags of the project's prompts, then of the personal ones."""
+    """Return the tags of the project's prompts, then of the personal ones."""
     return _complete_layers(tx, scope, rows.PROMPT_TAGS, text.lower())
 
 
 def open_tasks(tx: Tx, scope: Scope, text: str) -> Completion:
-    """Numbers of the user's open tasks that the scope may see, the newest first."""
+    """Return the numbers of the user's open tasks that the scope may see, the newest first."""
     numbers = task_rows.open_numbers(tx, scope.owner, _OPEN_TASKS, scope.projects)
-    return _match(map(str, numbers), text.removeprefix("#"))
+    return match(map(str, numbers), text.removeprefix("#"))
 
 
 def _complete_layers(tx: Tx, scope: Scope, names: str, text: str) -> Completion:
     own, lower = _complete(tx, names, current(tx, scope).number, text), find_personal(tx, scope)
     if lower is None:
         return own
-    more = _complete(tx, names, current(tx, lower).number, text)
-    both = _cut([*own.values, *more.values])
-    return Completion(both.values, both.has_more or own.has_more or more.has_more)
+    return merge(own, _complete(tx, names, current(tx, lower).number, text))
 
 
 def _complete(tx: Tx, names: str, project: int | None, text: str) -> Completion:
@@ -70,10 +68,17 @@ def _complete(tx: Tx, names: str, project: int | None, text: str) -> Completion:
     return _cut(found)
 
 
-def _match(names: Iterable[str], text: str) -> Completion:
+def match(names: Iterable[str], text: str) -> Completion:
+    """Return the names that start with a text, then those that contain it, ignoring case."""
     folded = text.casefold()
     found = [name for name in names if folded in name.casefold()]
     return _cut(sorted(found, key=lambda name: not name.casefold().startswith(folded)))
+
+
+def merge(first: Completion, second: Completion) -> Completion:
+    """Return both without repeats."""
+    both = _cut([*first.values, *second.values])
+    return Completion(both.values, both.has_more or first.has_more or second.has_more)
 
 
 def _cut(found: list[str]) -> Completion:

@@ -1,6 +1,5 @@
 """MCP's own methods: prompts and documents, listed and read, the prompt that starts a task, and completion."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from satchel.contracts.content import BATCH, PageRows, encode_arguments, encode_document, with_description
@@ -174,8 +173,6 @@ def answer_documents_read(context: Context, params: dict[str, Any]) -> Result:
 
 # -- completion/complete --------------------------------------------------------------------------------------------
 
-_MOST = 100
-
 
 def answer_completion(context: Context, params: dict[str, Any]) -> Result:
     """Answer completion/complete."""
@@ -190,8 +187,7 @@ def answer_completion(context: Context, params: dict[str, Any]) -> Result:
 def _complete_template(context: Context, uri: str, argument: str, text: str) -> Completion:
     if (uri, argument) == (f"{PROMPT_URI}{{name}}", "name"):
         stored = completion.prompt_names(context.tx, context.scope, text)
-        from_libraries = _match((name for name, _ in context.libraries.catalog.view), text)
-        return _merge(stored, Completion(from_libraries, False))
+        return completion.merge(stored, completion.match((name for name, _ in context.libraries.catalog.view), text))
     if (uri, argument) == (f"{TASK_URI}{{number}}", "number"):
         return completion.open_tasks(context.tx, context.scope, text)
     if (uri, argument) == (f"{PROJECT_URI}{{name}}", "name"):
@@ -212,22 +208,9 @@ def _complete_prompt(context: Context, name: str, argument: str, text: str) -> C
     used = templates.recall_values(context.tx, context.scope, history_key(found, context.scope), argument, text)
     if argument == "project" and context.scope.projects is not None:
         used = tuple(name for name in used if name in context.scope.projects)
-    known = Completion((*_match(declared.values, text), *used), False)
+    known = completion.merge(completion.match(declared.values, text), Completion(used, False))
     if argument == "project":
-        return _merge(known, completion.projects(context.tx, context.scope, text))
+        return completion.merge(known, completion.projects(context.tx, context.scope, text))
     if argument in ("tag", "tags"):
-        return _merge(known, completion.prompt_tags(context.tx, context.scope, text))
-    return _merge(known, Completion((), False))
-
-
-def _match(names: Iterable[str], text: str) -> tuple[str, ...]:
-    """Return the names that start with a text, then those that contain it, ignoring case."""
-    folded = text.casefold()
-    hits = [name for name in names if folded in name.casefold()]
-    return tuple(sorted(hits, key=lambda name: not name.casefold().startswith(folded)))
-
-
-def _merge(first: Completion, second: Completion) -> Completion:
-    """Return both without repeats, cut off at the number that MCP allows."""
-    both = tuple(dict.fromkeys((*first.values, *second.values)))
-    return Completion(both[:_MOST], first.has_more or second.has_more or len(both) > _MOST)
+        return completion.merge(known, completion.prompt_tags(context.tx, context.scope, text))
+    return known
