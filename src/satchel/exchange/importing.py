@@ -349,11 +349,10 @@ class Placer:
         if item is None and isinstance(entry, TaskEntry):
             linked = self.links.find_blockers(entry)
         if state in ("new", "renamed", "replaced"):
-            if isinstance(entry, PromptEntry):
-                self._free_title(tx, known, scope, entry, item)
             was = known.read(tx, item) if item else None
-            key: object = -1 - len(self._matched)  # with a dry run, tasks have numbers that the store never has
-            if not self._is_dry_run:
+            with tx.savepoint():
+                if isinstance(entry, PromptEntry):
+                    self._free_title(tx, known, scope, entry, item)
                 key = self._write(tx, scope, entry, item, was, linked)
             if item is None:
                 item = _learn(known, key, entry)
@@ -431,27 +430,25 @@ class Placer:
             return
         was = known.read(tx, holder)
         assert isinstance(was, PromptEntry), "only prompts have titles that are unique"
-        aside = storing.make_spare_title(tx, was.title)
-        if not self._is_dry_run:
-            with tx.savepoint():
-                storing.set_title(tx, scope, str(holder.key), aside)
+        aside = "" if self._is_dry_run else storing.set_title_aside(tx, scope, str(holder.key), was.title)[0]
         known.retitle(holder, replace(was, title=aside))
 
     def _write(
         self, tx: Tx, scope: Scope, entry: Entry, item: _Item | None, was: Entry | None, linked: list[int] | None
     ) -> object:
         """Add or change an item, and return its name or number."""
-        with tx.savepoint():
-            if not isinstance(entry, TaskEntry):
-                if item is None:
-                    return storing.add(tx, scope, entry).name
-                return storing.change(tx, scope, str(item.key), entry).name
+        if self._is_dry_run:
+            return -1 - len(self._matched)  # a number that no task of the store has
+        if not isinstance(entry, TaskEntry):
             if item is None:
-                project = None if entry.project == "" else scope.project
-                return storing.add_task(tx, self._scope, project, entry, linked or []).number
-            assert isinstance(was, TaskEntry)
-            storing.change_task(tx, self._scope, int(str(item.key)), entry, was.status)
-            return item.key
+                return storing.add(tx, scope, entry).name
+            return storing.change(tx, scope, str(item.key), entry).name
+        if item is None:
+            project = None if entry.project == "" else scope.project
+            return storing.add_task(tx, self._scope, project, entry, linked or []).number
+        assert isinstance(was, TaskEntry)
+        storing.change_task(tx, self._scope, int(str(item.key)), entry, was.status)
+        return item.key
 
 
 def _learn(known: _Known, key: object, entry: Entry) -> _Item:

@@ -196,19 +196,15 @@ def change(tx: Tx, scope: Scope, name: str, entry: NamedEntry, version: int | No
     return to_document(documents.update(tx, scope, name, DocumentPatch(**_document_fields(entry)), version))
 
 
-def make_spare_title(tx: Tx, title: str) -> str:
-    """Return a title that no prompt has, for one that is about to get another."""
-    return f"{title[: rules.MAX_TITLE - 40]} {tx.new_id()}"
-
-
-def set_title(tx: Tx, scope: Scope, name: str, title: str, version: int | None = None) -> int:
-    """Give a prompt a title, and return its new version.
+def set_title_aside(tx: Tx, scope: Scope, name: str, title: str, version: int | None = None) -> tuple[str, int]:
+    """Give a prompt a title that no other has until it gets its own; return that title and the new version.
 
     Raises:
         Refused: as `prompts.update`.
     """
+    aside = f"{title[: rules.MAX_TITLE - 40]} {tx.new_id()}"
     id = prompts.get_by_name(tx, scope, name).id
-    return prompts.update(tx, scope, id, PromptPatch(title=title), version).version
+    return aside, prompts.update(tx, scope, id, PromptPatch(title=aside), version).version
 
 
 def add_task(tx: Tx, scope: Scope, project: str | None, entry: TaskEntry, blockers: Sequence[int]) -> Task:

@@ -179,7 +179,8 @@ class _Sync:
         with self._database.write(self._scope) as tx:
             for step in steps:
                 try:
-                    results = store.carry_out(tx, step)
+                    with tx.savepoint():
+                        results = store.carry_out(tx, step)
                 except (VersionConflict, NotFound):
                     problems.append(Problem(step.label, "it was changed meanwhile; sync again"))
                 except Refused as refused:
@@ -335,8 +336,7 @@ class _StoreSide:
         """
         if step.action == "delete":
             blocked = tasks.list_blocked(tx, self._scope, int(step.key)) if step.kind == "task" else []
-            with tx.savepoint():
-                storing.delete(tx, self._scope, step.kind, step.key, self._versions.get((step.kind, step.key)))
+            storing.delete(tx, self._scope, step.kind, step.key, self._versions.get((step.kind, step.key)))
             for task in blocked:
                 self._versions.pop(("task", str(task.number)), None)  # they get a new version by it
             if isinstance(step.ours, PromptEntry):
@@ -359,15 +359,13 @@ class _StoreSide:
     def _update(self, tx: Tx, entry: NamedEntry, ours: Entry | None) -> Entry:
         version = self._versions.get((entry.kind, str(entry.name)))
         if isinstance(entry, DocumentEntry):
-            with tx.savepoint():
-                if isinstance(ours, DocumentEntry) and ours.uri != entry.uri:  # which cannot be changed
-                    storing.delete(tx, self._scope, "document", entry.name, version)
-                    return storing.add(tx, self._scope, entry)
-                return storing.change(tx, self._scope, entry.name, entry, version)
+            if isinstance(ours, DocumentEntry) and ours.uri != entry.uri:  # which cannot be changed
+                storing.delete(tx, self._scope, "document", entry.name, version)
+                return storing.add(tx, self._scope, entry)
+            return storing.change(tx, self._scope, entry.name, entry, version)
         name = str(entry.name)
         self._free_title(tx, name, entry.title)
-        with tx.savepoint():
-            changed = storing.change(tx, self._scope, name, entry, version)
+        changed = storing.change(tx, self._scope, name, entry, version)
         if isinstance(ours, PromptEntry) and self._titles.get(ours.title) == name:
             del self._titles[ours.title]
         self._titles[entry.title] = name
@@ -376,8 +374,7 @@ class _StoreSide:
     def _add(self, tx: Tx, entry: NamedEntry) -> NamedEntry:
         if isinstance(entry, PromptEntry):
             self._free_title(tx, str(entry.name), entry.title)
-        with tx.savepoint():
-            added = storing.add(tx, self._scope, entry)
+        added = storing.add(tx, self._scope, entry)
         if isinstance(entry, PromptEntry):
             self._titles[entry.title] = str(entry.name)
         return added
@@ -393,10 +390,8 @@ class _StoreSide:
             return
         if self._moving.get(holder, title) == title:
             raise Taken("prompt", "title", title, self._scope, holder=holder)
-        aside = storing.make_spare_title(tx, title)
         version = self._versions.get(("prompt", holder))
-        with tx.savepoint():
-            self._versions["prompt", holder] = storing.set_title(tx, self._scope, holder, aside, version)
+        aside, self._versions["prompt", holder] = storing.set_title_aside(tx, self._scope, holder, title, version)
         del self._titles[title]
         self._titles[aside] = holder
 
@@ -422,8 +417,7 @@ class _StoreSide:
         if step.action == "clash":
             entry = replace(entry, title=f"{entry.title[: rules.MAX_TASK_TITLE - 20]} (from the folder)", key="")
         linked = self.links.find_blockers(entry)
-        with tx.savepoint():
-            number = storing.add_task(tx, self._scope, self._scope.project, entry, linked).number
+        number = storing.add_task(tx, self._scope, self._scope.project, entry, linked).number
         self.links.learn(tx, number, entry, linked)
         self.links.numbers[str(number)] = number
         results: Results = {("task", str(number)): self._read_task(tx, number)}
@@ -439,8 +433,7 @@ class _StoreSide:
         known = {int(one) for one in before.after}
         change = BlockerChange(added=tuple(sorted(wanted - known)), removed=tuple(sorted(known - wanted)))
         version = self._versions.get(("task", str(number)))
-        with tx.savepoint():
-            storing.change_task(tx, self._scope, number, entry, before.status, blockers=change, version=version)
+        storing.change_task(tx, self._scope, number, entry, before.status, blockers=change, version=version)
         self.links.learn(tx, number, replace(entry, key=""), sorted(wanted))
 
     def _read_task(self, tx: Tx, number: int) -> TaskEntry:
