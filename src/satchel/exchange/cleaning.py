@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from msgspec.structs import replace
@@ -200,18 +200,10 @@ def clean_moment(value: object) -> str | None:
 def parse_moment(value: object) -> datetime | None:
     """Return a moment, or the beginning of a day, or None; without a time zone if the text has none."""
     text = to_text(value)
-    if compact := re.fullmatch(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z?", text):
-        text = "{}-{}-{}T{}:{}:{}".format(*compact.groups()) + ("+00:00" if text.endswith("Z") else "")
-    elif re.fullmatch(r"\d{8}", text):
-        text = f"{text[:4]}-{text[4:6]}-{text[6:]}"
-    if not re.match(r"\d{4}-\d{1,2}-\d{1,2}", text):
-        return None
     if short := re.fullmatch(r"(\d{4})-(\d{1,2})-(\d{1,2})", text):
-        try:
-            day = date(*map(int, short.groups()))
-        except ValueError:
-            return None
-        return datetime(day.year, day.month, day.day)
+        text = "{}-{:0>2}-{:0>2}".format(*short.groups())
+    if not re.match(r"\d{4}-?\d\d-?\d\d", text):
+        return None  # Python reads weeks too, and a plain number as a year and a day
     try:
         return datetime.fromisoformat(text)
     except ValueError:

@@ -144,18 +144,16 @@ def write(export: Export, target: str, format: Format, *, prunes: bool = False, 
     path = target if is_file else os.path.join(target, format.file)
     if not is_file and os.path.lexists(target) and not os.path.isdir(target):
         raise Unreadable(f"{target} is not a folder")
-    if os.path.exists(path) and not forces and _read_file(path) != export.files[format.file]:
-        raise Unreadable(f"{path} exists. Name another file, or say --force to replace it")
+    if os.path.exists(path) and not forces:
+        try:
+            is_same = sources.read_bytes(path, follow=True) == export.files[format.file]
+        except Unreadable as wrong:
+            raise Unreadable(f"{path}: {wrong}") from None
+        if not is_same:
+            raise Unreadable(f"{path} exists. Name another file, or say --force to replace it")
     root, name = os.path.split(os.path.abspath(path))
     changed = sources.write_file(root, name, export.files[format.file])
     return ExportReport(where=path, counts=export.counts, files=1, changed=int(changed), notes=[*export.notes])
-
-
-def _read_file(path: str) -> bytes:
-    try:
-        return sources.read_bytes(path, follow=True)
-    except Unreadable as wrong:
-        raise Unreadable(f"{path}: {wrong}") from None
 
 
 def write_folder(
@@ -168,7 +166,7 @@ def write_folder(
     """
     _check_folder(root, format, forces=forces)
     report = ExportReport(where=root, counts=export.counts, files=len(export.files), changed=0, notes=[*export.notes])
-    report.changed = sources.write_all(root, export.files)
+    report.changed = sum(sources.write_file(root, path, data) for path, data in export.files.items())
     stale = sorted(_list_own(root) - {*export.files}) if format.name == "satchel" else []
     if prunes:
         for path in stale:

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from satchel import files, yaml_reader
@@ -220,15 +220,6 @@ def write_file(root: str, path: str, data: bytes) -> bool:
     except OSError as error:
         raise Unreadable(f"{path} cannot be written: {error.strerror}") from error
     return True
-
-
-def write_all(root: str, files: Mapping[str, bytes]) -> int:
-    """Write several files, and return how many had to change.
-
-    Raises:
-        Unreadable: as `write_file`.
-    """
-    return sum(write_file(root, path, data) for path, data in files.items())
 
 
 def remove_file(root: str, path: str) -> None:

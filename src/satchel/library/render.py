@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from satchel.library.roles import Message
 from satchel.work import LOCAL, Work
@@ -70,18 +70,11 @@ class TemplateNames(Struct, frozen=True):
 
     def shift(self, offset: int) -> "TemplateNames":
         """Return the same names for a template that begins further down in its file."""
-
-        def add(lines: dict[str, int]) -> dict[str, int]:
-            return {name: line if name in self.files else line + offset for name, line in lines.items()}
-
-        return TemplateNames(
-            add(self.variables),
-            add(self.empty),
-            add(self.functions),
-            optional=add(self.optional),
-            unusual=add(self.unusual),
-            files=self.files,
-        )
+        shifted = {
+            field: {name: line if name in self.files else line + offset for name, line in getattr(self, field).items()}
+            for field in ("variables", "empty", "functions", "optional", "unusual")
+        }
+        return structs.replace(self, **shifted)
 
 
 class Parts(Struct, frozen=True):

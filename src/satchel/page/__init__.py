@@ -7,11 +7,10 @@ markup      templates, static files, Markdown, differences, times: values into H
 words       errors in sentences for people
 home        search over everything, and what changed last
 prompts     prompts: list, read, add, edit, delete
-filling     a prompt filled in: a form from its arguments, the result beside it
+filling     a prompt filled in, stored or of a library; libraries with their problems
 versions    the versions of an item, the difference between two, restore, what changed while a form was open
 documents   documents: list, read, add, edit, download
 tasks       tasks: list, read, add, edit, notes, board
-libraries   libraries on disk, their problems, their prompts filled in
 activity    every change, by whom; undo; the trash
 projects    projects: list, add, rename, delete
 connect     how clients connect to this server

@@ -1,7 +1,9 @@
-"""A prompt filled in: a form from its arguments, the result beside it."""
+"""A prompt filled in, stored or of a library: a form from its arguments, the result beside it."""
 
 from collections.abc import Callable, Mapping, Sequence
 
+from satchel.errors import NotFound
+from satchel.library.catalog import ContentMissing
 from satchel.library.render import RenderFailed
 from satchel.model import Argument
 from satchel.page.visit import Answer, Shown, Visit
@@ -27,32 +29,72 @@ def _show(visit: Visit, given: Mapping[str, str]) -> Shown:
         prompt = prompts.get_by_name(tx, visit.scope, visit.path["name"])
         key = templates.key_within(visit.scope.project, prompt.name)
         known = {one.name: templates.recall_values(tx, visit.scope, key, one.name)[:_KNOWN] for one in prompt.arguments}
-    values = read_values(prompt.arguments, given)
+    values = _read_values(prompt.arguments, given)
+    used = {name: value for name, value in values.items() if value}
     result, problem = prompt.content, ""
     if prompt.arguments:
-        result, problem = render(visit, prompt.content, {name: value for name, value in values.items() if value})
+        result, problem = _explain(lambda: visit.server.libraries.renderer.render(prompt.content, used))
     missing = [one.name for one in prompt.arguments if one.is_required and not values[one.name]]
     if visit.field(_BUTTON) and not missing and not problem and not visit.is_read_only:
-        used = {name: value for name, value in values.items() if value}
         visit.write(lambda tx: templates.remember_values(tx, visit.scope, key, used))
     shown = {"prompt": prompt, "values": values, "known": known, "result": result, "problem": problem}
     return Shown("fill.html", shown | {"missing": missing, "project": visit.scope.project})
 
 
-def read_values(arguments: Sequence[Argument], given: Mapping[str, str]) -> dict[str, str]:
+def _read_values(arguments: Sequence[Argument], given: Mapping[str, str]) -> dict[str, str]:
     """Return the value of each argument, empty if none was given."""
     return {one.name: given.get(one.name, "") for one in arguments}
 
 
-def render(visit: Visit, template: str, values: Mapping[str, str]) -> tuple[str, str]:
-    """Fill in a template; return the text and what is wrong with the template."""
-    return explain(lambda: visit.server.libraries.renderer.render(template, dict(values)))
-
-
-def explain(render: Callable[[], str]) -> tuple[str, str]:
+def _explain(render: Callable[[], str]) -> tuple[str, str]:
     """Return what a render gives, and what is wrong with its template."""
     try:
         return render(), ""
     except RenderFailed as failure:
         where = "" if failure.line is None else f"Line {failure.line}: "
         return "", f"{where}{failure.what}"
+
+
+# -- libraries ----------------------------------------------------------------------------------------------------
+
+
+def show_libraries(visit: Visit) -> Answer:
+    """Show every library, its prompts and its problems."""
+    catalog = visit.server.libraries.catalog
+    problems = [
+        *catalog.problems,
+        *(one.below(library.folder) for library in catalog.libraries for one in library.problems),
+    ]
+    return Shown("libraries.html", {"libraries": catalog.libraries, "problems": problems})
+
+
+def show_template(visit: Visit) -> Answer:
+    """Show one prompt of a library."""
+    return _show_template(visit, visit.query)
+
+
+def fill_template(visit: Visit) -> Answer:
+    """Show one prompt of a library, filled in."""
+    return _show_template(visit, {name: visit.field(name) for name in visit.form})
+
+
+def _show_template(visit: Visit, given: Mapping[str, str]) -> Shown:
+    name = f"{visit.path['library']}:{visit.path['name']}"
+    found = visit.server.libraries.find(name)
+    if found is None:
+        raise NotFound("prompt", name, visit.scope)
+    library, prompt = found
+    try:
+        template, problem = visit.server.libraries.template(library, prompt), ""
+    except ContentMissing:
+        template, problem = "", "Its file is missing."
+    except RenderFailed as failure:
+        template, problem = "", failure.what
+    values = _read_values(prompt.arguments, given)
+    result = template
+    if not problem:
+        used = {name: value for name, value in values.items() if value}
+        result, problem = _explain(lambda: visit.server.libraries.render(library, prompt, used))
+    missing = [one.name for one in prompt.arguments if one.is_required and not values[one.name]]
+    shown = {"name": name, "library": library, "prompt": prompt, "template": template, "values": values}
+    return Shown("library_prompt.html", shown | {"result": result, "problem": problem, "missing": missing, "known": {}})
