@@ -65,7 +65,7 @@ DAY: list[tuple[str, dict[str, Any], str]] = [
     ("update_items", {"items": ["old", "old.md"], "to": "attic"}, "Moved to project 'attic':\n- old"),
     ("delete", {"items": ["old"], "project": "attic"}, "Deleted prompt old"),
     ("delete_task", {"task": "2"}, "Deleted #2 Send it"),
-    ("delete_resource", {"resource": "plan.md"}, "Deleted resource 'plan.md'"),
+    ("delete_resource", {"resource": "plan.md"}, "Deleted document 'plan.md'"),
     ("delete_prompt", {"prompt": "Stand-up"}, "Deleted prompt 'stand-up'"),
     ("restore", {"item": "#2"}, "Brought back task #2"),
     ("history", {"item": "#2"}, "task #2\nv"),
