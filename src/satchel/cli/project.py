@@ -42,7 +42,6 @@ def current(session: Session) -> None:
 
     It is the one of a flag or setting, else of the nearest .satchel file, else of the repository, else default.
     """
-    from satchel.contracts.satchel.projects import describe_why  # 50 ms with the contract, and only here
     from satchel.services import layers
 
     scope = session.scope
@@ -50,7 +49,7 @@ def current(session: Session) -> None:
         project = projects.current(tx, scope)
         personal = layers.find_personal(tx, scope)
     exists = project.number > 0
-    value = {"project": scope.project, "why": describe_why(scope, exists=exists), "exists": exists}
+    value = {"project": scope.project, "why": projects.describe_why(scope, exists=exists), "exists": exists}
     text = f"{scope.project} ({value['why']})"
     if personal is not None:
         value["personal"] = personal.project

@@ -159,6 +159,13 @@ def list_all(tx: Tx, scope: Scope | None = None, most: int = 2**31) -> list[tupl
     return rows.list_all(tx, None if scope is None else scope.projects, most)
 
 
+def describe_why(scope: Scope, *, exists: bool) -> str:
+    """Say why the scope's project is the current one, and if it does not exist, who makes it."""
+    if exists:
+        return scope.why
+    return f"{scope.why}, {'made by the first write' if scope.project == scope.makes else 'which names no project'}"
+
+
 def list_names(tx: Tx, scope: Scope) -> list[str]:
     """The names of the projects that a scope may enter, in order."""
     return rows.names(tx, scope.projects)

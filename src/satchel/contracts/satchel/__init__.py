@@ -17,8 +17,7 @@ items              the tools that change or delete several items of any kind
 item_lookups       finds the items that arguments name
 deleted_items      tells what is similar to a name that nothing has, or that it was deleted
 deleting           deletes items, and tells what referred to them
-projects           the tools for projects
-catch_up           the tool that tells a new session where things stand
+projects           the tools for projects: add_project, list_projects, catch_up
 history            the tools that read what was, and restore it
 pages              the pages behind satchel:// URIs
 errors             errors: their codes, sentences and hints

@@ -1,11 +1,33 @@
-"""Projects: the tool that adds one, and the one that lists them and says which is current."""
+"""Projects: the tools that add and list them, and `catch_up`, which tells what happened in one and what is next."""
 
-from satchel.contracts.content import format_count
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+from msgspec import UNSET
+
+from satchel.contracts.content import format_count, join_lines
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel.answers import reply
-from satchel.contracts.satchel.tools import AddProject, ListProjects
-from satchel.model import Scope
-from satchel.services import projects
+from satchel.contracts.satchel import answers
+from satchel.contracts.satchel.history import may_read, name_author, read_since
+from satchel.contracts.satchel.task_answers import format_task, make_row, write_minute
+from satchel.contracts.satchel.tools import AddProject, CatchUp, ListProjects
+from satchel.model import KINDS, ChangeQuery, ItemKind, ProjectCounts, TaskQuery
+from satchel.services import layers, overview, projects, tasks
+from satchel.services.overview import Doing
+
+_MOST_DONE = 15
+_LEAST_DONE = 5  # where rows and notes are long
+_ROOM = 1000  # characters for both
+_MOST_READY = 5
+_MOST_CLAIMED = 10
+_MOST_PROJECTS = 10
+_MOST_TAGS = 10
+_MOST_NOTES = 5
+_MOST_TITLES = 3  # of tasks that one call changed
+_MOST_NAMES = 5
+_LONGEST_TITLE = 60
+_LONGEST_NOTE = 72
 
 
 def add_project(context: Context, args: AddProject) -> Body:
@@ -13,26 +35,217 @@ def add_project(context: Context, args: AddProject) -> Body:
     project = projects.add(context.tx, args.name)
     is_current = project.name == context.scope.project
     text = f"Added project '{project.name}'." if is_current else f"Added project '{project.name}': name it in project."
-    return reply(text, {"project": project.name, "added": True})
+    return answers.reply(text, {"project": project.name, "added": True})
 
 
 def list_projects(context: Context, _args: ListProjects) -> Body:
-    found = projects.list_all(context.tx, context.scope)
-    entries = [{"name": project.name, "prompts": held.prompts, "documents": held.documents} for project, held in found]
-    lines = [
-        f"- {project.name}: {format_count(held.prompts, 'prompt')}, {format_count(held.documents, 'document')}"
-        for project, held in found
-    ]
-    exists = any(project.name == context.scope.project for project, _ in found)
-    why = describe_why(context.scope, exists=exists)
+    here, found = context.scope.project, projects.list_all(context.tx, context.scope)
+    rows, lines = [], []
+    for project, held in found:
+        rows.append({"name": project.name, "prompts": held.prompts, "documents": held.documents})
+        counts = f"{format_count(held.prompts, 'prompt')}, {format_count(held.documents, 'document')}"
+        lines.append(f"- {project.name}: {counts}")
+    exists = any(project.name == here for project, _ in found)
+    why = projects.describe_why(context.scope, exists=exists)
     current = "The current project is" if exists or context.scope.makes else "There is no project"
-    text = "\n".join([f"{current} '{context.scope.project}' ({why}).", *lines])
-    return reply(text, {"project": context.scope.project, "why": why, "projects": entries})
+    text = "\n".join([f"{current} '{here}' ({why}).", *lines])
+    return answers.reply(text, {"project": here, "why": why, "projects": rows})
 
 
-def describe_why(scope: Scope, *, exists: bool) -> str:
-    """Why a project is the current one, and whether it exists."""
-    if exists:
-        return scope.why
-    absent = "made by the first write" if scope.project == scope.makes else "which names no project"
-    return f"{scope.why}, {absent}"
+# -- catch_up ---------------------------------------------------------------------------------------------------
+
+
+Part = tuple[dict[str, Any], list[str]]  # members of the answer, and lines of its text
+
+
+def catch_up(context: Context, args: CatchUp) -> Body:
+    context = context.within(args.project)
+    query, said = _read_since(context, args)
+    structured: dict[str, Any] = {"project": context.scope.project}
+    lines: list[str] = []
+    for members, more in (
+        _tell_projects(context),
+        _tell_done(context, query, said),
+        _tell_claims(context),
+        _tell_ready(context),
+    ):
+        structured |= members
+        lines += more
+    return answers.reply("\n".join(lines), structured)
+
+
+def _read_since(context: Context, args: CatchUp) -> tuple[ChangeQuery, str]:
+    """Return the changes that the caller wants to know, and their beginning in words."""
+    after, moment = (0, "") if args.since is UNSET else read_since(context, args.since)
+    if not after and not moment:
+        moment = overview.find_last_visit(context.tx, context.scope, context.client.name)
+    kinds = [kind for kind in KINDS if kind != "project" and may_read(context, kind)]
+    said = write_minute(moment) if moment else str(args.since)
+    return ChangeQuery(kinds=kinds, since=moment, after=after), said
+
+
+def _tell_projects(context: Context) -> Part:
+    """Tell the current project, why it is current, what it holds, and how much the other projects hold."""
+    tx, scope = context.tx, context.scope
+    exists = projects.current(tx, scope).number > 0
+    open_tasks = overview.count_open_tasks(tx, scope)
+    found = {
+        project.name: _count(context, held, open_tasks.get(project.number, 0))
+        for project, held in projects.list_all(tx, scope)
+    }
+    counts = found.pop(scope.project, {})
+    why, tags = projects.describe_why(scope, exists=exists), overview.list_tags(tx, scope, _MOST_TAGS)
+    members: dict[str, Any] = {"why": why, **counts, **({"tags": tags} if tags else {})}
+    line = f"Project '{scope.project}' ({why}): {_format_counts(counts)}"
+    line += f"; tags {', '.join(tags)}" if tags else ""
+    if not found:
+        return members, [line]
+    shown, more = list(found.items())[:_MOST_PROJECTS], len(found) - _MOST_PROJECTS
+    members["others"] = [{"name": name, **counts} for name, counts in shown]
+    personal = layers.enter_personal(scope)
+    read_here = personal.project if personal else ""
+    names = [
+        f"{name} ({_format_counts(counts)}{'; read here too' if name == read_here else ''})" for name, counts in shown
+    ]
+    if more > 0:
+        members["more_others"] = more
+        names.append(f"{more} more")
+    return members, [line, f"Other projects: {', '.join(names)}"]
+
+
+def _tell_done(context: Context, query: ChangeQuery, said: str) -> Part:
+    """Tell what was done in the project since the caller was here, by whom, and the last notes on open tasks."""
+    found, has_more = overview.list_done(context.tx, context.scope, query, _MOST_DONE)
+    rows = [_format_done(context, one) for one in found]  # as JSON they would cost twice as much
+    notes = _list_notes(context, query)
+    kept = _count_fitting(rows, _ROOM - sum(map(len, notes)))
+    members: dict[str, Any] = {"since": said, "done": rows[:kept]}
+    lines = [f"Done since {said}:", *(f"- {row}" for row in rows[:kept])]
+    if not rows:
+        lines = [f"Nothing was done since {said}."]
+    if has_more or kept < len(rows):
+        members["more_done"] = True
+        lines.append("and more: see history")
+    if notes:
+        members["task_notes"] = notes
+        lines += ["Notes on open tasks:", *(f"- {note}" for note in notes)]
+    return members, lines
+
+
+def _list_notes(context: Context, query: ChangeQuery) -> list[str]:
+    if "list_tasks" not in context.tools:
+        return []
+    return [
+        f"{_write_time(context, note.at)} #{number} {name_author(note.author, context.scope)}: "
+        f"{_shorten(note.text, _LONGEST_NOTE)}"
+        for number, note in overview.list_notes(context.tx, context.scope, query, _MOST_NOTES)
+    ]
+
+
+def _tell_claims(context: Context) -> Part:
+    """Tell which tasks are claimed."""
+    if "list_tasks" not in context.tools:
+        return {}, []
+    here = context.scope.project
+    found, has_more = tasks.list_page(context.tx, context.scope, TaskQuery(filter="in_progress"), limit=_MOST_CLAIMED)
+    if not found:
+        return {}, []
+    lines = [
+        "In progress:",
+        *(format_task(task, here) for task in found),
+        *(["and more: list_tasks"] if has_more else []),
+    ]
+    rows = {"in_progress": [make_row(task, here) for task in found]}
+    return rows | ({"more_in_progress": True} if has_more else {}), lines
+
+
+def _tell_ready(context: Context) -> Part:
+    """Tell the most urgent unclaimed tasks of the project, and how many more there are."""
+    if "list_tasks" not in context.tools:
+        return {}, []
+    here = context.scope.project
+    query = TaskQuery(filter="ready", project=here, holder_key="")  # of no holder: what is claimed was told
+    found, count = overview.list_ready(context.tx, context.scope, query, _MOST_READY)
+    _, everywhere = overview.list_ready(context.tx, context.scope, TaskQuery(filter="ready", holder_key=""), 0)
+    more, elsewhere = count - len(found), everywhere - count
+    members: dict[str, Any] = {"ready": [make_row(task, here) for task in found]}
+    lines = ["Ready:" if found else "No task is ready in this project.", *(format_task(task, here) for task in found)]
+    if more > 0:
+        members["more_ready"] = more
+        lines.append(f"and {more} more: list_tasks")
+    if elsewhere > 0:
+        members["ready_elsewhere"] = elsewhere
+        lines.append(f"Ready in other projects, or in none: {elsewhere}")
+    return members, lines
+
+
+# -- shapes -----------------------------------------------------------------------------------------------------
+
+
+def _count(context: Context, held: ProjectCounts, open_tasks: int) -> dict[str, int]:
+    """Count what a project holds of the kinds that the caller may read."""
+    counts: tuple[tuple[ItemKind, str, int], ...] = (
+        ("prompt", "prompts", held.prompts),
+        ("document", "documents", held.documents),
+        ("task", "open_tasks", open_tasks),
+    )
+    return {name: count for kind, name, count in counts if count and may_read(context, kind)}
+
+
+def _format_counts(counts: dict[str, int]) -> str:
+    words = [format_count(count, name.removesuffix("s").replace("_", " ")) for name, count in counts.items()]
+    return ", ".join(words) or "empty"
+
+
+def _format_done(context: Context, one: Doing) -> str:
+    who = name_author(one.revision.author, context.scope)
+    adder = name_author(one.adder, context.scope) if one.adder else ""
+    deed = f"{one.did} by {who}"
+    if adder:
+        deed = f"added and {deed}" if adder == who else f"{deed}, added by {adder}"
+    time = _write_time(context, one.revision.at)
+    kind = one.revision.kind
+    if len(one.entries) == 1:
+        entry = one.entries[0]
+        name = f"{entry.key} {_shorten(entry.title)}".rstrip() if kind == "task" else f"{kind} {entry.key}"
+        return f"{time} {name} {deed}"
+    return f"{time} {len(one.entries)} {kind}s {deed}: {_name_items(one)}"
+
+
+def _name_items(one: Doing) -> str:
+    """Name several items: a few tasks with their titles, many as ranges of numbers."""
+    entries = one.entries[::-1]
+    if one.revision.kind == "task" and len(entries) > _MOST_TITLES:
+        return _format_numbers(sorted(entry.revision.item for entry in entries))
+    shown, longest = entries[:_MOST_NAMES], _LONGEST_TITLE // len(entries)
+    names = [
+        f"{entry.key} {_shorten(entry.title, longest)}" if one.revision.kind == "task" else entry.key for entry in shown
+    ]
+    return ", ".join([*names, *(["..."] if len(entries) > len(shown) else [])])
+
+
+def _format_numbers(numbers: Sequence[int]) -> str:
+    """Format the numbers of tasks, those in a row as `#1 … #12`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    names = [f"#{run[0]} … #{run[-1]}" if run[2:] else ", ".join(f"#{number}" for number in run) for run in runs]
+    return ", ".join([*names[:_MOST_NAMES], *(["..."] if len(names) > _MOST_NAMES else [])])
+
+
+def _count_fitting(rows: Sequence[str], room: int) -> int:
+    """Count the rows that fit, a few in any case."""
+    return max(min(_LEAST_DONE, len(rows)), sum(size <= room for size in accumulate(map(len, rows))))
+
+
+def _shorten(text: str, longest: int = _LONGEST_TITLE) -> str:
+    plain = join_lines(text)
+    return plain if len(plain) <= longest else f"{plain[:longest]}..."
+
+
+def _write_time(context: Context, at: str) -> str:
+    """Format the time of a change of today, else its day."""
+    return at[11:16] if at[:10] == context.tx.now[:10] else at[:10]

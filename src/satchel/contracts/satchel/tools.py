@@ -180,9 +180,9 @@ def search(context: Context, args: Search) -> Body:
 
 @_tool("", "Begin here: what was done, claimed, is ready", answer_with(why=STRING, since=STRING))
 def catch_up(context: Context, args: CatchUp) -> Body:
-    from satchel.contracts.satchel import catch_up
+    from satchel.contracts.satchel import projects
 
-    return catch_up.catch_up(context, args)
+    return projects.catch_up(context, args)
 
 
 @_tool("", "Make a project", answer_with(added=BOOLEAN), ADDS)
