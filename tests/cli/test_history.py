@@ -470,7 +470,7 @@ def test_what_others_changed_since_is_not_undone(satchel: Command) -> None:
     satchel("prompt", "add", "Tea", "green", SATCHEL_USER=ADA)
     satchel("prompt", "edit", "tea", "black", SATCHEL_USER=BOB)
     said = failed(satchel("undo", "--yes", SATCHEL_USER=ADA), 1)
-    assert "prompt 'tea' has version 2 by now" in said and "satchel log 'tea'" in said
+    assert "prompt 'tea' has version 2, not 1" in said and "satchel log 'tea'" in said
     assert done(satchel("prompt", "show", "tea")) == "black"
     assert done(satchel("undo", "--yes", SATCHEL_USER=BOB)) == "Put back prompt 'tea'.\n"
     assert done(satchel("undo", "--yes", SATCHEL_USER=ADA)) == "Deleted prompt 'tea'.\n"
@@ -566,13 +566,13 @@ def test_a_restore_that_would_break_a_rule_changes_nothing(satchel: Command, sto
     satchel("prompt", "add", "Tea", "x")
     satchel("prompt", "edit", "tea", "--title", "Coffee")
     satchel("prompt", "add", "Tea", "y")
-    assert "already a prompt with the title 'Tea'" in failed(satchel("restore", "tea", "--version", "1"), 5)
+    assert "a prompt with the title 'Tea' already exists" in failed(satchel("restore", "tea", "--version", "1"), 5)
     assert value(satchel("prompt", "show", "tea", "--json"))["prompt"]["version"] == 2
     satchel("document", "add", "tea", "x:tea", "z")
     for words in (("log", "tea"), ("diff", "tea"), ("restore", "tea"), ("purge", "tea", "--yes")):
         said = failed(satchel(*words), 2)
         assert said == (
-            "satchel: several things are called 'tea'. Name one of them: satchel://prompt/tea or satchel://resource/tea\n"
+            "satchel: several items are called 'tea'. Name one of them: satchel://prompt/tea or satchel://resource/tea\n"
         )
     assert value(satchel("log", "satchel://resource/tea", "--json"))["kind"] == "document"
     assert value(satchel("restore", "satchel://prompt/tea", "--version", "2", "--json"))["changed"] is False

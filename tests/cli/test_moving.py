@@ -15,7 +15,7 @@ __all__ = ["satchel"]  # a fixture
 ANN = "11111111-1111-4111-8111-111111111111"
 ONE, TWO = Scope(project="one", user=ANN), Scope(project="two", user=ANN)
 CLASH = (
-    "satchel: there is already a {} with the {} '{}' in project 'two'. Nothing was {}. Take the next "
+    "satchel: a {} with the {} '{}' already exists in project 'two'. Nothing was {}. Take the next "
     "free name with --rename, or rename or delete that one first.\n"
 )
 

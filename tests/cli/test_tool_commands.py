@@ -117,12 +117,12 @@ def test_a_task_has_all_that_the_tools_know(satchel: Command) -> None:
     assert "--note goes to one task" in failed(satchel("task", "done", "1", "2", "--note", "x"), 2)
     assert "2026-13-01' is no day" in failed(satchel("task", "edit", "2", "--due", "2026-13-01"), 2)
     assert "cannot wait for itself" in failed(satchel("task", "edit", "2", "--after", "2"), 2)
-    assert "has version 2 by now, not 1" in failed(satchel("task", "edit", "2", "New", "--version", "1"), 1)
+    assert "has version 2, not 1" in failed(satchel("task", "edit", "2", "New", "--version", "1"), 1)
 
 
 def test_tasks_are_claimed_and_given_back(satchel: Command) -> None:
     nothing = failed(satchel("task", "claim"), 3)
-    assert "no task is ready in project 'default': 0 blocked, 0 held by others. See the open tasks with" in nothing
+    assert "nothing is ready in project 'default': 0 tasks blocked, 0 tasks held. See the open tasks with" in nothing
     done(satchel("task", "add", "One"))
     assert re.match(
         r"Claimed until \S+, fence 1:\n1  One\nin progress, ", done(satchel("task", "claim", "--minutes", "5"))
@@ -205,7 +205,7 @@ def test_pages_follow_each_other_by_cursor_or_all(satchel: Command) -> None:
     assert [one["number"] for one in every["tasks"]] == [1, 2, 3, 4, 5, 6, 7] and "next_cursor" not in every
     hint = satchel("task", "list", "--limit", "3").stderr.decode()
     assert hint == f"There is more: add --cursor {page['next_cursor']}, or --all.\n"
-    assert "this cursor is not valid" in failed(satchel("task", "list", "--cursor", "x"), 2)
+    assert "cursor is not valid" in failed(satchel("task", "list", "--cursor", "x"), 2)
 
 
 def test_a_list_longer_than_a_page_of_the_tool_is_listed_whole(satchel: Command, tmp_path: Any) -> None:

@@ -33,7 +33,7 @@ from tests.support.stdio import NEWEST, OLDEST, Server, plain
 
 NO_CURSOR = {
     "code": "invalid_argument",
-    "message": "cursor is none that was given out: use next_cursor of the page before.",
+    "message": "cursor is not valid here: use next_cursor from the previous page.",
     "argument": "cursor",
     "hint": "Ask again without it for the first page.",
 }

@@ -47,7 +47,7 @@ def test_there_are_these_tools_and_no_others() -> None:
 
 
 def test_no_error_sends_a_model_to_a_tool_that_is_not_listed() -> None:
-    texts = [*errors._HINTS.values(), *(hint for _, hint in errors._SENTENCES.values())]
+    texts = [*errors._HINTS.values(), *errors._ARGUMENT_HINTS.values()]
     assert [text for text in texts if set(re.findall(r"[a-z]+_[a-z]+", text)) & set(UNLISTED)] == []
 
 

@@ -99,7 +99,7 @@ def test_a_contract_has_words_for_every_error(name: str) -> None:
 
 def test_the_contract_satchel_has_a_hint_for_every_error() -> None:
     contract = load("satchel")
-    rules = {(field or "x", rule) for field, rule in satchel_errors._SENTENCES} | {("x", "an unknown rule")}
+    rules = {(field or "x", rule) for field, rule in satchel_errors._ARGUMENT_HINTS} | {("x", "an unknown rule")}
     samples: list[Exception] = [
         *(error for many in SAMPLES.values() for error in many),
         *(errors.NotFound(kind, "7", SCOPE) for kind in ("prompt", "document", "task", "project")),

@@ -146,11 +146,7 @@ def make_voice() -> "Voice":
             else "Correct its content with: satchel prompt edit"
         ),
     }
-    return Voice(
-        quote=lambda text: f"'{text}'",
-        taken="there is already a {kind} with the {field} {key}{where}{holder}",
-        advice=advice,
-    )
+    return Voice(quote=lambda text: f"'{text}'", advice=advice)
 
 
 def explain(error: SatchelError, database: "Database", scope: Scope) -> str:

@@ -35,7 +35,7 @@ _ADVICE: dict[type[SatchelError], Callable[[Any], str]] = {
     MissingBlocker: lambda _: "Restore that one first.",
     AmbiguousItem: lambda _: "Open the one you mean.",
 }
-_VOICE = wording.Voice(quote=lambda text: f"“{text}”", taken="another {kind} has the {field} {key}", advice=_ADVICE)
+_VOICE = wording.Voice(quote=lambda text: f"“{text}”", advice=_ADVICE)
 
 
 def find_status(error: SatchelError | RenderFailed) -> int:

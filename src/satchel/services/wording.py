@@ -1,4 +1,4 @@
-"""Errors in sentences for people: what is wrong and what to do next, in the voice of the page or the command line."""
+"""What is wrong, in one sentence for each error; tools, commands and pages add what to do next, in their own terms."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -28,11 +28,66 @@ from satchel.errors import (
 _SCOPED = ("prompt", "document")  # kinds whose names are those of a project
 
 
+# By field and rule of a wrong argument; a rule without a field is that of all others.
+SENTENCES: Mapping[tuple[str, str], str] = {
+    ("", "required"): "{field} is missing",
+    ("", "minLength"): "{field} must not be empty",
+    ("", "maxLength"): "{field} has at most {limit} characters",
+    ("", "maxBytes"): "{field} has at most {limit} bytes",
+    ("", "maxItems"): "{field} has at most {limit} entries",
+    ("", "minItems"): "{field} needs at least one entry",
+    ("", "minimum"): "{field} is at least {limit}",
+    ("", "maximum"): "{field} is at most {limit}",
+    ("", "signs"): "{field}: give every entry a + or a -, or none",
+    ("", "uniqueItems"): "{field} has the same name as another",
+    ("", "hidden"): "{field} has a character that does not show: {value}",
+    ("", "reserved"): "{field} cannot be {value}: that is an id",
+    ("name", "pattern"): "{field} has letters, digits, - _ and . only",
+    ("name", "not"): "{field} cannot be {value}: that is a prompt of the server itself",
+    ("mime_type", "format"): "{field} must look like text/markdown",
+    ("uri", "format"): "{field} needs a scheme, and no spaces",
+    ("uri", "reserved"): "{field} cannot be {value}: URIs of satchel: name what Satchel keeps",
+    ("content", "template"): "{field} is no template: {value}",
+    ("arguments", "pattern"): "{field} has letters, digits and _ only, no digit first, and is no word of Jinja2",
+    ("cursor", "format"): "{field} is not valid here: use next_cursor from the previous page",
+    ("lines", "format"): "{field} must be a range like 10-40, 10- or 25",
+    ("lines", "maximum"): "The last line of the text is {limit}",
+    ("lines", "contentEncoding"): "A document of {value} has no lines",
+    ("heading", "contentEncoding"): "A document of {value} has no headings",
+    ("blocked_by", "acyclic"): "A task cannot wait for itself, not even through others",
+    ("after", "acyclic"): "Some lines wait for each other",
+    ("after", "maximum"): "after:{value} is no task of this call: it has {limit}",
+    ("lines", "grammar"): "{value} cannot both be",
+    ("lines", "claims"): "A new task cannot be in progress",
+    ("lines", "uniqueItems"): "{value} is the label of another line",
+    ("note", "maxItems"): "A task has at most {limit} notes",
+}
+# The same where people write what tools take in another form.
+_FOR_PEOPLE: Mapping[tuple[str, str], str] = {
+    ("tag", "pattern"): "{quoted} cannot be a tag: use up to 50 letters, digits, - and _",
+    ("content", "contentEncoding"): "the content is not UTF-8 text, which its type needs",
+    ("due", "format"): "{quoted} is no day: write 2026-12-31, tomorrow, friday or 3d",
+    ("user", "format"): "{quoted} is no user: a user is a UUID, as `satchel user` prints it",
+    ("expires_at", "format"): ("{quoted} is no time: write 12h, 90d, tomorrow, friday, 2030-12-31 or 2030-12-31T18:00"),
+    ("since", "format"): "{quoted} is no time: write 2h, 3d, yesterday, monday, 2026-11-17 or 2026-11-17T12:00",
+    ("expires_at", "minimum"): "a token cannot expire at {value}, in the past: give a later time",
+    # Without the value, which may be a secret.
+    ("id", "pattern"): (
+        "give a token by its id, or by the first 8 characters of it or more, and never by its secret. "
+        "List the ids with: satchel token list"
+    ),
+    ("id", "oneOf"): "several tokens have an id that starts with {value}. Give more of it",
+    ("prompt", "readOnly"): "prompt {quoted} belongs to a library: change its file on disk",
+    ("arguments", "pattern"): "{quoted} cannot be an argument: use letters, digits and _, no digit first",
+    ("", "hidden"): "{field} has a character that does not show: {value}. Leave it out",
+    ("", "maxItems"): "there are at most {limit} {name}",
+}
+
+
 class Voice(Struct, frozen=True, kw_only=True):
     """How the page or the command line words errors."""
 
     quote: Callable[[object], str]
-    taken: str  # that another thing has a name
     advice: Mapping[type[SatchelError], Callable[[Any], str]]  # what to do next; the most specific type counts
 
     def name(self, kind: str) -> str:
@@ -64,16 +119,15 @@ def describe(error: SatchelError, voice: Voice) -> str:
         where = f" in project {quote(error.scope.project)}" if error.kind in _SCOPED else ""
         return f"there is no {voice.name_item(error.kind, error.key)}{where}"
     if isinstance(error, Taken):
-        where = "" if error.kind == "project" else f" in project {quote(error.scope.project)}"
+        where = f" in project {quote(error.scope.project)}" if error.kind in _SCOPED else ""
         holder = f" ({voice.name_item('document', error.holder)})" if error.holder else ""
-        facts = {"kind": voice.name(error.kind), "field": error.field, "key": quote(error.key)}
-        return voice.taken.format(**facts, where=where, holder=holder)
+        return f"a {error.kind} with the {error.field} {quote(error.key)} already exists{where}{holder}"
     if isinstance(error, VersionConflict):
-        return f"{voice.name_item(error.kind, error.key)} has version {error.actual} by now, not {error.expected}"
+        return f"{voice.name_item(error.kind, error.key)} has version {error.actual}, not {error.expected}"
     if isinstance(error, VersionMissing):
         return f"{voice.name_item(error.kind, error.key)} has no version {error.version}"
     if isinstance(error, AmbiguousItem):
-        return f"several things are called {quote(error.key)}"
+        return f"several items are called {quote(error.key)}"
     if found := _describe_task(error, voice):
         return found
     text = str(error).removesuffix(".")
@@ -86,17 +140,16 @@ def _describe_task(error: SatchelError, voice: Voice) -> str | None:
     if isinstance(error, MissingBlocker):
         return f"it was blocked by task {error.number}, {quote(error.title)}, which is in the trash"
     if isinstance(error, TaskHeld):
-        return f"{error.claim.holder} is working on task {error.number}, until {error.claim.until[11:16]} UTC"
+        return f"task #{error.number} is held by {error.claim.holder} until {error.claim.until[:16]}Z"
     if isinstance(error, TaskClosed):
-        return f"task {error.number} is {error.status} already"
+        return f"task #{error.number} is {error.status}"
     if isinstance(error, StaleFence):
-        newest = f"is {error.claim.fence}, not {error.fence}" if error.claim else "is none: it was never claimed"
-        return f"the fence of task {error.number} {newest}"
+        return _describe_fence(error)
     if isinstance(error, NothingReady):
         where = f" in project {quote(error.project)}" if error.project else ""
-        return f"no task is ready{where}: {error.blocked} blocked, {error.held} held by others"
+        return f"nothing is ready{where}: {_count(error.blocked)} blocked, {_count(error.held)} held"
     if isinstance(error, AnswerTooLarge):
-        return f"the answer would have more than {error.limit} bytes"
+        return f"the answer has more than {error.limit} bytes"
     if isinstance(error, MissingPart):
         return f"the text has no heading {quote(error.heading)}"
     if isinstance(error, WrongEdit):
@@ -110,55 +163,28 @@ def _describe_task(error: SatchelError, voice: Voice) -> str | None:
     return None
 
 
+def _describe_fence(stale: StaleFence) -> str:
+    if stale.claim is None:
+        return f"task #{stale.number} was never claimed"
+    if stale.fence > stale.claim.fence:
+        return f"fence {stale.fence} was never given out for task #{stale.number}"
+    return f"the fence of task #{stale.number} is {stale.claim.fence}, not {stale.fence}: it was claimed again"
+
+
+def _count(tasks: int) -> str:
+    return f"{tasks} task" if tasks == 1 else f"{tasks} tasks"
+
+
 def _describe_wrong(error: WrongArgument, voice: Voice) -> str:
-    field, kind = error.field.replace("_", " "), error.kind or ""
-    what = f"the {field} of a {voice.name(kind)}" if kind and kind != "argument" else f"the {field}"
-    value = voice.quote(error.value)
-    words: dict[tuple[str, str], str] = {
-        ("name", "pattern"): f"{value} cannot be a {voice.name(kind)} name: use letters, digits, '-', '_' and '.'",
-        ("tag", "pattern"): f"{value} cannot be a tag: use up to 50 letters, digits, '-' and '_'",
-        ("name", "reserved"): f"{value} cannot be a {voice.name(kind)} name, because it is an id: use words",
-        ("title", "reserved"): f"{value} cannot be a title, because it is an id: use words",
-        ("name", "not"): f"{value} is the name of a prompt that the server has itself: choose another",
-        ("uri", "reserved"): f"{value} is a URI of Satchel's own: give one of another scheme",
-        ("uri", "format"): f"{value} is no URI: it needs a scheme, as in file:///docs/api.md, and no spaces",
-        ("mime_type", "format"): f"{value} is no MIME type; one looks like text/markdown",
-        ("content", "contentEncoding"): "the content is not UTF-8 text, which its type needs",
-        ("content", "template"): f"the text is no valid template: {error.value}",
-        ("due", "format"): f"{value} is no day: write 2026-12-31, tomorrow, friday or 3d",
-        ("user", "format"): f"{value} is no user: a user is a UUID, as `satchel user` prints it",
-        (
-            "expires_at",
-            "format",
-        ): f"{value} is no time: write 12h, 90d, tomorrow, friday, 2030-12-31 or 2030-12-31T18:00",
-        ("since", "format"): f"{value} is no time: write 2h, 3d, yesterday, monday, 2026-11-17 or 2026-11-17T12:00",
-        ("expires_at", "minimum"): f"a token cannot expire at {error.value}, in the past: give a later time",
-        # Without the value, which may be a secret.
-        ("id", "pattern"): "give a token by its id, or by the first 8 characters of it or more, and never by its "
-        "secret. List the ids with: satchel token list",
-        ("id", "oneOf"): f"several tokens have an id that starts with {error.value}. Give more of it",
-        ("cursor", "format"): "this cursor is not valid here: use next_cursor from the previous page",
-        ("lines", "format"): f"{value} is no range of lines; one looks like 10-40, 10- or 25",
-        ("lines", "maximum"): f"the last line of the text is {error.limit}",
-        ("lines", "contentEncoding"): f"a document of {error.value} has no lines",
-        ("heading", "contentEncoding"): f"a document of {error.value} has no headings",
-        ("blocked_by", "acyclic"): "a task cannot wait for itself, not even through others",
-        ("prompt", "readOnly"): f"prompt {value} belongs to a library: change its file on disk",
-        ("arguments", "pattern"): f"{value} cannot be an argument: use letters, digits and '_', no digit first",
-        ("arguments", "uniqueItems"): "two arguments have the same name",
-        ("", "signs"): f"give every entry of {field} a + or a -, or none",
-        ("", "hidden"): f"{what} has a character that does not show: {error.value}. Leave it out",
-        ("", "minLength"): f"{what} must not be empty",
-        ("", "maxLength"): f"{what} has at most {error.limit} characters",
-        ("", "maxBytes"): f"{what} has at most {error.limit} bytes",
-        ("", "maxItems"): f"there are at most {error.limit} {field}",
-        ("", "minimum"): f"{what} is at least {error.limit}",
-        ("", "maximum"): f"{what} is at most {error.limit}",
-        ("", "required"): f"{what} is missing",
-    }
+    name, kind = error.field.replace("_", " "), error.kind or ""
+    what = f"the {name} of a {voice.name(kind)}" if kind and kind != "argument" else f"the {name}"
     if error.rule == "dependentRequired" and isinstance(error.limit, tuple):
-        return "changing the type from {} to {} needs new content".format(*error.limit)
-    known = words.get((error.field, error.rule)) or words.get(("", error.rule))
-    if known is None and not error.is_unstorable:
-        return f"{what} cannot be that"
-    return known or f"{what} contains NUL or bytes that are not UTF-8, and cannot be stored"
+        return "changing the MIME type from {} to {} needs new content".format(*error.limit)
+    for key in ((error.field, error.rule), ("", error.rule)):
+        if known := _FOR_PEOPLE.get(key) or SENTENCES.get(key):
+            facts = {"field": what, "name": name, "limit": error.limit, "value": error.value}
+            said = known.format(**facts, quoted=voice.quote(error.value))
+            return f"{said[:1].lower()}{said[1:]}"
+    if error.is_unstorable:
+        return f"{what} contains NUL or bytes that are not UTF-8, and cannot be stored"
+    return f"{what} cannot be that"

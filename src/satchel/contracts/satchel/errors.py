@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from satchel.contracts.content import format_count, join_lines
+from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context, Reply, find_row
 from satchel.contracts.schema import UNSTORABLE
 from satchel.errors import (
@@ -20,6 +20,7 @@ from satchel.errors import (
     NothingReady,
     QuotaExceeded,
     Refused,
+    SatchelError,
     StaleFence,
     StoreError,
     StoreGone,
@@ -34,6 +35,8 @@ from satchel.errors import (
 )
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError, invalid_params
 from satchel.services.rules import MAX_TEMPLATE_BYTES
+from satchel.services.wording import SENTENCES, Voice
+from satchel.services.wording import describe as describe_error
 
 
 class UnknownName(NotFound):
@@ -177,17 +180,16 @@ def explain_forbidden(forbidden: Forbidden) -> Body:
 
 
 def explain_taken(clash: Taken) -> Body:
-    holder = f" (document '{clash.holder}')" if clash.holder else ""
-    message = f"A {clash.kind} with the {clash.field} '{clash.key}' already exists{_where(clash)}{holder}."
     if clash.kind == "project":
-        return error("already_exists", message, "Name it in project to work there, or choose another name.")
-    return error("already_exists", message, f"Choose another {clash.field}, or update the {clash.kind}.")
+        hint = "Name it in project to work there, or choose another name."
+    else:
+        hint = f"Choose another {clash.field}, or update the {clash.kind}."
+    return error("already_exists", _sentence(clash), hint)
 
 
 def explain_conflict(clash: VersionConflict) -> Body:
-    message = f"{_what(clash.kind, clash.key)} has version {clash.actual}, not {clash.expected}."
     hint = "Somebody changed it. Read it again, then repeat the update with the new version."
-    return error("conflict", message, hint, version=clash.actual)
+    return error("conflict", _sentence(clash), hint, version=clash.actual)
 
 
 def explain_reused_key(reused: KeyReused) -> Body:
@@ -198,8 +200,7 @@ def explain_reused_key(reused: KeyReused) -> Body:
 def explain_missing_version(missing: VersionMissing) -> Body:
     kept = ", ".join(map(str, missing.kept))
     hint = f"There are versions {kept}." if kept else "No version of it is kept."
-    message = f"{_what(missing.kind, missing.key)} has no version {missing.version}."
-    return error("not_found", message, hint, versions=list(missing.kept))
+    return error("not_found", _sentence(missing), hint, versions=list(missing.kept))
 
 
 def explain_missing_blocker(missing: MissingBlocker) -> Body:
@@ -208,9 +209,8 @@ def explain_missing_blocker(missing: MissingBlocker) -> Body:
 
 
 def explain_ambiguous_item(ambiguous: AmbiguousItem) -> Body:
-    message = f"Several items are called '{ambiguous.key}'."
     hint = f"Say which: {' or '.join(ambiguous.references)}."
-    return error("invalid_argument", message, hint, near=list(ambiguous.references))
+    return error("invalid_argument", _sentence(ambiguous), hint, near=list(ambiguous.references))
 
 
 def explain_not_confirmed(refused: NotConfirmed) -> Body:
@@ -222,8 +222,7 @@ def explain_not_confirmed(refused: NotConfirmed) -> Body:
 
 def explain_too_large(large: AnswerTooLarge) -> Body:
     argument = large.argument or "arguments"
-    message, hint = f"The answer has more than {large.limit} bytes.", f"Ask for less with {argument}."
-    return error("invalid_argument", message, hint, argument=argument)
+    return error("invalid_argument", _sentence(large), f"Ask for less with {argument}.", argument=argument)
 
 
 def explain_wrong_value(wrong: WrongValue) -> Body:
@@ -254,42 +253,29 @@ def explain_wrong_edit(wrong: WrongEdit) -> Body:
 
 
 def explain_missing_part(missing: MissingPart) -> Body:
-    message = f"The text has no heading '{missing.heading}'."
     if not missing.near:
-        return error("not_found", message, "It has no headings: ask for lines.", argument="heading")
+        return error("not_found", _sentence(missing), "It has no headings: ask for lines.", argument="heading")
     hint = f"Did you mean {' or '.join(missing.near)}?"
-    return error("not_found", message, hint, argument="heading", near=list(missing.near))
+    return error("not_found", _sentence(missing), hint, argument="heading", near=list(missing.near))
 
 
 def explain_held(held: TaskHeld) -> Body:
-    until = f"{held.claim.until[:16]}Z"
-    message = f"Task #{held.number} is held by {held.claim.holder} until {until}."
     hint = "Take another, or wait until then. If that agent is gone, free it: claim_task with release: true."
-    return error("conflict", message, hint, holder=held.claim.holder, until=until)
-
-
-def explain_closed(closed: TaskClosed) -> Body:
-    message = f"Task #{closed.number} is {closed.status}."
-    return error("conflict", message, "Reopen it with update_task and status pending, or take another.")
+    return error("conflict", _sentence(held), hint, holder=held.claim.holder, until=f"{held.claim.until[:16]}Z")
 
 
 def explain_stale_fence(stale: StaleFence) -> Body:
     if stale.claim is None:
-        return error("conflict", f"Task #{stale.number} was never claimed.", "Leave fence out, or claim it first.")
+        return error("conflict", _sentence(stale), "Leave fence out, or claim it first.")
     if stale.fence > stale.claim.fence:
-        message = f"Fence {stale.fence} was never given out for task #{stale.number}."
-        return error("conflict", message, "Give the fence that claim_task answered, or leave it out.")
-    message = f"The fence of task #{stale.number} is {stale.claim.fence}, not {stale.fence}: it was claimed again."
+        return error("conflict", _sentence(stale), "Give the fence that claim_task answered, or leave it out.")
     hint = "Look at it with get_task: another agent may have gone on with it."
-    return error("conflict", message, hint, fence=stale.claim.fence, holder=stale.claim.holder)
+    return error("conflict", _sentence(stale), hint, fence=stale.claim.fence, holder=stale.claim.holder)
 
 
 def explain_nothing_ready(nothing: NothingReady) -> Body:
-    where = f" in project '{nothing.project}'" if nothing.project else ""
-    blocked, held = format_count(nothing.blocked, "task"), format_count(nothing.held, "task")
-    message = f"Nothing is ready{where}: {blocked} blocked, {held} held."
     hint = "See list_tasks with status pending, or try again later." if nothing.blocked or nothing.held else _NO_TASKS
-    return error("not_found", message, hint, blocked=nothing.blocked, held=nothing.held)
+    return error("not_found", _sentence(nothing), hint, blocked=nothing.blocked, held=nothing.held)
 
 
 _NO_TASKS = "Look into other projects with list_tasks, or add tasks with add_tasks."
@@ -322,7 +308,9 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     WrongEdit: explain_wrong_edit,
     MissingPart: explain_missing_part,
     TaskHeld: explain_held,
-    TaskClosed: explain_closed,
+    TaskClosed: lambda closed: error(
+        "conflict", _sentence(closed), "Reopen it with update_task and status pending, or take another."
+    ),
     StaleFence: explain_stale_fence,
     NothingReady: explain_nothing_ready,
     EntryRefused: explain_entry,
@@ -352,11 +340,19 @@ _HINTS = {
 }
 
 
+_VOICE = Voice(quote=lambda text: f"'{text}'", advice={})
+
+
+def _sentence(error: SatchelError) -> str:
+    said = describe_error(error, _VOICE)
+    return f"{said[:1].upper()}{said[1:]}."
+
+
 def _what(kind: str, key: str) -> str:
     return f"Task {key}" if kind == "task" else f"{kind.capitalize()} '{key}'"
 
 
-def _where(error: NotFound | Taken) -> str:
+def _where(error: NotFound) -> str:
     return f" in project '{error.scope.project}'" if error.kind in ("prompt", "document") else ""
 
 
@@ -430,11 +426,14 @@ def describe(wrong: WrongArgument) -> tuple[str, str]:
         hint = f"Use {meant}." if meant in limit else f"Choose one of them, or leave {field} out."
         return f"{field} must be one of {', '.join(limit)}.", hint
     if rule == "dependentRequired" and isinstance(limit, tuple):
-        return "Changing the MIME type from {} to {} needs new content.".format(*limit), "Give content too."
+        return _sentence(wrong), "Give content too."
     if rule == "maxBytes" and limit == MAX_TEMPLATE_BYTES:
         hint = "A template is shorter than other texts: shorten it, or declare no arguments."
         return f"{place} has at most {limit} bytes.", hint
-    message, hint = _SENTENCES.get((field, rule)) or _SENTENCES.get(("", rule)) or _OTHER
+    keys = ((field, rule), ("", rule))
+    said = (_OWN_SENTENCES.get(key) or SENTENCES.get(key) for key in keys)
+    message = next((f"{one}." for one in said if one), "{field} cannot be that.")
+    hint = next((_ARGUMENT_HINTS[key] for key in keys if key in _ARGUMENT_HINTS), _OTHER_HINT)
     if rule in ("required", "minLength") and field in _MEANINGS:
         hint = f"Give {field}: {_MEANINGS[field]}."
     return message.format(field=place, limit=limit, value=wrong.value), hint.format(field=field)
@@ -450,7 +449,7 @@ def _describe_wrong_type(wrong: WrongArgument, place: str) -> tuple[str, str]:
         return f"{place} must be a list of tasks, by number or UUID.", "For example [4, 7]."
     what = {"string": "a text", "integer": "a whole number", "boolean": "true or false", "array": "a list"}
     kind, where = limit.partition(" ")[0], f"{field}[]" if place.startswith(f"{field}[") else place
-    example = _EXAMPLES.get((where, kind)) or _EXAMPLES.get(("", kind), _OTHER[1])
+    example = _EXAMPLES.get((where, kind)) or _EXAMPLES.get(("", kind), _OTHER_HINT)
     return f"{place} must be {what.get(limit, f'an {limit}')}.", example
 
 
@@ -480,90 +479,72 @@ _EXAMPLES = {
     ("resources[]", "object"): 'For example {"name": "notes.md", "content": "..."}.',
     ("", "object"): 'For example {"name": "who", "required": true}.',
 }
-_TAG = ("{field}: a tag has 1 to 50 letters, digits, - and _.", "Put a - where a space would be.")
 _REST = "Add the rest with another call."
-_OTHER = ("{field} cannot be that.", "See what the tool takes.")
-_SENTENCES = {
-    ("", "required"): ("{field} is missing.", "Give {field}."),
-    ("", "minLength"): ("{field} must not be empty.", "Give {field}, or leave it out."),
-    ("", "maxLength"): ("{field} has at most {limit} characters.", "Shorten it."),
-    ("", "maxBytes"): ("{field} has at most {limit} bytes.", "Shorten it, or save it in parts."),
-    ("", "maxItems"): ("{field} has at most {limit} entries.", "Leave some out."),
-    ("", "minimum"): ("{field} is at least {limit}.", "Give a larger number."),
-    ("", "maximum"): ("{field} is at most {limit}.", "Give a smaller number."),
-    ("query", "minLength"): (
-        "query must not be empty.",
-        "Give words; the list tools show everything.",
-    ),
-    ("limit", "minimum"): ("{field} is at least {limit}.", "Leave it out for the usual 50."),
-    ("limit", "maximum"): ("{field} is at most {limit}.", "Ask for fewer; next_cursor leads to the rest."),
-    ("expected_version", "minimum"): ("{field} is at least {limit}.", "Give the version that you read."),
-    ("expected_version", "maximum"): ("{field} is at most {limit}.", "Give the version that you read."),
-    ("", "signs"): (
-        "{field}: give every entry a + or a -, or none.",
-        "Write +x to add, -x to remove; entries without signs replace all.",
-    ),
-    ("", "uniqueItems"): ("{field} has the same name as another.", "Name each once."),
-    ("cursor", "format"): (
-        "cursor is none that was given out: use next_cursor of the page before.",
-        "Ask again without it for the first page.",
-    ),
-    ("since", "format"): (
-        "since must be a time like 2026-11-17 or 2026-11-17T12:30, or an age like 2h or 3d.",
-        "Leave it out for all changes.",
-    ),
-    ("due", "format"): ("due must be a day like 2026-11-30.", "Leave it out where there is none."),
-    ("uri", "reserved"): (
-        "uri cannot be {value}: URIs of satchel: name what Satchel keeps.",
-        "Leave it out for satchel://resource/NAME.",
-    ),
-    ("", "hidden"): ("{field} has a character that does not show: {value}.", "Leave it out."),
-    ("", "reserved"): ("{field} cannot be {value}: that is an id.", "Choose words."),
-    ("uri", "format"): ("uri needs a scheme, and no spaces.", "Leave it out for satchel://resource/NAME."),
-    ("mime_type", "format"): ("mime_type must look like text/markdown.", "Leave it out for text/plain."),
-    ("content", "template"): (
-        "{field} is no template: {value}.",
-        "Mend it, or give arguments: [] to keep it as plain text.",
-    ),
-    ("heading", "not"): ("Give heading or {value}, not both.", "Leave one of them out."),
-    ("arguments", "not"): ("Give arguments or {value}, not both.", "A filled-in prompt is given whole."),
-    ("lines", "contentEncoding"): ("A document of {value} has no lines.", "Read it without lines."),
-    ("heading", "contentEncoding"): ("A document of {value} has no headings.", "Read it without heading."),
-    ("item", "contentEncoding"): ("{value} is no text.", "Replace it with update_resource."),
-    ("", "minItems"): ("{field} needs at least one entry.", "Give one or more."),
-    ("lines", "format"): ("lines must be a range like 10-40, 10- or 25.", "Lines count from 1."),
-    ("lines", "maximum"): ("The last line of the text is {limit}.", "Ask for lines that it has."),
-    ("content", "contentEncoding"): (
-        "content must be base64, which the type {value} needs.",
-        "Encode it, or give a mime_type of text.",
-    ),
-    ("tag", "pattern"): _TAG,
-    ("tags", "pattern"): _TAG,
-    ("name", "pattern"): ("name has letters, digits, - _ and . only.", "For example code-review."),
-    ("name", "not"): (
-        "name cannot be {value}: that is a prompt of the server itself.",
-        "Choose another, or leave it out: one is made from the title.",
-    ),
-    ("arguments", "pattern"): (
-        "{field} has letters, digits and _ only, no digit first, and is no word of Jinja2.",
-        "For example user_name, but neither 2nd nor if.",
-    ),
-    ("blocked_by", "acyclic"): (
-        "A task cannot wait for itself, not even through others.",
-        "Leave one of blocked_by out.",
-    ),
-    ("after", "acyclic"): ("Some lines wait for each other.", "Leave one after: out."),
-    ("after", "maximum"): (
-        "after:{value} is no task of this call: it has {limit}.",
-        "A bare number counts the tasks of the call from 1; write an existing task with #.",
-    ),
-    ("lines", "minLength"): ("There is no task in lines.", 'For example ["Write docs !high +docs", "Test after:1"].'),
-    ("lines", "maxItems"): ("A call adds at most {limit} tasks. Nothing was added.", _REST),
-    ("prompts", "maxItems"): ("A call adds at most {limit} prompts. Nothing was added.", _REST),
-    ("resources", "maxItems"): ("A call adds at most {limit} documents. Nothing was added.", _REST),
-    ("items", "maxItems"): ("A call takes at most {limit} items. Nothing was done.", "Give the rest to another call."),
-    ("lines", "grammar"): ("{value} cannot both be.", "Leave one of them out."),
-    ("lines", "claims"): ("A new task cannot be in progress.", "Leave [~] out, and use claim_task then."),
-    ("lines", "uniqueItems"): ("{value} is the label of another line.", "Give each line its own label, or none."),
-    ("note", "maxItems"): ("A task has at most {limit} notes.", "Write into its description instead."),
+_OTHER_HINT = "See what the tool takes."
+# Where tools take another form than people write, or less.
+_OWN_SENTENCES = {
+    ("since", "format"): "since must be a time like 2026-11-17 or 2026-11-17T12:30, or an age like 2h or 3d",
+    ("due", "format"): "due must be a day like 2026-11-30",
+    ("heading", "not"): "Give heading or {value}, not both",
+    ("arguments", "not"): "Give arguments or {value}, not both",
+    ("item", "contentEncoding"): "{value} is no text",
+    ("content", "contentEncoding"): "content must be base64, which the type {value} needs",
+    ("tag", "pattern"): "{field}: a tag has 1 to 50 letters, digits, - and _",
+    ("tags", "pattern"): "{field}: a tag has 1 to 50 letters, digits, - and _",
+    ("lines", "minLength"): "There is no task in lines",
+    ("lines", "maxItems"): "A call adds at most {limit} tasks. Nothing was added",
+    ("prompts", "maxItems"): "A call adds at most {limit} prompts. Nothing was added",
+    ("resources", "maxItems"): "A call adds at most {limit} documents. Nothing was added",
+    ("items", "maxItems"): "A call takes at most {limit} items. Nothing was done",
+}
+_ARGUMENT_HINTS = {  # by field and rule
+    ("", "required"): "Give {field}.",
+    ("", "minLength"): "Give {field}, or leave it out.",
+    ("", "maxLength"): "Shorten it.",
+    ("", "maxBytes"): "Shorten it, or save it in parts.",
+    ("", "maxItems"): "Leave some out.",
+    ("", "minimum"): "Give a larger number.",
+    ("", "maximum"): "Give a smaller number.",
+    ("query", "minLength"): "Give words; the list tools show everything.",
+    ("limit", "minimum"): "Leave it out for the usual 50.",
+    ("limit", "maximum"): "Ask for fewer; next_cursor leads to the rest.",
+    ("expected_version", "minimum"): "Give the version that you read.",
+    ("expected_version", "maximum"): "Give the version that you read.",
+    ("", "signs"): "Write +x to add, -x to remove; entries without signs replace all.",
+    ("", "uniqueItems"): "Name each once.",
+    ("cursor", "format"): "Ask again without it for the first page.",
+    ("since", "format"): "Leave it out for all changes.",
+    ("due", "format"): "Leave it out where there is none.",
+    ("uri", "reserved"): "Leave it out for satchel://resource/NAME.",
+    ("", "hidden"): "Leave it out.",
+    ("", "reserved"): "Choose words.",
+    ("uri", "format"): "Leave it out for satchel://resource/NAME.",
+    ("mime_type", "format"): "Leave it out for text/plain.",
+    ("content", "template"): "Mend it, or give arguments: [] to keep it as plain text.",
+    ("heading", "not"): "Leave one of them out.",
+    ("arguments", "not"): "A filled-in prompt is given whole.",
+    ("lines", "contentEncoding"): "Read it without lines.",
+    ("heading", "contentEncoding"): "Read it without heading.",
+    ("item", "contentEncoding"): "Replace it with update_resource.",
+    ("", "minItems"): "Give one or more.",
+    ("lines", "format"): "Lines count from 1.",
+    ("lines", "maximum"): "Ask for lines that it has.",
+    ("content", "contentEncoding"): "Encode it, or give a mime_type of text.",
+    ("tag", "pattern"): "Put a - where a space would be.",
+    ("tags", "pattern"): "Put a - where a space would be.",
+    ("name", "pattern"): "For example code-review.",
+    ("name", "not"): "Choose another, or leave it out: one is made from the title.",
+    ("arguments", "pattern"): "For example user_name, but neither 2nd nor if.",
+    ("blocked_by", "acyclic"): "Leave one of blocked_by out.",
+    ("after", "acyclic"): "Leave one after: out.",
+    ("after", "maximum"): "A bare number counts the tasks of the call from 1; write an existing task with #.",
+    ("lines", "minLength"): 'For example ["Write docs !high +docs", "Test after:1"].',
+    ("lines", "maxItems"): _REST,
+    ("prompts", "maxItems"): _REST,
+    ("resources", "maxItems"): _REST,
+    ("items", "maxItems"): "Give the rest to another call.",
+    ("lines", "grammar"): "Leave one of them out.",
+    ("lines", "claims"): "Leave [~] out, and use claim_task then.",
+    ("lines", "uniqueItems"): "Give each line its own label, or none.",
+    ("note", "maxItems"): "Write into its description instead.",
 }
