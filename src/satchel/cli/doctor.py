@@ -277,7 +277,8 @@ def check_store(where: str, direct: str | None = None, *, is_fixing: bool) -> It
     except SatchelError as error:
         yield Finding(check="store", status="failure", message=str(error), remedy=_remedy(where))
         return
-    counts = ", ".join(f"{count} {name}" for name, count in status.counts.items() if count is not None)
+    known = {name: number for name, number in status.counts.items() if number is not None}
+    counts = ", ".join(count(number, name.removesuffix("s")) for name, number in known.items())
     yield Finding(check="store", status="ok", message=f"{status.engine} {status.store} opens: {counts or 'empty'}")
     if not is_shared:
         yield _check_file(where, is_fixing=is_fixing)

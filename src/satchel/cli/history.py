@@ -158,17 +158,9 @@ def describe_entry(entry: FeedEntry) -> dict[str, Any]:
 def describe_revision(revision: Version) -> dict[str, Any]:
     """Return a change without its item; what is not known is null."""
     what = {"number": revision.number or None, "at": revision.at, "action": revision.action}
-    author = revision.author
-    who = {
-        "user": author.user,
-        "token": author.token,
-        "client": author.client,
-        "client_version": author.client_version,
-        "contract": author.contract,
-        "caller": author.caller,
-    }
-    known = {name: value or None for name, value in who.items()}
-    return {**what, "version": revision.version, "undoes": revision.undoes, **known}
+    names = ("user", "token", "client", "client_version", "contract", "caller")
+    who = {name: getattr(revision.author, name) or None for name in names}
+    return {**what, "version": revision.version, "undoes": revision.undoes, **who}
 
 
 def summarize(entry: FeedEntry) -> str:

@@ -87,7 +87,8 @@ def find_client(word: str, *, as_json: bool) -> Client:
     if name not in BY_NAME:
         near = closest_name(name, list(BY_NAME))
         hint = f"Did you mean '{near}'? " if near else ""
-        end(f"there is no client '{word}'. {hint}There are: {NAMES}.", _WRONG, as_json=as_json)
+        other = "For any other client: satchel install --print json."
+        end(f"there is no client '{word}'. {hint}There are: {NAMES}. {other}", _WRONG, as_json=as_json)
     return BY_NAME[name]
 
 

@@ -110,11 +110,12 @@ def name_files(folder: str, names: Sequence[str], ending: str = "") -> dict[str,
 def write_prompt(prompt: PromptEntry, **more: object) -> str:
     """Return a prompt with front matter; its text ends with one line break more."""
     fields = {**more, "title": prompt.title, "description": prompt.description, "tags": list(prompt.tags)}
-    arguments = [_write_argument(one) for one in prompt.arguments]
+    arguments = [write_argument(one) for one in prompt.arguments]
     return write_front_matter({**fields, "arguments": arguments}) + prompt.content + "\n"
 
 
-def _write_argument(argument: Argument) -> dict[str, object]:
+def write_argument(argument: Argument) -> dict[str, object]:
+    """Return an argument as `read_arguments` takes it, without what is usual."""
     fields: dict[str, object] = {"name": argument.name}
     fields |= {} if argument.description is None else {"description": argument.description}
     fields |= {} if argument.is_required else {"required": False}

@@ -114,7 +114,7 @@ def _write(entry: Entry, labels: Mapping[str, int]) -> dict[str, Any]:
     row |= {} if entry.project is None else {"project": entry.project}
     if isinstance(entry, PromptEntry):
         row |= {"name": entry.name, "title": entry.title, "description": entry.description, "tags": list(entry.tags)}
-        row |= {"arguments": [_write_argument(one) for one in entry.arguments], "content": entry.content}
+        row |= {"arguments": [folder.write_argument(one) for one in entry.arguments], "content": entry.content}
     elif isinstance(entry, DocumentEntry):
         row |= {"name": entry.name, "uri": entry.uri, "mime_type": entry.mime_type, "description": entry.description}
         is_text = isinstance(entry.content, str)
@@ -128,10 +128,3 @@ def _write(entry: Entry, labels: Mapping[str, int]) -> dict[str, Any]:
         row |= {"completed_at": entry.completed_at, "after": [labels[one] for one in entry.after if one in labels]}
         row["notes"] = [{"at": one.at, "text": one.text} for one in entry.comments]
     return {key: value for key, value in row.items() if value is not None and value != []}
-
-
-def _write_argument(argument: Any) -> dict[str, Any]:
-    row = {"name": argument.name, "description": argument.description, "required": argument.is_required}
-    row |= {"values": list(argument.values)} if argument.values else {}
-    row |= {"open": True} if argument.is_open else {}
-    return {key: value for key, value in row.items() if value is not None}
