@@ -119,7 +119,7 @@ def test_nothing_points_to_a_tool_that_is_not_there(start: Callable[..., Ask], s
     params = {"ref": {"type": "ref/prompt", "name": "start-task"}, "argument": {"name": "task", "value": ""}}
     assert ask("completion/complete", params)["error"]["message"] == "Prompt 'start-task' not found"
     error = plain(call(ask, "render_prompt", prompt="Broken")["result"])["structuredContent"]["error"]
-    assert error["hint"] == "Ask the user to mend its content."
+    assert error["hint"] == "Ask the user to correct its content."
 
     assert started(start("--toolsets", "tasks")) == f"{page}{done}"
     assert started(start("--read-only")) == f"{page}{reading}When it is done, tell me.\n"

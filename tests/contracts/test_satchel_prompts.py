@@ -9,7 +9,7 @@ from satchel.storage.database import open_database
 from tests.support.satchel import MINUTE, Like, deleted, ok, pages, refusal, result_of, text, wrong
 from tests.support.stdio import Server
 
-MEND = "Ask the user to mend the file in the library."
+MEND = "Ask the user to correct the file in the library."
 
 
 def test_a_prompt_is_added_read_changed_and_deleted(client: Server) -> None:
@@ -203,7 +203,7 @@ def test_what_cannot_be_filled_in_is_said(client: Server, shelf: Path, store: st
     )
     broken = refusal(client, "render_prompt", prompt="broken")
     assert broken["message"].startswith("Prompt 'broken' cannot be filled in at line 2: ")
-    assert (broken["code"], broken["hint"]) == ("invalid_argument", "Mend its content with update_prompt.")
+    assert (broken["code"], broken["hint"]) == ("invalid_argument", "Correct its content with update_prompt.")
     assert refusal(client, "render_prompt", prompt="endless", arguments={"a": "x"})["code"] == "invalid_argument"
     # Reading is another matter.
     assert ok(client, "get_prompt", prompt="broken")["prompt"]["content"] == "one\n{% if %}"

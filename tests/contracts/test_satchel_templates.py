@@ -11,7 +11,7 @@ from tests.support.satchel import ok, refusal, result_of, wrong
 from tests.support.stdio import Server
 
 MAKE = "If it is a template, declare its arguments."
-MEND = "Mend it, or give arguments: [] to keep it as plain text."
+MEND = "Correct it, or give arguments: [] to keep it as plain text."
 
 
 def notes(client: Server, tool: str, **arguments: Any) -> list[str]:
@@ -42,7 +42,7 @@ def test_a_template_that_cannot_be_parsed_is_refused_with_its_line(client: Serve
         assert refusal(client, "edit_text", {"item": "p", argument: value}) == wrong(
             f"With these edits, content is no template: {what}. Nothing was changed.",
             argument,
-            "Mend the edit; update_prompt with arguments: [] makes it plain text.",
+            "Correct the edit; update_prompt with arguments: [] makes it plain text.",
         )
     ok(client, "add_prompt", title="Plain", content="a\n{% if %}", arguments=[])
     only_arguments = {"prompt": "plain", "arguments": [{"name": "x"}]}

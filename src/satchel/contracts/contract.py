@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType, structs
@@ -49,8 +49,8 @@ class Transactions:
         self._deadline = time.monotonic() + WAIT
 
     @contextmanager
-    def open(self, *, writes: bool) -> Iterator[Tx]:
-        """Open a transaction; it is committed at the end of the block.
+    def open(self, context: "Context", *, writes: bool) -> Iterator["Context"]:
+        """Open a transaction, which is committed at the end of the block, and give the context in it.
 
         Raises:
             StoreConflict: it was rolled back because of another writer, and the call can be tried again.
@@ -62,7 +62,7 @@ class Transactions:
         with begin(self._scope, self._deadline) as tx:
             self._work.check()  # it may have waited long for this transaction
             with tx.bounded(self._work):
-                yield tx
+                yield structs.replace(context, tx=tx)
         self.has_committed = writes
 
 
@@ -86,23 +86,15 @@ class Context(Struct, frozen=True):
         """The libraries, which the first call that needs them reads."""
         return self.find_libraries()
 
-    @contextmanager
-    def read(self) -> Iterator["Context"]:
+    def read(self) -> AbstractContextManager["Context"]:
         """Open a transaction that reads, and give the context in it."""
-        with self._open(writes=False) as opened:
-            yield opened
-
-    @contextmanager
-    def write(self) -> Iterator["Context"]:
-        """Open a transaction that writes, and give the context in it; nothing that can fail may come after it."""
-        with self._open(writes=True) as opened:
-            yield opened
-
-    @contextmanager
-    def _open(self, *, writes: bool) -> Iterator["Context"]:
         assert self.transactions is not None, "this contract reads no store"
-        with self.transactions.open(writes=writes) as tx:
-            yield structs.replace(self, tx=tx)
+        return self.transactions.open(self, writes=False)
+
+    def write(self) -> AbstractContextManager["Context"]:
+        """Open a transaction that writes, and give the context in it; nothing that can fail may come after it."""
+        assert self.transactions is not None, "this contract reads no store"
+        return self.transactions.open(self, writes=True)
 
     def confirm(self, message: str) -> None:
         """Have the user confirm what this call is about to do; a client that cannot ask lets it go on.

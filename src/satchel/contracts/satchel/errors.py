@@ -520,7 +520,7 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("", "reserved"): "Choose words.",
     ("uri", "format"): "Leave it out for satchel://resource/NAME.",
     ("mime_type", "format"): "Leave it out for text/plain.",
-    ("content", "template"): "Mend it, or give arguments: [] to keep it as plain text.",
+    ("content", "template"): "Correct it, or give arguments: [] to keep it as plain text.",
     ("heading", "not"): "Leave one of them out.",
     ("arguments", "not"): "A filled-in prompt is given whole.",
     ("lines", "contentEncoding"): "Read it without lines.",

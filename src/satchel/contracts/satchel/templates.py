@@ -22,7 +22,7 @@ from satchel.services.suggestions import closest_names
 from satchel.services.templates import Settled, describe_failure
 from satchel.storage.search_words import make_key
 
-_MEND = "Ask the user to mend the file in the library."
+_MEND = "Ask the user to correct the file in the library."
 
 _MOST_VALUES = 10  # that an error lists beside its message
 _MOST_NAMES = 10  # that a note lists
@@ -228,9 +228,9 @@ def _explaining(context: Context, found: FoundPrompt) -> Iterator[None]:
         if is_of_library:
             hint = _MEND
         elif "update_prompt" in context.tools:
-            hint = "Mend its content with update_prompt."
+            hint = "Correct its content with update_prompt."
         else:
-            hint = "Ask the user to mend its content."
+            hint = "Ask the user to correct its content."
         message = f"Prompt '{found.name}' cannot be filled in{line}: {failure.what}."
         raise TemplateFailed(message, hint, is_of_library=is_of_library) from None
 
