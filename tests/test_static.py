@@ -40,6 +40,7 @@ EXCEPTIONS = {
     "storage/database.py:one_to_change": "columns, a table and a condition, which callers give as constants (checked)",
     "storage/database.py:all_beside": "adds the name of a column, which its callers give as a constant (checked)",
     "storage/database.py:renew": "adds names of tables and columns, which its callers give as constants (checked)",
+    "storage/pruning.py:_count": "the steps of pruning, which are constants",
     "storage/sqlite.py:_prepare": "the schema, and numbers of ours",
     "storage/sqlite.py:_pragma": "names of pragmas, which its callers give as constants",
     "storage/postgres_tx.py:one_to_change": "adds the name of a table, which its callers give as a constant (checked)",

@@ -16,7 +16,6 @@ SatchelError
 │   ├── EntryRefused     one entry of several is refused, and so all are
 │   ├── KeyReused        a call with other input had this retry key
 │   ├── VersionMissing   history does not have this version
-│   ├── MissingBlocker   a task cannot be restored before another one is
 │   ├── AmbiguousItem    several things have this name
 │   ├── NotConfirmed     the user was asked, and did not say yes
 │   ├── QuotaExceeded    the user would keep more than they may
@@ -216,15 +215,6 @@ class VersionMissing(Refused):
         self.key = key
         self.version = version
         self.kept = kept  # the versions that can be read, the newest first
-
-
-class MissingBlocker(Refused):
-    """A task cannot be restored as it was, because a task that blocked it is in the trash."""
-
-    def __init__(self, number: int, title: str) -> None:
-        super().__init__(f"task {number} is in the trash")
-        self.number = number
-        self.title = title
 
 
 class AmbiguousItem(Refused):

@@ -15,8 +15,8 @@ Priority = Literal["low", "normal", "high", "urgent"]
 TaskStatus = Literal["pending", "completed", "cancelled"]
 TaskFilter = Literal["ready", "pending", "in_progress", "completed", "cancelled", "all"]
 ItemKind = Literal["prompt", "document", "task", "project"]
-# known: the state that the first recorded change replaced; who made it is not known.
-Action = Literal["known", "add", "update", "delete", "restore"]
+# complete, cancel and reopen are updates of the status of a task.
+Action = Literal["add", "update", "complete", "cancel", "reopen", "delete", "restore"]
 PromptPosition = tuple[Timestamp, int]  # of a prompt in the list of the last updated: its `updated_at` and its number
 
 DEFAULT_PROJECT: Final = "default"
@@ -34,6 +34,15 @@ def uri_of(kind: str, key: object) -> str:
     return f"satchel://{'resource' if kind == 'document' else kind}/{key}"
 
 
+ACTION_WORDS: Final[dict[Action, str]] = {
+    "add": "added",
+    "update": "changed",
+    "complete": "completed",
+    "cancel": "cancelled",
+    "reopen": "reopened",
+    "delete": "deleted",
+    "restore": "restored",
+}
 STATUSES: Final[tuple[TaskStatus, ...]] = ("pending", "completed", "cancelled")
 # The literals and operators of Jinja2, and the words of its `if` and `for`.
 JINJA2_WORDS: Final = (
@@ -355,6 +364,7 @@ class Task(Struct, frozen=True):
     due: str | None = None  # YYYY-MM-DD
     blocked_by: tuple[int, ...] = ()  # the numbers of all tasks that must be completed before it
     open_blockers: tuple[int, ...] = ()  # those of them that are not completed yet
+    deleted_blockers: tuple[int, ...] = ()  # that were deleted, and block it again when they are restored
     waits_elsewhere: bool = False  # also blocked by tasks in projects the caller may not see
     is_cancelled: bool = False
     claim: Claim | None = None  # where it is claimed now
@@ -467,6 +477,11 @@ class Version(Struct, frozen=True, kw_only=True):
     undoes: int | None  # the number of the change that this one took back
     author: Author = Author()
 
+    @property
+    def done(self) -> str:
+        """What was done to the item, in a word."""
+        return ACTION_WORDS[self.action]
+
 
 class ChangeQuery(Struct, frozen=True, kw_only=True):
     """Which changes are wanted."""
@@ -493,7 +508,6 @@ class TrashedItem(Struct, frozen=True, kw_only=True):
     title: str
     version: int  # of its deletion
     deleted_at: Timestamp
-    blocks: tuple[int, ...] = ()  # the tasks that it blocked
 
 
 class Retention(Struct, frozen=True, kw_only=True):

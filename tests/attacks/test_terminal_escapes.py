@@ -70,7 +70,7 @@ def home(tmp_path: Path) -> dict[str, str]:
         tx.run("update tasks set title = :title", title=HOSTILE)
     with database.write(scope) as tx:
         tasks.delete(tx, scope, tasks.add(tx, scope, TaskDraft(title="Gone")).number)
-        tx.run("update trash set title = :title", title=HOSTILE)
+        tx.run("update tasks set title = :title where deleted_at is not null", title=HOSTILE)
     database.close()
     return {"SATCHEL_HOME": str(tmp_path), "SATCHEL_USER": ADA}
 

@@ -219,12 +219,11 @@ class Cast(World):
     def dump(self) -> list[Any]:
         """Everything foreign, and how much has ever been changed of it."""
         looks = (
-            "select number, owner, title, version, completed_at from tasks order by number",
-            "select number, name, title, content, version from prompts order by number",
-            "select number, name, uri, version from documents order by number",
+            "select number, owner, title, version, completed_at, deleted_at from tasks order by number",
+            "select number, name, title, content, version, deleted_at from prompts order by number",
+            "select number, name, uri, version, deleted_at from documents order by number",
             "select number, name, version from projects order by number",
             "select count(*) from revisions",
-            "select count(*) from trash",
             "select count(*) from task_notes",
             "select count(*) from task_claims",
         )

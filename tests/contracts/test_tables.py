@@ -67,7 +67,6 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
         )
     ],
     errors.KeyReused: [errors.KeyReused("k")],
-    errors.MissingBlocker: [errors.MissingBlocker(7, "Tea")],
     errors.AmbiguousItem: [errors.AmbiguousItem("tea", ("satchel://prompt/tea", "satchel://resource/tea"))],
     errors.NotConfirmed: [errors.NotConfirmed("decline"), errors.NotConfirmed("cancel")],
     errors.StoreUnusable: [errors.StoreUnusable("/secret/path")],

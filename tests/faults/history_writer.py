@@ -67,7 +67,7 @@ def find(tx: Tx, kind: str, name: str) -> Item | None:
 
 def refer(tx: Tx, live: Item | None, title: str) -> str:
     """The reference of a task, or of the last deleted one of its title."""
-    row = tx.one("select max(item) from trash where kind = 'task' and title = :title", title=title)
+    row = tx.one("select max(number) from tasks where deleted_at is not null and title = :title", title=title)
     return f"#{live.number}" if live else f"#{row[0] or 0}" if row else title
 
 

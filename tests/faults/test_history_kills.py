@@ -74,8 +74,8 @@ def run_and_kill(store: str, round: int, dice: random.Random) -> list[str]:
 def check_tables(tx: Tx) -> None:
     """Items, revisions, states and trash say the same."""
     for kind, table in TABLES.items():
-        live = dict(tx.all(f"select number, version from {table}"))
-        trash = dict(tx.all("select item, version from trash where kind = :kind", kind=kind))
+        live = dict(tx.all(f"select number, version from {table} where deleted_at is null"))
+        trash = dict(tx.all(f"select number, version from {table} where deleted_at is not null"))
         newest = {
             item: (version, action)
             for item, version, action in tx.all(
@@ -85,15 +85,10 @@ def check_tables(tx: Tx) -> None:
         assert live.keys() & trash.keys() == set()
         assert {item: version for item, (version, action) in newest.items() if action != "delete"} == live
         assert {item: version for item, (version, action) in newest.items() if action == "delete"} == trash
-    # Every version but the newest of each item has its state, and only deletions have none.
-    sql = """
-        select kind, item, version from revisions r left join revision_states s on s.revision = r.number
-        where (s.revision is null) <> (action = 'delete'
-            or version = (select max(version) from revisions n where n.kind = r.kind and n.item = r.item))
-    """
-    assert tx.all(sql) == []
-    assert tx.all("select number from prompts where number not in (select prompt from prompt_texts)") == []
-    assert tx.all("select number from tasks where number not in (select task from task_texts)") == []
+    texts = {"prompt": "prompts p left join prompt_texts", "task": "tasks p left join task_texts"}
+    for kind, joined in texts.items():
+        sql = f"select number from {joined} on {kind} = number where (deleted_at is null) <> ({kind} is not null)"
+        assert tx.all(sql) == []
 
 
 def check_acknowledged(tx: Tx, acknowledged: dict[tuple[str, int, int], tuple[str, str]]) -> None:
@@ -107,13 +102,10 @@ def check_acknowledged(tx: Tx, acknowledged: dict[tuple[str, int, int], tuple[st
 
 
 def read_token(tx: Tx, kind: str, number: int, version: int) -> str:
-    sql = f"select id, name from {TABLES[kind]} where number = :number" if kind != "task" else ""
-    row = tx.one(sql, number=number) if sql else None
-    reference = f"#{number}" if kind == "task" else uri_of(kind, row[1]) if row else None
-    if reference is None:
-        deleted = tx.one("select id from trash where kind = :kind and item = :item", kind=kind, item=number)
-        assert deleted is not None, (kind, number)
-        reference = deleted[0]
+    name = "id" if kind == "task" else "name"
+    row = tx.one(f"select id, {name}, deleted_at from {TABLES[kind]} where number = :number", number=number)
+    assert row is not None, (kind, number)
+    reference = f"#{number}" if kind == "task" else row[0] if row[2] else uri_of(kind, row[1])
     old = history.read_version_of(tx, references.find(tx, SCOPE, reference), version)
     state = old.state
     text = state.description or "" if kind == "task" else state.text or state.data.decode()

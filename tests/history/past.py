@@ -5,6 +5,7 @@ It knows the rules of deleting, bringing back, putting and undoing, and nothing 
 
 import copy
 from dataclasses import dataclass, field
+from os.path import splitext
 from typing import Any
 
 Key = tuple[str, int]  # kind and number
@@ -40,7 +41,6 @@ class Thing:
     owner: str | None
     versions: dict[int, Version] = field(default_factory=dict)
     is_live: bool = True
-    blocks: list[int] = field(default_factory=list)  # while it is in the trash
 
     @property
     def key(self) -> Key:
@@ -130,12 +130,8 @@ class Past:
         self.edit(thing, **changed)
 
     def delete(self, thing: Thing) -> None:
-        blocked = [one for one in self.live("task") if thing.kind == "task" and thing.number in one.state["blocked_by"]]
         self._record(thing, "delete", None)
         thing.is_live = False
-        thing.blocks = [one.number for one in blocked]
-        for one in sorted(blocked, key=lambda one: one.number):
-            self.edit(one, blocked_by=[number for number in one.state["blocked_by"] if number != thing.number])
 
     def purge(self, thing: Thing, *, is_named: bool) -> None:
         """Remove an item with its history, by name also the deleted ones that had it; a project with all in it."""
@@ -148,7 +144,7 @@ class Past:
                 for inner in [*self.things.values()]:
                     if inner.project == one.number:
                         if inner.kind == "task":
-                            inner.project = None if inner.is_live else inner.project
+                            inner.project = None
                         else:
                             self.things.pop(inner.key)
 
@@ -209,25 +205,15 @@ class Past:
         if thing.kind in ("prompt", "document") and not self.things["project", thing.project or 0].is_live:
             raise MustRefuse("its project was deleted")
         state = dict(thing.state)
-        if thing.kind == "task":
-            state["blocked_by"] = self._remaining_blockers(state["blocked_by"])
-            if thing.project is not None and not self.is_project(thing.project):
-                thing.project = None
-        else:
+        if thing.kind != "task":
             others = self.live(thing.kind, None if thing.kind == "project" else thing.project)
-            state["name"] = first_free(state["name"], [one.state["name"] for one in others], "{}-{}")
+            state["name"] = first_free(state["name"], [one.state["name"] for one in others], "{}-{}{}")
             if thing.kind == "prompt":
                 state["title"] = first_free(state["title"], [one.state["title"] for one in others], "{} ({})")
             if thing.kind == "document":
                 state["uri"] = first_free(state["uri"], [one.state["uri"] for one in others], "{}-{}")
-        version = thing.version
         thing.is_live = True
-        named = self.trashed(thing.kind, thing.project, state["name"]) if thing.kind != "task" else []
-        self._record(thing, "restore", state, version=1 + max(version, *(one.version for one in named), 0))
-        for number in thing.blocks:
-            blocked = self.things.get(("task", number))
-            if blocked is not None and blocked.is_live:
-                self.edit(blocked, blocked_by=sorted([*blocked.state["blocked_by"], thing.number]))
+        self._record(thing, "restore", state)
         self.refuse_circle(thing)
 
     def _put(self, thing: Thing, old: Version | None, *, is_always: bool = False) -> bool:
@@ -237,7 +223,9 @@ class Past:
         wanted = {**old.state, **{name: thing.state[name] for name in KEPT[thing.kind]}}
         project = thing.project
         if thing.kind == "task":
-            wanted["blocked_by"] = self._remaining_blockers(wanted["blocked_by"])
+            left = [number for number in wanted["blocked_by"] if ("task", number) in self.things]
+            purged = [number for number in thing.state["blocked_by"] if ("task", number) not in self.things]
+            wanted["blocked_by"] = sorted({*left, *purged})
             if old.project != project:
                 project = old.project if self.is_project(old.project) else None
         if wanted == thing.state and project == thing.project and not is_always:
@@ -269,24 +257,34 @@ class Past:
                 return found
         raise MustRefuse("there is no such version")
 
-    def _remaining_blockers(self, blockers: list[int]) -> list[int]:
-        known = [self.things[key] for number in blockers if (key := ("task", number)) in self.things]
-        if not all(one.is_live for one in known):
-            raise MustRefuse("a blocker is in the trash")
-        return [one.number for one in known]
+    def block(self, thing: Thing, blockers: list[int], project: int | None) -> None:
+        """Move a task and replace its blockers; those that are deleted stay."""
+        deleted = [
+            number
+            for number in thing.state["blocked_by"]
+            if ("task", number) in self.things and not self.things["task", number].is_live
+        ]
+        self.move(thing, project, blocked_by=sorted({*blockers, *deleted}))
+
+    def live_blockers(self, thing: Thing) -> list[int]:
+        """The blockers of a task that were not deleted."""
+        return [number for number in thing.state["blocked_by"] if self.is_live(number)]
+
+    def is_live(self, task: int) -> bool:
+        return ("task", task) in self.things and self.things["task", task].is_live
 
     def refuse_circle(self, thing: Thing) -> None:
         if thing.kind != "task":
             return
         seen: set[int] = set()
-        ahead = [*thing.state["blocked_by"]]
+        ahead = self.live_blockers(thing)
         while ahead:
             number = ahead.pop()
             if number == thing.number:
                 raise MustRefuse("it would block itself")
             if number not in seen:
                 seen.add(number)
-                ahead += self.things["task", number].state["blocked_by"]
+                ahead += self.live_blockers(self.things["task", number])
 
     def is_project(self, number: int | None) -> bool:
         found = self.things.get(("project", number or 0))
@@ -311,5 +309,6 @@ class Past:
 
 def first_free(wanted: str, taken: list[str], pattern: str) -> str:
     """A name, or the next one with a number that is not taken."""
-    names = [wanted, *(pattern.format(wanted, count) for count in range(2, 10))]
+    stem, end = splitext(wanted) if pattern.count("{}") == 3 else (wanted, "")
+    names = [wanted, *(pattern.format(stem, count, end) for count in range(2, 10))]
     return next(name for name in names if name not in taken)

@@ -76,8 +76,7 @@ class TaskChanges(Machine):
             if place is not None and project is None:
                 raise MustRefuse("there is no such project")
             moved = past.things[thing.key]
-            moved.project = project
-            past.edit(moved, blocked_by=[blocker.number])
+            past.block(moved, [blocker.number], project)
             past.refuse_circle(moved)
         except MustRefuse as refusal:
             assert not is_done, refusal

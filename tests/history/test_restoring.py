@@ -2,9 +2,9 @@
 
 import pytest
 
-from satchel.errors import MissingBlocker, NotFound, WrongArgument
+from satchel.errors import NotFound, WrongArgument
 from satchel.model import Retention, TaskPatch, uri_of
-from satchel.services import documents, history, projects, tasks
+from satchel.services import documents, history, projects, pruning, tasks
 from satchel.storage.database import Database
 from tests.history.store import (
     ADA,
@@ -67,9 +67,9 @@ def test_a_version_names_one_state_even_where_two_of_one_name_were_deleted(datab
         return project.id
 
     first, second = add_and_delete(), add_and_delete()
-    assert restore(database, ADA, first).item.version == 5
+    assert restore(database, ADA, first).item.version == 3
     assert restore(database, ADA, second).item.name == "x-2"
-    assert versions(database, uri_of(kind, "x")) == [(5, "restore"), (2, "delete"), (1, "add")]
+    assert versions(database, uri_of(kind, "x")) == [(3, "restore"), (2, "delete"), (1, "add")]
     assert versions(database, uri_of(kind, "x-2")) == [(5, "restore"), (4, "delete"), (3, "add")]
 
 
@@ -93,21 +93,22 @@ def test_a_circle_of_blockers_is_not_restored(database: Database) -> None:
     assert versions(database, f"#{middle}")[0] == (2, "delete")
 
 
-def test_a_blocker_in_the_trash_is_restored_first_and_one_that_is_gone_is_left_out(database: Database) -> None:
+def test_a_deleted_blocker_blocks_again_when_it_is_restored_whichever_task_comes_back_first(
+    database: Database,
+) -> None:
+    def blocked_by(task: int) -> tuple[int, ...]:
+        return read(database, ADA, lambda tx: tasks.find(tx, ADA, task)).blocked_by
+
     blocker = add_task(database, ADA, "Blocker").number
     task = add_task(database, ADA, "Task", blocker).number
+    other = add_task(database, ADA, "Other", blocker)
     delete_task(database, ADA, task)
     delete_task(database, ADA, blocker)
-    with pytest.raises(MissingBlocker) as missing:
-        restore(database, ADA, f"#{task}")
-    assert (missing.value.number, missing.value.title) == (blocker, "Blocker")
-    database.retention = Retention(trash_days=0)  # nobody can bring the blocker back any more
-    with pytest.raises(NotFound):
-        restore(database, ADA, f"#{blocker}")
-    database.retention = Retention()
-    restore(database, ADA, f"#{blocker}")
     restore(database, ADA, f"#{task}")
-    assert read(database, ADA, lambda tx: tasks.find(tx, ADA, task)).blocked_by == (blocker,)
+    assert (blocked_by(task), blocked_by(other.number)) == ((), ())
+    restore(database, ADA, f"#{blocker}")
+    assert (blocked_by(task), blocked_by(other.number)) == ((blocker,), (blocker,))
+    assert read(database, ADA, lambda tx: tasks.find(tx, ADA, other.number)).version == other.version
 
 
 def test_an_expired_blocker_does_not_keep_an_older_version_from_coming_back(database: Database) -> None:
@@ -117,7 +118,10 @@ def test_an_expired_blocker_does_not_keep_an_older_version_from_coming_back(data
     delete_task(database, ADA, blocker)
     database.retention = Retention(trash_days=0)
     done = restore(database, ADA, f"#{task}", 1)
-    assert (done.item.title, done.notes) == ("Task", (f"It was blocked by #{blocker}, which no longer exists.",))
+    assert (done.item.title, done.notes) == ("Task", ())
+    pruning.prune(database)
+    done = restore(database, ADA, f"#{task}", 2)
+    assert (done.item.title, done.notes) == ("Other", (f"It was blocked by #{blocker}, which no longer exists.",))
 
 
 def test_an_old_version_of_a_task_leaves_it_in_a_project_that_is_in_the_trash(database: Database) -> None:

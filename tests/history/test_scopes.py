@@ -152,7 +152,7 @@ def test_what_is_out_of_bounds_is_answered_like_what_does_not_exist(world: World
 
 def test_a_refused_restore_changed_nothing(world: World) -> None:
     def count(tx: Tx) -> list[Any]:
-        return [tx.all(f"select count(*) from {table}") for table in ("revisions", "trash", "prompts", "tasks")]
+        return [tx.all(f"select count(*) from {table}") for table in ("revisions", "prompts", "tasks")]
 
     before = read(world.database, ADA, count)
     for scope, references in ((BOB, world.of_ada), (OPEN, world.in_secret)):

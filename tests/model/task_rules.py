@@ -20,7 +20,7 @@ class TaskRules(Machine):
         return sorted((one for one in self.past.live("task") if one.owner == user), key=lambda one: -one.number)
 
     def is_ready(self, thing: Thing) -> bool:
-        blockers = [self.past.things["task", number] for number in thing.state["blocked_by"]]
+        blockers = [self.past.things["task", number] for number in self.past.live_blockers(thing)]
         return not thing.state["completed_at"] and all(one.state["completed_at"] for one in blockers)
 
     def status_of(self, thing: Thing) -> str:
@@ -90,7 +90,7 @@ class TaskRules(Machine):
         past = self.past.begin(user)
         moved = past.things[thing.key]
         try:
-            past.move(moved, self.project(place), blocked_by=[blocker.number])
+            past.block(moved, [blocker.number], self.project(place))
             past.refuse_circle(moved)
         except MustRefuse:
             self.expect(found, "wrong")
@@ -150,7 +150,7 @@ class TaskRules(Machine):
                 state["description"],
                 state["tags"],
             )
-            assert sorted(one["number"] for one in row.get("blocked_by", [])) == sorted(state["blocked_by"])
+            assert sorted(one["number"] for one in row.get("blocked_by", [])) == self.past.live_blockers(thing)
 
     @rule(user=USERS, way=st.sampled_from(["todo", "tasks"]), is_open=st.booleans())
     def list_tasks(self, user: str, way: str, is_open: bool) -> None:

@@ -106,7 +106,7 @@ def test_tags_and_blockers_are_added_and_removed(database: Database) -> None:
         changed = tasks.update(tx, scope, number, patch)
         assert (changed.tags, changed.blocked_by, changed.waits_elsewhere) == (("b", "c"), (second,), True)
         assert tasks.find(tx, ADA, number).blocked_by == (second, hidden)
-        assert tasks.keep_visible_blockers(tx, scope, [second, hidden]) == [second]
+        assert tasks.keep_existing_blockers(tx, scope, [second, hidden]) == [second]
 
 
 @pytest.mark.parametrize("tag", ["a b", "", "x" * 51])

@@ -149,10 +149,11 @@ def test_a_scope_with_projects_sees_only_those(app: psycopg.Connection[Any], tab
     become(app, ADA)
     everything = app.execute(f"select count(*) from {table}").fetchall()[0][0]
     become(app, ADA, "a")
-    assert 2 * app.execute(f"select count(*) from {table}").fetchall()[0][0] == everything == 2
-    assert app.execute(f"delete from {table}").rowcount == 1
+    own = app.execute(f"select count(*) from {table}").fetchall()[0][0]
+    assert 2 * own == everything > 0
+    assert app.execute(f"delete from {table}").rowcount == own
     become(app, ADA, "*")
-    assert app.execute(f"select count(*) from {table}").fetchall()[0][0] == 1
+    assert app.execute(f"select count(*) from {table}").fetchall()[0][0] == own
     become(app, ADA, "")
     assert app.execute(f"select * from {table}").fetchall() == []
 
@@ -479,7 +480,7 @@ def mcpkg(client: Server) -> Iterator[Any]:
     yield client.call("update_resource", name="r", content="more")
     yield client.request("prompts/list")["result"]["prompts"]
     yield client.request("prompts/get", {"name": "n"})["result"]["messages"]
-    yield client.request("resources/list")["result"]["documents"]
+    yield client.request("resources/list")["result"]["resources"]
     yield client.request("resources/read", {"uri": "x:r"})["result"]["contents"]
     yield client.call("delete_prompt", name="n")
     yield client.call("delete_resource", name="r")

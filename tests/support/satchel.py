@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 
 from satchel.contracts import load
-from satchel.services import deeds
+from satchel.model import ACTION_WORDS
 from satchel.storage.database import open_database
 from tests.support.http import HttpServer
 from tests.support.stdio import Server
@@ -109,7 +109,7 @@ def deleted(what: str, item: str, by: str = "satchel-tests 1") -> dict[str, Any]
 def read_rows(answer: dict[str, Any], *names: str) -> list[tuple[Any, ...]]:
     """Some members of each row of `history`; `did` is what the change did, in a word."""
     [entries] = [answer[member] for member in ("changes", "versions") if member in answer]
-    return [tuple({"did": deeds.WORDS[entry["action"]], **entry}[name] for name in names) for entry in entries]
+    return [tuple({"did": ACTION_WORDS[entry["action"]], **entry}[name] for name in names) for entry in entries]
 
 
 def pages(client: Server, tool: str, key: str, **arguments: Any) -> list[list[Any]]:

@@ -14,7 +14,6 @@ from satchel.errors import (
     EntryRefused,
     Forbidden,
     KeyReused,
-    MissingBlocker,
     MissingPart,
     NotConfirmed,
     NotFound,
@@ -78,7 +77,6 @@ _CODES: dict[type[SatchelError], str] = {  # the most specific type counts
     Taken: "already_exists",
     VersionConflict: "conflict",
     KeyReused: "conflict",
-    MissingBlocker: "conflict",
     TaskHeld: "conflict",
     TaskClosed: "conflict",
     StaleFence: "conflict",
@@ -118,7 +116,6 @@ _ADVICE: dict[type[SatchelError], Callable[[Any], str]] = {
     WrongArgument: lambda error: _NEXT_ARGUMENT.get((error.field, error.rule), ""),
     VersionMissing: lambda error: f"Kept versions: {', '.join(map(str, error.kept)) or 'none'}.",
     VersionConflict: lambda error: f"Nothing was changed. See what happened with: satchel log '{error.key}'",
-    MissingBlocker: lambda error: f"Nothing was changed. Bring that one back first: satchel restore '#{error.number}'",
     AmbiguousItem: lambda error: f"Name one of them: {' or '.join(error.references)}",
     TaskHeld: lambda error: (
         f"Claim another task: satchel task claim. If that agent has stopped: satchel task release {error.number}"

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from satchel import clock
 from satchel.cli.completion import ITEM, PROJECT
 from satchel.cli.examples import Command, Group
-from satchel.cli.items import ACTIONS
 from satchel.cli.output import count, has_colors, name_item, say, to_json
 from satchel.cli.session import VERSION, Session, check_owner, command, confirm
 from satchel.errors import StoreFailed, WrongArgument
@@ -21,8 +20,9 @@ from satchel.services import undo as undoing
 from satchel.services.history import FeedEntry
 from satchel.services.moments import parse_past
 from satchel.services.undo import Step
+from satchel.storage import trash as trash_rows
 from satchel.storage.database import Tx
-from satchel.storage.history_size import TABLES, count_trash, measure
+from satchel.storage.history_size import TABLES, measure
 
 _LIMIT = 50
 _PAGE = 500  # of the audit trail: each is a transaction of its own, so that a slow reader blocks nothing
@@ -166,12 +166,12 @@ def describe_revision(revision: Version) -> dict[str, Any]:
 def summarize(entry: FeedEntry) -> str:
     """Return a change in a few words."""
     one = entry.revision
-    return f"{ACTIONS[one.action]} {name_entry(entry)}, version {one.version}{' (undo)' if one.undoes else ''}"
+    return f"{one.done} {name_entry(entry)}, version {one.version}{' (undo)' if one.undoes else ''}"
 
 
 def name_action(revision: Version) -> str:
     """Return what a change did to its item."""
-    return f"{ACTIONS[revision.action]}{' (undo)' if revision.undoes else ''}"
+    return f"{revision.done}{' (undo)' if revision.undoes else ''}"
 
 
 def name_entry(entry: FeedEntry) -> str:
@@ -292,8 +292,7 @@ def _propose(entry: FeedEntry) -> str:
         return f"delete {name}, which was added {when}"
     if one.action == "delete":
         return f"bring back {name}, which was deleted {when}"
-    how = "restored" if one.action == "restore" else "changed"
-    return f"put {name} back to what it was before it was {how} {when}, version {one.version}"
+    return f"put {name} back to what it was before it was {one.done} {when}, version {one.version}"
 
 
 def _report(done: Sequence[Step]) -> list[str]:
@@ -354,7 +353,7 @@ def empty(session: Session, yes: bool) -> None:
     """Remove all deleted items for good, of all projects and users, with their history and their bytes."""
     check_owner(session, "may not empty the trash of all users")
     with session.read() as tx:
-        number = sum(count_trash(tx).values())
+        number = sum(trash_rows.count(tx).values())
     things = count(number, "deleted item")
     if number:
         confirm(f"This removes {things} of all projects and users for good. Continue?", is_yes=yes)

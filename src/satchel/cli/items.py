@@ -11,12 +11,11 @@ from satchel.cli.completion import DOCUMENT, PROJECT, PROMPT, TASK, Name
 from satchel.cli.output import count, print_table, show_notes
 from satchel.cli.session import VERSION, Answer, Session, command
 from satchel.errors import Taken
-from satchel.model import Document, Prompt, Scope, Task, uri_of
+from satchel.model import ACTION_WORDS, Document, Prompt, Scope, Task, uri_of
 from satchel.storage.database import Tx
 
 Kind = Literal["prompt", "document", "task"]
 
-ACTIONS = {"known": "was there", "add": "added", "update": "changed", "delete": "deleted", "restore": "restored"}
 CONTENT_HELP = (
     "CONTENT is the text itself, @FILE, or - for stdin; without it your $EDITOR opens. "
     "Write @@ for a text that starts with @."
@@ -66,9 +65,7 @@ def add_commands(group: click.Group, kind: Kind) -> None:
         if session.as_json or versions is None:
             session.say(answer.text, answer.value)
             return
-        rows = [
-            [str(one["version"]), one["at"], one.get("did") or ACTIONS[one["action"]], one["by"]] for one in versions
-        ]
+        rows = [[str(one["version"]), one["at"], ACTION_WORDS[one["action"]], one["by"]] for one in versions]
         print_table(("VERSION", "TIME", "WHAT", "WHO"), rows)
         if cursor := answer.value.get("next_cursor"):
             show_notes([f"There is more: add --cursor {cursor}"])

@@ -7,7 +7,6 @@ from satchel.errors import (
     AmbiguousItem,
     EntryRefused,
     Forbidden,
-    MissingBlocker,
     NotFound,
     SatchelError,
     StoreError,
@@ -32,7 +31,6 @@ _ADVICE: dict[type[SatchelError], Callable[[Any], str]] = {
     Forbidden: lambda _: _GONE,
     Taken: lambda _: "Choose another.",
     VersionMissing: lambda _: "History no longer has it.",
-    MissingBlocker: lambda _: "Restore that one first.",
     AmbiguousItem: lambda _: "Open the one you mean.",
 }
 _VOICE = wording.Voice(quote=lambda text: f"“{text}”", advice=_ADVICE)

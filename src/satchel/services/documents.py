@@ -1,17 +1,17 @@
 """Use cases of documents: named documents with a URI, text or bytes as their MIME type says."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, TypeVar
 
 from msgspec.structs import replace
 
 from satchel.errors import NotFound, StoreConflict, Taken, VersionConflict, WrongArgument
-from satchel.model import UNSET, Document, DocumentDraft, DocumentPatch, Scope, StoreChange, TrashedItem
+from satchel.model import UNSET, Document, DocumentDraft, DocumentPatch, Scope, StoreChange
 from satchel.services import alike, rules
 from satchel.services.projects import current, find_within
-from satchel.services.recording import record_add, record_delete, record_update
-from satchel.services.states import State, of_document
+from satchel.services.recording import record_add, record_delete, record_restore, record_update
+from satchel.services.states import of_document
 from satchel.services.suggestions import closest_entries
 from satchel.storage import documents as rows
 from satchel.storage.database import Tx, Violation
@@ -206,28 +206,27 @@ def delete(tx: Tx, scope: Scope, name: str) -> None:
     _announce(tx, scope, document.uri)
 
 
-def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> Document:
-    """Put a deleted document back into the scope's project, under the next free name and URI where its own are taken.
+def restore(tx: Tx, scope: Scope, number: int) -> Document:
+    """Restore a deleted document of the scope's project, under the next free name and URI where its own are taken.
 
     Raises:
         NotFound: the project does not exist.
         Taken: all these names or URIs are taken.
-        StoreConflict: another call took the free one meanwhile.
+        StoreConflict: another call restored the document meanwhile.
     """
-    project = current(tx, scope).number
-    endings = ("", *(f"-{count}" for count in range(2, 10)), f"-{item.id[:8]}")
-    name = _find_free(tx, scope, "name", [state.name + ending for ending in endings])
-    wanted = rules.make_own_uri(name) if rules.is_own_uri(state.uri) else state.uri
-    uri = _find_free(tx, scope, "uri", [wanted + ending for ending in endings])
-    draft = DocumentDraft(
-        name=name, uri=uri, content=state.content, mime_type=state.mime_type, description=state.description
-    )
-    if not rows.add(tx, project, draft, was=(item.number, item.id, state.created_at, item.version)):
-        raise StoreConflict(f"the name {name} or the URI {uri} was taken meanwhile")
+    current(tx, scope)
+    was = rows.find_deleted(tx, number)
+    if was is None:
+        raise StoreConflict("another call restored the document")
+    name = _find_free(tx, scope, "name", rules.list_free_names(was.name, was.id))
+    wanted = rules.make_own_uri(name) if rules.is_own_uri(was.uri) else was.uri
+    uri = _find_free(tx, scope, "uri", rules.list_free_uris(wanted, was.id))
+    document = rows.restore(tx, was, name, uri)
+    if document is None:
+        raise StoreConflict("another call restored the document")
     tx.changed(StoreChange("project", scope.project))
     _announce(tx, scope, uri)
-    document = get_by_name(tx, scope, name)
-    record_add(tx, of_document(document))
+    record_restore(tx, of_document(was), of_document(document))
     return document
 
 
@@ -238,11 +237,12 @@ def _find_to_change(tx: Tx, scope: Scope, name: str) -> Document:
     return find_within(tx, scope, "document", name, find, ("name", name))
 
 
-def _find_free(tx: Tx, scope: Scope, column: Literal["name", "uri"], candidates: Sequence[str]) -> str:
-    for one in candidates:
+def _find_free(tx: Tx, scope: Scope, column: Literal["name", "uri"], candidates: Iterable[str]) -> str:
+    tried = list(candidates)
+    for one in tried:
         if rows.find(tx, scope.project, column, one) is None:
             return one
-    raise Taken("document", column, candidates[0], scope)
+    raise Taken("document", column, tried[0], scope)
 
 
 def _clean(value: Changes) -> Changes:

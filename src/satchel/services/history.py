@@ -10,7 +10,11 @@ from satchel.model import EVERY_CHANGE, ChangeQuery, Item, ItemKind, Scope, Tras
 from satchel.services import projects, references, rules, states, tasks
 from satchel.services.references import FoundItem
 from satchel.services.states import State
+from satchel.storage import documents as document_rows
 from satchel.storage import history_labels, revisions, trash
+from satchel.storage import projects as project_rows
+from satchel.storage import prompts as prompt_rows
+from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
 from satchel.storage.deltas import apply_delta
 
@@ -24,7 +28,7 @@ class OldVersion(Struct, frozen=True, kw_only=True):
     number: int  # of the item that had this version
     version: int
     state: State
-    revision: Version | None  # None for a version that was there before history was kept
+    revision: Version | None
     project: int | None
 
 
@@ -48,19 +52,12 @@ def list_versions(
 ) -> tuple[FoundItem, list[Version], bool]:
     """An item, its revisions before a version, the newest first, and whether there are more.
 
-    A newest version that was not recorded, because no history was kept yet, has a revision with the number 0.
-
     Raises:
         NotFound, AmbiguousItem: as `references.find`.
     """
     item = references.find(tx, scope, reference)
     most = limit + 1 if query == EVERY_CHANGE else 2**31
     found = revisions.of_items(tx, item.kind, item.numbers, item.projects, before=before, limit=most)
-    live = item.live
-    if live is not None and live.version < before:
-        newest = revisions.of_items(tx, item.kind, [live.number], limit=1)
-        if not newest or newest[0].version < live.version:
-            found = [_known(live), *found]
     found = [one for one in found if _is_wanted(one, query)]
     return item, found[:limit], len(found) > limit
 
@@ -75,7 +72,9 @@ def read_version(tx: Tx, scope: Scope, reference: str, version: int | None = Non
     old = read_version_of(tx, references.find(tx, scope, reference), version)
     if old.item.kind != "task":
         return old
-    visible = tasks.keep_visible_blockers(tx, scope, old.state.blocked_by)
+    if scope.projects is None:
+        return old
+    visible = tasks.keep_existing_blockers(tx, scope, old.state.blocked_by)
     return replace(old, state=states.with_blockers(old.state, visible))
 
 
@@ -115,10 +114,7 @@ def read_version_of(tx: Tx, item: FoundItem, version: int | None = None) -> OldV
 def kept_versions(tx: Tx, item: FoundItem) -> tuple[int, ...]:
     """The newest versions of an item that can be read, the newest first."""
     found = revisions.of_items(tx, item.kind, item.numbers, item.projects, limit=_SHOWN)
-    kept = [revision.version for revision in found if revision.action != "delete"]
-    if item.live is not None and item.live.version not in kept:
-        kept.insert(0, item.live.version)  # it was there before history was kept
-    return tuple(kept)
+    return tuple(revision.version for revision in found if revision.action != "delete")
 
 
 def list_changes(
@@ -170,11 +166,8 @@ def label(tx: Tx, scope: Scope, found: Sequence[Version]) -> list[FeedEntry]:
     allowed = None if scope.projects is None else projects.allowed_numbers(tx, scope)
     for kind in dict.fromkeys(revision.kind for revision in found):
         numbers = sorted({revision.item for revision in found if revision.kind == kind})
-        for one in trash.by_number(tx, kind, numbers):
-            if allowed is None or one.project in allowed:
-                names[kind, one.number] = (one.name, one.title)
-        live = history_labels.names(tx, kind, numbers, None if allowed is None else sorted(allowed))
-        names |= {(kind, number): label for number, label in live.items()}
+        known = history_labels.names(tx, kind, numbers, None if allowed is None else sorted(allowed))
+        names |= {(kind, number): label for number, label in known.items()}
     where = projects.names_of(tx, [revision.project for revision in found if revision.project is not None])
     return [
         FeedEntry(
@@ -236,37 +229,35 @@ def _is_wanted(revision: Version, query: ChangeQuery) -> bool:
     return revision.at >= query.since and (is_by or by in ("", author.client, author.contract, author.caller))
 
 
-def _known(live: Item) -> Version:
-    return Version(
-        number=0,
-        kind=live.kind,
-        item=live.number,
-        version=live.version,
-        action="known",
-        at=live.updated_at,
-        project=live.project,
-        undoes=None,
-    )
-
-
 def _read_state(tx: Tx, item: FoundItem, revision: Version) -> bytes | None:
-    """The state of a revision, from the newest state backwards; None where a link is missing."""
-    live = item.live if item.live is not None and item.live.number == revision.item else None
-    state: bytes | None = None
+    """The state of a revision, from the newest state backwards; None for a deletion, and if a link is missing."""
+    newest = item.live
+    if newest is None or newest.number != revision.item:
+        newest = read_deleted(tx, next(one for one in item.trashed if one.number == revision.item))
     with tx.in_all_projects():  # the task may have been in other projects since
         since = revisions.states_since(tx, item.kind, revision.item, revision.version)
-    for version, action, kept in since:
-        if live is not None and version == live.version:
-            state = states.encode(live)
-        elif action == "delete":
-            state = b""  # the version before is kept whole
-        elif kept is None or state is None:
-            state = None
-        else:
+    if newest is None or revision.action == "delete":
+        return None
+    state = states.encode(newest)
+    for version, kept in since:
+        if version < newest.version and kept is not None:
             state = apply_delta(kept, state)
-        if version == revision.version:
-            return None if action == "delete" else state
-    return None
+    return state
+
+
+def read_deleted(tx: Tx, item: TrashedItem) -> Item | None:
+    """Read a deleted item; None where it was restored or purged meanwhile."""
+    if item.kind == "prompt":
+        prompt = prompt_rows.find_deleted(tx, item.number)
+        return None if prompt is None else states.of_prompt(prompt)
+    if item.kind == "document":
+        document = document_rows.find_deleted(tx, item.number)
+        return None if document is None else states.of_document(document)
+    if item.kind == "task":
+        task = task_rows.find_deleted(tx, item.owner or "", item.number)
+        return None if task is None else states.of_task(task)
+    project = project_rows.find_deleted(tx, item.number)
+    return None if project is None else states.of_project(project)
 
 
 def is_same(live: Item, state: State) -> bool:

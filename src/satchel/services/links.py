@@ -9,7 +9,6 @@ from satchel.model import Document, Item, ItemKind, Prompt, Scope, Task, uri_of
 from satchel.services import alike
 from satchel.storage import links as rows
 from satchel.storage import projects as project_rows
-from satchel.storage import task_notes as note_rows
 from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
 from satchel.storage.links import Referrer, Source, Target
@@ -43,10 +42,6 @@ def record(tx: Tx, item: Item, before: Item | None = None) -> None:
         rows.remove(tx, _source(item), "text")
     if _has_links(item):
         rows.add(tx, _source(item), "text", rows.find_targets(str(item.content)))
-    if before is None and tx.restores is not None and item.kind == "task" and item.owner is not None:
-        # The links went with the task, and its notes stayed.
-        for note in note_rows.newest(tx, item.owner, item.number, 2**31):
-            record_note(tx, item.owner, item.number, note.text)
 
 
 def record_note(tx: Tx, owner: str, task: int, note: str) -> None:

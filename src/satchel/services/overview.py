@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from satchel import clock
 from satchel.model import Author, ChangeQuery, Scope, Task, TaskNote, TaskQuery, Timestamp, Version
-from satchel.services import deeds, history, projects, tasks
+from satchel.services import history, projects, tasks
 from satchel.services.history import FeedEntry
 from satchel.storage import overview as rows
 from satchel.storage import revisions, task_notes, task_pages
@@ -50,10 +50,9 @@ def list_done(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tuple[lis
         if key in last and entry.revision.action == "add":
             adders[key] = entry.revision.author
         last.setdefault(key, entry)
-    words = deeds.name_deeds(tx, scope, [entry.revision for entry in last.values()])
     done: list[Doing] = []
     for item, entry in last.items():
-        one = Doing(entries=(entry,), did=words[entry.revision.number], adder=adders.get(item))
+        one = Doing(entries=(entry,), did=entry.revision.done, adder=adders.get(item))
         if done and _is_of_same_call(done[-1], one):
             done[-1] = replace(done[-1], entries=(*done[-1].entries, entry))
         elif len(done) == limit:

@@ -5,10 +5,10 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from satchel.errors import Forbidden, NotFound, Taken
-from satchel.model import DEFAULT_PROJECT, Project, ProjectCounts, Scope, StoreChange, TrashedItem
+from satchel.errors import Forbidden, NotFound, StoreConflict, Taken
+from satchel.model import DEFAULT_PROJECT, Project, ProjectCounts, Scope, StoreChange
 from satchel.services import rules
-from satchel.services.recording import record_add, record_delete, record_update
+from satchel.services.recording import record_add, record_delete, record_restore, record_update
 from satchel.services.states import of_project
 from satchel.services.suggestions import closest_name
 from satchel.storage import projects as rows
@@ -219,29 +219,37 @@ def rename(tx: Tx, old: str, new: str) -> Project:
 
 
 def delete(tx: Tx, name: str) -> None:
-    """Delete a project with everything in it; it can be brought back whole from the trash.
+    """Delete a project with everything in it; it can be restored whole from the trash.
 
     Raises:
         NotFound: there is no such project.
     """
     project = _find_to_change(tx, name)
-    rows.hide(tx, project)
+    rows.delete(tx, project.number)
     record_delete(tx, of_project(project))
     _announce(tx, name)
 
 
-def bring_back(tx: Tx, item: TrashedItem) -> Project:
-    """Bring a deleted project back with everything in it, under the next free name where its own is taken.
+def restore(tx: Tx, number: int) -> Project:
+    """Restore a deleted project with everything in it, under the next free name where its own is taken.
 
     Raises:
         Taken: all these names are taken.
+        StoreConflict: another call restored the project meanwhile.
     """
-    names = (item.name, *(f"{item.name}-{count}" for count in range(2, 10)), f"{item.name}-{item.id[:8]}")
+    was = rows.find_deleted(tx, number)
+    if was is None:
+        raise StoreConflict("another call restored the project")
+    names = rules.list_free_names(was.name, was.id)
     name = next((one for one in names if rows.by_name(tx, one) is None), None)
     if name is None:
-        raise Taken("project", "name", item.name, Scope(project=item.name))
-    rows.show(tx, item.number, name)
-    return _record_new(tx, name)
+        raise Taken("project", "name", was.name, Scope(project=was.name))
+    project = rows.restore(tx, was, name)
+    if project is None:
+        raise StoreConflict("another call restored the project")
+    record_restore(tx, of_project(was), of_project(project))
+    _announce(tx, name)
+    return project
 
 
 def allowed_numbers(tx: Tx, scope: Scope) -> set[int]:
@@ -262,7 +270,7 @@ def _find_to_change(tx: Tx, name: str) -> Project:
 
 
 def _record_new(tx: Tx, name: str) -> Project:
-    """Record and announce a project that was just added or brought back."""
+    """Record and announce a project that was just added."""
     project = current(tx, Scope(project=name))
     record_add(tx, of_project(project))
     _announce(tx, name)

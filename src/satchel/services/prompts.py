@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import asdict, replace
 
 from satchel import clock
-from satchel.errors import NotFound, Taken, VersionConflict
+from satchel.errors import NotFound, StoreConflict, Taken, VersionConflict
 from satchel.model import (
     UNSET,
     Excerpt,
@@ -22,12 +22,11 @@ from satchel.model import (
     Scope,
     StoreChange,
     TagCount,
-    TrashedItem,
 )
 from satchel.services import alike, rules, texts
 from satchel.services.projects import current, find_within
-from satchel.services.recording import record_add, record_delete, record_update
-from satchel.services.states import State, of_prompt
+from satchel.services.recording import record_add, record_delete, record_restore, record_update
+from satchel.services.states import of_prompt
 from satchel.services.suggestions import closest_entries
 from satchel.storage import prompt_pages as pages
 from satchel.storage import prompts as rows
@@ -195,7 +194,7 @@ def update(tx: Tx, scope: Scope, id: str, patch: PromptPatch, expected_version: 
 
 
 def delete(tx: Tx, scope: Scope, id: str) -> None:
-    """Delete a prompt; it can be brought back from the trash.
+    """Delete a prompt; it can be restored from the trash.
 
     Raises:
         NotFound: the project has no such prompt.
@@ -207,29 +206,29 @@ def delete(tx: Tx, scope: Scope, id: str) -> None:
     tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
 
 
-def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> Prompt:
-    """Put a deleted prompt back into the scope's project, under the next free name and title where its own are taken.
+def restore(tx: Tx, scope: Scope, number: int) -> Prompt:
+    """Restore a deleted prompt of the scope's project, under the next free name and title where its own are taken.
 
     Raises:
         NotFound: the project does not exist.
+        Taken: all these names are taken.
+        StoreConflict: another call restored the prompt meanwhile.
     """
-    project = current(tx, scope).number
-    titles = rules.list_free_titles(state.title, item.id)
-    draft = PromptDraft(
-        title=next(one for one in titles if rows.find(tx, scope.project, "title", one) is None),
-        content=state.text,
-        description=state.description,
-        tags=state.tags,
-        arguments=state.arguments,
-    )
-    names = rules.list_free_names(state.name, item.id)
-    if not any(rows.put_back(tx, project, item, state.created_at, name, draft) for name in names):
-        raise Taken("prompt", "name", state.name, scope)
-    rows.set_tags(tx, project, item.number, state.tags)
+    current(tx, scope)
+    was = rows.find_deleted(tx, number)
+    if was is None:
+        raise StoreConflict("another call restored the prompt")
+    names, titles = rules.list_free_names(was.name, was.id), rules.list_free_titles(was.title, was.id)
+    name = next((one for one in names if rows.find(tx, scope.project, "name", one) is None), None)
+    title = next((one for one in titles if rows.find(tx, scope.project, "title", one) is None), None)
+    if name is None or title is None:
+        raise Taken("prompt", "name" if name is None else "title", was.name if name is None else was.title, scope)
+    prompt = rows.restore(tx, was, name, title)
+    if prompt is None:
+        raise StoreConflict("another call restored the prompt")
     _announce_list(tx, scope)
-    prompt = get(tx, scope, item.id)
     _index(tx, scope, prompt)
-    record_add(tx, of_prompt(prompt))
+    record_restore(tx, of_prompt(was), of_prompt(prompt))
     return prompt
 
 

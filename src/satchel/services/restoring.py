@@ -10,7 +10,7 @@ from satchel.services import documents, history, projects, prompts, references, 
 from satchel.services.history import OldVersion
 from satchel.services.recording import restoring
 from satchel.services.references import FoundItem
-from satchel.storage import revisions, trash
+from satchel.storage import revisions
 from satchel.storage.database import Tx, Violation
 
 
@@ -34,7 +34,6 @@ def restore(tx: Tx, scope: Scope, reference: str, version: int | None = None) ->
         NotFound, AmbiguousItem: as `references.find`.
         VersionMissing: history does not have this version.
         Taken: another item has the title that it had.
-        MissingBlocker: a task that blocked it is in the trash.
         Forbidden: it is a project, and the scope may enter only some.
     """
     item = references.find(tx, scope, reference)
@@ -51,16 +50,14 @@ def bring_back(tx: Tx, scope: Scope, item: FoundItem, version: int | None = None
 
     Raises:
         NotFound: its project does not exist.
-        VersionMissing, MissingBlocker: as `restore`.
+        VersionMissing: as `restore`.
         StoreConflict: another call brought it back or took its name meanwhile.
     """
     trashed = item.trashed[0]
     old = history.read_version_of(tx, item, None)
-    if not trash.take(tx, trashed):
-        raise StoreConflict(f"{item.kind} {item.key} is no longer in the trash")
     with restoring(tx, undone):
         try:
-            now = _bring_back(tx, scope, trashed, old)
+            now = _bring_back(tx, scope, trashed)
         except Violation as violation:
             raise StoreConflict(f"{item.kind} {item.key}: {violation}") from violation
     notes = []
@@ -68,7 +65,7 @@ def bring_back(tx: Tx, scope: Scope, item: FoundItem, version: int | None = None
         notes.append(f"The name {trashed.name} is taken; it came back as {now.name}.")
     if item.kind == "prompt" and now.title != trashed.title:
         notes.append(f"The title {trashed.title} is taken; it came back as {now.title}.")
-    notes += _missing_blockers(tx, scope, old, now)
+    notes += _missing_blockers(tx, scope, old)
     restored = Restored(item=now, from_version=old.version, was_deleted=True, notes=tuple(notes))
     if version in (None, old.version):
         return restored
@@ -84,7 +81,7 @@ def put(
     """Give an item the content of another version; where it has it already, only if that is always recorded.
 
     Raises:
-        Taken, MissingBlocker: as `restore`.
+        Taken: as `restore`.
         StoreConflict: another call changed or deleted it meanwhile.
     """
     wanted = (
@@ -106,7 +103,7 @@ def put(
             if conflict.kind != live.kind:
                 raise
             raise StoreConflict(str(conflict)) from conflict
-    return Restored(item=now, from_version=old.version, notes=tuple(_missing_blockers(tx, scope, old, now)))
+    return Restored(item=now, from_version=old.version, notes=tuple(_missing_blockers(tx, scope, old)))
 
 
 def delete(tx: Tx, scope: Scope, live: Item, *, undone: int = 0) -> None:
@@ -141,21 +138,21 @@ def _version_before_last_change(tx: Tx, item: FoundItem) -> int | None:
     return own[0].version - 1  # which was pruned
 
 
-def _bring_back(tx: Tx, scope: Scope, trashed: TrashedItem, old: OldVersion) -> Item:
+def _bring_back(tx: Tx, scope: Scope, trashed: TrashedItem) -> Item:
     if trashed.kind == "prompt":
-        return states.of_prompt(prompts.bring_back(tx, _enter(tx, scope, trashed.project), trashed, old.state))
+        return states.of_prompt(prompts.restore(tx, _enter(tx, scope, trashed.project), trashed.number))
     if trashed.kind == "document":
-        return states.of_document(documents.bring_back(tx, _enter(tx, scope, trashed.project), trashed, old.state))
+        return states.of_document(documents.restore(tx, _enter(tx, scope, trashed.project), trashed.number))
     if trashed.kind == "task":
-        return states.of_task(tasks.bring_back(tx, scope, trashed, old.state))
-    return states.of_project(projects.bring_back(tx, trashed))
+        return states.of_task(tasks.restore(tx, scope, trashed.number))
+    return states.of_project(projects.restore(tx, trashed.number))
 
 
 def _choose_blockers(tx: Tx, scope: Scope, live: Item, old: OldVersion) -> list[int]:
-    """The blockers of an old version that still exist; of those that the scope may not see, the ones of today."""
+    """The blockers of an old version that were not purged; of those that the scope may not see, the ones of today."""
     present = states.read("task", states.encode(live)).blocked_by
-    hidden = {*present} - {*tasks.keep_visible_blockers(tx, scope, present)}
-    former = tasks.keep_visible_blockers(tx, scope, tasks.keep_existing_blockers(tx, scope, old.state.blocked_by))
+    hidden = {*present} - {*tasks.keep_existing_blockers(tx, scope, present)}
+    former = tasks.keep_existing_blockers(tx, scope, old.state.blocked_by)
     return sorted({*former, *hidden})
 
 
@@ -183,7 +180,7 @@ def _put(tx: Tx, scope: Scope, live: Item, state: states.State, project: int | N
         tags=state.tags,
         priority=state.priority,
         due=state.due,
-        blocked_by=tasks.keep_visible_blockers(tx, scope, state.blocked_by),
+        blocked_by=state.blocked_by,
         completed_at=state.completed_at,
         is_cancelled=state.is_cancelled,
     )
@@ -205,10 +202,9 @@ def _enter(tx: Tx, scope: Scope, project: int | None) -> Scope:
     return projects.enter(scope, name)
 
 
-def _missing_blockers(tx: Tx, scope: Scope, old: OldVersion, now: Item) -> list[str]:
-    if now.kind != "task":
+def _missing_blockers(tx: Tx, scope: Scope, old: OldVersion) -> list[str]:
+    if old.item.kind != "task" or scope.projects is not None:
         return []
-    state = states.read("task", states.encode(now))
-    former = tasks.keep_visible_blockers(tx, scope, old.state.blocked_by)
-    gone = [f"#{number}" for number in former if number not in state.blocked_by]
+    left = tasks.keep_existing_blockers(tx, scope, old.state.blocked_by)
+    gone = [f"#{number}" for number in old.state.blocked_by if number not in left]
     return [f"It was blocked by {', '.join(gone)}, which no longer exists."] if gone else []

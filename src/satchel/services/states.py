@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from satchel.model import Argument, Document, Item, ItemKind, Priority, Project, Prompt, Task
+from satchel.model import Argument, Document, Item, ItemKind, Priority, Project, Prompt, Task, TaskStatus
 from satchel.storage.database import explain_damage
 
 
@@ -83,7 +83,7 @@ def of_task(task: Task) -> Item:
         tags=task.tags,
         priority=task.priority,
         due=task.due,
-        blocked_by=task.blocked_by,
+        blocked_by=tuple(sorted((*task.blocked_by, *task.deleted_blockers))),
         completed_at=task.completed_at,
         is_cancelled=task.is_cancelled,
     )
@@ -111,6 +111,27 @@ def read(kind: ItemKind, state: bytes) -> State:
         return replace(fields, data=body) if fields.is_binary else replace(fields, text=body.decode())
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise explain_damage(f"an old version of a {kind}", error) from error
+
+
+def measure(item: Item) -> int:
+    """Return about how many bytes an item takes."""
+    content = item.content
+    size = len(content) if isinstance(content, bytes) or content.isascii() else len(content.encode())
+    return size + len(msgspec.json.encode(item.fields)) + 1
+
+
+def is_same(one: Item, other: Item) -> bool:
+    """Return whether an item has the same state at two versions."""
+    return one.fields == other.fields and one.content == other.content
+
+
+def find_status(item: Item) -> TaskStatus:
+    """Return whether a task is pending, completed or cancelled; other items are pending."""
+    fields = item.fields
+    assert isinstance(fields, State)
+    if fields.completed_at is None:
+        return "pending"
+    return "cancelled" if fields.is_cancelled else "completed"
 
 
 def with_blockers(state: State, blockers: Sequence[int]) -> State:

@@ -16,10 +16,10 @@ from msgspec.structs import replace
 from satchel import clock
 from satchel.errors import (
     Forbidden,
-    MissingBlocker,
     NotFound,
     NothingReady,
     StaleFence,
+    StoreConflict,
     TaskClosed,
     TaskHeld,
     VersionConflict,
@@ -43,18 +43,15 @@ from satchel.model import (
     TaskQuery,
     TaskStatus,
     Timestamp,
-    TrashedItem,
 )
 from satchel.services import alike, links, projects, quotas, rules
-from satchel.services.recording import record_add, record_delete, record_update
-from satchel.services.states import State, of_task
+from satchel.services.recording import record_add, record_delete, record_restore, record_update
+from satchel.services.states import of_task
 from satchel.services.suggestions import closest_names
-from satchel.storage import projects as project_rows
 from satchel.storage import task_claims as claim_rows
 from satchel.storage import task_notes as note_rows
 from satchel.storage import task_pages as pages
 from satchel.storage import tasks as rows
-from satchel.storage import trash
 from satchel.storage.database import Tx, Violation
 
 Reference = str | int
@@ -335,7 +332,8 @@ def update(
     if after.blocked_by != before.blocked_by:
         _set_blockers(tx, scope, before, after.blocked_by)
         [stored] = rows.details(tx, before.owner, [before.number])
-        after = replace(after, open_blockers=stored.open_blockers)
+        known = {name: getattr(stored, name) for name in ("blocked_by", "open_blockers", "deleted_blockers")}
+        after = replace(after, **known)
     if after.is_completed and before.claim is not None:
         claim_rows.end(tx, before.owner, before.number)
         after = replace(after, claim=None)
@@ -413,86 +411,52 @@ def complete(tx: Tx, scope: Scope, task: Task | Reference, fence: int | None = N
 
 
 def delete(tx: Tx, scope: Scope, reference: Reference, expected_version: int | None = None) -> Task:
-    """Delete a task, and return what it was; it no longer blocks other tasks. It can be brought back from the trash.
+    """Delete a task, and return what it was; it no longer blocks other tasks. It can be restored from the trash.
 
     Raises:
         NotFound, Forbidden: as `lock`.
         VersionConflict: as `update`.
     """
-    user = scope.owner
     task = lock(tx, scope, reference)
     check_unchanged(tx, task, expected_version)
     _announce(tx, task, with_blocked=True)
-    with tx.in_all_projects():
-        numbers = rows.blocked_tasks(tx, user, task.number)
-        blocked = [one for number in numbers if (one := rows.find_to_change(tx, user, number))]
-    claim_rows.end(tx, user, task.number)
-    rows.delete(tx, user, task.id)
-    record_delete(tx, of_task(task), [one.number for one in blocked])
-    _renew_all(tx, blocked)
+    claim_rows.end(tx, task.owner, task.number)
+    rows.delete(tx, task.owner, task.number)
+    record_delete(tx, of_task(task))
     return task
 
 
-def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> Task:
-    """Put a deleted task back with its number, its blockers, and the tasks that it blocked.
+def restore(tx: Tx, scope: Scope, number: int) -> Task:
+    """Restore a deleted task; it has the blockers that it had, and blocks again what it blocked.
 
-    Blockers that were removed for good are left out, and so is a project that no longer exists. The task that is
-    returned also has the blockers that the scope may not see.
+    The task that is returned also has the blockers that the scope may not see.
 
     Raises:
-        MissingBlocker: a blocker is in the trash itself.
         WrongArgument: the task would block itself through others, whose blockers were changed meanwhile.
+        StoreConflict: another call restored the task meanwhile.
     """
-    user = scope.owner
-    project = item.project if item.project in project_rows.names_of(tx, [item.project or 0]) else None
-    draft = TaskDraft(
-        title=state.title,
-        description=state.description,
-        tags=state.tags,
-        priority=state.priority,
-        due=state.due,
-        blocked_by=keep_existing_blockers(tx, scope, state.blocked_by),
-    )
-    was = Task(
-        item.number,
-        item.id,
-        user,
-        state.title,
-        state.description,
-        state.completed_at,
-        state.created_at,
-        tx.now,
-        item.version + 1,
-        is_cancelled=state.is_cancelled,
-    )
-    task = _insert(tx, scope, draft, project, was=was)
-    if item.blocks:
-        with tx.in_all_projects():
-            blocked = [one for number in item.blocks if (one := rows.find_to_change(tx, user, number))]
-            for one in blocked:
-                rows.set_blockers(tx, user, one.number, [*one.blocked_by, task.number])
-                _announce(tx, one)
-        _renew_all(tx, blocked)
-        _check_circle(tx, user, task.number)
+    was = rows.find_deleted(tx, scope.owner, number)
+    if was is None or not rows.restore(tx, was):
+        raise StoreConflict("another call restored the task")
+    _check_circle(tx, was.owner, number)
+    [task] = rows.details(tx, was.owner, [number])
+    _index(tx, task)
+    record_restore(tx, of_task(was), of_task(task))
+    _announce(tx, task, with_blocked=True)
     return task
 
 
-def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None, was: Task | None = None) -> Task:
+def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None) -> Task:
     user = scope.owner
     try:
-        task = rows.add(tx, user, draft, project, was=was)
-    except Violation as violation:  # the project was deleted after we read its number
+        task = rows.add(tx, user, draft, project)
+    except Violation as violation:  # the project was purged after we read its number
         raise NotFound("project", str(draft.project), scope) from violation
     _index(tx, task)
     if draft.tags:
         rows.set_tags(tx, user, task.number, draft.tags)
-    if was is not None:
-        with tx.in_all_projects():
-            rows.set_blockers(tx, user, task.number, draft.blocked_by)
-        _check_circle(tx, user, task.number)
-    elif draft.blocked_by:
+    if draft.blocked_by:
         _set_blockers(tx, scope, task, sorted(set(draft.blocked_by)))
-    if draft.blocked_by or was is not None:
         [task] = rows.details(tx, user, [task.number])
     else:
         task = replace(
@@ -514,16 +478,6 @@ def _own_project(scope: Scope) -> str:
     return scope.project if scope.project in scope.projects else scope.projects[0]
 
 
-def _renew_all(tx: Tx, blocked: Sequence[Task]) -> None:
-    """Give tasks whose blockers changed the next version, those too that the caller may not see."""
-    if not blocked:
-        return
-    with tx.in_all_projects():
-        for before in blocked:
-            [after] = rows.details(tx, before.owner, [before.number])
-            _store(tx, tx.scope, before, after, _next_time(tx, before))
-
-
 def _index(tx: Tx, task: Task) -> None:
     """Bring the searchable text of a task up to date."""
     description = (task.description or "").casefold()
@@ -543,33 +497,16 @@ def _announce(tx: Tx, task: Task, *, with_blocked: bool = False) -> None:
 
 
 def keep_existing_blockers(tx: Tx, scope: Scope, blockers: Sequence[int]) -> list[int]:
-    """Return those of some former blockers that still exist.
-
-    Raises:
-        MissingBlocker: one of the others is in the trash, and can be brought back first.
-    """
-    with tx.in_all_projects():
-        present = rows.visible(tx, scope.owner, blockers, None)
-    gone = keep_visible_blockers(tx, scope, [number for number in blockers if number not in present])
-    for trashed in trash.by_number(tx, "task", gone, trash.kept_since(tx)):
-        raise MissingBlocker(trashed.number, trashed.title)
-    return [number for number in blockers if number in present]
-
-
-def keep_visible_blockers(tx: Tx, scope: Scope, blockers: Sequence[int]) -> list[int]:
-    """Return those of some former blockers that the scope may see."""
-    if scope.projects is None or not blockers:
-        return list(blockers)
-    allowed = projects.allowed_numbers(tx, scope)
-    seen = rows.visible(tx, scope.owner, blockers, scope.projects)
-    deleted = trash.by_number(tx, "task", blockers)
-    seen |= {one.number for one in deleted if one.project in allowed}
+    """Return those of some former blockers that the scope may see, deleted ones too, and that were not purged."""
+    seen = rows.visible(tx, scope.owner, blockers, scope.projects, with_deleted=True) if blockers else set()
     return [number for number in blockers if number in seen]
 
 
 def _change_blockers(tx: Tx, scope: Scope, task: Task, given: Sequence[int] | BlockerChange) -> tuple[int, ...]:
     """Return the blockers that a task has after an update; those that the scope may not see stay."""
-    seen = keep_visible_blockers(tx, scope, task.blocked_by)
+    if tx.restores is not None and not isinstance(given, BlockerChange):
+        return tuple(sorted(given))
+    seen = task.blocked_by if scope.projects is None else keep_existing_blockers(tx, scope, task.blocked_by)
     hidden = {*task.blocked_by} - {*seen}
     if isinstance(given, BlockerChange):
         given = [*(number for number in seen if number not in given.removed), *given.added]
@@ -581,7 +518,7 @@ def _change_blockers(tx: Tx, scope: Scope, task: Task, given: Sequence[int] | Bl
 
 
 def _set_blockers(tx: Tx, scope: Scope, task: Task, blockers: Sequence[int]) -> None:
-    """Replace the blockers of a locked task.
+    """Replace the blockers of a locked task. Deleted ones stay, unless an old version is restored.
 
     Raises:
         NotFound: the user has no such task.
@@ -589,16 +526,17 @@ def _set_blockers(tx: Tx, scope: Scope, task: Task, blockers: Sequence[int]) -> 
     """
     if task.number in blockers:
         raise WrongArgument("blocked_by", "acyclic", value=task.number, kind="task")
-    new = [number for number in blockers if number not in task.blocked_by]
-    seen = rows.visible(tx, scope.owner, new, scope.projects) if scope.projects is not None else {*new}
+    restores = tx.restores is not None
+    known = {*task.blocked_by, *(task.deleted_blockers if restores else ())}
+    new = [number for number in blockers if number not in known]
+    seen = {*new}
+    if scope.projects is not None:
+        seen = rows.visible(tx, scope.owner, new, scope.projects, with_deleted=restores)
     tx.lock(f"blockers of {task.owner}")  # or two updates, of which each sees half, make a circle
-    wanted = [number for number in blockers if number in seen or number in task.blocked_by]
-    try:
-        stored = rows.set_blockers(tx, scope.owner, task.number, wanted)
-    except Violation as violation:  # one of them was deleted meanwhile
-        raise NotFound("task", str(new[0]), scope) from violation
+    wanted = [number for number in blockers if number in seen or number in known]
+    stored = rows.set_blockers(tx, scope.owner, task.number, wanted, with_deleted=restores)
     for number in new:
-        if number not in stored:
+        if number not in stored and not restores:
             raise NotFound("task", str(number), scope)
     if new:
         _check_circle(tx, scope.owner, task.number)

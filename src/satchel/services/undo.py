@@ -35,7 +35,7 @@ def undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
         VersionConflict: something was changed since.
         NotFound: something was removed for good.
         VersionMissing: what it was before was pruned.
-        Taken, MissingBlocker: as `restoring.restore`.
+        Taken: as `restoring.restore`.
     """
     steps = plan(tx, scope, last)
     for step in steps:
@@ -49,7 +49,7 @@ def take_back(tx: Tx, scope: Scope, revision: Version) -> None:
     """Take back one change of one item.
 
     Raises:
-        VersionConflict, NotFound, VersionMissing, Taken, MissingBlocker: as `undo`.
+        VersionConflict, NotFound, VersionMissing, Taken: as `undo`.
         Forbidden: it was done to a project, and the scope may enter only some.
     """
     item = history.find_known(tx, scope, revision)

@@ -10,7 +10,6 @@ from satchel.errors import (
     AnswerTooLarge,
     EntryRefused,
     Forbidden,
-    MissingBlocker,
     MissingPart,
     NotFound,
     NothingReady,
@@ -137,8 +136,6 @@ def describe(error: SatchelError, voice: Voice) -> str:
 def _describe_task(error: SatchelError, voice: Voice) -> str | None:
     """Return what is wrong about a task or a text; None for other errors."""
     quote = voice.quote
-    if isinstance(error, MissingBlocker):
-        return f"it was blocked by task {error.number}, {quote(error.title)}, which is in the trash"
     if isinstance(error, TaskHeld):
         return f"task #{error.number} is held by {error.claim.holder} until {error.claim.until[:16]}Z"
     if isinstance(error, TaskClosed):

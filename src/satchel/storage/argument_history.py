@@ -51,7 +51,8 @@ def find_orphans(tx: Tx, libraries: Sequence[str] | None, before: Timestamp) -> 
         where not exists (
             select 1 from projects o join prompts p on p.project = o.number
             where o.name = substr(v.prompt, 1, instr(v.prompt, '/') - 1)
-                and p.name = substr(v.prompt, instr(v.prompt, '/') + 1) and o.deleted_at is null
+                and p.name = substr(v.prompt, instr(v.prompt, '/') + 1)
+                and o.deleted_at is null and p.deleted_at is null
         ) group by v.prompt
     """
     known = {*(libraries or ())}

@@ -3,48 +3,39 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from satchel.model import UNSET, Document, DocumentDraft, DocumentPatch
 from satchel.storage.database import Row, Tx, patch_values
 
 _COLUMNS = "number, id, project, name, uri, description, mime_type, created_at, updated_at, version"  # as in Document
 _WHOLE = f"{_COLUMNS}, 0, content, data"
-_IN_PROJECT = "project = (select number from projects where name = :project and deleted_at is null)"
+_IN_PROJECT = (
+    "project = (select number from projects where name = :project and deleted_at is null) and deleted_at is null"
+)
 _FIND = f"select {_WHOLE} from documents where {_IN_PROJECT}"
 _BY = {column: f"{_FIND} and {column} = :key" for column in ("name", "uri", "number")}
 _WITHOUT_CONTENT = f"""
     select {_COLUMNS}, coalesce(octet_length(content), octet_length(data)), null, null
-    from documents where project = :project
+    from documents where project = :project and deleted_at is null
 """
 
 
 # Versions go on where a deleted document of the same name left off, so that a version names one content.
-_LAST = "select max(version) from trash where kind = 'document' and project = :project and name = :name"
-_VALUES = ":id, :project, :name, :uri, :description, :mime_type, :content, :data, :created_at, :now"
+_LAST = "select max(version) from documents where project = :project and name = :name and deleted_at is not null"
+_VALUES = ":id, :project, :name, :uri, :description, :mime_type, :content, :data, :now, :now"
 _INTO = "id, project, name, uri, description, mime_type, content, data, created_at, updated_at, version"
 _ADD = f"""
     insert into documents ({_INTO}) values ({_VALUES}, coalesce(({_LAST}), 0) + 1)
     on conflict do nothing returning number
 """
-_NEXT = f"(select max(version) from (select cast(:version as bigint) as version union all {_LAST}) as known) + 1"
-_PUT_BACK = f"""
-    insert into documents (number, {_INTO})
-    values (:number, {_VALUES}, {_NEXT})
-    on conflict do nothing returning number
-"""
 
 
-def add(tx: Tx, project: int, draft: DocumentDraft, *, was: tuple[int, str, str, int] | None = None) -> bool:
-    """Insert a document, unless its name or its URI is taken; says whether it was inserted.
-
-    A deleted document that is brought back has the number, id and time of creation that it had, and a later version.
-    """
-    sql = _ADD if was is None else _PUT_BACK
-    number, id, created_at, version = was or (None, tx.new_id(), tx.now, 0)
+def add(tx: Tx, project: int, draft: DocumentDraft) -> bool:
+    """Insert a document, unless its name or its URI is taken; says whether it was inserted."""
     text, data = _split(draft.content)
-    values = asdict(draft) | {"number": number, "id": id, "project": project, "content": text, "data": data}
-    return tx.one(sql, **values, created_at=created_at, version=version, now=tx.now) is not None
+    values = asdict(draft) | {"id": tx.new_id(), "project": project, "content": text, "data": data}
+    return tx.one(_ADD, **values, now=tx.now) is not None
 
 
 def find(tx: Tx, project: str, column: Literal["name", "uri", "number"], key: str) -> Document | None:
@@ -74,7 +65,7 @@ def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Document]:
 
 def names_beside(tx: Tx, project: int, text: str, limit: int) -> list[tuple[str, str]]:
     """Names and URIs of the documents next to a text in the order of names, and in that of URIs."""
-    names = "select name, uri from documents where project = :project"
+    names = "select name, uri from documents where project = :project and deleted_at is null"
     found = tx.all_beside(names, "name", text, limit, project=project)
     found += tx.all_beside(names, "uri", text, limit, project=project)
     return list(dict(found).items())
@@ -82,7 +73,10 @@ def names_beside(tx: Tx, project: int, text: str, limit: int) -> list[tuple[str,
 
 def names_of(tx: Tx, project: int, numbers: Sequence[int]) -> list[str]:
     """The names of some documents of a project, in the order given."""
-    sql = "select number, name from documents where project + 0 = :project and number in :numbers"
+    sql = """
+        select number, name from documents
+        where project + 0 = :project and deleted_at is null and number in :numbers
+    """
     found: dict[int, str] = {row[0]: row[1] for row in tx.all(sql, project=project, numbers=list(numbers))}
     return [found[number] for number in numbers if number in found]
 
@@ -97,13 +91,36 @@ def update(tx: Tx, seen: Document, patch: DocumentPatch) -> None:
     """
     text, data = (None, None) if patch.content is UNSET else _split(patch.content)
     values = patch_values(patch) | {"number": seen.number, "project": seen.project, "content": text, "data": data}
-    tx.renew("documents", changes, "number = :number and project = :project", columns="number", **values)
+    tx.renew("documents", changes, _IS_SEEN, columns="number", **values)
 
 
 def delete(tx: Tx, seen: Document) -> None:
-    """Delete a document."""
-    sql = "delete from documents where number = :number and project = :project"
-    tx.run(sql, number=seen.number, project=seen.project)
+    """Mark a document as deleted."""
+    tx.renew("documents", "deleted_at = :now", _IS_SEEN, columns="number", number=seen.number, project=seen.project)
+
+
+def find_deleted(tx: Tx, number: int) -> Document | None:
+    """Return a deleted document, whole."""
+    sql = f"select {_WHOLE} from documents where number = :number and deleted_at is not null"
+    row = tx.one(sql, number=number)
+    return _document(row) if row else None
+
+
+def restore(tx: Tx, seen: Document, name: str, uri: str) -> Document | None:
+    """Mark a document as no longer deleted, under a name and a URI; None where it was restored or purged meanwhile.
+
+    Raises:
+        Violation: documents_name or documents_uri, where one is taken.
+    """
+    where = "number = :number and project = :project and deleted_at is not null"
+    values = {"number": seen.number, "project": seen.project, "name": name, "uri": uri}
+    changes = "deleted_at = null, name = :name, uri = :uri"
+    columns = "updated_at, version"
+    row = tx.renew("documents", changes, where, columns=columns, version=seen.version, **values)
+    return replace(seen, name=name, uri=uri, updated_at=row[0], version=row[1]) if row else None
+
+
+_IS_SEEN = "number = :number and project = :project and deleted_at is null"
 
 
 def _split(content: str | bytes) -> tuple[str | None, bytes | None]:

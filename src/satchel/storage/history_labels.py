@@ -11,12 +11,12 @@ _NAMES: dict[ItemKind, str] = {
     "task": """
         select number, '', title from tasks where number in :numbers and (:all_projects or project in :projects)
     """,
-    "project": "select number, name, name from projects where number in :numbers and deleted_at is null",
+    "project": "select number, name, name from projects where number in :numbers",
 }
 
 
 def names(tx: Tx, kind: ItemKind, numbers: Sequence[int], projects: Sequence[int] | None) -> dict[int, tuple[str, str]]:
-    """The names and titles of those of some items that exist; of tasks, which can move, those in some projects.
+    """The names and titles of some items, deleted or not; of tasks, which can move, those in some projects.
 
     With None these are all projects, and tasks of none.
     """

@@ -3,9 +3,10 @@
 from msgspec import Struct
 
 from satchel.model import ItemKind, Timestamp
+from satchel.storage import trash
 from satchel.storage.database import Tx
 
-TABLES = ("revisions", "revision_states", "authors", "trash")  # that exist for history alone
+TABLES = ("revisions", "revision_states", "authors")  # that exist for history alone
 
 
 class HistorySize(Struct, frozen=True, kw_only=True):
@@ -27,13 +28,5 @@ def measure(tx: Tx) -> HistorySize:
     assert row is not None, "a select without from has one row"
     revisions, oldest, states, state_bytes = row
     return HistorySize(
-        revisions=revisions, oldest=oldest, states=states, state_bytes=int(state_bytes), trash=count_trash(tx)
+        revisions=revisions, oldest=oldest, states=states, state_bytes=int(state_bytes), trash=trash.count(tx)
     )
-
-
-def count_trash(tx: Tx) -> dict[ItemKind, int]:
-    """How many deleted items of each kind are still there, of all projects and users."""
-    counts: list[tuple[ItemKind, int]] = [
-        (kind, count) for kind, count in tx.all("select kind, count(*) from trash group by kind order by kind")
-    ]
-    return dict(counts)

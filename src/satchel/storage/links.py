@@ -37,9 +37,11 @@ _ADD = """
     values (:prompt, :document, :task, :project, :owner, :part, :to_kind, :to_key)
 """
 _EXISTING = """
-    select 'prompt', name from prompts where project = :project and name in :names
-    union all select 'document', name from documents where project = :project and name in :names
-    union all select 'document', substr(uri, 20) from documents where project = :project and uri in :uris
+    select 'prompt', name from prompts where project = :project and deleted_at is null and name in :names
+    union all
+    select 'document', name from documents where project = :project and deleted_at is null and name in :names
+    union all
+    select 'document', substr(uri, 20) from documents where project = :project and deleted_at is null and uri in :uris
 """
 # Sources in projects, and tasks of an owner, are two walks of one index, each confined to what the caller may see. The
 # text of a prompt or document has one link to a target at most; a task may have another one in its notes.
@@ -49,13 +51,13 @@ _FROM_TEXTS = """
     from links l join projects j on j.number = l.project and j.deleted_at is null
         left join prompts p on p.number = l.prompt left join documents r on r.number = l.document
     where l.to_kind = :kind and l.to_key = :key and l.owner is null
-        and (:any_project or l.project in :projects)
+        and p.deleted_at is null and r.deleted_at is null and (:any_project or l.project in :projects)
     order by 1, 2, l.project limit :limit
 """
 _FROM_TASKS = """
     select distinct t.number, t.title, j.name from links l join tasks t on t.number = l.task
         left join projects j on j.number = t.project and j.deleted_at is null
-    where l.to_kind = :kind and l.to_key = :key and l.owner = :owner
+    where l.to_kind = :kind and l.to_key = :key and l.owner = :owner and t.deleted_at is null
         and (:any_project or t.project in :projects or (:has_loose and t.project is null))
     order by t.number limit :limit
 """

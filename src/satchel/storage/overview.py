@@ -42,7 +42,7 @@ def tags_in_use(tx: Tx, project: int, owner: str, limit: int) -> list[str]:
             select tag from prompt_tags where project = :project
             union all
             select g.tag from tasks t join task_tags g on g.task = t.number
-            where t.owner = :owner and t.project = :project and t.completed_at is null
+            where t.owner = :owner and t.project = :project and t.completed_at is null and t.deleted_at is null
         ) as used
         group by tag order by count(*) desc, tag limit :limit
     """
@@ -52,7 +52,8 @@ def tags_in_use(tx: Tx, project: int, owner: str, limit: int) -> list[str]:
 def count_open(tx: Tx, owner: str, allowed: Allowed) -> dict[int, int]:
     """How many open tasks of an owner there are, by the numbers of their projects; 0 stands for none."""
     sql = """
-        select coalesce(project, 0), count(*) from tasks where owner = :owner and completed_at is null
+        select coalesce(project, 0), count(*) from tasks
+        where owner = :owner and completed_at is null and deleted_at is null
         group by coalesce(project, 0)
     """
     sql = within(sql, allowed)

@@ -155,7 +155,7 @@ class PostgresDatabase(Database):
         return (
             "The rows are gone; their bytes stay in the files of PostgreSQL until it vacuums these tables, in its log "
             "and in backups for as long as you keep them. To free them now: vacuum full prompts, prompt_texts, "
-            "documents, tasks, task_texts, task_notes, retry_keys, links, revisions, revision_states, trash, "
+            "documents, tasks, task_texts, task_notes, retry_keys, links, revisions, revision_states, "
             "search_items, search_words"
         )
 

@@ -26,12 +26,12 @@ Result = TypeVar("Result")
 # in one of these lists.
 DATA = (
     *("projects", "prompts", "prompt_tags", "prompt_texts", "documents"),
-    *("tasks", "task_tags", "task_blocks", "task_texts", "argument_values", "trash"),
+    *("tasks", "task_tags", "task_blocks", "task_texts", "argument_values"),
     *("task_claims", "retry_keys", "links", "sessions"),
     *("search_spaces", "search_items", "search_words"),
 )
 APPEND_ONLY = ("authors", "revisions", "revision_states", "task_notes", "changes")
-READ_ONLY = ("settings", "tokens", "satchel_schema", "user_usage", "open_blockers")
+READ_ONLY = ("settings", "tokens", "satchel_schema", "user_usage", "blockers")
 
 # The functions that an application role may call, and no other role: they run as the owner, past row-level security.
 FUNCTIONS = (
@@ -153,7 +153,7 @@ def _migrate_from(found: int, connection: Connection, name: str, as_tx: Callable
         if not is_new:
             # Plans that were made without statistics may read every row of a table. Not for empty tables: PostgreSQL
             # takes them for small from then on, and reads them whole.
-            tables = [sql.Identifier(name) for name in (*DATA, *APPEND_ONLY, *READ_ONLY) if name != "open_blockers"]
+            tables = [sql.Identifier(name) for name in (*DATA, *APPEND_ONLY, *READ_ONLY) if name != "blockers"]
             analyze = sql.SQL("analyze {}").format(sql.SQL(", ").join(tables))
             connection.execute(analyze)
     finally:

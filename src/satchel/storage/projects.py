@@ -21,8 +21,12 @@ def list_all(tx: Tx, allowed: tuple[str, ...] | None = None, most: int = 2**31) 
     """Every project, or every allowed one, by name, and how much each holds, counted up to a bound."""
     sql = f"""
         select {_COLUMNS},
-            (select count(*) from (select 1 from prompts where project = projects.number limit :most) as counted),
-            (select count(*) from (select 1 from documents where project = projects.number limit :most) as counted)
+            (select count(*) from (
+                select 1 from prompts where project = projects.number and deleted_at is null limit :most
+            ) as counted),
+            (select count(*) from (
+                select 1 from documents where project = projects.number and deleted_at is null limit :most
+            ) as counted)
         from projects where deleted_at is null and (not :is_confined or name in :allowed) order by name
     """
     found = tx.all(sql, is_confined=allowed is not None, allowed=allowed or (), most=most)
@@ -33,7 +37,7 @@ def count_tasks(tx: Tx, name: str) -> int:
     """Return how many tasks are in a project, of those that the transaction may see."""
     sql = """
         select count(*) from tasks
-        where project = (select number from projects where name = :name and deleted_at is null)
+        where deleted_at is null and project = (select number from projects where name = :name and deleted_at is null)
     """
     row = tx.one(sql, name=name)
     return int(row[0]) if row else 0
@@ -63,8 +67,8 @@ def add(tx: Tx, name: str) -> bool:
     sql = """
         insert into projects (id, name, created_at, updated_at, version)
         values (:id, :name, :now, :now,
-            coalesce((select max(version) from trash where kind = 'project' and name = :name), 0) + 1)
-        on conflict (name) do nothing returning number
+            coalesce((select max(version) from projects where name = :name and deleted_at is not null), 0) + 1)
+        on conflict (name) where deleted_at is null do nothing returning number
     """
     return tx.one(sql, id=tx.new_id(), name=name, now=tx.now) is not None
 
@@ -75,35 +79,35 @@ def rename(tx: Tx, number: int, name: str) -> None:
     Raises:
         Violation: projects_name, when the new name is taken.
     """
-    sql = "update projects set name = :name, updated_at = :now, version = version + 1 where number = :number"
-    tx.run(sql, number=number, name=name, now=tx.now)
+    where = "number = :number and deleted_at is null"
+    tx.renew("projects", "name = :name", where, columns="number", number=number, name=name)
 
 
-def hide(tx: Tx, project: Project) -> None:
-    """Delete a project so that it can be brought back with everything in it: it keeps its row without its name."""
-    sql = """
-        update projects set name = :hidden, deleted_at = :now, updated_at = :now, version = version + 1
-        where number = :number
-    """
-    tx.run(sql, number=project.number, hidden=f"~{project.id}", now=tx.now)
+def delete(tx: Tx, number: int) -> None:
+    """Mark a project as deleted; what is in it stays as it is."""
+    tx.renew(
+        "projects", "deleted_at = :now", "number = :number and deleted_at is null", columns="number", number=number
+    )
 
 
-def show(tx: Tx, number: int, name: str) -> None:
-    """Bring a deleted project back under a name.
+def find_deleted(tx: Tx, number: int) -> Project | None:
+    """Return a deleted project."""
+    sql = f"select {_COLUMNS} from projects where number = :number and deleted_at is not null"
+    row = tx.one(sql, number=number)
+    return Project(*row) if row else None
+
+
+def restore(tx: Tx, seen: Project, name: str) -> Project | None:
+    """Mark a project as no longer deleted, under a name; None where it was restored or purged meanwhile.
 
     Raises:
-        Violation: projects_name, when the name is taken.
+        Violation: projects_name, where the name is taken.
     """
-    # Versions go on after those of the project, and of others that had its name.
-    sql = """
-        update projects set name = :name, deleted_at = null, updated_at = :now, version = 1 + (
-            select max(known) from (
-                select version as known union all select max(version) from trash where kind = 'project' and name = :name
-            ) as versions
-        )
-        where number = :number
-    """
-    tx.run(sql, number=number, name=name, now=tx.now)
+    where = "number = :number and deleted_at is not null"
+    changes = "deleted_at = null, name = :name"
+    values = {"number": seen.number, "name": name}
+    row = tx.renew("projects", changes, where, columns=_COLUMNS, version=seen.version, **values)
+    return Project(*row) if row else None
 
 
 def names_of(tx: Tx, numbers: list[int]) -> dict[int, str]:
@@ -117,13 +121,15 @@ def names_of(tx: Tx, numbers: list[int]) -> dict[int, str]:
 
 LayeredKind = Literal["prompt", "document"]
 
-_SAME_PROMPT = "exists (select 1 from prompts o where o.project = :upper and o.name = one.name)"
+_SAME_PROMPT = (
+    "exists (select 1 from prompts o where o.project = :upper and o.deleted_at is null and o.name = one.name)"
+)
 _SHADOWED_PROMPTS = f"select number from prompts one where number in :numbers and {_SAME_PROMPT}"
 # Clients know a document by its URI.
 _SHADOWED_DOCUMENTS = """
     select number from documents one where number in :numbers and (
-        exists (select 1 from documents o where o.project = :upper and o.name = one.name)
-        or exists (select 1 from documents o where o.project = :upper and o.uri = one.uri)
+        exists (select 1 from documents o where o.project = :upper and o.deleted_at is null and o.name = one.name)
+        or exists (select 1 from documents o where o.project = :upper and o.deleted_at is null and o.uri = one.uri)
     )
 """
 _TAGS = f"""

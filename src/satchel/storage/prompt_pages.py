@@ -10,16 +10,19 @@ _FEW = 300  # sorting so many prompts is faster than walking the index
 _NEWEST = 200  # so many of the newest are scanned for a text or tags before an index of these is used
 _MOST = 3000  # so many at most, where the first scan predicts that they fill the page
 
-_NAMES = "select name, title from prompts where project = :project"
+_NAMES = "select name, title from prompts where project = :project and deleted_at is null"
 _AFTER = "(updated_at, number) < (:moment, :last)"
 _ORDER = "order by updated_at desc, number desc"
 _TAGGED = "(select count(*) from prompt_tags g where g.prompt = number and g.tag in :tags) >= :needed"
 _WITH_ONE_TAG = "select prompt from prompt_tags where project = :project and tag in :tags"
 _WITH_ALL_TAGS = f"{_WITH_ONE_TAG} group by prompt having count(*) = :needed"  # slower, even for a single tag
 _COUNT_TAGGED = "select count(distinct prompt) from ({}) as tagged"
-_PAGE = f"select number from prompts where project = :project {_ORDER} limit :limit offset :offset"
+_PAGE = (
+    f"select number from prompts where project = :project and deleted_at is null {_ORDER} limit :limit offset :offset"
+)
 _PAGE_TAGGED = f"""
-    select number from prompts where project = :project and number in ({{}}) {_ORDER} limit :limit offset :offset
+    select number from prompts where project = :project and deleted_at is null and number in ({{}})
+    {_ORDER} limit :limit offset :offset
 """
 # The times come from a scalar sub-select, so that both engines begin with the tags: a plan for any tag would read all
 # prompts to join them, or walk along all of them.
@@ -34,14 +37,17 @@ _COLLECT_TAGGED = """
 _COLLECT_WITH_ONE_TAG = _COLLECT_TAGGED.format(_WITH_ONE_TAG)
 _COLLECT_WITH_ALL_TAGS = _COLLECT_TAGGED.format(_WITH_ALL_TAGS)
 _CONTAINING = "(instr(t.title, :text) > 0 or instr(t.content, :text) > 0)"
-_RECENT = f"select number, updated_at from prompts where project = :project and {_AFTER} {_ORDER} limit :newest"
+_RECENT = f"""
+    select number, updated_at from prompts
+    where project = :project and deleted_at is null and {_AFTER} {_ORDER} limit :newest
+"""
 _TAGGED_AMONG_NEWEST = f"select number from ({_RECENT}) as newest where {_TAGGED} {_ORDER} limit :limit"
 _CONTAINING_AMONG_NEWEST = f"""
     select number from ({_RECENT}) as newest join prompt_texts t on t.prompt = number
     where {_CONTAINING} and {_TAGGED} {_ORDER} limit :limit
 """
 # `project + 0` keeps SQLite off the index of the project, which it would walk whole to find these few numbers.
-_AMONG_FEW = f"project + 0 = :project and number in :few and {_AFTER} and {_TAGGED}"
+_AMONG_FEW = f"project + 0 = :project and deleted_at is null and number in :few and {_AFTER} and {_TAGGED}"
 
 
 def numbers(tx: Tx, project: int, query: PromptQuery, limit: int, after: PromptPosition | None) -> list[int]:
@@ -62,7 +68,9 @@ def numbers(tx: Tx, project: int, query: PromptQuery, limit: int, after: PromptP
         return found or tx.prompts_containing(project, query, limit, after=after)[0]
     if query.tags and few is None:
         return _scan_newest(tx, _TAGGED_AMONG_NEWEST, values, limit) or _collect_tagged(tx, query, values)
-    sql = f"select number from prompts where project = :project and {_AFTER} {_ORDER} limit :limit"
+    sql = (
+        f"select number from prompts where project = :project and deleted_at is null and {_AFTER} {_ORDER} limit :limit"
+    )
     if query.text:
         sql = f"""
             select number from prompts join prompt_texts t on t.prompt = number
@@ -77,7 +85,7 @@ def numbers_and_total(tx: Tx, project: int, query: PromptQuery, *, limit: int, o
     """A page of what `numbers` gives, by an offset, and how many prompts there are in all."""
     if query.text:
         return tx.prompts_containing(project, query, limit, offset=offset)
-    count = "select count(*) from prompts where project = :project"
+    count = "select count(*) from prompts where project = :project and deleted_at is null"
     sql = _PAGE
     if query.tags:
         tagged = _WITH_ALL_TAGS if query.needs_all_tags else _WITH_ONE_TAG
@@ -134,7 +142,7 @@ def headers(tx: Tx, project: int, *, after: int, limit: int) -> list[PromptHeade
     """What MCP lists of the prompts after a number, in order of creation."""
     sql = """
         select number, name, title, description, arguments from prompts
-        where project = :project and number > :after order by number limit :limit
+        where project = :project and deleted_at is null and number > :after order by number limit :limit
     """
     return [
         PromptHeader(
@@ -153,7 +161,10 @@ def names_beside(tx: Tx, project: int, name: str, title: str, limit: int) -> lis
 
 def names_of(tx: Tx, project: int, numbers: Sequence[int]) -> list[str]:
     """The names of some prompts of a project, in the order given."""
-    sql = "select number, name from prompts where project + 0 = :project and number in :numbers"
+    sql = """
+        select number, name from prompts
+        where project + 0 = :project and deleted_at is null and number in :numbers
+    """
     found: dict[int, str] = {row[0]: row[1] for row in tx.all(sql, project=project, numbers=list(numbers))}
     return [found[number] for number in numbers if number in found]
 

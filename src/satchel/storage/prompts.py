@@ -5,9 +5,9 @@ from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
-from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, TagCount, TrashedItem
+from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, TagCount
 from satchel.storage.database import Row, Tx, explain_damage, patch_values
 
 # Indexing a 4 MiB document takes a second, during which no other process can write. Longer texts are scanned instead.
@@ -17,7 +17,9 @@ _COLUMNS = "number, id, name, title, description, arguments, created_at, updated
 _NAMES = _COLUMNS.split(", ")
 # The tags are sorted in Python: for `order by`, SQLite would open a temporary table.
 _WHOLE = f"{_COLUMNS}, content, (select string_agg(tag, ' ') from prompt_tags where prompt = number), project"
-_IN_PROJECT = "project = (select number from projects where name = :project and deleted_at is null)"
+_IN_PROJECT = (
+    "project = (select number from projects where name = :project and deleted_at is null) and deleted_at is null"
+)
 _FIND = f"select {_WHOLE} from prompts where {_IN_PROJECT}"
 _BY = {column: f"{_FIND} and {column} = :key" for column in ("id", "name", "title", "number")}
 _ARGUMENTS = msgspec.json.Decoder(tuple[Argument, ...])
@@ -35,17 +37,12 @@ class PromptSlice(Struct, frozen=True, kw_only=True):
 
 
 # Versions go on where a deleted prompt of the same name left off, so that a version names one text.
-_LAST = "select max(version) from trash where kind = 'prompt' and project = :project and name = :name"
-_NEXT = f"(select max(version) from (select cast(:version as bigint) as version union all {_LAST}) as known) + 1"
+_LAST = "select max(version) from prompts where project = :project and name = :name and deleted_at is not null"
 _INTO = "id, project, name, title, content, description, arguments, created_at, updated_at, version"
 _VALUES = ":id, :project, :name, :title, :content, :description, :arguments, :created_at, :now"
 _INSERT = f"insert into prompts ({_INTO}) values ({_VALUES}, coalesce(({_LAST}), 0) + 1)"
-_ADD = f"{_INSERT} on conflict (project, name) do nothing returning number, version"
+_ADD = f"{_INSERT} on conflict (project, name) where deleted_at is null do nothing returning number, version"
 _ADD_IF_FREE = f"{_INSERT} on conflict do nothing returning number, version"
-_PUT_BACK = f"""
-    insert into prompts (number, {_INTO}) values (:number, {_VALUES}, {_NEXT})
-    on conflict (project, name) do nothing returning number
-"""
 
 
 def add(
@@ -76,16 +73,6 @@ def add(
         description=draft.description,
         arguments=tuple(draft.arguments),
     )
-
-
-def put_back(tx: Tx, project: int, was: TrashedItem, created_at: str, name: str, draft: PromptDraft) -> bool:
-    """Insert a deleted prompt with the number that it had and a later version; says whether its name was free.
-
-    Raises:
-        Violation: prompts_title, where its title is taken.
-    """
-    values = _values(tx, project, was.id, name, draft) | {"number": was.number, "version": was.version}
-    return tx.one(_PUT_BACK, **values, created_at=created_at) is not None
 
 
 def _values(tx: Tx, project: int, id: str, name: str, draft: PromptDraft) -> dict[str, Any]:
@@ -119,6 +106,12 @@ def find_to_change(tx: Tx, project: str, id: str) -> Prompt | None:
     return _prompt(tx.one_to_change(_WHOLE, "prompts", f"{_IN_PROJECT} and id = :key", project=project, key=id))
 
 
+def find_deleted(tx: Tx, number: int) -> Prompt | None:
+    """Return a deleted prompt, whole."""
+    sql = f"select {_WHOLE} from prompts where number = :number and deleted_at is not null"
+    return _prompt(tx.one(sql, number=number))
+
+
 def update(tx: Tx, seen: Prompt, patch: PromptPatch, version: int | None) -> tuple[str, int] | None:
     """Change a prompt, except its tags; its new time and version, or None where it has not the expected version.
 
@@ -133,15 +126,33 @@ def update(tx: Tx, seen: Prompt, patch: PromptPatch, version: int | None) -> tup
     """
     values = patch_values(patch) | {"number": seen.number, "project": seen.project}
     values |= {"arguments": _encode_arguments(patch.arguments or ())}
-    where = "number = :number and project = :project"
+    where = "number = :number and project = :project and deleted_at is null"
     row = tx.renew("prompts", changes, where, columns="updated_at, version", version=version, **values)
     return (row[0], row[1]) if row else None
 
 
 def delete(tx: Tx, seen: Prompt) -> None:
-    """Delete a prompt with its tags and text."""
-    sql = "delete from prompts where number = :number and project = :project"
-    tx.run(sql, number=seen.number, project=seen.project)
+    """Mark a prompt as deleted, and remove it from the lists by tag and text."""
+    where = "number = :number and project = :project and deleted_at is null"
+    tx.renew("prompts", "deleted_at = :now", where, columns="number", number=seen.number, project=seen.project)
+    tx.run("update prompt_tags set project = null where prompt = :number", number=seen.number)
+    tx.run("delete from prompt_texts where prompt = :number", number=seen.number)
+
+
+def restore(tx: Tx, seen: Prompt, name: str, title: str) -> Prompt | None:
+    """Mark a prompt as no longer deleted, under a name and a title; None where it was restored or purged meanwhile.
+
+    Raises:
+        Violation: prompts_name or prompts_title, where one is taken.
+    """
+    changes = "deleted_at = null, name = :name, title = :title"
+    where = "number = :number and project = :project and deleted_at is not null"
+    values = {"number": seen.number, "project": seen.project, "name": name, "title": title}
+    row = tx.renew("prompts", changes, where, columns="updated_at, version", version=seen.version, **values)
+    if row is None:
+        return None
+    tx.run("update prompt_tags set project = :project where prompt = :number", project=seen.project, number=seen.number)
+    return replace(seen, name=name, title=title, updated_at=row[0], version=row[1])
 
 
 def set_tags(tx: Tx, project: int, number: int, tags: Sequence[str]) -> None:
@@ -216,7 +227,8 @@ def tags_of_newest(tx: Tx, project: int, *, newest: int, limit: int, most: int) 
             ) as counted
         ) from (
             select g.tag from (
-                select number from prompts where project = :project order by updated_at desc, number desc limit :newest
+                select number from prompts where project = :project and deleted_at is null
+                order by updated_at desc, number desc limit :newest
             ) as recent join prompt_tags g on g.prompt = recent.number
             group by g.tag order by count(*) desc, g.tag limit :limit
         ) as frequent order by tag

@@ -17,7 +17,7 @@ _FEW = 300
 _SHORT = 8  # characters of a text that `glob` looks for
 _GLOB = "(title glob :pattern or content glob :pattern)"
 _INSTR = "(instr(title, :text) > 0 or instr(content, :text) > 0)"
-_OWN = "prompt in (select number from prompts where project = :project)"
+_OWN = "prompt in (select number from prompts where project = :project and deleted_at is null)"
 _WHERE = "select prompt from prompt_texts where"
 
 _AFTER = "(updated_at, number) < (:moment, :last) order by updated_at desc, number desc"
@@ -33,7 +33,7 @@ def find_prompts(
         tagged = _find_tagged(tx, project, query.tags, needs_all=query.needs_all_tags)
         hits = [number for number in hits if number in tagged]
     elif hits and not is_confined and _has_other_projects(tx, project):
-        sql = "select number from prompts where project = :project"
+        sql = "select number from prompts where project = :project and deleted_at is null"
         own = {number for (number,) in tx.all(sql, project=project)}
         hits = [number for number in hits if number in own]
     if len(hits) > _FEW:
@@ -95,7 +95,7 @@ def _has_other_projects(tx: "SqliteTx", project: int) -> bool:
 
 def _walk(tx: "SqliteTx", project: int, wanted: set[int], limit: int, offset: int, after: PromptPosition) -> list[int]:
     """Read a project's prompts after a position, last updated first, until the page is full."""
-    sql = f"select number from prompts where project = :project and {_AFTER}"
+    sql = f"select number from prompts where project = :project and deleted_at is null and {_AFTER}"
     moment, last = after
     rows = tx.walk(sql, project=project, moment=moment, last=last)
     found = (number for (number,) in rows if number in wanted)

@@ -20,7 +20,7 @@ _IS_AUTHOR = """
 """
 
 # `kind || ''` keeps SQLite off the index by kind, which it would sort whole to find the newest.
-_IS_IN_FEED = "r.number > :after and r.number < :before and r.kind || '' in :kinds and r.action <> 'known'"
+_IS_IN_FEED = "r.number > :after and r.number < :before and r.kind || '' in :kinds"
 _IS_BY = """
     (client = :by or contract = :by or caller = :by
         or :is_id and (substr(user_id, 1, :size) = :id or substr(token, 1, :size) = :id))
@@ -83,21 +83,12 @@ def make_author(row: Row) -> Author:
 
 
 def keep_state(tx: Tx, item: Item, state: bytes) -> None:
-    """Keep the state of a version that is being replaced; the version gets a revision where it has none yet."""
+    """Keep the state of a version that is being replaced."""
     sql = """
         insert into revision_states (revision, state)
         select number, :state from revisions where kind = :kind and item = :item and version = :version
-        returning revision
     """
-    key = {"kind": item.kind, "item": item.number, "version": item.version}
-    if tx.all(sql, **key, state=state):
-        return
-    known = """
-        insert into revisions (kind, item, version, action, at, project, owner)
-        values (:kind, :item, :version, 'known', :at, :project, :owner)
-    """
-    tx.run(known, **key, at=item.updated_at, project=item.project, owner=item.owner)
-    tx.run(sql, **key, state=state)
+    tx.run(sql, kind=item.kind, item=item.number, version=item.version, state=state)
 
 
 def of_items(
@@ -119,24 +110,14 @@ def of_items(
     return [_revision(row) for row in tx.all(sql, kind=kind, items=items, before=before, limit=limit, **values)]
 
 
-def states_since(tx: Tx, kind: ItemKind, item: int, version: int) -> list[tuple[int, Action, bytes | None]]:
-    """Version, action and kept state of an item's revisions down to a version, the newest first."""
+def states_since(tx: Tx, kind: ItemKind, item: int, version: int) -> list[tuple[int, bytes | None]]:
+    """Version and kept state of an item's revisions down to a version, the newest first."""
     sql = """
-        select version, action, state from revisions left join revision_states on revision = number
+        select version, state from revisions left join revision_states on revision = number
         where kind = :kind and item = :item and version >= :version order by version desc
     """
     rows = tx.all(sql, kind=kind, item=item, version=version)
-    return [(version, action, None if state is None else bytes(state)) for version, action, state in rows]
-
-
-def states_of_tasks(tx: Tx, tasks: Sequence[int], limit: int) -> list[tuple[int, int, Action, bytes | None]]:
-    """Number, version, action and kept state of the revisions of some tasks, the newest of each first."""
-    sql = """
-        select item, version, action, state from revisions left join revision_states on revision = number
-        where kind = 'task' and item in :tasks order by item desc, version desc limit :limit
-    """
-    rows = tx.all(sql, tasks=list(tasks), limit=limit)
-    return [(item, version, action, None if kept is None else bytes(kept)) for item, version, action, kept in rows]
+    return [(version, None if state is None else bytes(state)) for version, state in rows]
 
 
 def time_of(tx: Tx, number: int) -> str:

@@ -65,7 +65,9 @@ def list_task_spaces(tx: Tx, owner: str, allowed: tuple[str, ...] | None, projec
     sql = """
         select number from search_spaces
         where owner = :owner and (cast(:project as bigint) is null or within = :project)
-            and (not :is_confined or within in (select number from projects where name in :allowed)) order by number
+            and (not :is_confined or within in (
+                select number from projects where name in :allowed and deleted_at is null
+            )) order by number
     """
     values = {"project": project, "is_confined": allowed is not None, "allowed": allowed or ()}
     return [number for (number,) in tx.all(sql, owner=owner, **values)]
@@ -190,16 +192,16 @@ _ITEMS = {
         select number, project, null, title, name,
             (select string_agg(tag, ' ') from prompt_tags where prompt = number), description,
             substr(content, 1, :longest)
-        from prompts where number > :after and number <= :last order by number limit :batch
+        from prompts where number > :after and number <= :last and deleted_at is null order by number limit :batch
     """,
     "document": """
         select number, project, null, name, name, null, description, substr(content, 1, :longest)
-        from documents where number > :after and number <= :last order by number limit :batch
+        from documents where number > :after and number <= :last and deleted_at is null order by number limit :batch
     """,
     "task": """
         select number, project, owner, title, '', (select string_agg(tag, ' ') from task_tags where task = number),
             null, substr(description, 1, :longest)
-        from tasks where number > :after and number <= :last order by number limit :batch
+        from tasks where number > :after and number <= :last and deleted_at is null order by number limit :batch
     """,
 }
 
@@ -247,7 +249,7 @@ _TEXTS: dict[FoundKind, str] = {
 }
 _DOCUMENTS = """
     select number, name, description, content from documents
-    where project = :project and number < :before order by number desc limit :batch
+    where project = :project and deleted_at is null and number < :before order by number desc limit :batch
 """
 
 
@@ -275,5 +277,6 @@ def find_shared_names(tx: Tx, projects: Sequence[int], names: Sequence[str]) -> 
     sql = """
         select p.name from prompts p join documents r on r.name = p.name
         where p.project in :projects and r.project in :projects and p.name in :names
+            and p.deleted_at is null and r.deleted_at is null
     """
     return {name for (name,) in tx.all(sql, projects=list(projects), names=list(names))} if names else set()

@@ -100,7 +100,7 @@ class SqliteTx(Tx):
             self.execute(_repeat_values(sql, len(part)), values)
 
     def is_task(self, id: str) -> bool:
-        return self.one("select 1 from tasks where id = :id", id=id) is not None
+        return self.one("select 1 from tasks where id = :id and deleted_at is null", id=id) is not None
 
     def lock(self, what: str) -> None:
         """Do nothing: there is only one writer at a time."""

@@ -24,16 +24,20 @@ _TABLES = ("projects", "prompts", "documents", "tasks")
 # A deleted project keeps what is in it.
 _COUNTS = """
     select (select count(*) from projects where deleted_at is null),
-        (select count(*) from prompts where project in (select number from projects where deleted_at is null)),
-        (select count(*) from documents where project in (select number from projects where deleted_at is null)),
-        (select count(*) from tasks)
+        (select count(*) from prompts
+            where deleted_at is null and project in (select number from projects where deleted_at is null)),
+        (select count(*) from documents
+            where deleted_at is null and project in (select number from projects where deleted_at is null)),
+        (select count(*) from tasks where deleted_at is null)
 """
 _UNINDEXED = """
     select
-        (select count(*) from prompts where number not in (select prompt from search_items where prompt is not null)),
-        (select count(*) from documents
-            where number not in (select document from search_items where document is not null)),
-        (select count(*) from tasks where number not in (select task from search_items where task is not null))
+        (select count(*) from prompts where deleted_at is null
+            and number not in (select prompt from search_items where prompt is not null)),
+        (select count(*) from documents where deleted_at is null
+            and number not in (select document from search_items where document is not null)),
+        (select count(*) from tasks where deleted_at is null
+            and number not in (select task from search_items where task is not null))
 """
 _LAST = {
     "prompt": "select coalesce(max(number), 0) from prompts",

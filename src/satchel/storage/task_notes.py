@@ -48,7 +48,7 @@ def newest_of_open(
     sql = f"""
         select n.task, n.at, n.text, {AUTHOR}
         from tasks t cross join task_notes n join authors a on a.number = n.author
-        where t.owner = :owner and t.completed_at is null
+        where t.owner = :owner and t.deleted_at is null and t.completed_at is null
             and (t.project = :project or (:has_loose and t.project is null))
             and n.task = t.number and n.owner = :owner and n.at >= :since
         order by n.number desc limit :limit

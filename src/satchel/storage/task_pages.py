@@ -45,7 +45,7 @@ _SAME_PRIORITY_NO_DAY = ("and t.priority = :priority and (t.due is null) = true 
 _SAME_PRIORITY_NO_DAY_YOUNGER = (f"{_SAME_PRIORITY_NO_DAY[0]} and (t.created_at, t.number) > (:moment, :last)", _BY_DAY)
 _LOWER_PRIORITY = ("and t.priority < :priority", _BY_URGENCY)
 
-_HAS_OPEN_BLOCKER = "exists (select 1 from open_blockers b where b.task = t.number)"
+_HAS_OPEN_BLOCKER = "exists (select 1 from blockers b where b.task = t.number and b.is_open)"
 _IS_READY = f"and t.completed_at is null and not {_HAS_OPEN_BLOCKER}"
 _STATUS: dict[TaskFilter, str] = {
     "ready": _IS_READY,
@@ -80,16 +80,20 @@ _CONTAINING = """
 
 _COUNT_HELD = f"""
     select count(*) from task_claims c join tasks t on t.number = c.task
-    where c.owner = :owner and t.owner = :owner and c.until > :now and c.holder_key <> :holder_key {_IS_READY}
+    where c.owner = :owner and t.owner = :owner and t.deleted_at is null and c.until > :now
+        and c.holder_key <> :holder_key {_IS_READY}
 """
 _COUNT_BLOCKED = f"""
-    select count(*) from tasks t where t.owner = :owner and t.completed_at is null and {_HAS_OPEN_BLOCKER}
+    select count(*) from tasks t
+    where t.owner = :owner and t.deleted_at is null and t.completed_at is null and {_HAS_OPEN_BLOCKER}
 """
-_OF_OWNER = "select t.number from tasks t where t.owner = :owner"
+_OF_OWNER = "select t.number from tasks t where t.owner = :owner and t.deleted_at is null"
 # Of a caller who may enter only some projects: one walk along the index of open tasks for each of them.
 _OF_PROJECT = f"{_OF_OWNER} and t.project = :walked"
 # `owner || ''` keeps SQLite off the owner index, which it would walk whole to find these few numbers.
-_AMONG_FEW = "select t.number from tasks t where t.owner || '' = :owner and t.number in :few"
+_AMONG_FEW = """
+    select t.number from tasks t where t.owner || '' = :owner and t.deleted_at is null and t.number in :few
+"""
 
 
 def numbers(

@@ -19,15 +19,16 @@ _COUNT = len(_COLUMNS.split(", "))
 # Confines a query on a few tasks to the allowed projects; the parameters are those of `confine`. Numbers rather than a
 # sub-select: a planner applies them first, so that the other conditions are never tried on rows of other projects.
 CONFINED = "(not :is_confined or project in :allowed)"
-_OF_OWNER = "owner = :owner"
+_OWNED = "owner = :owner"
+_OF_OWNER = f"{_OWNED} and deleted_at is null"
 # Off the indexes by owner: a walk along one passes the owner's tasks of other projects, and its time tells of them.
-_OF_OWNER_WITHIN = "owner || '' = :owner and project in :allowed"
+_OWNED_WITHIN = "owner || '' = :owner and project in :allowed"
 _IS_OPEN = f"{_OF_OWNER} and completed_at is null"
 _NEWEST_FIRST = "order by created_at desc, number desc"
 _BEFORE = "(created_at, number) < (:moment, :last)"
 _LIST_OPEN = f"select {_COLUMNS} from tasks where {_IS_OPEN}"
 _LIST = f"select {_COLUMNS} from tasks where {_OF_OWNER}"
-_FIND = f"select {_COLUMNS} from tasks where owner || '' = :owner and {CONFINED}"
+_FIND = f"select {_COLUMNS} from tasks where owner || '' = :owner and deleted_at is null and {CONFINED}"
 _BY = {column: f"{_FIND} and {column} = :key" for column in ("id", "number")}
 # `owner || ''` keeps SQLite off the owner index, which it would walk whole to find these few numbers. Tags and blockers
 # are sorted in Python: for `order by`, SQLite would open a temporary table for each list.
@@ -35,16 +36,18 @@ _DETAILS = f"""
     {_COLUMNS}, (select name from projects where projects.number = project and deleted_at is null),
         project, priority, due,
         (select string_agg(tag, ',') from task_tags where task = tasks.number),
-        (select string_agg(cast(blocker as text), ',') from task_blocks where task = tasks.number),
-        (select string_agg(cast(blocker as text), ',') from open_blockers where task = tasks.number),
+        (select string_agg(cast(blocker as text), ',') from blockers where task = tasks.number),
+        (select string_agg(cast(blocker as text), ',') from blockers where task = tasks.number and is_open),
+        (select string_agg(cast(blocker as text), ',') from blockers where task = tasks.number and is_open is null),
         is_cancelled
 """
-_AMONG = f"owner || '' = :owner and number in :numbers and {CONFINED}"
+_AMONG = f"owner || '' = :owner and number in :numbers and deleted_at is null and {CONFINED}"
+_DELETED = "owner || '' = :owner and number = :number and deleted_at is not null"
 
 
 def within(sql: str, allowed: Allowed) -> str:
     """A query on an owner's tasks; for a caller who may not see all of them, one that reads no others."""
-    return sql if allowed is None else sql.replace(_OF_OWNER, _OF_OWNER_WITHIN)
+    return sql if allowed is None else sql.replace(_OWNED, _OWNED_WITHIN)
 
 
 def confine(tx: Tx, allowed: Allowed) -> dict[str, object]:
@@ -55,32 +58,21 @@ def confine(tx: Tx, allowed: Allowed) -> dict[str, object]:
     return {"is_confined": True, "allowed": [number for (number,) in tx.all(sql, names=list(allowed))]}
 
 
-_INTO = "id, owner, title, description, project, priority, due, created_at, updated_at"
-_VALUES = ":id, :owner, :title, :description, :project, :priority, :due, :created_at, :now"
-_ADD = f"insert into tasks ({_INTO}) values ({_VALUES}) returning {_COLUMNS}"
-_PUT_BACK = f"""
-    insert into tasks (number, {_INTO}, completed_at, is_cancelled, version)
-    values (:number, {_VALUES}, :completed_at, :is_cancelled, :version) returning {_COLUMNS}
+_ADD = f"""
+    insert into tasks (id, owner, title, description, project, priority, due, created_at, updated_at)
+    values (:id, :owner, :title, :description, :project, :priority, :due, :now, :now) returning {_COLUMNS}
 """
 
 
-def add(tx: Tx, owner: str, draft: TaskDraft, project: int | None, *, was: Task | None = None) -> Task:
+def add(tx: Tx, owner: str, draft: TaskDraft, project: int | None) -> Task:
     """Insert a task, except its tags and blockers.
 
-    A deleted task that is brought back has the number, id, times and status that it had, and the next version.
-
     Raises:
-        Violation: foreign key, where its project was deleted.
+        Violation: foreign key, where its project was purged.
     """
-    sql = _ADD if was is None else _PUT_BACK
     priority = PRIORITIES.index(draft.priority) + 1
-    values = {"owner": owner, "project": project, "priority": priority, "now": tx.now}
-    if was is None:
-        values |= {"id": tx.new_id(), "created_at": tx.now}
-    else:
-        values |= {name: getattr(was, name) for name in ("number", "id", "created_at", "completed_at", "version")}
-        values["is_cancelled"] = int(was.is_cancelled)
-    task = _task(tx.one(sql, **asdict(draft) | values))
+    values = {"id": tx.new_id(), "owner": owner, "project": project, "priority": priority, "now": tx.now}
+    task = _task(tx.one(_ADD, **asdict(draft) | values))
     assert task is not None, "an insert returns its row"
     return task
 
@@ -135,10 +127,14 @@ def open_numbers(tx: Tx, owner: str, limit: int, allowed: Allowed = None) -> lis
     return [number for (number,) in tx.all(sql, owner=owner, limit=limit, **confine(tx, allowed))]
 
 
-def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed) -> set[int]:
-    """Those of some numbers that are an owner's tasks in the allowed projects."""
-    sql = f"select number from tasks where {_AMONG}"
-    return {number for (number,) in tx.all(sql, owner=owner, numbers=list(numbers), **confine(tx, allowed))}
+def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed, *, with_deleted: bool = False) -> set[int]:
+    """Return those of some numbers that are an owner's tasks in the allowed projects."""
+    sql = f"""
+        select number from tasks where owner || '' = :owner and number in :numbers
+            and (:with_deleted or deleted_at is null) and {CONFINED}
+    """
+    values = {"owner": owner, "numbers": list(numbers), "with_deleted": with_deleted, **confine(tx, allowed)}
+    return {number for (number,) in tx.all(sql, **values)}
 
 
 def details(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None) -> list[Task]:
@@ -161,7 +157,7 @@ def projects_of(tx: Tx, owner: str, numbers: Sequence[int]) -> list[tuple[int, s
     """Some of an owner's tasks with the names of the projects that they are in."""
     sql = """
         select number, (select name from projects where projects.number = project and deleted_at is null)
-        from tasks where owner || '' = :owner and number in :numbers order by number
+        from tasks where owner || '' = :owner and number in :numbers and deleted_at is null order by number
     """
     return [(number, name) for number, name in tx.all(sql, owner=owner, numbers=numbers)]
 
@@ -202,7 +198,8 @@ def update(
     values = patch_values(patch) | {"id": id, "owner": owner, "project": project, "priority": priority}
     values |= {"closes": patch.status in ("completed", "cancelled"), "reopens": patch.status == "pending"}
     values["is_cancelled"] = int(patch.status == "cancelled" or patch.is_cancelled is True)
-    row = tx.renew("tasks", changes, "id = :id and owner = :owner", columns=_COLUMNS, version=version, **values)
+    where = "id = :id and owner = :owner and deleted_at is null"
+    row = tx.renew("tasks", changes, where, columns=_COLUMNS, version=version, **values)
     return _task(row)
 
 
@@ -229,14 +226,29 @@ def store(tx: Tx, task: Task) -> None:
 def complete(tx: Tx, owner: str, id: str) -> Task | None:
     """Complete an owner's task now, open or cancelled; None where there is none."""
     changes = "completed_at = :now, is_cancelled = 0"
-    where = "id = :id and owner = :owner and (completed_at is null or is_cancelled = 1)"
+    where = "id = :id and owner = :owner and deleted_at is null and (completed_at is null or is_cancelled = 1)"
     return _task(tx.renew("tasks", changes, where, columns=_COLUMNS, id=id, owner=owner))
 
 
-def delete(tx: Tx, owner: str, id: str) -> bool:
-    """Delete an owner's task with its tags, text and blockers; says whether there was one."""
-    sql = "delete from tasks where id = :id and owner = :owner returning number"
-    return tx.one(sql, id=id, owner=owner) is not None
+def delete(tx: Tx, owner: str, number: int) -> None:
+    """Mark an owner's task as deleted, and remove it from the search by text."""
+    where = "number = :number and owner = :owner and deleted_at is null"
+    tx.renew("tasks", "deleted_at = :now", where, columns="number", number=number, owner=owner)
+    tx.run("delete from task_texts where task = :number and owner = :owner", number=number, owner=owner)
+
+
+def find_deleted(tx: Tx, owner: str, number: int) -> Task | None:
+    """Return an owner's deleted task, with everything that is stored about it."""
+    sql = f"select {_DETAILS} from tasks where {_DELETED}"
+    row = tx.one(sql, owner=owner, number=number)
+    return _details(row) if row else None
+
+
+def restore(tx: Tx, seen: Task) -> bool:
+    """Mark a task as no longer deleted; return False where it was restored or purged meanwhile."""
+    values = {"owner": seen.owner, "number": seen.number}
+    row = tx.renew("tasks", "deleted_at = null", _DELETED, columns="number", version=seen.version, **values)
+    return row is not None
 
 
 def set_text(tx: Tx, owner: str, number: int, *, title: str, description: str) -> None:
@@ -258,17 +270,26 @@ def set_tags(tx: Tx, owner: str, number: int, tags: Sequence[str]) -> None:
     tx.many(sql, [{"task": number, "owner": owner, "tag": tag} for tag in tags])
 
 
-def set_blockers(tx: Tx, owner: str, task: int, blockers: Sequence[int]) -> list[int]:
-    """Replace the blockers of a task; returns those that are stored now because they are the owner's."""
-    if not blockers:
-        tx.run("delete from task_blocks where task = :task and owner = :owner", task=task, owner=owner)
-        return []
-    values = {"owner": owner, "task": task, "blockers": list(blockers)}
+def set_blockers(tx: Tx, owner: str, task: int, blockers: Sequence[int], *, with_deleted: bool = False) -> list[int]:
+    """Replace the blockers of a task; return those that are stored now because they are the owner's.
+
+    Deleted blockers stay, and no others are added; with `with_deleted` they are replaced too.
+    """
+    values = {"owner": owner, "task": task, "blockers": list(blockers), "with_deleted": with_deleted}
     # Those that stay are not inserted again: row-level security may hide the tasks that they are.
-    tx.run("delete from task_blocks where task = :task and owner = :owner and blocker not in :blockers", **values)
+    old = """
+        delete from task_blocks where task = :task and owner = :owner and blocker not in :blockers and (
+            :with_deleted
+            or not exists (select 1 from tasks where tasks.number = blocker and tasks.deleted_at is not null)
+        )
+    """
+    tx.run(old, **values)
+    if not blockers:
+        return []
     sql = """
         insert into task_blocks (task, blocker, owner)
-        select :task, number, owner from tasks where owner = :owner and number in :blockers
+        select :task, number, owner from tasks
+        where owner = :owner and number in :blockers and (:with_deleted or deleted_at is null)
         on conflict (task, blocker) do update set owner = excluded.owner
         returning blocker
     """
@@ -281,7 +302,8 @@ def is_circular(tx: Tx, owner: str, task: int) -> bool:
         with recursive above (number) as (
             select blocker from task_blocks where task = :task and owner = :owner
             union
-            select b.blocker from above join task_blocks b on b.task = above.number where b.owner = :owner
+            select b.blocker from above join tasks t on t.number = above.number join task_blocks b on b.task = t.number
+            where b.owner = :owner and t.deleted_at is null
         )
         select 1 from above where number = :task limit 1
     """
@@ -290,7 +312,10 @@ def is_circular(tx: Tx, owner: str, task: int) -> bool:
 
 def blocked_tasks(tx: Tx, owner: str, blocker: int) -> list[int]:
     """The tasks that a task blocks."""
-    sql = "select task from task_blocks where blocker = :blocker and owner = :owner order by task"
+    sql = """
+        select task from task_blocks b join tasks t on t.number = b.task
+        where b.blocker = :blocker and b.owner = :owner and t.deleted_at is null order by task
+    """
     return [task for (task,) in tx.all(sql, blocker=blocker, owner=owner)]
 
 
@@ -306,7 +331,7 @@ def _details(row: Row) -> Task:
 
 
 def _read_details(row: Row) -> Task:
-    project, project_number, priority, due, tags, blockers, open_blockers, is_cancelled = row[_COUNT:]
+    project, project_number, priority, due, tags, blockers, open_blockers, deleted, is_cancelled = row[_COUNT:]
     values = (
         *row[:_COUNT],
         project,
@@ -314,8 +339,9 @@ def _read_details(row: Row) -> Task:
         tuple(sorted(tags.split(","))) if tags else (),
         PRIORITIES[priority - 1],
         due,
-        _numbers(blockers),
+        tuple(number for number in _numbers(blockers) if number not in _numbers(deleted)),
         _numbers(open_blockers),
+        _numbers(deleted),
         False,
         bool(is_cancelled),
     )

@@ -13,7 +13,6 @@ from satchel.errors import (
     EntryRefused,
     Forbidden,
     KeyReused,
-    MissingBlocker,
     MissingPart,
     NotConfirmed,
     NotFound,
@@ -203,11 +202,6 @@ def explain_missing_version(missing: VersionMissing) -> Body:
     return error("not_found", _sentence(missing), hint, versions=list(missing.kept))
 
 
-def explain_missing_blocker(missing: MissingBlocker) -> Body:
-    message = f"It was blocked by #{missing.number} {join_lines(missing.title)}, which is in the trash."
-    return error("conflict", message, f"Restore #{missing.number} first.", near=[f"#{missing.number}"])
-
-
 def explain_ambiguous_item(ambiguous: AmbiguousItem) -> Body:
     hint = f"Say which: {' or '.join(ambiguous.references)}."
     return error("invalid_argument", _sentence(ambiguous), hint, near=list(ambiguous.references))
@@ -303,7 +297,6 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     VersionConflict: explain_conflict,
     KeyReused: explain_reused_key,
     VersionMissing: explain_missing_version,
-    MissingBlocker: explain_missing_blocker,
     WrongValue: explain_wrong_value,
     WrongEdit: explain_wrong_edit,
     MissingPart: explain_missing_part,

@@ -13,7 +13,7 @@ from satchel.contracts.satchel.tools import History, Restore
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import KINDS, Author, ChangeQuery, ItemKind, Scope, Version, uri_of
 from satchel.protocol.cursors import encode_cursor
-from satchel.services import deeds, diffs, references, restoring
+from satchel.services import diffs, references, restoring
 from satchel.services import history as versions
 from satchel.services.history import FeedEntry
 from satchel.services.moments import parse_past
@@ -94,9 +94,8 @@ def _list_changes(context: Context, args: History) -> Body:
         before=int(last[1]) if last else 2**53,
     )
     found, has_more = versions.list_changes(context.tx, context.scope, query, limit=_PAGE)
-    words = deeds.name_deeds(context.tx, context.scope, [entry.revision for entry in found])
-    lines = [_format_change(entry, words[entry.revision.number], context.scope) for entry in found]
-    rows = [_describe_change(entry, words[entry.revision.number], context.scope) for entry in found]
+    lines = [_format_change(entry, context.scope) for entry in found]
+    rows = [_describe_change(entry, context.scope) for entry in found]
     structured: dict[str, Any] = {"project": context.scope.project, "changes": rows}
     if found and last is None:
         structured["since"] = encode_cursor("s", found[0].revision.number)
@@ -135,12 +134,10 @@ def _list_versions(context: Context, reference: str, args: History) -> Body:
     before = int(last[1]) if last else 2**53
     item, found, has_more = versions.list_versions(context.tx, context.scope, reference, before=before, limit=_PAGE)
     lines = [f"{item.kind} {item.key}{'' if item.live else ' (in the trash)'}"] if last is None else []
-    words = deeds.name_deeds(context.tx, context.scope, found)
     lines += [
-        f"v{one.version} {write_time(one)} {words[one.number]} by {name_author(one.author, context.scope)}"
-        for one in found
+        f"v{one.version} {write_time(one)} {one.done} by {name_author(one.author, context.scope)}" for one in found
     ]
-    rows = [_describe_version(one, words[one.number], context.scope) for one in found]
+    rows = [_describe_version(one, context.scope) for one in found]
     return answers.reply_page(
         "versions",
         None,
@@ -200,23 +197,21 @@ def _find(context: Context, reference: str) -> FoundItem:
 # -- shapes -----------------------------------------------------------------------------------------------------
 
 
-def _describe_change(entry: FeedEntry, did: str, scope: Scope) -> dict[str, Any]:
+def _describe_change(entry: FeedEntry, scope: Scope) -> dict[str, Any]:
     one = entry.revision
     title = {"title": entry.title} if one.kind == "task" else {}
-    return {"kind": one.kind, "item": entry.key, **title, **_describe_version(one, did, scope)}
+    return {"kind": one.kind, "item": entry.key, **title, **_describe_version(one, scope)}
 
 
-def _describe_version(one: Version, did: str, scope: Scope) -> dict[str, Any]:
-    """A revision; `did` says more than its action where it completed, cancelled or reopened a task."""
-    more = {} if did == deeds.WORDS[one.action] else {"did": did}
-    row = {"version": one.version, "at": write_time(one), "action": one.action, **more}
-    return {**row, "by": name_author(one.author, scope)}
+def _describe_version(one: Version, scope: Scope) -> dict[str, Any]:
+    author = name_author(one.author, scope)
+    return {"version": one.version, "at": write_time(one), "action": one.action, "by": author}
 
 
-def _format_change(entry: FeedEntry, did: str, scope: Scope) -> str:
+def _format_change(entry: FeedEntry, scope: Scope) -> str:
     one = entry.revision
     name = f"{entry.key} {join_lines(entry.title)}".rstrip() if one.kind == "task" else f"{one.kind} {entry.key}"
-    return f"{write_time(one)} {name} {did}, v{one.version}, by {name_author(one.author, scope)}"
+    return f"{write_time(one)} {name} {one.done}, v{one.version}, by {name_author(one.author, scope)}"
 
 
 def write_time(revision: Version) -> str:

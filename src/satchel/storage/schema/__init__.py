@@ -16,7 +16,7 @@ from satchel.errors import StoreUnusable
 from satchel.storage.schema import history, items, search, tasks
 from satchel.storage.schema.migration import PROTECT_FUNCTIONS, Migration, Statements
 
-NUMBER = 18  # of the schema in these modules
+NUMBER = 19  # of the schema in these modules
 MIGRATIONS: tuple[Migration, ...] = (
     # the first one brings a store to NUMBER + 1
 )
@@ -24,7 +24,7 @@ MIGRATIONS: tuple[Migration, ...] = (
 SCHEMA: tuple[Statements, ...] = (
     *(history.TOKENS_AND_SESSIONS, items.SETTINGS, items.PROJECTS, items.PROMPTS, items.DOCUMENTS),
     *(items.ARGUMENT_VALUES, history.REVISIONS, tasks.TASKS, tasks.CLAIMS_AND_NOTES, tasks.LINKS),
-    *(history.USAGE, history.CHANGES, search.SEARCH, Statements(postgres=PROTECT_FUNCTIONS)),
+    *(history.REMOVAL, history.USAGE, history.CHANGES, search.SEARCH, Statements(postgres=PROTECT_FUNCTIONS)),
 )
 
 

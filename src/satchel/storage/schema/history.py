@@ -1,6 +1,29 @@
-"""Users and what they did: tokens, sessions, authors, revisions, trash, usage, repeated calls, and recent changes."""
+"""Users and what they did: tokens, sessions, authors, revisions, usage, repeated calls, and recent changes."""
 
+import re
+
+from satchel.storage import pruning
 from satchel.storage.schema.migration import Statements
+
+_TABLES = ("prompts", "documents", "tasks", "projects")  # of items
+
+
+def _spell(sql: str) -> str:
+    """Return a statement with variables of a function for its parameters."""
+    return re.sub(r":(\w+)", r"\1", sql)
+
+
+_PRUNE_STEPS = "".join(
+    f"""
+    {_spell(sql)};
+    get diagnostics removed = row_count;
+    if removed > 0 then
+        return next;
+        return;
+    end if;
+"""
+    for sql in pruning.STEPS
+)
 
 TOKENS_AND_SESSIONS = Statements(
     both="""
@@ -76,28 +99,12 @@ create index revisions_by_owner on revisions (project, owner, number);
 create index revisions_by_visit on revisions (author, project, number);
 create index revisions_undone on revisions (undoes) where undoes is not null;
 
--- The state of a version that is no longer the newest: its difference from the next version, or of the last version of
--- a deleted item the whole.
+-- The state of a version that was replaced, as its difference from the next version. A version without one has the same
+-- state as the next; the newest one is the item itself, deleted or not.
 create table revision_states (
     revision {integer} primary key references revisions (number) on delete cascade,
     state {bytes} not null
 ) {strict};
-
-create table trash (
-    kind {text} not null,
-    item {integer} not null,
-    id {text} not null constraint trash_id unique,
-    project {integer},
-    owner {text},
-    name {text} not null default '',
-    title {text} not null,
-    version {integer} not null,
-    deleted_at {text} not null,
-    blocks {text} not null default '',
-    primary key (kind, item)
-) {strict};
-create index trash_by_name on trash (kind, project, name);
-create index trash_by_age on trash (deleted_at);
 
 -- The answers of calls with a key.
 create table retry_keys (
@@ -111,16 +118,6 @@ create table retry_keys (
 ) {strict};
 create index retry_keys_by_age on retry_keys (owner, at);
 """,
-    # An item is removed for good if it leaves the trash after its revisions. With it go the notes and claims of a task,
-    # and older answers of repeated calls, which may quote the item.
-    sqlite="""
-create trigger trash_removed after delete on trash
-when not exists (select 1 from revisions where kind = old.kind and item = old.item) begin
-    delete from task_notes where old.kind = 'task' and task = old.item;
-    delete from task_claims where old.kind = 'task' and task = old.item;
-    delete from retry_keys where at <= old.deleted_at;
-end;
-""",
     postgres="""
 -- Authors have no policy: they name users and clients, as tokens do, and say nothing about what was changed.
 -- A task's revisions are visible by the project that it was in at that change, as its history says.
@@ -131,103 +128,53 @@ create policy revisions_visible on revisions using (
 alter table revision_states enable row level security;
 create policy revision_states_visible on revision_states
     using (exists (select from revisions where number = revision));
-alter table trash enable row level security;
-create policy trash_visible on trash using (
-    (kind <> 'task' or owner = {user}) and ({all_projects} or project in (select number from projects))
-);
 alter table retry_keys enable row level security;
 create policy retry_keys_owner on retry_keys using (owner = {user});
+""",
+)
 
-create function satchel_trash_removed() returns trigger language plpgsql as $$
+# Tables must be there before their triggers.
+REMOVAL = Statements(
+    # With an item go older answers of repeated calls, which may quote it.
+    sqlite="".join(
+        f"""
+create trigger {table}_removed after delete on {table} begin
+    delete from retry_keys where at <= old.deleted_at;
+end;
+"""
+        for table in _TABLES
+    ),
+    postgres="""
+create function satchel_item_removed() returns trigger language plpgsql security definer as $$
 begin
-    if not exists (select from revisions where kind = old.kind and item = old.item) then
-        if old.kind = 'task' then
-            delete from task_notes where task = old.item;
-            delete from task_claims where task = old.item;
-        end if;
-        delete from retry_keys where at <= old.deleted_at;
-    end if;
+    delete from retry_keys where at <= old.deleted_at;
     return null;
 end
 $$;
-create trigger trash_removed after delete on trash for each row execute function satchel_trash_removed();
-
+"""
+    + "".join(
+        f"""
+create trigger {table}_removed after delete on {table} for each row execute function satchel_item_removed();
+"""
+        for table in _TABLES
+    )
+    + f"""
 -- Prunes one step, as pruning.py does: an application role removes revisions only through this.
 create function satchel_prune(
-    history_before text, versions bigint, trash_before text, after bigint, most bigint
+    kept_since text, kept_versions bigint, trashed_before text, after bigint, most bigint
 ) returns table (reached bigint, removed bigint) language plpgsql security definer as $$
 declare
-    most_items constant bigint := most / 10;
-    is_past boolean;
-    gone text;  -- the kind of what is removed, and the numbers
-    numbers bigint[];
-    project_number bigint;
-    is_in_trash boolean := true;
+    few constant bigint := most / 10;
 begin
-    select max(w.number), bool_or(w.at < history_before and w.action <> 'known') into reached, is_past
-        from (select number, at, action from revisions where number > after order by number limit most) w;
-    if is_past then
-        delete from revisions r where r.number > after and r.number <= reached and r.at < history_before
-            and exists (
-                select from revisions n
-                where n.kind = r.kind and n.item = r.item and n.version > r.version and n.action <> 'delete'
-                order by n.version limit 1 offset versions - 1
-            );
+    reached := ({_spell(pruning.WINDOW)});
+    if reached is not null then
+        {_spell(pruning.HISTORY)};
         get diagnostics removed = row_count;
         return next;
         return;
     end if;
     reached := after;
-    select kind, array[item], item into gone, numbers, project_number from trash
-        where deleted_at < trash_before order by deleted_at, kind, item limit 1 for update skip locked;
-    if gone is null then
-        return;
-    end if;
-    if gone = 'project' then
-        -- The next items in it, or of it in the trash, of one kind.
-        select kind, in_trash, array_agg(item) into gone, is_in_trash, numbers from (
-            (select 'prompt' as kind, false as in_trash, number as item from prompts where project = project_number
-                order by number limit most_items)
-            union all
-            (select 'document', false, number from documents where project = project_number
-                order by number limit most_items)
-            union all
-            (select kind, true, item from trash where project = project_number and kind in ('prompt', 'document')
-                order by kind, item limit most_items)
-        ) as rest group by kind, in_trash order by in_trash, kind limit 1;
-        if gone is null then
-            -- The foreign key would do this by itself, of all tasks in one go.
-            update tasks set project = null where number in (
-                select number from tasks where project = project_number order by number limit most
-            );
-            get diagnostics removed = row_count;
-            if removed > 0 then
-                return next;
-                return;
-            end if;
-            gone := 'project';
-            is_in_trash := true;
-            numbers := array[project_number];
-        end if;
-    end if;
-    delete from revisions where number in (
-        select number from revisions where kind = gone and item = any (numbers) order by number limit most
-    );
-    get diagnostics removed = row_count;
-    if removed < most then
-        if is_in_trash then
-            delete from trash where kind = gone and item = any (numbers);
-        end if;
-        if gone = 'project' then
-            delete from projects where number = project_number;
-        elsif not is_in_trash and gone = 'prompt' then
-            delete from prompts where number = any (numbers);
-        elsif not is_in_trash then
-            delete from documents where number = any (numbers);
-        end if;
-        removed := removed + cardinality(numbers);
-    end if;
-    return next;
+    {_PRUNE_STEPS}
 end
 $$;
 """,

@@ -20,20 +20,23 @@ create function instr(text, text) returns integer language sql immutable strict 
 # row refers only to visible rows, because foreign keys ignore row-level security.
 PROJECTS = Statements(
     both="""
--- A deleted project keeps its row, and so everything in it, under a name that no project can have.
+-- What is deleted keeps its row, with `deleted_at`, until it is purged. What is in a deleted project stays as it is.
 create table projects (
     number {number},
     id {text} not null constraint projects_id unique,
-    name {text} not null constraint projects_name unique,
+    name {text} not null,
     created_at {text} not null,
     updated_at {text} not null,
     deleted_at {text},
     version {integer} not null default 1
 ) {strict};
+create unique index projects_name on projects (name) where deleted_at is null;
+create index projects_deleted on projects (deleted_at) where deleted_at is not null;
 """,
     postgres="""
 alter table projects enable row level security;
-create policy projects_allowed on projects using ({all_projects} or name = any ({projects}));
+create policy projects_allowed on projects
+    using ({all_projects} or deleted_at is null and name = any ({projects}));
 """,
 )
 
@@ -47,25 +50,30 @@ create table prompts (
     title {text} not null,
     description {text},
     arguments {text},
-    content {text} not null,
     created_at {text} not null,
     updated_at {text} not null,
+    deleted_at {text},
     version {integer} not null default 1,
-    constraint prompts_name unique (project, name),
-    constraint prompts_title unique (project, title)
+    content {text} not null
 ) {strict};
-create index prompts_recent on prompts (project, updated_at, number);
+create unique index prompts_name on prompts (project, name) where deleted_at is null;
+create unique index prompts_title on prompts (project, title) where deleted_at is null;
+create index prompts_recent on prompts (project, updated_at, number) where deleted_at is null;
 create index prompts_in_order on prompts (project, number);
+create index prompts_deleted on prompts (deleted_at) where deleted_at is not null;
+create index prompts_deleted_names on prompts (project, name) where deleted_at is not null;
 
+-- `project` is null while the prompt is deleted, so that lists of tags and by tag need not look at the prompts.
 create table prompt_tags (
     prompt {integer} not null references prompts (number) on delete cascade,
-    project {integer} not null,
+    project {integer},
     tag {text} not null,
     primary key (prompt, tag)
 ) {strict};
 create index prompt_tags_by_tag on prompt_tags (project, tag, prompt);
 
--- Folded text in a table of its own: scanning it is two to three times faster than scanning wide rows.
+-- Folded text of prompts that are not deleted. In a table of its own, because scanning it is two to three times faster
+-- than scanning wide rows.
 create table prompt_texts (
     prompt {integer} primary key references prompts (number) on delete cascade,
     title {text} not null,
@@ -115,10 +123,13 @@ create policy prompts_allowed on prompts
     using ({all_projects} or project in (select number from projects));
 alter table prompt_tags enable row level security;
 create policy prompt_tags_allowed on prompt_tags
-    using ({all_projects} or project in (select number from projects))
-    with check (
-        {all_projects} or exists (select from prompts where number = prompt and prompts.project = prompt_tags.project)
-    );
+    using (
+        {all_projects} or project in (select number from projects)
+        or project is null and exists (select from prompts where number = prompt)
+    )
+    with check ({all_projects} or exists (
+        select from prompts where number = prompt and prompts.project = coalesce(prompt_tags.project, prompts.project)
+    ));
 alter table prompt_texts enable row level security;
 create policy prompt_texts_allowed on prompt_texts
     using ({all_projects} or exists (select from prompts where number = prompt));
@@ -140,7 +151,8 @@ begin
         return query select p.number, p.updated_at from prompt_texts t join prompts p on p.number = t.prompt
             where p.project = wanted and (t.title like pattern or t.content like pattern);
     elsif allowed = '*' or exists (
-        select from projects where projects.number = wanted and name = any (string_to_array(allowed, ','))
+        select from projects
+        where projects.number = wanted and deleted_at is null and name = any (string_to_array(allowed, ','))
     ) then
         -- `offset 0` makes the planner start with the prompts of the project.
         return query select p.number, p.updated_at from prompts p, lateral (
@@ -163,16 +175,19 @@ create table documents (
     uri {text} not null,
     description {text},
     mime_type {text} not null,
-    content {text},
-    data {bytes},
     created_at {text} not null,
     updated_at {text} not null,
+    deleted_at {text},
     version {integer} not null default 1,
-    constraint documents_name unique (project, name),
-    constraint documents_uri unique (project, uri),
+    content {text},
+    data {bytes},
     constraint documents_one_content check ((content is null) <> (data is null))
 ) {strict};
+create unique index documents_name on documents (project, name) where deleted_at is null;
+create unique index documents_uri on documents (project, uri) where deleted_at is null;
 create index documents_in_order on documents (project, number);
+create index documents_deleted on documents (deleted_at) where deleted_at is not null;
+create index documents_deleted_names on documents (project, name) where deleted_at is not null;
 """,
     postgres="""
 alter table documents enable row level security;
@@ -196,18 +211,15 @@ create table argument_values (
 create index argument_values_by_prompt on argument_values (prompt);
 """,
     sqlite="""
-create trigger prompts_gone after delete on prompts begin
+create trigger prompts_gone after update of deleted_at on prompts when new.deleted_at is not null begin
     delete from argument_values
     where prompt = (select name from projects where number = old.project) || '/' || old.name;
 end;
 create trigger projects_gone after update of deleted_at on projects when new.deleted_at is not null begin
     delete from argument_values where prompt >= old.name || '/' and prompt < old.name || '0';
 end;
-create trigger projects_removed after delete on projects begin
-    delete from argument_values where prompt >= old.name || '/' and prompt < old.name || '0';
-end;
 create trigger projects_renamed after update of name on projects
-when new.deleted_at is null and old.deleted_at is null and new.name <> old.name begin
+when old.deleted_at is null and new.name <> old.name begin
     update or replace argument_values set prompt = new.name || substr(prompt, length(old.name) + 1)
     where prompt >= old.name || '/' and prompt < old.name || '0';
 end;
@@ -244,12 +256,12 @@ begin
     return null;
 end
 $$;
-create trigger prompts_gone after delete on prompts for each row execute function satchel_prompt_gone();
+create trigger prompts_gone after update of deleted_at on prompts for each row
+    when (new.deleted_at is not null) execute function satchel_prompt_gone();
 create trigger projects_gone after update of deleted_at on projects for each row
     when (new.deleted_at is not null) execute function satchel_project_gone();
-create trigger projects_removed after delete on projects for each row execute function satchel_project_gone();
 create trigger projects_renamed after update of name on projects for each row
-    when (new.deleted_at is null and old.deleted_at is null and new.name <> old.name)
+    when (old.deleted_at is null and new.name <> old.name)
     execute function satchel_project_renamed();
 
 -- Removes old values for upkeep, as argument_history.py does: an application role reaches all users only through this.
@@ -264,7 +276,8 @@ begin
         else not exists (
             select from projects o join prompts p on p.project = o.number
             where o.name = substr(v.prompt, 1, greatest(strpos(v.prompt, '/') - 1, 0))
-                and p.name = substr(v.prompt, strpos(v.prompt, '/') + 1) and o.deleted_at is null
+                and p.name = substr(v.prompt, strpos(v.prompt, '/') + 1)
+                and o.deleted_at is null and p.deleted_at is null
         ) end;
     get diagnostics removed = row_count;
     return removed;

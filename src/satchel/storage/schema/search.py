@@ -2,8 +2,9 @@
 
 from satchel.storage.schema.migration import Statements
 
-# A space is what one search can be confined to: the prompts or the documents of a project, or the tasks of a user in a
-# project. Its number is part of every indexed word, so a search never reads what the index keeps of other spaces.
+# Deleted items are not in it. A space is what one search can be confined to: the prompts or the documents of a project,
+# or the tasks of a user in a project. Its number is part of every indexed word, so a search never reads what the index
+# keeps of other spaces.
 SEARCH = Statements(
     both="""
 -- `within` is the project of tasks, 0 for none. It is no reference, because tasks outlive their project.
@@ -111,7 +112,8 @@ begin
             and (s.kind <> 'task' or s.owner = nullif(current_setting('satchel.user', true), ''))
             and (allowed = '*' or exists (
                 select from projects p
-                where p.number = coalesce(s.project, s.within) and p.name = any (string_to_array(allowed, ','))
+                where p.number = coalesce(s.project, s.within) and p.deleted_at is null
+                    and p.name = any (string_to_array(allowed, ','))
             ))
     );
 end

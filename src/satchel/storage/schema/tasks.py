@@ -32,20 +32,24 @@ create table tasks (
     is_cancelled {integer} not null default 0,
     created_at {text} not null,
     updated_at {text} not null,
+    deleted_at {text},
     version {integer} not null default 1
 ) {strict};
-create index tasks_recent on tasks (owner, created_at, number);
-create index tasks_open on tasks (owner, created_at, number) where completed_at is null;
+create index tasks_recent on tasks (owner, created_at, number) where deleted_at is null;
+create index tasks_open on tasks (owner, created_at, number) where completed_at is null and deleted_at is null;
 create index tasks_by_project on tasks (project, owner);
 create index tasks_next on tasks (owner, priority desc, (due is null), due, created_at, number)
-    where completed_at is null;
+    where completed_at is null and deleted_at is null;
 create index tasks_next_of_project on tasks (owner, project, priority desc, (due is null), due, created_at, number)
-    where completed_at is null and project is not null;
-create index tasks_done on tasks (owner, completed_at, number) where completed_at is not null;
-create index tasks_cancelled on tasks (owner, completed_at, number) where is_cancelled = 1;
+    where completed_at is null and deleted_at is null and project is not null;
+create index tasks_done on tasks (owner, completed_at, number)
+    where completed_at is not null and deleted_at is null;
+create index tasks_cancelled on tasks (owner, completed_at, number) where is_cancelled = 1 and deleted_at is null;
 -- Only the beginning of the title: PostgreSQL indexes no key beyond 2,704 bytes.
-create index tasks_by_title on tasks (owner, substr(title, 1, 60));
+create index tasks_by_title on tasks (owner, substr(title, 1, 60)) where deleted_at is null;
+create index tasks_deleted on tasks (deleted_at) where deleted_at is not null;
 
+-- Folded text of tasks that are not deleted.
 create table task_texts (
     task {integer} primary key references tasks (number) on delete cascade,
     owner {text} not null,
@@ -62,18 +66,23 @@ create table task_tags (
 ) {strict};
 create index task_tags_by_tag on task_tags (owner, tag, task);
 
+-- A blocker that was deleted stays, to block the task again when it comes back. One that was purged stays too, because
+-- the old versions of the task are kept as differences from it.
 create table task_blocks (
     task {integer} not null references tasks (number) on delete cascade,
-    blocker {integer} not null references tasks (number) on delete cascade,
+    blocker {integer} not null,
     owner {text} not null,
     primary key (task, blocker)
 ) {strict};
 create index task_blocks_by_blocker on task_blocks (blocker);
 """,
-    # A caller who may not see a blocker learns from this view that it is open, and nothing else about it.
+    # `is_open` is null for a blocker that was deleted or purged. A caller who may not see a blocker learns this from
+    # the view, and nothing else about it.
     sqlite="""
-create view open_blockers as
-    select b.task, b.blocker from task_blocks b join tasks o on o.number = b.blocker where o.completed_at is null;
+create view blockers as
+    select b.task, b.blocker, (
+        select case when o.deleted_at is null then o.completed_at is null end from tasks o where o.number = b.blocker
+    ) as is_open from task_blocks b;
 """,
     postgres=_secure("task_texts", "task_tags")
     + """
@@ -93,34 +102,32 @@ create policy task_blocks_kept on task_blocks as restrictive for delete
 
 -- A view reads its tables as their owner, past row-level security, and so has conditions of its own. A blocker is
 -- looked up by its key: with a join, a plan made for empty tables reads all open tasks for each row.
-create view open_blockers as
-    select b.task, b.blocker from task_blocks b
-    where (select o.completed_at is null from tasks o where o.number = b.blocker) and (
-        not (select row_security_active('tasks'))
+create view blockers as
+    select b.task, b.blocker, (
+        select case when o.deleted_at is null then o.completed_at is null end from tasks o where o.number = b.blocker
+    ) as is_open from task_blocks b
+    where not (select row_security_active('tasks'))
         or b.owner = {user} and ({all_projects} or exists (
             select from tasks t join projects p on p.number = t.project
-            where t.number = b.task and p.name = any ({projects})
-        ))
-    );
+            where t.number = b.task and p.deleted_at is null and p.name = any ({projects})
+        ));
 
 -- Tells "of another user" from "does not exist", and nothing else. `begin atomic` binds the body to our table now: a
 -- name that is resolved at the call could be a caller's temporary view, which would run as the owner.
 create function satchel_is_task(wanted text) returns boolean language sql stable security definer
     set search_path = pg_catalog, pg_temp
     begin atomic
-        select exists (select from tasks where id = wanted);
+        select exists (select from tasks where id = wanted and deleted_at is null);
     end;
 revoke execute on function satchel_is_task from public;
 """,
 )
 
-# Claims and notes refer to a task by its number alone: a task that is deleted and restored keeps its notes, and its
-# fencing number goes on. The trigger `trash_removed` deletes them when the task is removed for good.
 CLAIMS_AND_NOTES = Statements(
     both="""
 -- The last claim of each task. It has ended if `until` is past or empty; the row stays for its fencing number.
 create table task_claims (
-    task {integer} primary key,
+    task {integer} primary key references tasks (number) on delete cascade,
     owner {text} not null,
     holder {text} not null,
     holder_key {text} not null,
@@ -131,7 +138,7 @@ create index task_claims_by_owner on task_claims (owner, until);
 
 create table task_notes (
     number {number},
-    task {integer} not null,
+    task {integer} not null references tasks (number) on delete cascade,
     owner {text} not null,
     author {integer} not null references authors (number),
     at {text} not null,
