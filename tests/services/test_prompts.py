@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from satchel.errors import NotFound, Taken, WrongArgument
+from satchel.errors import NotFound, Taken, VersionConflict, WrongArgument
 from satchel.model import Argument, PromptDraft, PromptPatch, PromptQuery, Scope, StoreChange
 from satchel.services import projects, prompts
 from satchel.storage import prompt_pages
@@ -175,3 +175,16 @@ def test_near_gives_the_names_that_were_meant(filled: Database) -> None:
         assert len(prompts.suggest(tx, HERE, "filler-1000")) == 3
         with pytest.raises(NotFound):
             prompts.suggest(tx, Scope(project="nowhere"), "x")
+
+
+def test_an_update_that_changes_nothing_makes_no_version(database: Database) -> None:
+    projects.require(database, HERE)
+    with database.write() as tx:
+        before = prompts.add(tx, HERE, PromptDraft(title="T", content="x", tags=["a"], description="d"))
+        same = PromptPatch(title=" T ", content="x", tags=["A"], description="d", arguments=[])
+        assert prompts.update(tx, HERE, before.id, same) == before == prompts.get(tx, HERE, before.id)
+        renewed = prompts.update(tx, HERE, before.id, same, renews_time=True)
+        assert renewed == prompts.get(tx, HERE, before.id)
+        assert (renewed.version, renewed.updated_at > before.updated_at) == (1, True)
+        with pytest.raises(VersionConflict):
+            prompts.update(tx, HERE, before.id, same, 7)

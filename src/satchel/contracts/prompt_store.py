@@ -155,7 +155,7 @@ def get_prompt(context: Context, args: GetPrompt) -> Body:
 def update_prompt(context: Context, args: UpdatePrompt) -> Body:
     id = parse_prompt_id(args.id, context.scope)
     patch = PromptPatch(title=args.title, content=args.content, tags=args.tags)
-    prompt = prompts.update(context.tx, context.scope, id, patch)
+    prompt = prompts.update(context.tx, context.scope, id, patch, renews_time=True)
     return UpdatedPrompt(prompt.id, prompt.title, prompt.updated_at)
 
 

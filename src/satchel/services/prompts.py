@@ -156,8 +156,16 @@ def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Prompt]:
         after, has_more = (found[-1].number if found else 0), len(found) == size
 
 
-def update(tx: Tx, scope: Scope, id: str, patch: PromptPatch, expected_version: int | None = None) -> Prompt:
-    """Change a prompt and renew its time. Its name stays.
+def update(
+    tx: Tx,
+    scope: Scope,
+    id: str,
+    patch: PromptPatch,
+    expected_version: int | None = None,
+    *,
+    renews_time: bool = False,
+) -> Prompt:
+    """Change a prompt; its name stays. A change that changes nothing makes no version, but may renew the time.
 
     Raises:
         WrongArgument: a value breaks a rule.
@@ -170,18 +178,24 @@ def update(tx: Tx, scope: Scope, id: str, patch: PromptPatch, expected_version: 
     rules.check_new(tx, "prompt", "title", patch.title, before.title)
     if isinstance(patch.tags, ListChange):
         patch = replace(patch, tags=rules.clean_tags("prompt", rules.apply_changes(before.tags, patch.tags)))
+    given = {name: value for name, value in asdict(patch).items() if value is not UNSET}
+    given |= {name: tuple(given[name]) for name in ("tags", "arguments") if name in given}
+    if expected_version not in (None, before.version):
+        raise VersionConflict("prompt", id, expected=expected_version or 0, actual=before.version)
+    if replace(before, **given) == before and tx.restores is None:  # a restore is always recorded
+        if not renews_time:
+            return before
+        now = clock.after(before.updated_at)
+        rows.renew_time(tx, before.number, now)
+        return replace(before, updated_at=now)
     try:
         renewed = rows.update(tx, before, patch, expected_version)
     except Violation as violation:
         raise _explain(violation, scope, str(patch.title)) from violation
     if renewed is None:
         raise VersionConflict("prompt", id, expected=expected_version or 0, actual=before.version)
-    given = {name: value for name, value in asdict(patch).items() if value is not UNSET}
-    if patch.tags is not UNSET and not isinstance(patch.tags, ListChange):
-        rows.set_tags(tx, before.project, before.number, patch.tags)
-        given["tags"] = tuple(patch.tags)
-    if patch.arguments is not UNSET:
-        given["arguments"] = tuple(patch.arguments)
+    if "tags" in given:
+        rows.set_tags(tx, before.project, before.number, given["tags"])
     updated_at, version = renewed
     prompt = replace(before, **given, updated_at=updated_at, version=version)
     if patch.title is not UNSET or patch.description is not UNSET or patch.arguments is not UNSET:

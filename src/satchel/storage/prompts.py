@@ -161,6 +161,11 @@ def set_tags(tx: Tx, project: int, number: int, tags: Sequence[str]) -> None:
     add_tags(tx, project, number, tags)
 
 
+def renew_time(tx: Tx, number: int, moment: str) -> None:
+    """Give a prompt that stays at its version a later time."""
+    tx.run("update prompts set updated_at = :moment where number = :number", moment=moment, number=number)
+
+
 def add_tags(tx: Tx, project: int, number: int, tags: Sequence[str]) -> None:
     """Insert the tags of a prompt that has none."""
     sql = "insert into prompt_tags (prompt, project, tag) values (:prompt, :project, :tag)"

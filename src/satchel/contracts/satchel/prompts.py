@@ -251,7 +251,10 @@ def update_prompt(context: Context, args: UpdatePrompt) -> Body:
         version = None if args.expected_version is UNSET else args.expected_version
         with name_in_errors(seen.name):
             prompt = prompts.update(opened.tx, opened.scope, seen.id, patch, expected_version=version)
-        return with_place(opened, _reply_echo("Updated in", opened, prompt, notes))
+        return with_place(
+            opened,
+            _reply_echo("Unchanged in" if prompt.version == seen.version else "Updated in", opened, prompt, notes),
+        )
 
 
 def delete_prompt(context: Context, args: OnePrompt) -> Body:
