@@ -31,11 +31,10 @@ def undone(database: Database, scope: Scope, last: int = 1) -> list[list[tuple[s
 def test_each_undo_takes_back_one_change_more_until_nothing_is_left(database: Database) -> None:
     prompt = add_prompt(database, ADA, "Tee", "one")
     edit_prompt(database, ADA, prompt, "two")
-    edit_prompt(database, ADA, prompt, "two")  # makes no difference, and is taken back all the same
+    edit_prompt(database, ADA, prompt, "two")  # changes nothing, so that there is nothing to take back
     delete_prompt(database, ADA, prompt)
-    assert [undone(database, ADA) for _ in range(5)] == [
+    assert [undone(database, ADA) for _ in range(4)] == [
         [[("delete", "tee")]],
-        [[("update", "tee")]],
         [[("update", "tee")]],
         [[("add", "tee")]],
         [],
