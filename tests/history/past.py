@@ -123,11 +123,16 @@ class Past:
         self._record(thing, "add", state, version=1 + max((one.version for one in others), default=0))
 
     def edit(self, thing: Thing, **changed: Any) -> None:
-        self._record(thing, "update", {**thing.state, **changed})
+        state = {**thing.state, **changed}
+        if state != thing.state or thing.kind not in ("prompt", "task"):  # these get no version without a change
+            self._record(thing, "update", state)
 
     def move(self, thing: Thing, project: int | None, **changed: Any) -> None:
-        thing.project = project
-        self.edit(thing, **changed)
+        if project == thing.project:
+            self.edit(thing, **changed)
+        else:
+            thing.project = project
+            self._record(thing, "update", {**thing.state, **changed})
 
     def delete(self, thing: Thing) -> None:
         self._record(thing, "delete", None)
