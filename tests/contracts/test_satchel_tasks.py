@@ -248,6 +248,12 @@ def test_a_note_alone_is_an_update_and_no_version(own: Server) -> None:
     assert [note["text"] for note in ok(own, "get_task", task=1)["task"]["notes"]] == ["x"]
 
 
+def test_an_update_that_changes_nothing_says_so(own: Server) -> None:
+    ok(own, "add_tasks", lines=["Paint"])
+    assert text(own, "update_task", task="#1", title="Paint", priority="normal") == "Unchanged #1 Paint, version 1"
+    assert text(own, "update_task", task="#1", title="Paint", note="x") == "Updated #1 Paint, version 1"
+
+
 def test_in_progress_is_no_status_to_set(own: Server) -> None:
     ok(own, "add_tasks", lines=["A"])
     assert refusal(own, "update_task", task=1, status="in_progress") == {

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from satchel.errors import Forbidden, NotFound, WrongArgument
-from satchel.model import Scope, StoreChange, TaskDraft, TaskPatch, TaskQuery
-from satchel.services import projects, tasks
+from satchel.model import BlockerChange, ListChange, Scope, StoreChange, TaskDraft, TaskPatch, TaskQuery
+from satchel.services import history, projects, tasks
 from satchel.storage.database import Database
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
@@ -224,6 +224,28 @@ def test_what_is_near_comes_in_one_order_on_every_engine(database: Database) -> 
             tasks.delete(tx, ADA, first + number)
         # What a token cannot see is no reason to call a title ambiguous.
         assert tasks.find(tx, confined, "Vier").number == first + 2
+
+
+def test_a_change_that_changes_nothing_makes_no_version_and_tells_nobody(database: Database) -> None:
+    with database.write() as tx:
+        blocker = tasks.add(tx, ADA, TaskDraft(title="First")).number
+        given: dict[str, Any] = {"title": "T", "description": "D", "tags": ["a"], "blocked_by": [blocker]}
+        task = tasks.add(tx, ADA, TaskDraft(**given))
+        done = tasks.add(tx, ADA, TaskDraft(title="Done")).number
+        closed = tasks.update(tx, ADA, done, TaskPatch(status="completed"))
+    same = [
+        *({name: value} for name, value in given.items()),
+        {"tags": ListChange(added=("A",), removed=("b",))},
+        {"blocked_by": BlockerChange(added=(blocker,))},
+        {"status": "pending"},
+    ]
+    for patch in same:
+        with database.write() as tx:
+            assert tasks.update(tx, ADA, task.number, TaskPatch(**patch)) == task, patch
+            assert tx.changes == {}
+    with database.write() as tx:
+        assert tasks.update(tx, ADA, done, TaskPatch(status="completed")) == closed
+        assert [one.version for one in history.list_versions(tx, ADA, f"#{task.number}")[1]] == [1]
 
 
 def test_every_write_tells_of_the_task_and_of_those_it_frees(database: Database) -> None:

@@ -17,7 +17,8 @@ from satchel.model import (
     TaskPatch,
 )
 from satchel.services import documents, projects, prompts, retry_keys, tasks, templates
-from satchel.storage import task_claims, users
+from satchel.storage import tasks as task_rows
+from satchel.storage import users
 from satchel.storage.database import open_database
 from satchel.storage.dump import dump
 
@@ -64,7 +65,7 @@ def furnish(store: str, *, prompts_count: int = 12) -> None:
             tasks.add(tx, Scope(user=EVE), TaskDraft(title="Another user's"))
             tasks.add_note(tx, SCOPE, second.number, "a note")
             holder = Holder(name="agent", key="k")
-            task_claims.put(tx, ADA, first.number, holder, "2030-01-01T00:00:00.000000Z")
+            task_rows.put_claim(tx, ADA, first.number, holder, "2030-01-01T00:00:00.000000Z")
             retry_keys.remember(tx, SCOPE, "add_tasks", "key", "digest", b'{"answer": "\xc3\xbc"}')
             templates.remember_values(tx, SCOPE, templates.key_within("default", "review"), {"code": "print(1)"})
         with database.write(SCOPE) as tx:

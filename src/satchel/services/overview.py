@@ -8,7 +8,8 @@ from satchel.model import Author, ChangeQuery, Scope, Task, TaskNote, TaskQuery,
 from satchel.services import history, projects, tasks
 from satchel.services.history import FeedEntry
 from satchel.storage import overview as rows
-from satchel.storage import revisions, task_notes, task_pages
+from satchel.storage import revisions, task_pages
+from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
 
 _LOOKED_AT = 600  # changes, of which many may be of one item
@@ -73,7 +74,7 @@ def list_notes(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> list[tup
     """
     since = revisions.time_of(tx, query.after) if query.after else query.since
     project = projects.current(tx, scope).number
-    return task_notes.newest_of_open(tx, scope.owner, project, since, limit, has_loose=scope.projects is None)
+    return task_rows.newest_notes_of_open(tx, scope.owner, project, since, limit, has_loose=scope.projects is None)
 
 
 def count_open_tasks(tx: Tx, scope: Scope) -> dict[int, int]:

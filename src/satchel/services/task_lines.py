@@ -231,8 +231,9 @@ def add_all(
         EntryRefused: one cannot be added; the cause is as `tasks.add` raises it, or tasks would wait for each other.
         NotFound, Forbidden: as `projects.get`, about `project`.
     """
+    known: dict[str, int] = {}  # numbers of projects
     if project is not None and not all(line.project for line in lines):
-        projects.get(tx, scope, project)
+        known[project] = projects.get(tx, scope, project).number
     labels = _number_labels(lines)
     waits = [_list_earlier(line, labels, len(lines)) for line in lines]
     added: dict[int, Task] = {}
@@ -241,14 +242,16 @@ def add_all(
         here = [added[one].number for one in waits[index]]
         others = [int(one[1:]) for one in line.after if one[0] == "#" and int(one[1:]) not in labels]
         try:
-            added[index] = _add(tx, scope, line, line.project or project, [*here, *others])
+            added[index] = _add(tx, scope, line, line.project or project, [*here, *others], known)
         except Refused as refused:
             raise EntryRefused(place_of(line.place), refused) from refused
         report(len(added))
     return [added[index] for index in range(len(lines))]
 
 
-def _add(tx: Tx, scope: Scope, line: TaskLine, project: str | None, blocked_by: Sequence[int]) -> Task:
+def _add(
+    tx: Tx, scope: Scope, line: TaskLine, project: str | None, blocked_by: Sequence[int], known: dict[str, int]
+) -> Task:
     if line.mark == "~":
         raise WrongArgument("lines", "claims", value="[~]")
     draft = TaskDraft(
@@ -260,7 +263,7 @@ def _add(tx: Tx, scope: Scope, line: TaskLine, project: str | None, blocked_by: 
         due=line.due,
         blocked_by=blocked_by,
     )
-    task = tasks.add(tx, scope, draft)
+    task = tasks.add(tx, scope, draft, known)
     if line.mark == "":
         return task
     return tasks.update(tx, scope, task.number, TaskPatch(status="completed" if line.mark == "x" else "cancelled"))

@@ -48,8 +48,6 @@ from satchel.services import alike, links, projects, quotas, rules
 from satchel.services.recording import record_add, record_delete, record_restore, record_update
 from satchel.services.states import of_task
 from satchel.services.suggestions import closest_names
-from satchel.storage import task_claims as claim_rows
-from satchel.storage import task_notes as note_rows
 from satchel.storage import task_pages as pages
 from satchel.storage import tasks as rows
 from satchel.storage.database import Tx, Violation
@@ -141,7 +139,7 @@ def list_some(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[Task]:
 
 def list_blocked(tx: Tx, scope: Scope, number: int) -> list[Task]:
     """Return the user's tasks that a task blocks."""
-    return list_some(tx, scope, rows.blocked_tasks(tx, scope.owner, number))
+    return list_some(tx, scope, [one for one, _ in rows.blocked_tasks(tx, scope.owner, number)])
 
 
 def count_held(tx: Tx, scope: Scope, query: TaskQuery) -> int:
@@ -189,6 +187,18 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> Task:
     return found[0]
 
 
+def find_number(tx: Tx, scope: Scope, reference: Reference) -> int:
+    """Return the number of the task that `find` returns; that a number is of a task is not checked.
+
+    Raises:
+        NotFound: as `find`.
+    """
+    numbers = _find_numbers(tx, scope, reference)
+    if len(numbers) != 1:
+        raise NotFound("task", str(reference), scope)
+    return numbers[0]
+
+
 def find_whole(tx: Tx, scope: Scope, reference: Reference) -> Task:
     """Return what `find` does, with the blockers that the scope may not see.
 
@@ -206,14 +216,14 @@ def lock(tx: Tx, scope: Scope, reference: Reference) -> Task:
         NotFound: as `find`.
         Forbidden: the reference is the id of a task of another user, or of a project that the scope may not enter.
     """
-    numbers = _find_numbers(tx, scope, reference)
-    task = rows.find_to_change(tx, scope.owner, numbers[0], scope.projects) if len(numbers) == 1 else None
+    id = clock.parse_id(str(reference))
+    keys = [id] if id is not None else _find_numbers(tx, scope, reference)
+    task = rows.lock(tx, scope.owner, keys[0], scope.projects) if len(keys) == 1 else None
+    if task is None and id is not None and tx.is_task(id):
+        raise Forbidden("task", str(reference), scope)
     if task is None:
-        id = clock.parse_id(str(reference))
-        if id is not None and tx.is_task(id):
-            raise Forbidden("task", str(reference), scope)
         raise NotFound("task", str(reference), scope)
-    return replace(task, claim=claim_rows.active(tx, task.owner, [task.number]).get(task.number))
+    return replace(task, claim=rows.active_claims(tx, task.owner, [task.number]).get(task.number))
 
 
 def _locked(tx: Tx, scope: Scope, task: Task | Reference) -> Task:
@@ -263,8 +273,8 @@ def _find_numbers(tx: Tx, scope: Scope, reference: Reference) -> Sequence[int]:
     id = clock.parse_id(text)
     if id is None:
         return find_by_title(tx, scope, text)[0]
-    task = rows.find(tx, scope.owner, "id", id, scope.projects)
-    return [task.number] if task else ()
+    found = rows.find_number(tx, scope.owner, id, scope.projects)
+    return () if found is None else [found]
 
 
 def _is_number(text: str) -> bool:
@@ -275,17 +285,21 @@ def _is_number(text: str) -> bool:
 
 def _finish(tx: Tx, scope: Scope, found: list[Task]) -> list[Task]:
     """Return tasks as the scope may see them, with who holds them."""
+    if not found:
+        return found
     found = _hide_blockers(tx, scope, found)
     is_open = [task.number for task in found if not task.is_completed]
-    active = claim_rows.active(tx, scope.owner, is_open) if is_open else {}
+    active = rows.active_claims(tx, scope.owner, is_open) if is_open else {}
     return [replace(task, claim=active[task.number]) if task.number in active else task for task in found]
 
 
 # -- changes ----------------------------------------------------------------------------------------------------
 
 
-def add(tx: Tx, scope: Scope, draft: TaskDraft) -> Task:
+def add(tx: Tx, scope: Scope, draft: TaskDraft, known: dict[str, int] | None = None) -> Task:
     """Add a task of the scope's user; for a caller who may enter only some projects, it is always in one of them.
+
+    `known` holds the numbers of projects that were read before, by name, and takes up that of this one.
 
     Raises:
         WrongArgument: a value breaks a rule.
@@ -296,7 +310,10 @@ def add(tx: Tx, scope: Scope, draft: TaskDraft) -> Task:
     rules.check_new(tx, "task", "title", draft.title)
     if draft.project is None and scope.projects is not None:
         draft = replace(draft, project=_own_project(scope))
-    project = None if draft.project is None else projects.get(tx, scope, draft.project).number
+    known = {} if known is None else known
+    if draft.project is not None and draft.project not in known:
+        known[draft.project] = projects.get(tx, scope, draft.project).number
+    project = None if draft.project is None else known[draft.project]
     return _hide_blockers(tx, scope, [_insert(tx, scope, draft, project)])[0]
 
 
@@ -329,13 +346,10 @@ def update(
     after = _change(tx, scope, before, patch, now)
     if after == before and tx.restores is None:  # a restore is always recorded
         return _hide_blockers(tx, scope, [before])[0]
-    if after.blocked_by != before.blocked_by:
-        _set_blockers(tx, scope, before, after.blocked_by)
-        [stored] = rows.details(tx, before.owner, [before.number])
-        known = {name: getattr(stored, name) for name in ("blocked_by", "open_blockers", "deleted_blockers")}
-        after = replace(after, **known)
+    if after.blocked_by != before.blocked_by or (tx.restores is not None and patch.blocked_by is not UNSET):
+        after = _store_blockers(tx, scope, before, after)
     if after.is_completed and before.claim is not None:
-        claim_rows.end(tx, before.owner, before.number)
+        rows.end_claim(tx, before.owner, before.number)
         after = replace(after, claim=None)
     after = _store(tx, scope, before, after, now)
     if after.project != before.project:
@@ -367,11 +381,11 @@ def _store(tx: Tx, scope: Scope, before: Task, after: Task, now: Timestamp) -> T
     """Store what a locked task has become as its next version."""
     after = replace(after, version=before.version + 1, updated_at=now)
     try:
-        rows.store(tx, after)
-    except Violation as violation:  # the project was deleted after we read its number
+        rows.update(tx, after)
+    except Violation as violation:  # the project was purged after we read its number
         raise NotFound("project", str(after.project), scope) from violation
     if after.tags != before.tags:
-        rows.set_tags(tx, after.owner, after.number, after.tags)
+        rows.change_tags(tx, after.owner, after.number, before.tags, after.tags)
     if (after.title, after.description) != (before.title, before.description):
         _index(tx, after)
     record_update(tx, of_task(before), of_task(after))
@@ -393,7 +407,7 @@ def check_unchanged(tx: Tx, task: Task, expected_version: int | None = None, fen
         raise VersionConflict("task", str(task.number), expected=expected_version or 0, actual=task.version)
     if fence is None:
         return
-    newest = claim_rows.find(tx, task.owner, task.number)
+    newest = rows.last_claim(tx, task.owner, task.number)
     if newest is None or newest.fence != fence:
         raise StaleFence(task.number, fence, newest)
 
@@ -420,7 +434,8 @@ def delete(tx: Tx, scope: Scope, reference: Reference, expected_version: int | N
     task = lock(tx, scope, reference)
     check_unchanged(tx, task, expected_version)
     _announce(tx, task, with_blocked=True)
-    claim_rows.end(tx, task.owner, task.number)
+    if task.claim is not None:
+        rows.end_claim(tx, task.owner, task.number)
     rows.delete(tx, task.owner, task.number)
     record_delete(tx, of_task(task))
     return task
@@ -453,20 +468,17 @@ def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None) -> Task
     except Violation as violation:  # the project was purged after we read its number
         raise NotFound("project", str(draft.project), scope) from violation
     _index(tx, task)
-    if draft.tags:
-        rows.set_tags(tx, user, task.number, draft.tags)
+    rows.change_tags(tx, user, task.number, (), draft.tags)
+    task = replace(
+        task,
+        project=draft.project,
+        project_number=project,
+        tags=tuple(draft.tags),
+        priority=draft.priority,
+        due=draft.due,
+    )
     if draft.blocked_by:
-        _set_blockers(tx, scope, task, sorted(set(draft.blocked_by)))
-        [task] = rows.details(tx, user, [task.number])
-    else:
-        task = replace(
-            task,
-            project=draft.project,
-            project_number=project,
-            tags=tuple(draft.tags),
-            priority=draft.priority,
-            due=draft.due,
-        )
+        task = _store_blockers(tx, scope, task, replace(task, blocked_by=tuple(sorted({*draft.blocked_by}))))
     record_add(tx, of_task(task))
     _announce(tx, task)
     return task
@@ -489,7 +501,7 @@ def _announce(tx: Tx, task: Task, *, with_blocked: bool = False) -> None:
     tx.changed(StoreChange("task", task.project, task.owner, str(task.number)))
     if with_blocked:
         with tx.in_all_projects():
-            for number, project in rows.projects_of(tx, task.owner, rows.blocked_tasks(tx, task.owner, task.number)):
+            for number, project in rows.blocked_tasks(tx, task.owner, task.number):
                 tx.changed(StoreChange("task", project, task.owner, str(number)))
 
 
@@ -504,42 +516,47 @@ def keep_existing_blockers(tx: Tx, scope: Scope, blockers: Sequence[int]) -> lis
 
 def _change_blockers(tx: Tx, scope: Scope, task: Task, given: Sequence[int] | BlockerChange) -> tuple[int, ...]:
     """Return the blockers that a task has after an update; those that the scope may not see stay."""
-    if tx.restores is not None and not isinstance(given, BlockerChange):
-        return tuple(sorted(given))
-    seen = task.blocked_by if scope.projects is None else keep_existing_blockers(tx, scope, task.blocked_by)
-    hidden = {*task.blocked_by} - {*seen}
+    present = task.blocked_by if tx.restores is None else (*task.blocked_by, *task.deleted_blockers)
+    seen = present if scope.projects is None else keep_existing_blockers(tx, scope, present)
     if isinstance(given, BlockerChange):
         given = [*(number for number in seen if number not in given.removed), *given.added]
         rules.check_blockers("task", given)
-    for number in given:
-        if number in hidden or not 0 < number <= _LARGEST_NUMBER:
-            raise NotFound("task", str(number), scope)
-    return tuple(sorted({*given, *hidden}))
+    return tuple(sorted({*given, *({*present} - {*seen})}))
 
 
-def _set_blockers(tx: Tx, scope: Scope, task: Task, blockers: Sequence[int]) -> None:
-    """Replace the blockers of a locked task. Deleted ones stay, unless an old version is restored.
+def _store_blockers(tx: Tx, scope: Scope, before: Task, after: Task) -> Task:
+    """Replace the blockers of a locked task; those that were deleted stay, except in a restore.
 
     Raises:
         NotFound: the user has no such task.
         WrongArgument: the task would block itself, directly or through others.
     """
-    if task.number in blockers:
-        raise WrongArgument("blocked_by", "acyclic", value=task.number, kind="task")
-    restores = tx.restores is not None
-    known = {*task.blocked_by, *(task.deleted_blockers if restores else ())}
-    new = [number for number in blockers if number not in known]
-    seen = {*new}
-    if scope.projects is not None:
-        seen = rows.visible(tx, scope.owner, new, scope.projects, with_deleted=restores)
-    tx.lock(f"blockers of {task.owner}")  # or two updates, of which each sees half, make a circle
-    wanted = [number for number in blockers if number in seen or number in known]
-    stored = rows.set_blockers(tx, scope.owner, task.number, wanted, with_deleted=restores)
-    for number in new:
-        if number not in stored and not restores:
-            raise NotFound("task", str(number), scope)
+    user, number, restores = before.owner, before.number, tx.restores is not None
+    if number in after.blocked_by:
+        raise WrongArgument("blocked_by", "acyclic", value=number, kind="task")
+    tx.lock(f"blockers of {user}")  # or two updates, of which each sees half, make a circle
+    new = [one for one in after.blocked_by if one not in before.blocked_by]
+    possible = [one for one in new if 0 < one <= _LARGEST_NUMBER]
+    if scope.projects is not None:  # blockers that the scope cannot see can be neither added nor removed
+        seen = rows.visible(tx, user, possible, scope.projects, with_deleted=restores)
+        possible = [one for one in possible if one in seen or one in before.deleted_blockers]
+    if restores or len(after.blocked_by) - len(new) < len(before.blocked_by):
+        kept = [one for one in after.blocked_by if one in before.blocked_by]
+        added = rows.set_blockers(tx, user, number, [*kept, *possible], with_deleted=restores)
+    else:
+        added = rows.add_blockers(tx, user, number, possible)
+    for one in new:
+        if one not in added and not restores:
+            raise NotFound("task", str(one), scope)
     if new:
-        _check_circle(tx, scope.owner, task.number)
+        _check_circle(tx, user, number)
+    [stored] = rows.details(tx, user, [number])
+    return replace(
+        after,
+        blocked_by=stored.blocked_by,
+        open_blockers=stored.open_blockers,
+        deleted_blockers=stored.deleted_blockers,
+    )
 
 
 def _check_circle(tx: Tx, user: str, task: int) -> None:
@@ -636,7 +653,7 @@ def release(tx: Tx, scope: Scope, task: Task | Reference) -> Task:
     """
     task = _locked(tx, scope, task)
     if task.claim is not None:
-        claim_rows.end(tx, task.owner, task.number)
+        rows.end_claim(tx, task.owner, task.number)
         _announce(tx, task)
     return _hide_blockers(tx, scope, [replace(task, claim=None)])[0]
 
@@ -651,9 +668,9 @@ def _check_minutes(minutes: int) -> None:
 def _put_claim(tx: Tx, scope: Scope, task: Task, holder: Holder, minutes: int) -> tuple[Task, Claim]:
     until = clock.minutes_after(tx.now, minutes)
     if task.claim is not None and holder.has_session:
-        claim = claim_rows.renew(tx, task.owner, task.number, until)
+        claim = rows.renew_claim(tx, task.owner, task.number, until)
     else:
-        claim = claim_rows.put(tx, task.owner, task.number, holder, until)
+        claim = rows.put_claim(tx, task.owner, task.number, holder, until)
     _announce(tx, task)
     return _hide_blockers(tx, scope, [replace(task, claim=claim)])[0], claim
 
@@ -675,9 +692,9 @@ def add_note(tx: Tx, scope: Scope, task: Task | Reference, text: str, at: Timest
     if len(text) > MAX_DESCRIPTION:
         raise WrongArgument("note", "maxLength", limit=MAX_DESCRIPTION, kind="task")
     task = _locked(tx, scope, task)
-    if note_rows.count(tx, task.owner, task.number) >= MAX_NOTES:
+    if rows.count_notes(tx, task.owner, task.number) >= MAX_NOTES:
         raise WrongArgument("note", "maxItems", limit=MAX_NOTES, kind="task")
-    note_rows.add(tx, task.owner, task.number, text, at)
+    rows.add_note(tx, task.owner, task.number, text, at)
     quotas.check(tx)
     links.record_note(tx, task.owner, task.number, text)
     _announce(tx, task)
@@ -685,13 +702,13 @@ def add_note(tx: Tx, scope: Scope, task: Task | Reference, text: str, at: Timest
 
 def list_notes(tx: Tx, scope: Scope, number: int, limit: int) -> tuple[list[TaskNote], int]:
     """Return the last notes of a task that the caller may see, oldest first, and how many there are in all."""
-    notes = note_rows.newest(tx, scope.owner, number, limit)
-    return notes, len(notes) if len(notes) < limit else note_rows.count(tx, scope.owner, number)
+    notes = rows.newest_notes(tx, scope.owner, number, limit)
+    return notes, len(notes) if len(notes) < limit else rows.count_notes(tx, scope.owner, number)
 
 
 def notes_of(tx: Tx, scope: Scope, numbers: Sequence[int]) -> dict[int, list[tuple[str, str]]]:
     """Return time and text of the notes on some of the user's tasks by the task's number, the oldest first."""
     found: dict[int, list[tuple[str, str]]] = {}
-    for task, at, text in note_rows.of_tasks(tx, scope.owner, numbers):
+    for task, at, text in rows.notes_of(tx, scope.owner, numbers):
         found.setdefault(task, []).append((at, text))
     return found

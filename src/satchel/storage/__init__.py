@@ -18,11 +18,9 @@ projects            queries about projects
 prompts             queries about prompts, their tags and their folded texts
 prompt_pages        pages of prompts, and the names beside a mistyped one
 documents           queries about documents
-tasks               queries about tasks, and which blocks which
+tasks               queries about tasks, their claims, notes and blockers
 task_pages          pages of tasks in the order of a filter
 links               queries about links between items, and the URIs in a text that make them
-task_claims         queries about claims of tasks
-task_notes          queries about the notes of tasks
 search              the index of words, which items have a word, and the texts of what was found
 search_words        how texts become words, each with how much the item is about it
 prompts_sqlite      prompts with a text in title or content, on SQLite

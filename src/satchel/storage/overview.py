@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from satchel.storage.database import Tx
-from satchel.storage.tasks import Allowed, confine, within
+from satchel.storage.tasks import OWNED, Allowed, confine
 
 _LAST_CHANGE = """
     select at from revisions where number = (
@@ -25,6 +25,10 @@ _LAST_CHANGE_WITHIN = """
             where a.user_id = :user and a.client = :client and p.number in :projects
         ) as by_author
     )
+"""
+_COUNT_OPEN = """
+    select coalesce(project, 0), count(*) from tasks
+    where {owned} and completed_at is null and deleted_at is null group by coalesce(project, 0)
 """
 
 
@@ -50,11 +54,6 @@ def tags_in_use(tx: Tx, project: int, owner: str, limit: int) -> list[str]:
 
 
 def count_open(tx: Tx, owner: str, allowed: Allowed) -> dict[int, int]:
-    """How many open tasks of an owner there are, by the numbers of their projects; 0 stands for none."""
-    sql = """
-        select coalesce(project, 0), count(*) from tasks
-        where owner = :owner and completed_at is null and deleted_at is null
-        group by coalesce(project, 0)
-    """
-    sql = within(sql, allowed)
+    """Return how many open tasks of an owner there are, by the numbers of their projects; 0 stands for none."""
+    sql = _COUNT_OPEN.format(owned=OWNED[allowed is not None])
     return {int(project): count for project, count in tx.all(sql, owner=owner, **confine(tx, allowed))}

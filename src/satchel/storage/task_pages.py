@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from satchel.model import TaskFilter, TaskPosition, TaskQuery
 from satchel.storage.database import Tx
-from satchel.storage.tasks import Allowed, confine, within
+from satchel.storage.tasks import OWNED, Allowed, confine
 
 Range = tuple[str, str]  # a part of a list: the condition of its tasks, and their order
 
@@ -80,16 +80,18 @@ _CONTAINING = """
 
 _COUNT_HELD = f"""
     select count(*) from task_claims c join tasks t on t.number = c.task
-    where c.owner = :owner and t.owner = :owner and t.deleted_at is null and c.until > :now
+    where c.owner = :owner and t.{{owned}} and t.deleted_at is null and c.until > :now
         and c.holder_key <> :holder_key {_IS_READY}
 """
 _COUNT_BLOCKED = f"""
     select count(*) from tasks t
-    where t.owner = :owner and t.deleted_at is null and t.completed_at is null and {_HAS_OPEN_BLOCKER}
+    where t.{{owned}} and t.deleted_at is null and t.completed_at is null and {_HAS_OPEN_BLOCKER}
 """
-_OF_OWNER = "select t.number from tasks t where t.owner = :owner and t.deleted_at is null"
+_ALL = "select t.number from tasks t where t.{owned} and t.deleted_at is null"
 # Of a caller who may enter only some projects: one walk along the index of open tasks for each of them.
-_OF_PROJECT = f"{_OF_OWNER} and t.project = :walked"
+_OF_PROJECT = """
+    select t.number from tasks t where t.owner = :owner and t.deleted_at is null and t.project = :walked
+"""
 # `owner || ''` keeps SQLite off the owner index, which it would walk whole to find these few numbers.
 _AMONG_FEW = """
     select t.number from tasks t where t.owner || '' = :owner and t.deleted_at is null and t.number in :few
@@ -99,7 +101,7 @@ _AMONG_FEW = """
 def numbers(
     tx: Tx, owner: str, query: TaskQuery, allowed: Allowed, limit: int, after: TaskPosition | None = None
 ) -> list[int]:
-    """The numbers of the tasks that a query with folded text and tags asks for, from the start or after a position."""
+    """Return the numbers of the tasks that a query with folded text and tags asks for, from a position on."""
     few, are_of_text = _few(tx, owner, query, allowed)
     if few == []:
         return []
@@ -119,7 +121,7 @@ def numbers(
     walked: Sequence[int] = values["allowed"]  # none for a caller who may enter all
     is_short = len(walked) == 1 or (0 < len(walked) <= _MOST_WALKS and len(walked) * limit <= _MOST_MERGED)
     if query.filter not in _ALONG_PROJECTS or not is_short:
-        return _walk(tx, f"{within(_OF_OWNER, allowed)} {conditions}", ranges, limit, values)
+        return _walk(tx, f"{_ALL.format(owned=OWNED[allowed is not None])} {conditions}", ranges, limit, values)
     sql = f"{_OF_PROJECT} {conditions}"
     found = [number for one in walked for number in _walk(tx, sql, ranges, limit, values | {"walked": one})]
     if len(walked) == 1:
@@ -128,7 +130,7 @@ def numbers(
 
 
 def _walk(tx: Tx, sql: str, ranges: Sequence[Range], limit: int, values: dict[str, object]) -> list[int]:
-    """The numbers of the first tasks in some ranges, one range after the other."""
+    """Return the numbers of the first tasks in some ranges, one range after the other."""
     found: list[int] = []
     # Only with the conditions that are asked for, so that the engine plans for no others.
     for condition, order in ranges:
@@ -140,28 +142,28 @@ def _walk(tx: Tx, sql: str, ranges: Sequence[Range], limit: int, values: dict[st
 
 
 def tags(tx: Tx, owner: str, tasks: Sequence[int]) -> list[str]:
-    """The tags of some of an owner's tasks."""
+    """Return the tags of some of an owner's tasks."""
     # `owner || ''` keeps SQLite off the index by tags, which it would walk whole.
     sql = "select distinct tag from task_tags where owner || '' = :owner and task in :tasks order by tag"
     return [tag for (tag,) in tx.all(sql, owner=owner, tasks=list(tasks))]
 
 
 def count_held(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> int:
-    """How many ready tasks of a query with folded text and tags others hold now."""
-    sql = within(" ".join([_COUNT_HELD, *_conditions(query)]), allowed)
+    """Return how many ready tasks of a query with folded text and tags others hold now."""
+    sql = " ".join([_COUNT_HELD.format(owned=OWNED[allowed is not None]), *_conditions(query)])
     row = tx.one(sql, **_values(tx, owner, query, allowed))
     return row[0] if row else 0
 
 
 def count_blocked(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> int:
-    """How many open tasks of a query with folded text and tags are blocked."""
-    sql = within(" ".join([_COUNT_BLOCKED, *_conditions(query)]), allowed)
+    """Return how many open tasks of a query with folded text and tags are blocked."""
+    sql = " ".join([_COUNT_BLOCKED.format(owned=OWNED[allowed is not None]), *_conditions(query)])
     row = tx.one(sql, **_values(tx, owner, query, allowed))
     return row[0] if row else 0
 
 
 def _conditions(query: TaskQuery) -> tuple[str, ...]:
-    """The conditions that a query sets, besides its filter."""
+    """Return the conditions that a query sets, besides its filter."""
     return (
         "" if query.project is None else _IN_PROJECT_OR_NONE if query.takes_unfiled else _IN_PROJECT,
         _TAGGED if query.tags else "",
@@ -195,7 +197,7 @@ def _ranges(filter: TaskFilter, after: TaskPosition | None) -> Sequence[Range]:
 
 
 def _few(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> tuple[list[int] | None, bool]:
-    """The tasks with one of the tags, with a rare one of them, or with the text; None where they are many.
+    """Return the tasks with one of the tags, with a rare one of them, or with the text; None where they are many.
 
     Also whether they are those with the text. For a caller who may not see all tasks of the owner it is always None:
     these look-ups read all of them.

@@ -1,130 +1,113 @@
-"""Queries about tasks. Every statement that acts on a task has its owner in the WHERE clause.
+"""Queries about tasks, their claims, notes and blockers. Every statement on a task has its owner in the WHERE clause.
 
 Lists without pages read only the members of a `Task` that have no default; `details` reads everything.
 """
 
 from collections.abc import Sequence
-from typing import Literal
 
 from msgspec.structs import asdict
 
-from satchel.model import PRIORITIES, UNSET, Task, TaskDraft, TaskPatch
-from satchel.storage.database import Row, Tx, explain_damage, patch_values
+from satchel.model import PRIORITIES, Claim, Holder, Task, TaskDraft, TaskNote
+from satchel.storage.database import Row, Tx, explain_damage
+from satchel.storage.revisions import AUTHOR, find_author, make_author
 
 Allowed = tuple[str, ...] | None  # the only projects that a task may be in; None: any, or none
 
-_COLUMNS = "number, id, owner, title, description, completed_at, created_at, updated_at, version"  # as in Task
-_COUNT = len(_COLUMNS.split(", "))
-
+# The owner's tasks, by whether a caller is confined to some projects. Such a caller's query stays off the indexes by
+# owner: a walk along one passes the owner's tasks of other projects, and its time tells of them.
+OWNED = {False: "owner = :owner", True: "owner || '' = :owner and project in :allowed"}
 # Confines a query on a few tasks to the allowed projects; the parameters are those of `confine`. Numbers rather than a
 # sub-select: a planner applies them first, so that the other conditions are never tried on rows of other projects.
 CONFINED = "(not :is_confined or project in :allowed)"
-_OWNED = "owner = :owner"
-_OF_OWNER = f"{_OWNED} and deleted_at is null"
-# Off the indexes by owner: a walk along one passes the owner's tasks of other projects, and its time tells of them.
-_OWNED_WITHIN = "owner || '' = :owner and project in :allowed"
-_IS_OPEN = f"{_OF_OWNER} and completed_at is null"
-_NEWEST_FIRST = "order by created_at desc, number desc"
-_BEFORE = "(created_at, number) < (:moment, :last)"
-_LIST_OPEN = f"select {_COLUMNS} from tasks where {_IS_OPEN}"
-_LIST = f"select {_COLUMNS} from tasks where {_OF_OWNER}"
-_FIND = f"select {_COLUMNS} from tasks where owner || '' = :owner and deleted_at is null and {CONFINED}"
-_BY = {column: f"{_FIND} and {column} = :key" for column in ("id", "number")}
+
+_COLUMNS = "number, id, owner, title, description, completed_at, created_at, updated_at, version"  # as in Task
+_COUNT = len(_COLUMNS.split(", "))
+_NEWEST_FIRST = "order by created_at desc, number desc limit :limit"
 # `owner || ''` keeps SQLite off the owner index, which it would walk whole to find these few numbers. Tags and blockers
-# are sorted in Python: for `order by`, SQLite would open a temporary table for each list.
+# are sorted in Python: for `order by`, SQLite would open a temporary table for each list. An open blocker has the
+# sign +, a deleted one -.
+_FEW = f"owner || '' = :owner and deleted_at is null and {CONFINED}"
+_AMONG = f"{_FEW} and number in :numbers"
+_BY_NUMBER = f"{_FEW} and number = :key"
+_BY_ID = f"{_FEW} and id = :key"
+_DELETED = "owner || '' = :owner and number = :number and deleted_at is not null"
 _DETAILS = f"""
     {_COLUMNS}, (select name from projects where projects.number = project and deleted_at is null),
         project, priority, due,
         (select string_agg(tag, ',') from task_tags where task = tasks.number),
-        (select string_agg(cast(blocker as text), ',') from blockers where task = tasks.number),
-        (select string_agg(cast(blocker as text), ',') from blockers where task = tasks.number and is_open),
-        (select string_agg(cast(blocker as text), ',') from blockers where task = tasks.number and is_open is null),
+        (select string_agg(case when is_open then '+' when is_open is null then '-' else '' end
+            || cast(blocker as text), ',') from blockers where task = tasks.number),
         is_cancelled
 """
-_AMONG = f"owner || '' = :owner and number in :numbers and deleted_at is null and {CONFINED}"
-_DELETED = "owner || '' = :owner and number = :number and deleted_at is not null"
-
-
-def within(sql: str, allowed: Allowed) -> str:
-    """A query on an owner's tasks; for a caller who may not see all of them, one that reads no others."""
-    return sql if allowed is None else sql.replace(_OWNED, _OWNED_WITHIN)
 
 
 def confine(tx: Tx, allowed: Allowed) -> dict[str, object]:
-    """The parameters of CONFINED."""
+    """Return the parameters of CONFINED."""
     if allowed is None:
         return {"is_confined": False, "allowed": ()}
     sql = "select number from projects where name in :names and deleted_at is null"
     return {"is_confined": True, "allowed": [number for (number,) in tx.all(sql, names=list(allowed))]}
 
 
-_ADD = f"""
-    insert into tasks (id, owner, title, description, project, priority, due, created_at, updated_at)
-    values (:id, :owner, :title, :description, :project, :priority, :due, :now, :now) returning {_COLUMNS}
+# -- reading ----------------------------------------------------------------------------------------------------
+
+# `title || ''` keeps SQLite from replacing the title inside substr, which would hide the expression index from it.
+# `number + 0` keeps both engines from walking all tasks in the order of their numbers.
+_WITH_TITLE = """
+    select number from tasks
+    where {owned} and deleted_at is null
+        and substr(title, 1, 60) = substr(:title, 1, 60) and title || '' = :title
+    order by number + 0 limit :limit
+"""
+_BEFORE_TITLE = """
+    select number, title from tasks
+    where {owned} and deleted_at is null and substr(title, 1, 60) < substr(:title, 1, 60)
+    order by substr(title, 1, 60) desc, number desc limit :limit
+"""
+_FROM_TITLE = """
+    select number, title from tasks
+    where {owned} and deleted_at is null and substr(title, 1, 60) >= substr(:title, 1, 60)
+    order by substr(title, 1, 60), number limit :limit
+"""
+_OPEN_TITLES = f"""
+    select number, title from tasks where {{owned}} and deleted_at is null and completed_at is null {_NEWEST_FIRST}
+"""
+_LIST = f"""
+    select {_COLUMNS} from tasks
+    where {{owned}} and deleted_at is null and (created_at, number) < (:moment, :last) {_NEWEST_FIRST}
+"""
+_LIST_OPEN = f"""
+    select {_COLUMNS} from tasks
+    where {{owned}} and deleted_at is null and completed_at is null and (created_at, number) < (:moment, :last)
+    {_NEWEST_FIRST}
 """
 
 
-def add(tx: Tx, owner: str, draft: TaskDraft, project: int | None) -> Task:
-    """Insert a task, except its tags and blockers.
-
-    Raises:
-        Violation: foreign key, where its project was purged.
-    """
-    priority = PRIORITIES.index(draft.priority) + 1
-    values = {"id": tx.new_id(), "owner": owner, "project": project, "priority": priority, "now": tx.now}
-    task = _task(tx.one(_ADD, **asdict(draft) | values))
-    assert task is not None, "an insert returns its row"
-    return task
-
-
-def find(tx: Tx, owner: str, column: Literal["id", "number"], key: str | int, allowed: Allowed = None) -> Task | None:
-    """An owner's task with a key in one of its columns."""
-    sql = _BY[column]
-    return _task(tx.one(sql, key=key, owner=owner, **confine(tx, allowed)))
+def find_number(tx: Tx, owner: str, id: str, allowed: Allowed) -> int | None:
+    """Return the number of an owner's task with an id."""
+    sql = f"select number from tasks where {_FEW} and id = :id"
+    row = tx.one(sql, owner=owner, id=id, **confine(tx, allowed))
+    return row[0] if row else None
 
 
 def numbers_with_title(tx: Tx, owner: str, title: str, limit: int, allowed: Allowed = None) -> list[int]:
-    """The numbers of an owner's first tasks with exactly this title."""
-    # `title || ''` keeps SQLite from replacing the title inside substr, which would hide the expression index from it.
-    # `number + 0` keeps both engines from walking all tasks in the order of their numbers.
-    sql = f"""
-        select number from tasks
-        where {_OF_OWNER} and substr(title, 1, 60) = substr(:title, 1, 60) and title || '' = :title
-        order by number + 0 limit :limit
-    """
-    sql = within(sql, allowed)
+    """Return the numbers of an owner's first tasks with exactly this title."""
+    sql = _WITH_TITLE.format(owned=OWNED[allowed is not None])
     return [number for (number,) in tx.all(sql, owner=owner, title=title, limit=limit, **confine(tx, allowed))]
 
 
 def beside_title(tx: Tx, owner: str, title: str, limit: int, allowed: Allowed) -> list[tuple[int, str]]:
-    """Numbers and titles of the tasks next to a title, in the order of the first 60 characters."""
-    before = f"""
-        select number, title from tasks
-        where {_OF_OWNER} and substr(title, 1, 60) < substr(:title, 1, 60)
-        order by substr(title, 1, 60) desc, number desc limit :limit
-    """
-    after = f"""
-        select number, title from tasks
-        where {_OF_OWNER} and substr(title, 1, 60) >= substr(:title, 1, 60)
-        order by substr(title, 1, 60), number limit :limit
-    """
-    before, after = within(before, allowed), within(after, allowed)
+    """Return numbers and titles of the tasks next to a title, in the order of the first 60 characters."""
+    before = _BEFORE_TITLE.format(owned=OWNED[allowed is not None])
+    after = _FROM_TITLE.format(owned=OWNED[allowed is not None])
     values = {"owner": owner, "title": title, "limit": limit, **confine(tx, allowed)}
     return [(number, title) for number, title in tx.all(before, **values) + tx.all(after, **values)]
 
 
-def newest_open(tx: Tx, owner: str, limit: int, allowed: Allowed) -> list[tuple[int, str]]:
-    """The numbers and titles of an owner's newest open tasks."""
-    sql = f"select number, title from tasks where {_IS_OPEN} {_NEWEST_FIRST} limit :limit"
-    sql = within(sql, allowed)
+def newest_open(tx: Tx, owner: str, limit: int, allowed: Allowed = None) -> list[tuple[int, str]]:
+    """Return the numbers and titles of an owner's newest open tasks."""
+    sql = _OPEN_TITLES.format(owned=OWNED[allowed is not None])
     return [(number, title) for number, title in tx.all(sql, owner=owner, limit=limit, **confine(tx, allowed))]
-
-
-def open_numbers(tx: Tx, owner: str, limit: int, allowed: Allowed = None) -> list[int]:
-    """The numbers of an owner's open tasks, the newest first."""
-    sql = f"select number from tasks where {_IS_OPEN} {_NEWEST_FIRST} limit :limit"
-    sql = within(sql, allowed)
-    return [number for (number,) in tx.all(sql, owner=owner, limit=limit, **confine(tx, allowed))]
 
 
 def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed, *, with_deleted: bool = False) -> set[int]:
@@ -138,96 +121,96 @@ def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed, *, wit
 
 
 def details(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None) -> list[Task]:
-    """Some of an owner's tasks with everything that is stored about them, in the order given."""
+    """Return some of an owner's tasks with everything that is stored about them, in the order given."""
     if not numbers:
         return []
     sql = f"select {_DETAILS} from tasks where {_AMONG}"
     rows = tx.all(sql, owner=owner, numbers=list(numbers), **confine(tx, allowed))
-    found = {row[0]: _details(row) for row in rows}
+    found = {row[0]: _read(row) for row in rows}
     return [found[number] for number in numbers if number in found]
 
 
-def find_to_change(tx: Tx, owner: str, number: int, allowed: Allowed = None) -> Task | None:
-    """An owner's task with everything that is stored about it, which is updated or deleted next."""
-    row = tx.one_to_change(_DETAILS, "tasks", _AMONG, owner=owner, numbers=[number], **confine(tx, allowed))
-    return _details(row) if row else None
+def lock(tx: Tx, owner: str, key: int | str, allowed: Allowed = None) -> Task | None:
+    """Lock an owner's task with a number or an id, and return it with everything that is stored about it."""
+    where = _BY_NUMBER if isinstance(key, int) else _BY_ID
+    row = tx.one_to_change(_DETAILS, "tasks", where, owner=owner, key=key, **confine(tx, allowed))
+    return _read(row) if row else None
 
 
-def projects_of(tx: Tx, owner: str, numbers: Sequence[int]) -> list[tuple[int, str | None]]:
-    """Some of an owner's tasks with the names of the projects that they are in."""
-    sql = """
-        select number, (select name from projects where projects.number = project and deleted_at is null)
-        from tasks where owner || '' = :owner and number in :numbers and deleted_at is null order by number
-    """
-    return [(number, name) for number, name in tx.all(sql, owner=owner, numbers=numbers)]
+def find_deleted(tx: Tx, owner: str, number: int) -> Task | None:
+    """Return an owner's deleted task, with everything that is stored about it."""
+    sql = f"select {_DETAILS} from tasks where {_DELETED}"
+    row = tx.one(sql, owner=owner, number=number)
+    return _read(row) if row else None
 
 
 def list_newest(
     tx: Tx, owner: str, allowed: Allowed, *, is_open: bool, before: tuple[str, int], limit: int
 ) -> list[Task]:
-    """An owner's tasks before a time of creation and a number, all or only the open ones, the newest first."""
-    sql = f"{_LIST} and {_BEFORE} {_NEWEST_FIRST} limit :limit"
-    if is_open:
-        sql = f"{_LIST_OPEN} and {_BEFORE} {_NEWEST_FIRST} limit :limit"
-    sql = within(sql, allowed)
+    """Return an owner's tasks before a time of creation and a number, all or only the open ones, the newest first."""
+    sql = (_LIST_OPEN if is_open else _LIST).format(owned=OWNED[allowed is not None])
     values = {"owner": owner, "moment": before[0], "last": before[1], "limit": limit}
     return [Task(*row) for row in tx.all(sql, **values, **confine(tx, allowed))]
 
 
-def update(
-    tx: Tx, owner: str, id: str, patch: TaskPatch, project: int | None, version: int | None = None
-) -> Task | None:
-    """Change an owner's task, except its tags and blockers; None where there is no such task of this version.
+def _read(row: Row) -> Task:
+    try:
+        project, project_number, priority, due, tags, joined, is_cancelled = row[_COUNT:]
+        blockers = joined.split(",") if joined else ()
+        values = (
+            *row[:_COUNT],
+            project,
+            project_number,
+            tuple(sorted(tags.split(","))) if tags else (),
+            PRIORITIES[priority - 1],
+            due,
+            tuple(sorted(int(one) for one in blockers if one[0] != "-")),
+            tuple(sorted(int(one) for one in blockers if one[0] == "+")),
+            tuple(sorted(-int(one) for one in blockers if one[0] == "-")),
+            False,
+            bool(is_cancelled),
+        )
+    except (IndexError, ValueError) as error:
+        raise explain_damage("a task", error) from error
+    return Task(*values)
 
-    `project` is the number of the project that the patch names.
+
+# -- writing ----------------------------------------------------------------------------------------------------
+
+
+def add(tx: Tx, owner: str, draft: TaskDraft, project: int | None) -> Task:
+    """Insert a task, except its tags and blockers.
 
     Raises:
-        Violation: foreign key, where its project was deleted.
+        Violation: foreign key, where its project was purged.
     """
-    changes = """
-        title = coalesce(:title, title),
-        description = case when :has_description then :description else description end,
-        project = case when :has_project then :project else project end,
-        priority = coalesce(:priority, priority),
-        due = case when :has_due then :due else due end,
-        completed_at = case when :has_completed_at then :completed_at when :reopens then null
-            when :closes and (completed_at is null or is_cancelled <> :is_cancelled) then :now else completed_at end,
-        is_cancelled = case when :has_completed_at or :closes or :reopens then :is_cancelled else is_cancelled end
+    sql = f"""
+        insert into tasks (id, owner, title, description, project, priority, due, created_at, updated_at)
+        values (:id, :owner, :title, :description, :project, :priority, :due, :now, :now) returning {_COLUMNS}
     """
-    priority = None if patch.priority is UNSET else PRIORITIES.index(patch.priority) + 1
-    values = patch_values(patch) | {"id": id, "owner": owner, "project": project, "priority": priority}
-    values |= {"closes": patch.status in ("completed", "cancelled"), "reopens": patch.status == "pending"}
-    values["is_cancelled"] = int(patch.status == "cancelled" or patch.is_cancelled is True)
-    where = "id = :id and owner = :owner and deleted_at is null"
-    row = tx.renew("tasks", changes, where, columns=_COLUMNS, version=version, **values)
-    return _task(row)
+    priority = PRIORITIES.index(draft.priority) + 1
+    values = {"id": tx.new_id(), "owner": owner, "project": project, "priority": priority, "now": tx.now}
+    row = tx.one(sql, **asdict(draft) | values)
+    assert row is not None, "an insert returns its row"
+    return Task(*row)
 
 
-_STORED = ("number", "owner", "title", "description", "due", "completed_at", "updated_at", "version")
-
-
-def store(tx: Tx, task: Task) -> None:
+def update(tx: Tx, task: Task) -> None:
     """Store what a locked task has become, except its tags and blockers.
 
     Raises:
-        Violation: foreign key, where its project was deleted.
+        Violation: foreign key, where its project was purged.
     """
     sql = """
         update tasks set title = :title, description = :description, project = :project, priority = :priority,
             due = :due, completed_at = :completed_at, is_cancelled = :is_cancelled, updated_at = :updated_at,
             version = :version
-        where number = :number and owner = :owner
+        where number = :number and owner = :owner and deleted_at is null
     """
-    values = {name: getattr(task, name) for name in _STORED}
+    names = ("number", "owner", "title", "description", "due", "completed_at", "updated_at", "version")
+    values = {name: getattr(task, name) for name in names}
     values |= {"project": task.project_number, "priority": PRIORITIES.index(task.priority) + 1}
     tx.run(sql, **values, is_cancelled=int(task.is_cancelled))
-
-
-def complete(tx: Tx, owner: str, id: str) -> Task | None:
-    """Complete an owner's task now, open or cancelled; None where there is none."""
-    changes = "completed_at = :now, is_cancelled = 0"
-    where = "id = :id and owner = :owner and deleted_at is null and (completed_at is null or is_cancelled = 1)"
-    return _task(tx.renew("tasks", changes, where, columns=_COLUMNS, id=id, owner=owner))
 
 
 def delete(tx: Tx, owner: str, number: int) -> None:
@@ -235,13 +218,6 @@ def delete(tx: Tx, owner: str, number: int) -> None:
     where = "number = :number and owner = :owner and deleted_at is null"
     tx.renew("tasks", "deleted_at = :now", where, columns="number", number=number, owner=owner)
     tx.run("delete from task_texts where task = :number and owner = :owner", number=number, owner=owner)
-
-
-def find_deleted(tx: Tx, owner: str, number: int) -> Task | None:
-    """Return an owner's deleted task, with everything that is stored about it."""
-    sql = f"select {_DETAILS} from tasks where {_DELETED}"
-    row = tx.one(sql, owner=owner, number=number)
-    return _details(row) if row else None
 
 
 def restore(tx: Tx, seen: Task) -> bool:
@@ -261,13 +237,17 @@ def set_text(tx: Tx, owner: str, number: int, *, title: str, description: str) -
     tx.run(sql, task=number, owner=owner, title=title, description=description)
 
 
-def set_tags(tx: Tx, owner: str, number: int, tags: Sequence[str]) -> None:
-    """Replace the tags of an owner's task."""
-    # Not `task = :task and owner = :owner`, for which SQLite reads all tags of the owner.
-    old = "delete from task_tags where task = (select number from tasks where number = :task and owner = :owner)"
-    tx.run(old, task=number, owner=owner)
+def change_tags(tx: Tx, owner: str, number: int, before: Sequence[str], after: Sequence[str]) -> None:
+    """Replace the tags of an owner's task by others."""
+    if gone := [tag for tag in before if tag not in after]:
+        # `owner || ''` keeps SQLite off the index by tags, of which it would read all that the owner has.
+        sql = "delete from task_tags where task = :task and owner || '' = :owner and tag in :gone"
+        tx.run(sql, task=number, owner=owner, gone=gone)
     sql = "insert into task_tags (task, owner, tag) values (:task, :owner, :tag)"
-    tx.many(sql, [{"task": number, "owner": owner, "tag": tag} for tag in tags])
+    tx.many(sql, [{"task": number, "owner": owner, "tag": tag} for tag in after if tag not in before])
+
+
+# -- blockers ---------------------------------------------------------------------------------------------------
 
 
 def set_blockers(tx: Tx, owner: str, task: int, blockers: Sequence[int], *, with_deleted: bool = False) -> list[int]:
@@ -284,8 +264,11 @@ def set_blockers(tx: Tx, owner: str, task: int, blockers: Sequence[int], *, with
         )
     """
     tx.run(old, **values)
-    if not blockers:
-        return []
+    return add_blockers(tx, owner, task, blockers, with_deleted=with_deleted) if blockers else []
+
+
+def add_blockers(tx: Tx, owner: str, task: int, blockers: Sequence[int], *, with_deleted: bool = False) -> list[int]:
+    """Add blockers to a task that may have them already; return those that are stored now, as `set_blockers`."""
     sql = """
         insert into task_blocks (task, blocker, owner)
         select :task, number, owner from tasks
@@ -293,11 +276,12 @@ def set_blockers(tx: Tx, owner: str, task: int, blockers: Sequence[int], *, with
         on conflict (task, blocker) do update set owner = excluded.owner
         returning blocker
     """
-    return [blocker for (blocker,) in tx.all(sql, **values)]
+    rows = tx.all(sql, task=task, owner=owner, blockers=list(blockers), with_deleted=with_deleted)
+    return [blocker for (blocker,) in rows]
 
 
 def is_circular(tx: Tx, owner: str, task: int) -> bool:
-    """Whether a task blocks itself, directly or through others."""
+    """Return whether a task blocks itself, directly or through others."""
     sql = """
         with recursive above (number) as (
             select blocker from task_blocks where task = :task and owner = :owner
@@ -310,43 +294,119 @@ def is_circular(tx: Tx, owner: str, task: int) -> bool:
     return tx.one(sql, task=task, owner=owner) is not None
 
 
-def blocked_tasks(tx: Tx, owner: str, blocker: int) -> list[int]:
-    """The tasks that a task blocks."""
+def blocked_tasks(tx: Tx, owner: str, blocker: int) -> list[tuple[int, str | None]]:
+    """Return the tasks that a task blocks, with the names of the projects that they are in."""
     sql = """
-        select task from task_blocks b join tasks t on t.number = b.task
-        where b.blocker = :blocker and b.owner = :owner and t.deleted_at is null order by task
+        select t.number, (select name from projects p where p.number = t.project and p.deleted_at is null)
+        from task_blocks b join tasks t on t.number = b.task
+        where b.blocker = :blocker and b.owner = :owner and t.deleted_at is null order by t.number
     """
-    return [task for (task,) in tx.all(sql, blocker=blocker, owner=owner)]
+    return [(number, project) for number, project in tx.all(sql, blocker=blocker, owner=owner)]
 
 
-def _task(row: Row | None) -> Task | None:
-    return Task(*row) if row else None
+# -- claims -----------------------------------------------------------------------------------------------------
+# The row of a task's last claim stays, so that its fence never shrinks.
+
+_CLAIM = "holder, holder_key, until, fence"
 
 
-def _details(row: Row) -> Task:
-    try:
-        return _read_details(row)
-    except (IndexError, ValueError) as error:
-        raise explain_damage("a task", error) from error
+def last_claim(tx: Tx, owner: str, task: int) -> Claim | None:
+    """Return the last claim of an owner's task, which may have ended."""
+    sql = f"select {_CLAIM} from task_claims where task = :task and owner = :owner"
+    row = tx.one(sql, task=task, owner=owner)
+    return _read_claim(row) if row else None
 
 
-def _read_details(row: Row) -> Task:
-    project, project_number, priority, due, tags, blockers, open_blockers, deleted, is_cancelled = row[_COUNT:]
-    values = (
-        *row[:_COUNT],
-        project,
-        project_number,
-        tuple(sorted(tags.split(","))) if tags else (),
-        PRIORITIES[priority - 1],
-        due,
-        tuple(number for number in _numbers(blockers) if number not in _numbers(deleted)),
-        _numbers(open_blockers),
-        _numbers(deleted),
-        False,
-        bool(is_cancelled),
-    )
-    return Task(*values)
+def active_claims(tx: Tx, owner: str, tasks: Sequence[int]) -> dict[int, Claim]:
+    """Return the claims of some of an owner's tasks that have not ended, by the number of the task."""
+    # `owner || ''` keeps SQLite off the owner index: a few numbers are faster than all claims of the owner.
+    sql = f"""
+        select task, {_CLAIM} from task_claims where owner || '' = :owner and task in :tasks and until > :now
+    """
+    return {row[0]: _read_claim(row[1:]) for row in tx.all(sql, owner=owner, tasks=list(tasks), now=tx.now)}
 
 
-def _numbers(joined: str | None) -> tuple[int, ...]:
-    return tuple(sorted(map(int, joined.split(",")))) if joined else ()
+def put_claim(tx: Tx, owner: str, task: int, holder: Holder, until: str) -> Claim:
+    """Claim an owner's task, from any holder, with the next fence."""
+    sql = f"""
+        insert into task_claims (task, owner, holder, holder_key, until, fence)
+        values (:task, :owner, :holder, :holder_key, :until, 1)
+        on conflict (task) do update set holder = excluded.holder, holder_key = excluded.holder_key,
+            until = excluded.until, fence = task_claims.fence + 1
+        returning {_CLAIM}
+    """
+    row = tx.one(sql, task=task, owner=owner, holder=holder.name, holder_key=holder.key, until=until)
+    assert row is not None, "an insert returns its row"
+    return _read_claim(row)
+
+
+def renew_claim(tx: Tx, owner: str, task: int, until: str) -> Claim:
+    """Have the claim of an owner's task end at another time, with the same fence."""
+    sql = f"update task_claims set until = :until where task = :task and owner = :owner returning {_CLAIM}"
+    row = tx.one(sql, task=task, owner=owner, until=until)
+    assert row is not None, "only a claim that is there is renewed"
+    return _read_claim(row)
+
+
+def end_claim(tx: Tx, owner: str, task: int) -> None:
+    """End the claim of an owner's task, where it has one."""
+    tx.run("update task_claims set until = '' where task = :task and owner = :owner", task=task, owner=owner)
+
+
+def _read_claim(row: Row) -> Claim:
+    holder, holder_key, until, fence = row
+    return Claim(holder=holder, holder_key=holder_key, until=until, fence=fence)
+
+
+# -- notes ------------------------------------------------------------------------------------------------------
+
+
+def add_note(tx: Tx, owner: str, task: int, text: str, at: str | None = None) -> None:
+    """Add a note of the author of the transaction to an owner's task, of the time of the transaction or another."""
+    sql = """
+        insert into task_notes (task, owner, author, at, text) values (:task, :owner, :author, :at, :text)
+    """
+    tx.run(sql, task=task, owner=owner, author=find_author(tx), at=at or tx.now, text=text)
+
+
+def count_notes(tx: Tx, owner: str, task: int) -> int:
+    """Return how many notes an owner's task has."""
+    row = tx.one("select count(*) from task_notes where task = :task and owner = :owner", task=task, owner=owner)
+    return row[0] if row else 0
+
+
+def newest_notes(tx: Tx, owner: str, task: int, limit: int) -> list[TaskNote]:
+    """Return the last notes of an owner's task, the oldest of them first."""
+    sql = f"""
+        select n.at, n.text, {AUTHOR} from task_notes n join authors a on a.number = n.author
+        where n.task = :task and n.owner = :owner order by n.number desc limit :limit
+    """
+    rows = tx.all(sql, task=task, owner=owner, limit=limit)
+    return [TaskNote(at=at, text=text, author=make_author(tuple(author))) for at, text, *author in reversed(rows)]
+
+
+def notes_of(tx: Tx, owner: str, tasks: Sequence[int]) -> list[tuple[int, str, str]]:
+    """Return task, time and text of each note on some of an owner's tasks, the oldest first."""
+    sql = "select task, at, text from task_notes where owner = :owner and task in :tasks order by number"
+    return [(task, at, text) for task, at, text in tx.all(sql, owner=owner, tasks=list(tasks))]
+
+
+def newest_notes_of_open(
+    tx: Tx, owner: str, project: int, since: str, limit: int, *, has_loose: bool
+) -> list[tuple[int, TaskNote]]:
+    """Return the last notes on an owner's open tasks of a project, with their tasks, the newest first.
+
+    `has_loose` adds the tasks of no project.
+    """
+    # A cross join keeps SQLite from walking the notes of all users.
+    sql = f"""
+        select n.task, n.at, n.text, {AUTHOR}
+        from tasks t cross join task_notes n join authors a on a.number = n.author
+        where t.owner = :owner and t.deleted_at is null and t.completed_at is null
+            and (t.project = :project or (:has_loose and t.project is null))
+            and n.task = t.number and n.owner = :owner and n.at >= :since
+        order by n.number desc limit :limit
+    """
+    values = {"owner": owner, "project": project, "has_loose": has_loose, "since": since, "limit": limit}
+    rows = tx.all(sql, **values)
+    return [(task, TaskNote(at=at, text=text, author=make_author(tuple(by)))) for task, at, text, *by in rows]

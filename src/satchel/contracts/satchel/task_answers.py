@@ -1,6 +1,6 @@
-"""How answers show tasks: a row or a line in lists and echoes, and the whole task, each as JSON and as text."""
+"""Answers about tasks: a row or a line in lists and echoes, and the whole task, each as JSON and as text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
@@ -29,7 +29,7 @@ class TaskRow(Struct, omit_defaults=True):
     priority: str = "normal"
     due: str | None = None
     tags: tuple[str, ...] = ()
-    project: str | UnsetType | None = UNSET  # where it is another than that of the answer
+    project: str | UnsetType | None = UNSET  # if it is not that of the answer
     blocked_by: tuple[int, ...] = ()  # the open ones
     blocked_elsewhere: bool = False  # by tasks of projects that the caller may not see
     holder: str = ""
@@ -38,7 +38,7 @@ class TaskRow(Struct, omit_defaults=True):
 
 
 def make_row(task: Task, here: str, *, is_echo: bool = False) -> TaskRow:
-    """A task as a row of an answer about a project."""
+    """Make the row of a task in an answer about a project."""
     return TaskRow(
         number=task.number,
         title=task.title,
@@ -56,7 +56,7 @@ def make_row(task: Task, here: str, *, is_echo: bool = False) -> TaskRow:
 
 
 def format_task(task: Task, here: str | None = None) -> str:
-    """A task in one line, in the grammar of `add_tasks`; without its project where that is `here`."""
+    """Write a task in one line, in the grammar of `add_tasks`; without its project where that is `here`."""
     line = TaskLine(
         title=task.title,
         label=task.number,
@@ -76,28 +76,28 @@ def format_task(task: Task, here: str | None = None) -> str:
 
 
 def list_blockers(task: Task) -> list[str]:
-    """The open tasks that block a task."""
+    """Return the open tasks that block a task."""
     numbers = [f"#{number}" for number in task.open_blockers]
     return [*numbers, HIDDEN_BLOCKER] if task.waits_elsewhere else numbers
 
 
 def format_claim(claim: Claim) -> str:
-    """Who holds a task, and until when in UTC."""
+    """Say who holds a task, and until when in UTC."""
     return f"{claim.holder} until {claim.until[11:16]}"
 
 
 def write_minute(moment: str) -> str:
-    """A time to the minute."""
+    """Write a time to the minute."""
     return f"{moment[:16]}Z"
 
 
 def find_holder(context: Context) -> Holder:
-    """Who the caller is, for claims."""
+    """Return the caller as a holder of claims."""
     return tasks.make_holder(context.client.name, context.session, context.scope)
 
 
 def describe_holder(context: Context, task: Task, what: str = "It") -> list[str]:
-    """A note where another agent holds a task."""
+    """Note that another agent held a task, if one did."""
     if task.claim is None or task.claim.holder_key == find_holder(context).key:
         return []
     return [f"{what} was held by {format_claim(task.claim)}."]
@@ -133,35 +133,17 @@ class WholeTask(Struct, omit_defaults=True):
     linked_from: Sequence[str] = ()
 
 
-class Surroundings(Struct, frozen=True, kw_only=True):
-    """What is around a task: those it waits for, those that wait for it, its last notes, and its links."""
+def show_whole(context: Context, task: Task, here: str, *, with_claim: bool = True) -> tuple[str, WholeTask]:
+    """Return a task with what is around it that the caller may see, as text and as JSON.
 
-    blockers: list[Task]
-    blocked: list[Task]
-    notes: list[TaskNote]
-    older_notes: int
-    links: Sequence[str]
-    linked_from: Sequence[str]
-
-
-def look_around(context: Context, task: Task) -> Surroundings:
-    """What is around a task, as far as the caller may see it."""
+    The JSON leaves its claim out if the answer has it already.
+    """
+    blockers = tasks.list_some(context.tx, context.scope, task.blocked_by)
+    blocked = tasks.list_blocked(context.tx, context.scope, task.number)
     notes, count = tasks.list_notes(context.tx, context.scope, task.number, _MOST_NOTES)
     links, linked_from = find_links(context, "task", task)
-    return Surroundings(
-        blockers=tasks.list_some(context.tx, context.scope, task.blocked_by),
-        blocked=tasks.list_blocked(context.tx, context.scope, task.number),
-        notes=notes,
-        older_notes=count - len(notes),
-        links=links,
-        linked_from=linked_from,
-    )
-
-
-def describe_whole(task: Task, around: Surroundings, here: str, *, with_claim: bool = True) -> WholeTask:
-    """A task as JSON; its claim is left out where the answer has it already."""
     claim = task.claim if with_claim else None
-    return WholeTask(
+    whole = WholeTask(
         number=task.number,
         title=task.title,
         status=task.status,
@@ -174,46 +156,40 @@ def describe_whole(task: Task, around: Surroundings, here: str, *, with_claim: b
         due=task.due,
         tags=task.tags,
         project=UNSET if task.project == here else task.project,
-        blocked_by=[_describe_neighbour(one) for one in around.blockers],
+        blocked_by=[_describe_neighbour(one) for one in blockers],
         blocked_elsewhere=task.waits_elsewhere,
-        blocks=[_describe_neighbour(one) for one in around.blocked],
+        blocks=[_describe_neighbour(one) for one in blocked],
         holder=claim.holder if claim else "",
         until=write_minute(claim.until) if claim else "",
         fence=claim.fence if claim else 0,
-        notes=[{"at": write_minute(one.at), "by": _name_author(one), "text": one.text} for one in around.notes],
-        older_notes=around.older_notes,
-        links=around.links,
-        linked_from=around.linked_from,
+        notes=[{"at": write_minute(one.at), "by": _name_author(one), "text": one.text} for one in notes],
+        older_notes=count - len(notes),
+        links=links,
+        linked_from=linked_from,
     )
-
-
-def format_whole(task: Task, around: Surroundings) -> str:
-    """A task as text."""
-    closed = "cancelled" if task.is_cancelled else "completed"
-    times = [
+    facts = [
         f"version {task.version}",
-        f"created {write_minute(task.created_at)}",
-        f"updated {write_minute(task.updated_at)}",
-        f"{closed} {write_minute(task.completed_at)}" if task.completed_at else "",
+        f"created {whole.created}",
+        f"updated {whole.updated}",
+        f"{task.status} {whole.completed}" if whole.completed else "",
         f"fence {task.claim.fence}" if task.claim else "",
     ]
-    notes = [f"{write_minute(one.at)} {_name_author(one)}: {one.text}" for one in around.notes]
-    if around.older_notes:
-        notes.insert(0, f"({format_count(around.older_notes, 'older note')} left out)")
+    older = [f"({format_count(whole.older_notes, 'older note')} left out)"] if whole.older_notes else []
     parts = [
-        "\n".join([format_task(task), ", ".join(filter(None, times))]),
+        f"{format_task(task)}\n{', '.join(filter(None, facts))}",
         task.description or "",
-        _format_list("Waits for", [_format_neighbour(one) for one in around.blockers]),
-        _format_list("Blocks", [_format_neighbour(one) for one in around.blocked]),
-        _format_list("Notes", notes),
-        _format_list("Links", around.links),
-        _format_list("Linked from", around.linked_from),
+        _format_list("Waits for", map(_format_neighbour, blockers)),
+        _format_list("Blocks", map(_format_neighbour, blocked)),
+        _format_list("Notes", [*older, *(f"{one['at']} {one['by']}: {one['text']}" for one in whole.notes)]),
+        _format_list("Links", links),
+        _format_list("Linked from", linked_from),
     ]
-    return "\n\n".join(filter(None, parts))
+    return "\n\n".join(filter(None, parts)), whole
 
 
-def _format_list(title: str, lines: Sequence[str]) -> str:
-    return "\n".join([f"{title}:", *(f"- {line}" for line in lines)]) if lines else ""
+def _format_list(title: str, lines: Iterable[str]) -> str:
+    listed = "".join(f"\n- {line}" for line in lines)
+    return f"{title}:{listed}" if listed else ""
 
 
 def _describe_neighbour(task: Task) -> dict[str, Any]:

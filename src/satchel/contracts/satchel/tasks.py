@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import UNSET, UnsetType
 
@@ -15,13 +15,11 @@ from satchel.contracts.satchel.errors import AmbiguousTitle, UnknownName, sugges
 from satchel.contracts.satchel.tag_filters import describe_missing, read_tags
 from satchel.contracts.satchel.task_answers import (
     describe_holder,
-    describe_whole,
     find_holder,
     format_task,
-    format_whole,
     list_blockers,
-    look_around,
     make_row,
+    show_whole,
     write_minute,
 )
 from satchel.contracts.satchel.tools import (
@@ -49,6 +47,8 @@ from satchel.protocol.cursors import encode_cursor
 from satchel.services import rules, task_lines, tasks
 from satchel.services.task_lines import TaskLine
 from satchel.storage.database import Tx
+
+Found = TypeVar("Found")
 
 _STEP = 50  # tasks between two reports of progress
 
@@ -120,8 +120,9 @@ def _decode_position(last: tuple[str, ...] | None) -> TaskPosition | None:
 
 def get_task(context: Context, args: OneTask) -> Body:
     task = find_task(context, args.task)
-    around, here = look_around(context, task), task.project or context.scope.project
-    return answers.reply(format_whole(task, around), {"project": here, "task": describe_whole(task, around, here)})
+    here = task.project or context.scope.project
+    text, whole = show_whole(context, task, here)
+    return answers.reply(text, {"project": here, "task": whole})
 
 
 # -- changes ----------------------------------------------------------------------------------------------------
@@ -226,8 +227,7 @@ def _read_blockers(context: Context, references: list[str] | UnsetType) -> list[
     if not isinstance(given, ListChange):
         return _find_numbers(context, given)
     return BlockerChange(
-        added=tuple(find_task(context, one).number for one in given.added),
-        removed=tuple(find_task(context, one).number for one in given.removed),
+        added=tuple(_find_numbers(context, given.added)), removed=tuple(_find_numbers(context, given.removed))
     )
 
 
@@ -269,10 +269,11 @@ def claim_task(context: Context, args: ClaimTask) -> Body:
     else:
         wanted = args.project or context.scope.project
         task, claim = tasks.claim_next(context.tx, context.scope, wanted, holder, args.minutes)
-    around, here = look_around(context, task), task.project or context.scope.project
+    here = task.project or context.scope.project
+    text, whole = show_whole(context, task, here, with_claim=False)
     structured = {
         "project": here,
-        "task": describe_whole(task, around, here, with_claim=False),
+        "task": whole,
         "holder": claim.holder,
         "until": write_minute(claim.until),
         "fence": claim.fence,
@@ -280,7 +281,7 @@ def claim_task(context: Context, args: ClaimTask) -> Body:
     blocked = f"It is still blocked by {', '.join(f'#{one}' for one in task.open_blockers)}."
     head = f"Claimed until {write_minute(claim.until)} as {claim.holder}, fence {claim.fence}:"
     notes = [blocked] if task.open_blockers else []
-    return answers.reply(f"{head}\n{format_whole(task, around)}", structured, notes=notes)
+    return answers.reply(f"{head}\n{text}", structured, notes=notes)
 
 
 def _release(context: Context, args: ClaimTask) -> Body:
@@ -312,7 +313,7 @@ def _lock_task(context: Context, reference: str) -> Task:
     return _find(context, reference, tasks.lock)
 
 
-def _find(context: Context, reference: str, find: Callable[[Tx, Scope, str], Task]) -> Task:
+def _find(context: Context, reference: str, find: Callable[[Tx, Scope, str], Found]) -> Found:
     try:
         return find(context.tx, context.scope, reference)
     except (NotFound, Forbidden) as error:
@@ -334,4 +335,4 @@ def _find_numbers(context: Context, references: Sequence[str]) -> list[int]:
     for index, reference in enumerate(references):
         if not reference.strip():
             raise WrongArgument("blocked_by", "minLength", place=f"blocked_by[{index}]")
-    return [find_task(context, reference).number for reference in references]
+    return [_find(context, reference, tasks.find_number) for reference in references]

@@ -1,0 +1,81 @@
+"""How many statements a tool sends for one item, without BEGIN, COMMIT and settings of the connection."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel.model import Scope
+from satchel.services import projects
+from satchel.storage.database import open_database
+from satchel.storage.sqlite import SqliteTx
+from tests.support.runners import ADA, Runners
+
+HERE = Scope(user=ADA)
+
+Count = Callable[..., int]
+
+
+@pytest.fixture
+def count(sqlite_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Count]:
+    """Call a tool, and return how many statements it sent: `count("satchel", "get_task", task="#1")`."""
+    store = tmp_path / "satchel.db"
+    store.write_bytes(sqlite_template.read_bytes())
+    database = open_database(str(store))
+    with database.write() as tx:
+        projects.add(tx, "default")
+    runners = Runners(database)
+    sent: list[str] = []
+    execute = SqliteTx.execute
+
+    def spy(tx: SqliteTx, sql: str, values: dict[str, object]) -> list[tuple[Any, ...]]:
+        sent.append(sql)
+        return execute(tx, sql, values)
+
+    monkeypatch.setattr(SqliteTx, "execute", spy)
+
+    def call(contract: str, tool: str, **arguments: Any) -> int:
+        sent.clear()
+        result = runners.call(contract, tool, arguments, HERE)
+        assert result["isError"] is False, result
+        return len(sent)
+
+    yield call
+    database.close()
+
+
+def test_a_task_is_read_once_by_each_tool(count: Count) -> None:
+    for number in range(1, 10):
+        count("satchel", "add_task", title=f"Task {number}", description="text", tags=["a"])
+    updates: list[tuple[dict[str, Any], int]] = [
+        ({"title": "Other"}, 9),
+        ({"description": "Other"}, 9),
+        ({"tags": ["+b"]}, 9),
+        ({"priority": "high", "due": "2027-01-01"}, 6),
+        ({"blocked_by": ["2"]}, 9),
+        ({"status": "completed"}, 8),
+        ({"status": "completed"}, 2),
+    ]
+    for change, most in updates:
+        assert count("satchel", "update_task", task="1", **change) <= most, change
+    assert count("satchel", "complete_task", task="3") <= 8
+    assert count("satchel", "complete_task", task="3") <= 2
+    assert count("satchel", "claim_task", task="4") <= 9
+    assert count("satchel", "claim_task", task="4", release=True) <= 4
+    assert count("satchel", "get_task", task="4") <= 7
+    assert count("satchel", "list_tasks") <= 4
+    assert count("satchel", "add_task", title="Another", tags=["a"]) <= 8
+
+
+def test_tasks_that_are_added_together_read_their_project_once(count: Count) -> None:
+    few, many = (count("satchel", "add_tasks", lines=[f"Task {one}" for one in range(size)]) for size in (10, 30))
+    assert many - few <= 20 * 5
+
+
+def test_the_contracts_for_tasks_alone_read_a_task_once(count: Count) -> None:
+    for _ in range(2):  # the first one makes the author and the place in the index
+        added = count("tasks", "add_task", title="Task")
+    assert added <= 7
+    assert count("tasks", "update_task", task_id=1, title="Other") <= 9
+    assert count("tasks", "complete_task", task_id=1) <= 7
