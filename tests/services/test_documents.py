@@ -1,10 +1,10 @@
-"""Pages of resources, and finding one by name or URI."""
+"""Pages of documents, finding one by name or URI, and what a write makes."""
 
 import pytest
 
 from satchel.errors import NotFound
-from satchel.model import DocumentDraft, Scope
-from satchel.services import documents, projects
+from satchel.model import Document, DocumentDraft, DocumentPatch, Scope
+from satchel.services import copying, documents, history, projects, restoring
 from satchel.storage.database import Database
 
 HERE = Scope()
@@ -12,7 +12,7 @@ HERE = Scope()
 
 @pytest.fixture
 def filled(database: Database) -> Database:
-    """A store with some resources, and another project with the like."""
+    """A store with some documents, and another project with the like."""
     projects.require(database, HERE)
     with database.write() as tx:
         projects.add(tx, "other")
@@ -80,3 +80,30 @@ def test_a_resource_is_found_by_name_or_uri(filled: Database) -> None:
 )
 def test_a_name_that_follows_the_rule_is_made_from_another(given: str, name: str) -> None:
     assert documents.make_name(given) == name
+
+
+def test_a_uri_is_cut_by_bytes_to_make_room_for_its_number(filled: Database) -> None:
+    uri = "memo:" + "ß" * 997  # 1,999 of 2,000 bytes
+    with filled.write() as tx:
+        first = documents.add(tx, HERE, DocumentDraft(name="long", uri=uri, content="text"))
+        documents.add(tx, Scope(project="other"), DocumentDraft(name="taken", uri=uri, content="text"))
+        copied, notes = copying.copy(tx, HERE, first, "other")
+        assert isinstance(copied, Document)
+        assert copied.uri == "memo:" + "ß" * 996 + "-2" and len(copied.uri.encode()) == 1999
+        assert documents.get_by_uri(tx, Scope(project="other"), copied.uri).content == "text"
+        assert len(notes) == 1
+        documents.delete(tx, HERE, "long")
+        documents.add(tx, HERE, DocumentDraft(name="new", uri=uri, content="text"))
+        restoring.restore(tx, HERE, "long")
+        assert documents.get_by_name(tx, HERE, "long").uri == copied.uri
+
+
+def test_a_change_that_changes_nothing_makes_no_version(filled: Database) -> None:
+    with filled.write() as tx:
+        before = documents.get_by_name(tx, HERE, "readme")
+        patch = DocumentPatch(content="text", mime_type="text/plain", description="Über alles")
+        assert documents.update(tx, HERE, "readme", patch) == before
+        assert len(history.list_versions(tx, HERE, "readme", limit=9)[1]) == 1
+        after = documents.update(tx, HERE, "readme", DocumentPatch(content="text\n"))
+        assert (after.version, after.size) == (2, 5)
+        assert after == documents.get_by_name(tx, HERE, "readme")

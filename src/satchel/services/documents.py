@@ -1,10 +1,11 @@
-"""Use cases of documents: named documents with a URI, text or bytes as their MIME type says."""
+"""Documents of a project: text or bytes with a name, a URI and a MIME type."""
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, Literal, TypeVar
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from satchel.errors import NotFound, StoreConflict, Taken, VersionConflict, WrongArgument
 from satchel.model import UNSET, Document, DocumentDraft, DocumentPatch, Scope, StoreChange
@@ -34,26 +35,24 @@ def add(tx: Tx, scope: Scope, draft: DocumentDraft) -> Document:
     rules.check_new(tx, "document", "uri", draft.uri)
     project = current(tx, scope).number
     try:
-        is_added = rows.add(tx, project, draft)
-    except Violation as violation:
-        # Another process deleted the project after we read its number.
+        document = rows.add(tx, project, draft)
+    except Violation as violation:  # another process deleted the project after this one read its number
         raise NotFound("project", scope.project, scope) from violation
-    if not is_added:
+    if document is None:
         holder = rows.find(tx, scope.project, "uri", draft.uri)
         if holder is not None and rows.find(tx, scope.project, "name", draft.name) is None:
             raise Taken("document", "uri", draft.uri, scope, holder=holder.name)
         raise Taken("document", "name", draft.name, scope)
     tx.changed(StoreChange("project", scope.project))
     _announce(tx, scope, draft.uri)
-    document = get_by_name(tx, scope, draft.name)
     record_add(tx, of_document(document))
     return document
 
 
 def make_name(given: str) -> str:
-    """A name that follows the rule, made from one that may not; empty where too little is left of it.
+    """Make a name that follows the rule from one that may not; return an empty one if too little is left.
 
-    Everything else becomes hyphens, and the extension stays: `Q3 / Größe (new).md` is `Q3-Grosse-new.md`.
+    What a name cannot have becomes hyphens: `Q3 / Größe (new).md` is `Q3-Grosse-new.md`.
     """
     if re.fullmatch(rules.NAME, given):
         return given
@@ -67,7 +66,7 @@ def make_name(given: str) -> str:
 
 
 def get_by_name(tx: Tx, scope: Scope, name: str) -> Document:
-    """The document of a name, whole.
+    """Return the document of a name, whole.
 
     Raises:
         NotFound: the project has no such document.
@@ -76,7 +75,7 @@ def get_by_name(tx: Tx, scope: Scope, name: str) -> Document:
 
 
 def get_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:
-    """The document with a URI, whole.
+    """Return the document with a URI, whole.
 
     Raises:
         NotFound: the project has no such document.
@@ -85,7 +84,7 @@ def get_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:
 
 
 def find(tx: Tx, scope: Scope, reference: str) -> Document:
-    """The document that a reference names, whole: by name, else by URI, else by a spelling that one document has.
+    """Find the document, whole, by name, else by URI, else by a spelling that only one document has.
 
     A `satchel://resource/NAME` is the document of that name, before one that has it as its URI.
 
@@ -103,7 +102,7 @@ def find(tx: Tx, scope: Scope, reference: str) -> Document:
 
 
 def find_exactly(tx: Tx, scope: Scope, reference: str) -> Document:
-    """As `find`, without other spellings.
+    """Find the document by its exact name or URI.
 
     Raises:
         NotFound: the project has no such document.
@@ -114,7 +113,7 @@ def find_exactly(tx: Tx, scope: Scope, reference: str) -> Document:
 
 
 def iterate_all(tx: Tx, scope: Scope, *, size: int) -> Iterator[tuple[Document, ...]]:
-    """As `list_all`, so many at a time, for a caller who may have enough before the end."""
+    """Yield the documents of the project without their content, in order of creation, so many at a time."""
     after, has_more = 0, True
     while has_more:
         found, has_more = list_page(tx, scope, limit=size, after=after)
@@ -137,16 +136,16 @@ def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Document]:
 
 
 def list_all(tx: Tx, scope: Scope) -> list[Document]:
-    """Every document of the project without its content, in order of creation."""
+    """List the documents of the project without their content, in order of creation."""
     return rows.list_after(tx, current(tx, scope).number)
 
 
 def list_page(
     tx: Tx, scope: Scope, query: str = "", *, limit: int, after: int = 0
 ) -> tuple[tuple[Document, ...], bool]:
-    """The documents after a number without their content, in order of creation, and whether there are more.
+    """List documents after a number without their content, in order of creation, and say whether there are more.
 
-    The query is literal text in name, URI or description, in any case.
+    The query is literal text in the name, URI or description, in any case.
     """
     folded = rules.fold_query(query)
     project = current(tx, scope).number
@@ -162,7 +161,7 @@ def list_page(
 
 
 def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
-    """The names of up to three documents whose name or URI is most like a mistyped one, or has its words."""
+    """Suggest up to three names of documents whose name or URI is like a mistyped one, or has its words."""
     project = current(tx, scope).number
     text = reference.strip()
     if not rules.is_storable(text):
@@ -173,7 +172,7 @@ def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
 
 
 def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_version: int | None = None) -> Document:
-    """Change a document.
+    """Change a document; a change that changes nothing makes no version.
 
     Raises:
         WrongArgument: a value breaks a rule, or the MIME type turns text into bytes without new content.
@@ -185,8 +184,11 @@ def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_versi
     before = _find_to_change(tx, scope, name)
     if expected_version not in (None, before.version):
         raise VersionConflict("document", name, expected=expected_version or 0, actual=before.version)
-    rows.update(tx, before, _fit(patch, before))
-    after = get_by_name(tx, scope, name)
+    given = {name: value for name, value in asdict(_fit(patch, before)).items() if value is not UNSET}
+    after = replace(before, **given)
+    if after == before and tx.restores is None:  # a restore is always recorded
+        return before
+    after = rows.update(tx, before, after)
     record_update(tx, of_document(before), of_document(after))
     _announce(tx, scope, before.uri)
     return after
@@ -231,10 +233,7 @@ def restore(tx: Tx, scope: Scope, number: int) -> Document:
 
 
 def _find_to_change(tx: Tx, scope: Scope, name: str) -> Document:
-    def find(tx: Tx, project: str, _column: str, key: str) -> Document | None:
-        return rows.find_to_change(tx, project, key)
-
-    return find_within(tx, scope, "document", name, find, ("name", name))
+    return find_within(tx, scope, "document", name, partial(rows.find, to_change=True), ("name", name))
 
 
 def _find_free(tx: Tx, scope: Scope, column: Literal["name", "uri"], candidates: Iterable[str]) -> str:
@@ -246,7 +245,7 @@ def _find_free(tx: Tx, scope: Scope, column: Literal["name", "uri"], candidates:
 
 
 def _clean(value: Changes) -> Changes:
-    """A draft or a patch as it is stored; the content only where its MIME type is given too."""
+    """Return a draft or a patch as it is stored; the content only if its MIME type is given too."""
     value = rules.clean("document", value)
     cleaned: dict[str, Any] = {}
     if value.content is not UNSET and value.mime_type is not UNSET:
@@ -257,7 +256,7 @@ def _clean(value: Changes) -> Changes:
 
 
 def _fit(patch: DocumentPatch, seen: Document) -> DocumentPatch:
-    """Changes whose content is of the kind that the document will have."""
+    """Return a patch whose content fits the MIME type that the document will have."""
     if patch.content is not UNSET:
         mime_type = seen.mime_type if patch.mime_type is UNSET else patch.mime_type
         return replace(patch, content=rules.clean_content(mime_type, patch.content))

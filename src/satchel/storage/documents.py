@@ -1,20 +1,19 @@
 """Queries about documents."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec.structs import asdict, replace
 
-from satchel.model import UNSET, Document, DocumentDraft, DocumentPatch
-from satchel.storage.database import Row, Tx, patch_values
+from satchel.model import Document, DocumentDraft
+from satchel.storage.database import Row, Tx
 
 _COLUMNS = "number, id, project, name, uri, description, mime_type, created_at, updated_at, version"  # as in Document
 _WHOLE = f"{_COLUMNS}, 0, content, data"
 _IN_PROJECT = (
     "project = (select number from projects where name = :project and deleted_at is null) and deleted_at is null"
 )
-_FIND = f"select {_WHOLE} from documents where {_IN_PROJECT}"
-_BY = {column: f"{_FIND} and {column} = :key" for column in ("name", "uri", "number")}
+_BY = {column: f"{_IN_PROJECT} and {column} = :key" for column in ("name", "uri", "number")}
 _WITHOUT_CONTENT = f"""
     select {_COLUMNS}, coalesce(octet_length(content), octet_length(data)), null, null
     from documents where project = :project and deleted_at is null
@@ -27,44 +26,47 @@ _VALUES = ":id, :project, :name, :uri, :description, :mime_type, :content, :data
 _INTO = "id, project, name, uri, description, mime_type, content, data, created_at, updated_at, version"
 _ADD = f"""
     insert into documents ({_INTO}) values ({_VALUES}, coalesce(({_LAST}), 0) + 1)
-    on conflict do nothing returning number
+    on conflict do nothing returning number, version
 """
 
 
-def add(tx: Tx, project: int, draft: DocumentDraft) -> bool:
-    """Insert a document, unless its name or its URI is taken; says whether it was inserted."""
+def add(tx: Tx, project: int, draft: DocumentDraft) -> Document | None:
+    """Insert a document, and return it; return None if its name or its URI is taken."""
     text, data = _split(draft.content)
-    values = asdict(draft) | {"id": tx.new_id(), "project": project, "content": text, "data": data}
-    return tx.one(_ADD, **values, now=tx.now) is not None
+    id = tx.new_id()
+    row = tx.one(_ADD, **asdict(draft) | {"id": id, "project": project, "content": text, "data": data}, now=tx.now)
+    if row is None:
+        return None
+    facts = (row[0], id, project, draft.name, draft.uri, draft.description, draft.mime_type, tx.now, tx.now, row[1])
+    return _document((*facts, 0, text, data))
 
 
-def find(tx: Tx, project: str, column: Literal["name", "uri", "number"], key: str) -> Document | None:
-    """The document of a project with a key in one of its columns, whole. The project is given by name."""
-    sql = _BY[column]
-    row = tx.one(sql, project=project, key=key)
-    return _document(row) if row else None
-
-
-def find_to_change(tx: Tx, project: str, name: str) -> Document | None:
-    """The document of a name, whole, which is updated or deleted next."""
-    row = tx.one_to_change(_WHOLE, "documents", f"{_IN_PROJECT} and name = :key", project=project, key=name)
+def find(
+    tx: Tx, project: str, column: Literal["name", "uri", "number"], key: str, *, to_change: bool = False
+) -> Document | None:
+    """Return the document of a project, given by name, with a key in one of its columns; lock it to change it."""
+    where = _BY[column]
+    if to_change:
+        row = tx.one_to_change(_WHOLE, "documents", where, project=project, key=key)
+    else:
+        row = tx.one(f"select {_WHOLE} from documents where {where}", project=project, key=key)
     return _document(row) if row else None
 
 
 def list_after(tx: Tx, project: int, *, after: int = 0, limit: int = 2**31) -> list[Document]:
-    """The documents after a number without their content, in order of creation."""
+    """List documents after a number without their content, in order of creation."""
     sql = f"{_WITHOUT_CONTENT} and number > :after order by number limit :limit"
     return [_document(row) for row in tx.all(sql, project=project, after=after, limit=limit)]
 
 
 def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Document]:
-    """Return the documents of a project after a number, whole, in order of creation. The project is given by name."""
-    sql = f"{_FIND} and number > :after order by number limit :limit"
+    """List the documents of a project, given by name, after a number, whole, in order of creation."""
+    sql = f"select {_WHOLE} from documents where {_IN_PROJECT} and number > :after order by number limit :limit"
     return [_document(row) for row in tx.all(sql, project=project, after=after, limit=limit)]
 
 
 def names_beside(tx: Tx, project: int, text: str, limit: int) -> list[tuple[str, str]]:
-    """Names and URIs of the documents next to a text in the order of names, and in that of URIs."""
+    """List names and URIs of the documents next to a text in the order of names, and in that of URIs."""
     names = "select name, uri from documents where project = :project and deleted_at is null"
     found = tx.all_beside(names, "name", text, limit, project=project)
     found += tx.all_beside(names, "uri", text, limit, project=project)
@@ -72,7 +74,7 @@ def names_beside(tx: Tx, project: int, text: str, limit: int) -> list[tuple[str,
 
 
 def names_of(tx: Tx, project: int, numbers: Sequence[int]) -> list[str]:
-    """The names of some documents of a project, in the order given."""
+    """List the names of some documents of a project, in the order given."""
     sql = """
         select number, name from documents
         where project + 0 = :project and deleted_at is null and number in :numbers
@@ -81,17 +83,16 @@ def names_of(tx: Tx, project: int, numbers: Sequence[int]) -> list[str]:
     return [found[number] for number in numbers if number in found]
 
 
-def update(tx: Tx, seen: Document, patch: DocumentPatch) -> None:
-    """Change a document."""
-    changes = """
-        mime_type = coalesce(:mime_type, mime_type),
-        description = case when :has_description then :description else description end,
-        content = case when :has_content then :content else content end,
-        data = case when :has_content then :data else data end
-    """
-    text, data = (None, None) if patch.content is UNSET else _split(patch.content)
-    values = patch_values(patch) | {"number": seen.number, "project": seen.project, "content": text, "data": data}
-    tx.renew("documents", changes, _IS_SEEN, columns="number", **values)
+def update(tx: Tx, seen: Document, new: Document) -> Document:
+    """Store the content, MIME type and description of a document, and return it with its new version."""
+    assert new.content is not None, "a document is changed whole"
+    changes = "mime_type = :mime_type, description = :description, content = :content, data = :data"
+    text, data = _split(new.content)
+    values: dict[str, Any] = {"mime_type": new.mime_type, "description": new.description, "content": text, "data": data}
+    where = {"number": seen.number, "project": seen.project}
+    row = tx.renew("documents", changes, _IS_SEEN, columns="updated_at, version", **where, **values)
+    assert row is not None, "it is locked"
+    return replace(new, updated_at=row[0], version=row[1], size=_size(new.content))
 
 
 def delete(tx: Tx, seen: Document) -> None:
@@ -107,10 +108,10 @@ def find_deleted(tx: Tx, number: int) -> Document | None:
 
 
 def restore(tx: Tx, seen: Document, name: str, uri: str) -> Document | None:
-    """Mark a document as no longer deleted, under a name and a URI; None where it was restored or purged meanwhile.
+    """Mark a document as no longer deleted, under a name and a URI; None if it was restored or purged meanwhile.
 
     Raises:
-        Violation: documents_name or documents_uri, where one is taken.
+        Violation: documents_name or documents_uri: one is taken.
     """
     where = "number = :number and project = :project and deleted_at is not null"
     values = {"number": seen.number, "project": seen.project, "name": name, "uri": uri}
@@ -130,7 +131,9 @@ def _split(content: str | bytes) -> tuple[str | None, bytes | None]:
 def _document(row: Row) -> Document:
     *columns, size, text, data = row
     content = bytes(data) if data is not None else text
-    if content is not None:
-        size = len(content) if isinstance(content, bytes) else len(content.encode())
-    columns += [size, content]
+    columns += [size if content is None else _size(content), content]
     return Document(*columns)
+
+
+def _size(content: str | bytes) -> int:
+    return len(content if isinstance(content, bytes) else content.encode())

@@ -133,7 +133,7 @@ def update_resource(context: Context, args: UpdateResource) -> Body:
     version = None if args.expected_version is UNSET else args.expected_version
     with name_in_errors(seen.name):
         document = documents.update(context.tx, context.scope, seen.name, patch, version)
-    return _reply_echo("Updated in", context, document)
+    return _reply_echo("Unchanged in" if document.version == seen.version else "Updated in", context, document)
 
 
 def delete_resource(context: Context, args: OneResource) -> Body:
