@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from satchel.model import PromptDraft, Scope, TaskDraft
-from satchel.services import overview, projects, prompts, tasks
+from satchel.services import projects, prompts, tasks
 from satchel.storage.database import Database, open_database
 from tests.attacks.test_search_timing import ABSENT, EVERYWHERE, LOOKS, PRESENT, PUB, USER, count_rows, count_steps
 from tests.support.postgres import PostgresServer
@@ -41,13 +41,13 @@ def test_a_hidden_text_is_as_much_work_as_one_that_is_nowhere_under_row_level_se
 
 
 def test_counting_open_tasks_is_as_much_work_however_many_are_hidden(tmp_path: Path) -> None:
-    look: Callable[..., object] = lambda tx, _text: overview.count_open_tasks(tx, PUB)  # noqa: E731
+    look: Callable[..., object] = lambda tx, _text: projects.count_open_tasks(tx, PUB)  # noqa: E731
     steps = []
     for hidden in (0, 300):
         database = open_database(str(tmp_path / f"{hidden}.db"))
         fill(database, hidden)
         with database.read(PUB) as tx:
-            assert [*overview.count_open_tasks(tx, PUB).values()] == [30]
+            assert [*projects.count_open_tasks(tx, PUB).values()] == [30]
             steps.append(count_steps(tx, look, ""))
         database.close()
     assert abs(steps[0] - steps[1]) <= 5, steps

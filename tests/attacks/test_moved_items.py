@@ -8,7 +8,7 @@ import pytest
 
 from satchel.errors import Refused
 from satchel.model import ChangeQuery, Scope, TaskDraft, TaskPatch
-from satchel.services import history, overview, projects, restoring, tasks, undo
+from satchel.services import history, projects, restoring, tasks, undo
 from tests.attacks.worlds import ENGINES, World, find_addresses
 
 ANN = "11111111-1111-4111-8111-111111111111"
@@ -41,7 +41,7 @@ def test_a_task_that_left_is_told_without_the_title_that_it_got_elsewhere(world:
     feed, _ = world.read(LIMITED, lambda tx: history.list_changes(tx, LIMITED))
     assert [(one.key, one.title, one.revision.version) for one in feed] == [(f"#{number}", "", 1), ("pub", "pub", 1)]
     told = str(world.read(LIMITED, lambda tx: history.list_visible_changes(tx, LIMITED)))
-    told += str(world.read(LIMITED, lambda tx: overview.list_done(tx, LIMITED, ChangeQuery(), 10)))
+    told += str(world.read(LIMITED, lambda tx: history.list_done(tx, LIMITED, ChangeQuery(), 10)))
     told += str(world.read(LIMITED, lambda tx: undo.plan(tx, LIMITED, 9)))
     assert CANARY not in told
     for act in (undo.undo, partial(undo.take_back, revision=feed[0].revision)):

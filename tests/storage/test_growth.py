@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from satchel.model import PRIORITIES, ChangeQuery, PromptDraft, PromptQuery, Scope, TaskDraft, TaskFilter, TaskQuery
-from satchel.services import history, links, overview, projects, prompts, tasks
+from satchel.services import history, links, projects, prompts, tasks
 from satchel.storage import prompt_pages, task_pages
 from satchel.storage.database import Database, Row, Tx, open_database
 from tests.attacks.test_search_timing import count_rows, count_steps
@@ -167,7 +167,7 @@ LOOKS: dict[str, Look] = {
     "history after a change": lambda tx: history.list_changes(tx, PUB, ChangeQuery(after=3), limit=10),
     "history of an author": lambda tx: history.list_changes(tx, PUB, ChangeQuery(by=USER), limit=10),
     "activity": lambda tx: history.list_visible_changes(tx, PUB, limit=10),
-    "the last visit": lambda tx: overview.find_last_visit(tx, PUB, "client"),
+    "the last visit": lambda tx: history.find_last_visit(tx, PUB, "client"),
     "ready tasks": lambda tx: tasks.list_page(tx, PUB, TaskQuery(), limit=5),
     "pending tasks": lambda tx: tasks.list_page(tx, PUB, TaskQuery(filter="pending"), limit=5),
 }

@@ -3,7 +3,7 @@
 from satchel.errors import SatchelError
 from satchel.page import words
 from satchel.page.visit import MOST_COUNTED, Answer, Redirect, Shown, Visit, link
-from satchel.services import overview, projects
+from satchel.services import projects
 
 
 def show(visit: Visit) -> Answer:
@@ -43,5 +43,5 @@ def delete(visit: Visit) -> Answer:
 def _show(visit: Visit, error: str = "", name: str = "") -> Shown:
     with visit.read() as tx:
         found = projects.list_all(tx, visit.scope, MOST_COUNTED + 1)
-        open_tasks = overview.count_open_tasks(tx, visit.scope)
+        open_tasks = projects.count_open_tasks(tx, visit.scope)
     return Shown("projects.html", {"found": found, "open_tasks": open_tasks, "error": error, "name": name})

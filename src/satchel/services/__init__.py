@@ -10,7 +10,6 @@ links               what the texts of items link to, and what links to an item
 retry_keys          keys that make a repeated call the same call
 copying             copies and moves items to other projects
 layers              the personal layer: what is read in every project
-overview            what a new session wants to know
 search              finds items by words, or by a literal text
 search_ranking      the items with the words of a query, the best first
 indexing            keeps the index of words in step with items

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import partial
 from typing import Any, Literal, TypeVar
 
 from msgspec.structs import asdict, replace
@@ -233,7 +232,7 @@ def restore(tx: Tx, scope: Scope, number: int) -> Document:
 
 
 def _find_to_change(tx: Tx, scope: Scope, name: str) -> Document:
-    return find_within(tx, scope, "document", name, partial(rows.find, to_change=True), ("name", name))
+    return find_within(tx, scope, "document", name, rows.find_to_change, ("name", name))
 
 
 def _find_free(tx: Tx, scope: Scope, column: Literal["name", "uri"], candidates: Iterable[str]) -> str:

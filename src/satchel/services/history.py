@@ -5,8 +5,20 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from satchel import clock
 from satchel.errors import NotFound, VersionMissing, WrongArgument
-from satchel.model import EVERY_CHANGE, ChangeQuery, Item, ItemKind, Scope, TrashedItem, Version, uri_of
+from satchel.model import (
+    EVERY_CHANGE,
+    Author,
+    ChangeQuery,
+    Item,
+    ItemKind,
+    Scope,
+    Timestamp,
+    TrashedItem,
+    Version,
+    uri_of,
+)
 from satchel.services import projects, references, rules, states, tasks
 from satchel.services.references import FoundItem
 from satchel.services.states import State
@@ -19,6 +31,7 @@ from satchel.storage.database import Tx
 from satchel.storage.deltas import apply_delta
 
 _SHOWN = 20  # versions that an error names
+_LOOKED_AT = 600  # changes, of which many may be of one item
 
 
 class OldVersion(Struct, frozen=True, kw_only=True):
@@ -39,6 +52,19 @@ class FeedEntry(Struct, frozen=True, kw_only=True):
     key: str  # a name; of a task #NUMBER
     title: str
     project: str | None  # its name; None where it has none, or was deleted
+
+
+class Doing(Struct, frozen=True, kw_only=True):
+    """The last change of an item, or of several by one call."""
+
+    entries: tuple[FeedEntry, ...]  # their last changes, the newest first
+    did: str  # added, changed, completed, cancelled, reopened, deleted or restored
+    adder: Author | None = None  # who added it, if another change came after that
+
+    @property
+    def revision(self) -> Version:
+        """Return the last of the changes."""
+        return self.entries[0].revision
 
 
 def list_versions(
@@ -178,6 +204,53 @@ def label(tx: Tx, scope: Scope, found: Sequence[Version]) -> list[FeedEntry]:
         )
         for one in found
     ]
+
+
+def find_last_visit(tx: Tx, scope: Scope, client: str) -> Timestamp:
+    """Return when a client of the user last changed something, at least a day ago."""
+    a_day_ago = clock.days_before(tx.now, 1)
+    where = None if scope.projects is None else sorted(projects.allowed_numbers(tx, scope))
+    last = revisions.last_change_by(tx, scope.owner, client, where) if client else None
+    return min(last or a_day_ago, a_day_ago)
+
+
+def list_done(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tuple[list[Doing], bool]:
+    """List what was last done to each item, the last changed first, and say whether there is more.
+
+    Raises:
+        NotFound, Forbidden: as `projects.current`.
+    """
+    found, has_more = list_changes(tx, scope, query, limit=_LOOKED_AT)
+    last: dict[tuple[str, int], FeedEntry] = {}
+    adders: dict[tuple[str, int], Author] = {}
+    for entry in found:
+        key = entry.revision.kind, entry.revision.item
+        if key in last and entry.revision.action == "add":
+            adders[key] = entry.revision.author
+        last.setdefault(key, entry)
+    done: list[Doing] = []
+    for item, entry in last.items():
+        one = Doing(entries=(entry,), did=entry.revision.done, adder=adders.get(item))
+        if done and _is_of_same_call(done[-1], one):
+            done[-1] = replace(done[-1], entries=(*done[-1].entries, entry))
+        elif len(done) == limit:
+            return done, True
+        else:
+            done.append(one)
+    # The changes end somewhere in the last call: its number of items would be wrong.
+    return (done[:-1] if has_more and done[1:] else done), has_more
+
+
+def _is_of_same_call(group: Doing, one: Doing) -> bool:
+    """Whether one call did the same to items of the same kind."""
+    first, other = group.revision, one.revision
+    return (first.kind, first.at, first.author, group.did, group.adder) == (
+        other.kind,
+        other.at,
+        other.author,
+        one.did,
+        one.adder,
+    )
 
 
 def list_trash(tx: Tx, scope: Scope, *, is_everything: bool = False, limit: int = 1000) -> list[TrashedItem]:

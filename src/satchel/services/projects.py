@@ -6,12 +6,14 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from satchel.errors import Forbidden, NotFound, StoreConflict, Taken
-from satchel.model import DEFAULT_PROJECT, Project, ProjectCounts, Scope, StoreChange
+from satchel.model import DEFAULT_PROJECT, ChangeQuery, Project, ProjectCounts, Scope, StoreChange, TaskNote
 from satchel.services import rules
 from satchel.services.recording import record_add, record_delete, record_restore, record_update
 from satchel.services.states import of_project
 from satchel.services.suggestions import closest_name
 from satchel.storage import projects as rows
+from satchel.storage import revisions
+from satchel.storage import tasks as task_rows
 from satchel.storage.database import Database, Tx, Violation
 
 Value = TypeVar("Value")
@@ -194,6 +196,33 @@ def count_current(tx: Tx, scope: Scope) -> ProjectCounts:
     project = current(tx, scope)
     found = rows.list_all(tx, (scope.project,)) if project.number else []
     return found[0][1] if found else ProjectCounts(0, 0)
+
+
+def count_open_tasks(tx: Tx, scope: Scope) -> dict[int, int]:
+    """Count the open tasks of the user that the scope may see, by the numbers of their projects."""
+    return rows.count_open_tasks(tx, scope.owner, scope.projects)
+
+
+def list_tags(tx: Tx, scope: Scope, limit: int) -> list[str]:
+    """List the tags that most prompts and open tasks of the project have, the most frequent first.
+
+    Raises:
+        NotFound, Forbidden: as `current`.
+    """
+    return rows.tags_in_use(tx, current(tx, scope).number, scope.owner, limit)
+
+
+def list_notes(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> list[tuple[int, TaskNote]]:
+    """List the last notes on open tasks of the project with the numbers of their tasks, the newest first.
+
+    A caller who may enter all projects gets those of no project too.
+
+    Raises:
+        NotFound, Forbidden: as `current`.
+    """
+    since = revisions.time_of(tx, query.after) if query.after else query.since
+    project = current(tx, scope).number
+    return task_rows.newest_notes_of_open(tx, scope.owner, project, since, limit, has_loose=scope.projects is None)
 
 
 def rename(tx: Tx, old: str, new: str) -> Project:

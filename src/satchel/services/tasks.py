@@ -63,6 +63,7 @@ _NEIGHBOURS = 40  # on either side of a mistyped title
 _SUGGESTIONS = 3
 _BATCH = 500  # tasks that are read at once where all are listed
 _NEWEST = 1000  # tasks whose tags are suggested
+_MOST_COUNTED = 1000
 _LONGEST_NAME = 60  # characters of a client's name
 
 
@@ -146,6 +147,11 @@ def count_held(tx: Tx, scope: Scope, query: TaskQuery) -> int:
     """Count the ready tasks that a query leaves out because others hold them."""
     wanted = rules.clean_query("task", query)
     return 0 if wanted is None else pages.count_held(tx, scope.owner, wanted, scope.projects)
+
+
+def count_listed(tx: Tx, scope: Scope, query: TaskQuery) -> int:
+    """Count the tasks of a query, up to a thousand."""
+    return len(pages.numbers(tx, scope.owner, query, scope.projects, _MOST_COUNTED))
 
 
 def has_tag(tx: Tx, scope: Scope, tag: str, project: str | None) -> bool:

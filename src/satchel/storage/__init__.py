@@ -31,7 +31,6 @@ deltas              old states as differences from the next one
 history_labels      what the items of changes are called now
 trash               queries about deleted items
 pruning             removes what is older than the retention, in small steps
-overview            what a new session wants to know: its last change, tags in use
 history_size        what history and trash cost
 argument_history    the values that a user gave to the arguments of prompts
 completion          names that start with a text, or contain it

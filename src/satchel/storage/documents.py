@@ -13,7 +13,8 @@ _WHOLE = f"{_COLUMNS}, 0, content, data"
 _IN_PROJECT = (
     "project = (select number from projects where name = :project and deleted_at is null) and deleted_at is null"
 )
-_BY = {column: f"{_IN_PROJECT} and {column} = :key" for column in ("name", "uri", "number")}
+_FIND = f"select {_WHOLE} from documents where {_IN_PROJECT}"
+_BY = {column: f"{_FIND} and {column} = :key" for column in ("name", "uri", "number")}
 _WITHOUT_CONTENT = f"""
     select {_COLUMNS}, coalesce(octet_length(content), octet_length(data)), null, null
     from documents where project = :project and deleted_at is null
@@ -41,15 +42,16 @@ def add(tx: Tx, project: int, draft: DocumentDraft) -> Document | None:
     return _document((*facts, 0, text, data))
 
 
-def find(
-    tx: Tx, project: str, column: Literal["name", "uri", "number"], key: str, *, to_change: bool = False
-) -> Document | None:
-    """Return the document of a project, given by name, with a key in one of its columns; lock it to change it."""
-    where = _BY[column]
-    if to_change:
-        row = tx.one_to_change(_WHOLE, "documents", where, project=project, key=key)
-    else:
-        row = tx.one(f"select {_WHOLE} from documents where {where}", project=project, key=key)
+def find(tx: Tx, project: str, column: Literal["name", "uri", "number"], key: str) -> Document | None:
+    """Return the document of a project, given by name, with a key in one of its columns, whole."""
+    sql = _BY[column]
+    row = tx.one(sql, project=project, key=key)
+    return _document(row) if row else None
+
+
+def find_to_change(tx: Tx, project: str, _column: Literal["name"], key: str) -> Document | None:
+    """Return the document of a name, whole, to update or delete it next."""
+    row = tx.one_to_change(_WHOLE, "documents", f"{_IN_PROJECT} and name = :key", project=project, key=key)
     return _document(row) if row else None
 
 
@@ -61,7 +63,7 @@ def list_after(tx: Tx, project: int, *, after: int = 0, limit: int = 2**31) -> l
 
 def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Document]:
     """List the documents of a project, given by name, after a number, whole, in order of creation."""
-    sql = f"select {_WHOLE} from documents where {_IN_PROJECT} and number > :after order by number limit :limit"
+    sql = f"{_FIND} and number > :after order by number limit :limit"
     return [_document(row) for row in tx.all(sql, project=project, after=after, limit=limit)]
 
 

@@ -5,9 +5,14 @@ from typing import Literal
 
 from satchel.model import Project, ProjectCounts, TagCount
 from satchel.storage.database import Tx
+from satchel.storage.tasks import OWNED, Allowed, confine
 
 _COLUMNS = "number, id, name, created_at, updated_at, version"  # as in Project
 _COUNT = len(_COLUMNS.split(", "))
+_COUNT_OPEN = """
+    select coalesce(project, 0), count(*) from tasks
+    where {owned} and completed_at is null and deleted_at is null group by coalesce(project, 0)
+"""
 
 
 def by_name(tx: Tx, name: str) -> Project | None:
@@ -115,6 +120,26 @@ def names_of(tx: Tx, numbers: list[int]) -> dict[int, str]:
     sql = "select number, name from projects where number in :numbers and deleted_at is null"
     rows: list[tuple[int, str]] = [(number, name) for number, name in tx.all(sql, numbers=numbers)]
     return dict(rows)
+
+
+def tags_in_use(tx: Tx, project: int, owner: str, limit: int) -> list[str]:
+    """List the tags that most prompts of a project and open tasks of an owner in it have, the most frequent first."""
+    sql = """
+        select tag from (
+            select tag from prompt_tags where project = :project
+            union all
+            select g.tag from tasks t join task_tags g on g.task = t.number
+            where t.owner = :owner and t.project = :project and t.completed_at is null and t.deleted_at is null
+        ) as used
+        group by tag order by count(*) desc, tag limit :limit
+    """
+    return [tag for (tag,) in tx.all(sql, project=project, owner=owner, limit=limit)]
+
+
+def count_open_tasks(tx: Tx, owner: str, allowed: Allowed) -> dict[int, int]:
+    """Count the open tasks of an owner by the numbers of their projects; 0 stands for no project."""
+    sql = _COUNT_OPEN.format(owned=OWNED[allowed is not None])
+    return {int(project): count for project, count in tx.all(sql, owner=owner, **confine(tx, allowed))}
 
 
 # -- two projects, one under the other: a name in both is that of the upper one ----------------------------------

@@ -46,6 +46,29 @@ _ACTIONS = frozenset(get_args(Action))
 SHORTEST_ID = 8  # characters by which a user or a token is found
 
 
+_LAST_CHANGE = """
+    select at from revisions where number = (
+        select max(newest) from (
+            select (select max(number) from revisions where author = a.number) as newest
+            from authors a where user_id = :user and client = :client
+        ) as by_author
+    )
+"""
+# Project by project, so that the changes in others are not read.
+_LAST_CHANGE_WITHIN = """
+    select at from revisions where number = (
+        select max(newest) from (
+            select (
+                select number from revisions r where r.author = a.number and r.project = p.number
+                order by r.number desc limit 1
+            ) as newest
+            from authors a cross join projects p
+            where a.user_id = :user and a.client = :client and p.number in :projects
+        ) as by_author
+    )
+"""
+
+
 def add(tx: Tx, item: Item, action: Action, version: int, size: int = 0) -> None:
     """Record a change by the author of the transaction, which made this version of an item.
 
@@ -185,6 +208,13 @@ def last_by(tx: Tx, user: str, projects: Sequence[int] | None, limit: int) -> li
     """
     values = {"all_projects": projects is None, "projects": list(projects or ())}
     return [at for (at,) in tx.all(sql, user=user, limit=limit, **values)]
+
+
+def last_change_by(tx: Tx, user: str, client: str, projects: Sequence[int] | None = None) -> str | None:
+    """Return when a client of a user last changed something, in some projects or anywhere; None if it never did."""
+    sql = _LAST_CHANGE if projects is None else _LAST_CHANGE_WITHIN
+    row = tx.one(sql, user=user, client=client, projects=list(projects or ()))
+    return row[0] if row else None
 
 
 def taken_back(tx: Tx, times: Sequence[str]) -> set[str]:

@@ -13,8 +13,8 @@ from satchel.contracts.satchel.history import may_read, name_author, read_since
 from satchel.contracts.satchel.task_answers import format_task, make_row, write_minute
 from satchel.contracts.satchel.tools import AddProject, CatchUp, ListProjects
 from satchel.model import KINDS, ChangeQuery, ItemKind, ProjectCounts, TaskQuery
-from satchel.services import layers, overview, projects, tasks
-from satchel.services.overview import Doing
+from satchel.services import history, layers, projects, tasks
+from satchel.services.history import Doing
 
 _MOST_DONE = 15
 _LEAST_DONE = 5  # where rows and notes are long
@@ -78,7 +78,7 @@ def _read_since(context: Context, args: CatchUp) -> tuple[ChangeQuery, str]:
     """Return the changes that the caller wants to know, and their beginning in words."""
     after, moment = (0, "") if args.since is UNSET else read_since(context, args.since)
     if not after and not moment:
-        moment = overview.find_last_visit(context.tx, context.scope, context.client.name)
+        moment = history.find_last_visit(context.tx, context.scope, context.client.name)
     kinds = [kind for kind in KINDS if kind != "project" and may_read(context, kind)]
     said = write_minute(moment) if moment else str(args.since)
     return ChangeQuery(kinds=kinds, since=moment, after=after), said
@@ -88,13 +88,13 @@ def _tell_projects(context: Context) -> Part:
     """Tell the current project, why it is current, what it holds, and how much the other projects hold."""
     tx, scope = context.tx, context.scope
     exists = projects.current(tx, scope).number > 0
-    open_tasks = overview.count_open_tasks(tx, scope)
+    open_tasks = projects.count_open_tasks(tx, scope)
     found = {
         project.name: _count(context, held, open_tasks.get(project.number, 0))
         for project, held in projects.list_all(tx, scope)
     }
     counts = found.pop(scope.project, {})
-    why, tags = projects.describe_why(scope, exists=exists), overview.list_tags(tx, scope, _MOST_TAGS)
+    why, tags = projects.describe_why(scope, exists=exists), projects.list_tags(tx, scope, _MOST_TAGS)
     members: dict[str, Any] = {"why": why, **counts, **({"tags": tags} if tags else {})}
     line = f"Project '{scope.project}' ({why}): {_format_counts(counts)}"
     line += f"; tags {', '.join(tags)}" if tags else ""
@@ -115,7 +115,7 @@ def _tell_projects(context: Context) -> Part:
 
 def _tell_done(context: Context, query: ChangeQuery, said: str) -> Part:
     """Tell what was done in the project since the caller was here, by whom, and the last notes on open tasks."""
-    found, has_more = overview.list_done(context.tx, context.scope, query, _MOST_DONE)
+    found, has_more = history.list_done(context.tx, context.scope, query, _MOST_DONE)
     rows = [_format_done(context, one) for one in found]  # as JSON they would cost twice as much
     notes = _list_notes(context, query)
     kept = _count_fitting(rows, _ROOM - sum(map(len, notes)))
@@ -138,7 +138,7 @@ def _list_notes(context: Context, query: ChangeQuery) -> list[str]:
     return [
         f"{_write_time(context, note.at)} #{number} {name_author(note.author, context.scope)}: "
         f"{_shorten(note.text, _LONGEST_NOTE)}"
-        for number, note in overview.list_notes(context.tx, context.scope, query, _MOST_NOTES)
+        for number, note in projects.list_notes(context.tx, context.scope, query, _MOST_NOTES)
     ]
 
 
@@ -164,9 +164,10 @@ def _tell_ready(context: Context) -> Part:
     if "list_tasks" not in context.tools:
         return {}, []
     here = context.scope.project
-    query = TaskQuery(filter="ready", project=here, holder_key="")  # of no holder: what is claimed was told
-    found, count = overview.list_ready(context.tx, context.scope, query, _MOST_READY)
-    _, everywhere = overview.list_ready(context.tx, context.scope, TaskQuery(filter="ready", holder_key=""), 0)
+    query = TaskQuery(filter="ready", project=here, holder_key="")  # of no holder: claimed tasks were told
+    found, has_more = tasks.list_page(context.tx, context.scope, query, limit=_MOST_READY)
+    count = tasks.count_listed(context.tx, context.scope, query) if has_more else len(found)
+    everywhere = tasks.count_listed(context.tx, context.scope, TaskQuery(filter="ready", holder_key=""))
     more, elsewhere = count - len(found), everywhere - count
     members: dict[str, Any] = {"ready": [make_row(task, here) for task in found]}
     lines = ["Ready:" if found else "No task is ready in this project.", *(format_task(task, here) for task in found)]

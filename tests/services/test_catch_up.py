@@ -2,7 +2,7 @@
 
 from satchel import clock
 from satchel.model import Author, ChangeQuery, PromptDraft, PromptPatch, Scope
-from satchel.services import overview, projects, prompts
+from satchel.services import history, projects, prompts
 from satchel.storage.database import Database
 
 ANN = "11111111-1111-4111-8111-111111111111"
@@ -23,10 +23,10 @@ def test_a_client_was_last_here_when_it_changed_something_but_at_least_a_day_ago
         prompts.update(tx, other, prompt.id, PromptPatch(content="y"))
     with database.read(mine) as tx:
         a_day_ago = clock.days_before(tx.now, 1)
-        assert overview.find_last_visit(tx, mine, "mine") == LONG_AGO
-        assert overview.find_last_visit(tx, mine, "other") == a_day_ago
-        assert overview.find_last_visit(tx, mine, "third") == overview.find_last_visit(tx, mine, "") == a_day_ago
-        found, has_more = overview.list_done(tx, mine, ChangeQuery(since=a_day_ago), 5)
+        assert history.find_last_visit(tx, mine, "mine") == LONG_AGO
+        assert history.find_last_visit(tx, mine, "other") == a_day_ago
+        assert history.find_last_visit(tx, mine, "third") == history.find_last_visit(tx, mine, "") == a_day_ago
+        found, has_more = history.list_done(tx, mine, ChangeQuery(since=a_day_ago), 5)
         assert [(one.entries[0].key, one.did, one.revision.author.client, one.adder) for one in found] == [
             ("a", "changed", "other", None)
         ]
