@@ -12,7 +12,6 @@ from satchel.storage import projects as project_rows
 from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
 from satchel.storage.links import Referrer, Source, Target
-from satchel.storage.search import FoundKind
 
 SHOWN = 20  # links of either direction
 
@@ -20,7 +19,7 @@ Linked = Prompt | Document | Task | Item
 
 
 class Link(Struct, frozen=True, kw_only=True):
-    """The other end of a link."""
+    """One end of a link."""
 
     kind: ItemKind
     key: str  # a name, or the number of a task
@@ -30,12 +29,12 @@ class Link(Struct, frozen=True, kw_only=True):
 
     @property
     def reference(self) -> str:
-        """What names it in a call."""
+        """Return the reference by which a call names the item."""
         return f"#{self.key}" if self.kind == "task" else uri_of(self.kind, self.key)
 
 
 def record(tx: Tx, item: Item, before: Item | None = None) -> None:
-    """Bring the links from the text of an item up to date, which was just written."""
+    """Update the links from the text of an item that was just written."""
     if before is not None and before.content == item.content:
         return
     if before is not None and _has_links(before):
@@ -45,7 +44,7 @@ def record(tx: Tx, item: Item, before: Item | None = None) -> None:
 
 
 def record_note(tx: Tx, owner: str, task: int, note: str) -> None:
-    """Add the links of a new note on a task, up to a hundred of all its notes."""
+    """Add the links of a new note on a task, up to a hundred for all its notes."""
     if rows.SCHEME not in note:
         return
     known = rows.of(tx, "task", task, ["note"])
@@ -54,29 +53,24 @@ def record_note(tx: Tx, owner: str, task: int, note: str) -> None:
 
 
 def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = SHOWN) -> tuple[list[Link], list[Link]]:
-    """What an item links to, and what links to it, as far as the scope may see that."""
+    """Return what an item links to, and what links to it, as far as the scope may see both."""
     targets = list(dict.fromkeys(rows.of(tx, kind, item.number)))[:limit]
     titles = _titles(tx, scope, targets)
     known = {("task", key) for key in titles} | _find_texts(tx, scope, item, targets)
     to = [
-        Link(
-            kind=_kind(one),
-            key=key,
-            title=titles.get(key, "") if one == "task" else "",
-            is_missing=(one, key) not in known,
-        )
+        Link(kind=one, key=key, title=titles.get(key, "") if one == "task" else "", is_missing=(one, key) not in known)
         for one, key in targets
     ]
     return to, referrers(tx, scope, kind, item, limit)
 
 
 def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = SHOWN) -> list[Link]:
-    """The items that link to one, as far as the scope may see them; names in URIs are those of one project."""
+    """List the items that link to one, as far as the scope may see them. A name in a URI is one of the same project."""
     if isinstance(item, Task) or kind == "task":
         target: Target = ("task", str(item.number))
         within = None if scope.projects is None else project_rows.numbers(tx, scope.projects)
     else:
-        target, within = (kind, item.name), [item.project or 0]
+        target, within = ("prompt" if kind == "prompt" else "document", item.name), [item.project or 0]
     has_loose = scope.projects is None
     found = rows.from_tasks(tx, target, scope.user, within, limit, has_loose=has_loose) if scope.user else []
     found += rows.from_texts(tx, target, within, limit)
@@ -89,7 +83,7 @@ def _link(one: Referrer, scope: Scope) -> Link:
 
 
 def _titles(tx: Tx, scope: Scope, targets: Sequence[Target]) -> dict[str, str]:
-    """The titles of those tasks among some targets that the scope may see."""
+    """Return the titles of the tasks among some targets, by number, as far as the scope may see them."""
     numbers = [int(key) for kind, key in targets if kind == "task"]
     if not numbers or scope.user is None:
         return {}
@@ -97,7 +91,7 @@ def _titles(tx: Tx, scope: Scope, targets: Sequence[Target]) -> dict[str, str]:
 
 
 def _find_texts(tx: Tx, scope: Scope, item: Linked, targets: Sequence[Target]) -> set[Target]:
-    """Those of some targets that are prompts or documents of the project of an item, in any spelling."""
+    """Return the targets that are prompts or documents of the project of an item, in any spelling."""
     wanted = [target for target in targets if target[0] != "task"]
     if not wanted:
         return set()
@@ -107,16 +101,8 @@ def _find_texts(tx: Tx, scope: Scope, item: Linked, targets: Sequence[Target]) -
         return set()
     within = replace(scope, project=name)
     known = rows.existing(tx, number, wanted) if number else set()
-    spelled = {one for one in wanted if one not in known and alike.find_alike(tx, within, _found_kind(one[0]), one[1])}
+    spelled = {one for one in wanted if one not in known and alike.find_alike(tx, within, one[0], one[1])}
     return known | spelled
-
-
-def _found_kind(name: str) -> FoundKind:
-    return "prompt" if name == "prompt" else "document"
-
-
-def _kind(name: str) -> ItemKind:
-    return "task" if name == "task" else "prompt" if name == "prompt" else "document"
 
 
 def _has_links(item: Item) -> bool:

@@ -13,10 +13,12 @@ MOST = 100  # links that are kept of one part of an item
 
 Part = Literal["text", "note"]  # where in an item a link is: its own text, or the notes on a task
 PARTS: tuple[Part, ...] = ("text", "note")
-Target = tuple[str, str]  # the kind and the key that a URI names: a name, or the number of a task
+Kind = Literal["prompt", "document", "task"]
+Target = tuple[Kind, str]  # what a URI names: a name, or the number of a task
 
 SCHEME = "satchel://"
 _URI = r"satchel://(?:(task)/([0-9]{1,18})(?![0-9A-Za-z_%])|(prompt|resource)/([^\s<>\"'`()\[\]{}|\\^]+))"
+_KINDS: dict[str, Kind] = {"prompt": "prompt", "resource": "document"}  # by the word of a URI
 _AT_THE_END = ".,;:!?*~"  # of a sentence or an emphasis, not of a name
 
 _REMOVE = {
@@ -64,7 +66,7 @@ _FROM_TASKS = """
 
 
 class Source(Struct, frozen=True, kw_only=True):
-    """The item that links are from."""
+    """The item whose text has the links."""
 
     kind: str
     number: int
@@ -73,27 +75,24 @@ class Source(Struct, frozen=True, kw_only=True):
 
 
 class Referrer(Struct, frozen=True, kw_only=True):
-    """An item that links to another one."""
+    """An item that links to another."""
 
-    kind: Literal["prompt", "document", "task"]
+    kind: Kind
     key: str  # a name, or the number of a task
     title: str
     project: str | None  # None for a task of no project
 
 
 def find_targets(text: str) -> list[Target]:
-    """What the URIs in a text name, each once, in their order: the first hundred."""
+    """Find what the URIs in a text name, each once, in their order, up to a hundred."""
     found: dict[Target, None] = {}
     if SCHEME not in text:
         return []
     for match in re.finditer(_URI, text):
         is_template = text[match.end() : match.end() + 1] == "{"  # the rest of the name is filled in later
-        if match[1]:
-            kind, key = "task", str(int(match[2]))
-        else:
-            kind, key = "prompt" if match[3] == "prompt" else "document", _unquote(match[4].rstrip(_AT_THE_END))
-        if key and not is_template and "\0" not in key:
-            found[kind, key] = None
+        target: Target = ("task", str(int(match[2]))) if match[1] else (_KINDS[match[3]], _read_name(match[4]))
+        if target[1] and not is_template and "\0" not in target[1]:
+            found[target] = None
         if len(found) == MOST:
             break
     return list(found)
@@ -113,20 +112,20 @@ def remove(tx: Tx, source: Source, part: Part) -> None:
 
 
 def of(tx: Tx, kind: str, number: int, parts: Sequence[Part] = PARTS) -> list[Target]:
-    """What some parts of an item link to, in the order of its text, that of its notes last."""
+    """List what some parts of an item link to: its text first, then its notes."""
     sql = _OF[kind]
     return [(to_kind, to_key) for to_kind, to_key in tx.all(sql, number=number, parts=parts)]
 
 
 def existing(tx: Tx, project: int, targets: Sequence[Target]) -> set[Target]:
-    """Those of some targets that are prompts or documents of a project."""
+    """Return the targets that are prompts or documents of a project."""
     names = [key for _, key in targets]
     found = tx.all(_EXISTING, project=project, names=names, uris=[uri_of("document", name) for name in names])
     return {(kind, name) for kind, name in found}
 
 
 def from_texts(tx: Tx, target: Target, projects: Sequence[int] | None, limit: int) -> list[Referrer]:
-    """The prompts and documents of some projects, or with None of all, that link to a target."""
+    """List the prompts and documents of some projects, or with None of all, that link to a target."""
     values = {"kind": target[0], "key": target[1], "limit": limit, "any_project": projects is None}
     rows = tx.all(_FROM_TEXTS, **values, projects=list(projects or ()))
     return [Referrer(kind=kind, key=name, title=title, project=project) for kind, name, title, project in rows]
@@ -135,7 +134,7 @@ def from_texts(tx: Tx, target: Target, projects: Sequence[int] | None, limit: in
 def from_tasks(
     tx: Tx, target: Target, owner: str, projects: Sequence[int] | None, limit: int, *, has_loose: bool
 ) -> list[Referrer]:
-    """The tasks of an owner that link to a target: those in some projects, or with None in all and in none.
+    """List the tasks of an owner that link to a target, in some projects, or with None in all and in none.
 
     `has_loose` adds those of no project.
     """
@@ -144,8 +143,9 @@ def from_tasks(
     return [Referrer(kind="task", key=str(number), title=title, project=project) for number, title, project in rows]
 
 
-def _unquote(name: str) -> str:
-    """A name without percent-encoding; what is no UTF-8 becomes U+FFFD, which no name has."""
+def _read_name(text: str) -> str:
+    """Decode the name in a URI; invalid UTF-8 becomes U+FFFD, which no name has."""
+    name = text.rstrip(_AT_THE_END)
     if "%" not in name:
         return name
     raw = re.sub(rb"%([0-9A-Fa-f]{2})", lambda found: bytes([int(found[1], 16)]), name.encode())
