@@ -8,7 +8,7 @@ import pytest
 
 from satchel import __version__
 from satchel.contracts.satchel.app import ICONS
-from satchel.contracts.satchel.pages import PROMPT_URI, quote_prompt_uri, unquote_name
+from satchel.contracts.satchel.methods import PROMPT_URI, quote_prompt_uri, unquote_name
 from satchel.model import Argument, DocumentDraft, PromptDraft, Scope, TaskDraft
 from satchel.services import documents, projects, prompts, tasks
 from satchel.storage.database import open_database

@@ -5,7 +5,7 @@ when they are called, so that a start does not.
 
 tools              the list of all tools: inputs, schemas of answers, descriptions
 prompts            the tools for prompts, and how answers describe one
-methods            MCP's own methods: prompts, resources, completion
+methods            MCP's own methods, the pages behind satchel:// URIs, and what clients are told of changes
 templates          finds prompts, stored and of libraries, fills them in, and checks what is saved
 documents          the tools for documents, and how answers describe one
 texts              reads parts of texts, and the tool that edits one
@@ -19,12 +19,10 @@ deleted_items      tells what is similar to a name that nothing has, or that it 
 deleting           deletes items, and tells what referred to them
 projects           the tools for projects: add_project, list_projects, catch_up
 history            the tools that read what was, and restore it
-pages              the pages behind satchel:// URIs
 errors             errors: their codes, sentences and hints
 unknown_arguments  the error for arguments that a tool does not take
 nearest            which argument or tool was meant by one that there is not
 other_names        what models and other servers call our arguments and tools
-changes            what clients are told of changes
 skills             skills/list and skills/get
 answers            what answers of several tools share: pages, retries, calls of many entries, notes
 app                the app that hosts show for the tool show, and the icons
@@ -132,9 +130,9 @@ def explain_unknown_tool(name: str, served: Iterable[str]) -> str:
 
 
 def translate_change(change: StoreChange, scope: Scope) -> list[ClientChange]:
-    from satchel.contracts.satchel import changes
+    from satchel.contracts.satchel import methods
 
-    return changes.translate_change(change, scope)
+    return methods.translate_change(change, scope)
 
 
 UI, SKILLS = "io.modelcontextprotocol/ui", "io.modelcontextprotocol/skills"  # extensions of MCP

@@ -11,7 +11,7 @@ from satchel.contracts.satchel import answers, texts
 from satchel.contracts.satchel.answers import answer_once, decode_cursor
 from satchel.contracts.satchel.deleting import delete_one
 from satchel.contracts.satchel.errors import UnknownName, name_in_errors, name_place, suggest
-from satchel.contracts.satchel.pages import GeneratedPage, read_page
+from satchel.contracts.satchel.methods import GeneratedPage, read_page
 from satchel.contracts.satchel.texts import Reading
 from satchel.contracts.satchel.tools import (
     AddResource,

@@ -11,7 +11,7 @@ from satchel.contracts.satchel import answers, texts
 from satchel.contracts.satchel.answers import answer_once, decode_cursor, with_place
 from satchel.contracts.satchel.deleting import delete_one
 from satchel.contracts.satchel.errors import name_in_errors, name_place
-from satchel.contracts.satchel.pages import MARKDOWN, quote_prompt_uri
+from satchel.contracts.satchel.methods import MARKDOWN, quote_prompt_uri
 from satchel.contracts.satchel.tag_filters import describe_missing, read_tags
 from satchel.contracts.satchel.templates import (
     START_TASK,
