@@ -235,7 +235,7 @@ def test_what_cannot_be_stored_is_not_found(filled: tuple[Database, str, int], t
         lambda tx: tasks.add(tx, ADA, TaskDraft(title="New", project=text)),
         lambda tx: tasks.update(tx, ADA, number, TaskPatch(project=text)),
         lambda tx: projects.get(tx, ADA, text),
-        lambda tx: projects.count_contents(tx, text),
+        lambda tx: projects.count_current(tx, Scope(project=text)),
         lambda tx: projects.rename(tx, text, "new"),
         lambda tx: projects.delete(tx, text),
     ]

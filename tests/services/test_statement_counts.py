@@ -79,3 +79,17 @@ def test_the_contracts_for_tasks_alone_read_a_task_once(count: Count) -> None:
     assert added <= 7
     assert count("tasks", "update_task", task_id=1, title="Other") <= 9
     assert count("tasks", "complete_task", task_id=1) <= 7
+
+
+def test_a_document_is_read_once_by_each_tool(count: Count) -> None:
+    count("satchel", "add_resource", name="first.md", content="text")  # makes the author and the place in the index
+    assert count("satchel", "add_resource", name="a.md", content="text") <= 6
+    assert count("satchel", "update_resource", resource="a.md", content="other") <= 8
+    assert count("satchel", "update_resource", resource="a.md", content="other") <= 2
+    assert count("satchel", "read_resource", resource="a.md") <= 4
+    assert count("satchel", "delete_resource", resource="a.md") <= 8
+    few, many = (
+        count("satchel", "add_resources", resources=[{"name": f"{size}-{one}", "content": "x"} for one in range(size)])
+        for size in (10, 30)
+    )
+    assert many - few <= 20 * 5

@@ -6,6 +6,7 @@ from satchel.cli.completion import PROJECT
 from satchel.cli.examples import Group
 from satchel.cli.output import count
 from satchel.cli.session import Session, command, confirm
+from satchel.model import Scope
 from satchel.services import projects, rules
 from satchel.storage.database import Tx
 
@@ -88,5 +89,5 @@ def delete(session: Session, name: str, yes: bool) -> None:
 
 
 def _count_contents(tx: Tx, name: str) -> dict[str, int]:
-    held = projects.count_contents(tx, name)
+    held = projects.count_current(tx, Scope(project=name))
     return {"prompt": held.prompts, "document": held.documents, "task": projects.count_tasks(tx, name)}

@@ -1,4 +1,4 @@
-"""Use cases of projects."""
+"""Projects: which one a call works in, how to add, rename, delete and restore one, and what is in it."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -37,9 +37,9 @@ def suggest(database: Database, name: str) -> str | None:
 
 
 def current(tx: Tx, scope: Scope) -> Project:
-    """The project that a call works in.
+    """Return the project that a call works in.
 
-    One that the scope makes, and its personal one, is empty for readers where it does not exist, and made for writers.
+    If it is the personal one, or one that the scope makes, and is missing, readers see it empty and writers make it.
 
     Raises:
         Forbidden: the scope may not enter it, whether it exists or not.
@@ -85,7 +85,7 @@ def check_unlimited(scope: Scope, name: str) -> None:
 def find_within(
     tx: Tx, scope: Scope, kind: str, reference: str, find: Callable[..., Value | None], *keys: tuple[str, str]
 ) -> Value:
-    """What the scope's project has with the first matching pair of column and key.
+    """Return what the scope's project has with the first matching pair of column and key.
 
     `find` is a query that takes the project by its name, so that one statement is enough.
 
@@ -103,12 +103,12 @@ def find_within(
 
 
 def enter(scope: Scope, name: str) -> Scope:
-    """The scope of the same caller in another project."""
+    """Return the scope of the same caller in another project."""
     return replace(scope, project=name)
 
 
 def get(tx: Tx, scope: Scope, name: str) -> Project:
-    """The project of a name.
+    """Return the project of a name.
 
     Raises:
         Forbidden, NotFound: as `current`.
@@ -117,7 +117,7 @@ def get(tx: Tx, scope: Scope, name: str) -> Project:
 
 
 def get_existing(tx: Tx, scope: Scope, name: str) -> Project:
-    """The project of a name, which is never made.
+    """Return the project of a name without making it.
 
     Raises:
         Forbidden, NotFound: as `current`.
@@ -157,7 +157,7 @@ def add(tx: Tx, name: str) -> Project:
 
 
 def list_all(tx: Tx, scope: Scope | None = None, most: int = 2**31) -> list[tuple[Project, ProjectCounts]]:
-    """Every project that a scope may enter, by name, and how much each holds, counted up to a bound."""
+    """List the projects that a scope may enter, by name, with what each holds, counted up to a bound."""
     return rows.list_all(tx, None if scope is None else scope.projects, most)
 
 
@@ -169,26 +169,17 @@ def describe_why(scope: Scope, *, exists: bool) -> str:
 
 
 def list_names(tx: Tx, scope: Scope) -> list[str]:
-    """The names of the projects that a scope may enter, in order."""
+    """List the names of the projects that a scope may enter, in order."""
     return rows.names(tx, scope.projects)
 
 
-def count_contents(tx: Tx, name: str) -> ProjectCounts:
-    """How much a project holds.
-
-    Raises:
-        NotFound: there is no such project.
-    """
-    return count_current(tx, Scope(project=name))
-
-
 def count_tasks(tx: Tx, name: str) -> int:
-    """Return how many tasks of the user, or of all users in an embedded store, are in a project that exists."""
+    """Count the tasks of the user, or of all users in an embedded store, in a project that exists."""
     return rows.count_tasks(tx, name)
 
 
 def count_current(tx: Tx, scope: Scope) -> ProjectCounts:
-    """How much the project of a scope holds.
+    """Count what the project of a scope holds.
 
     Raises:
         Forbidden, NotFound: as `current`.
@@ -248,7 +239,7 @@ def rename(tx: Tx, old: str, new: str) -> Project:
 
 
 def delete(tx: Tx, name: str) -> None:
-    """Delete a project with everything in it; it can be restored whole from the trash.
+    """Delete a project with everything in it; `restore` brings all of it back.
 
     Raises:
         NotFound: there is no such project.
@@ -260,7 +251,7 @@ def delete(tx: Tx, name: str) -> None:
 
 
 def restore(tx: Tx, number: int) -> Project:
-    """Restore a deleted project with everything in it, under the next free name where its own is taken.
+    """Restore a deleted project with everything in it, under the next free name if its own is taken.
 
     Raises:
         Taken: all these names are taken.
@@ -282,12 +273,12 @@ def restore(tx: Tx, number: int) -> Project:
 
 
 def allowed_numbers(tx: Tx, scope: Scope) -> set[int]:
-    """The numbers of the projects that a scope may enter."""
+    """Return the numbers of the projects that a scope may enter."""
     return {*rows.numbers(tx, scope.projects)}
 
 
 def names_of(tx: Tx, numbers: Sequence[int]) -> dict[int, str]:
-    """The names of those of some projects that exist, by number."""
+    """Return the names of some projects by number, without those that are deleted."""
     return rows.names_of(tx, sorted(set(numbers)))
 
 

@@ -16,14 +16,14 @@ _COUNT_OPEN = """
 
 
 def by_name(tx: Tx, name: str) -> Project | None:
-    """The project of that name."""
+    """Return the project of a name."""
     sql = f"select {_COLUMNS} from projects where name = :name and deleted_at is null"
     row = tx.one(sql, name=name)
     return Project(*row) if row else None
 
 
 def list_all(tx: Tx, allowed: tuple[str, ...] | None = None, most: int = 2**31) -> list[tuple[Project, ProjectCounts]]:
-    """Every project, or every allowed one, by name, and how much each holds, counted up to a bound."""
+    """List all projects, or the allowed ones, by name, with what each holds, counted up to a bound."""
     sql = f"""
         select {_COLUMNS},
             (select count(*) from (
@@ -49,25 +49,25 @@ def count_tasks(tx: Tx, name: str) -> int:
 
 
 def names(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[str]:
-    """The names of all projects, or of the allowed ones, in order."""
+    """List the names of all projects, or of the allowed ones, in order."""
     sql = "select name from projects where deleted_at is null and (not :is_confined or name in :allowed) order by name"
     return [name for (name,) in tx.all(sql, is_confined=allowed is not None, allowed=allowed or ())]
 
 
 def numbers(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[int]:
-    """The numbers of all projects, or of the allowed ones."""
+    """List the numbers of all projects, or of the allowed ones."""
     sql = "select number from projects where deleted_at is null and (not :is_confined or name in :allowed)"
     return [number for (number,) in tx.all(sql, is_confined=allowed is not None, allowed=allowed or ())]
 
 
 def find_to_change(tx: Tx, name: str) -> Project | None:
-    """The project of a name, which is renamed or deleted next."""
+    """Return the project of a name to rename or delete it next."""
     row = tx.one_to_change(_COLUMNS, "projects", "name = :name and deleted_at is null", name=name)
     return Project(*row) if row else None
 
 
 def add(tx: Tx, name: str) -> bool:
-    """Insert a project, unless there is one of that name; says whether it was inserted."""
+    """Insert a project unless its name is taken; return whether it was inserted."""
     # Versions go on where a deleted project of the same name left off.
     sql = """
         insert into projects (id, name, created_at, updated_at, version)
@@ -82,14 +82,14 @@ def rename(tx: Tx, number: int, name: str) -> None:
     """Give a project another name.
 
     Raises:
-        Violation: projects_name, when the new name is taken.
+        Violation: projects_name: the new name is taken.
     """
     where = "number = :number and deleted_at is null"
     tx.renew("projects", "name = :name", where, columns="number", number=number, name=name)
 
 
 def delete(tx: Tx, number: int) -> None:
-    """Mark a project as deleted; what is in it stays as it is."""
+    """Mark a project as deleted; its contents stay as they are."""
     tx.renew(
         "projects", "deleted_at = :now", "number = :number and deleted_at is null", columns="number", number=number
     )
@@ -103,10 +103,10 @@ def find_deleted(tx: Tx, number: int) -> Project | None:
 
 
 def restore(tx: Tx, seen: Project, name: str) -> Project | None:
-    """Mark a project as no longer deleted, under a name; None where it was restored or purged meanwhile.
+    """Mark a project as no longer deleted, under a name; None if it was restored or purged meanwhile.
 
     Raises:
-        Violation: projects_name, where the name is taken.
+        Violation: projects_name: the name is taken.
     """
     where = "number = :number and deleted_at is not null"
     changes = "deleted_at = null, name = :name"
@@ -116,7 +116,7 @@ def restore(tx: Tx, seen: Project, name: str) -> Project | None:
 
 
 def names_of(tx: Tx, numbers: list[int]) -> dict[int, str]:
-    """The names of those of some projects that are not deleted, by number."""
+    """Return the names of some projects by number, without those that are deleted."""
     sql = "select number, name from projects where number in :numbers and deleted_at is null"
     rows: list[tuple[int, str]] = [(number, name) for number, name in tx.all(sql, numbers=numbers)]
     return dict(rows)
