@@ -36,7 +36,10 @@ AuthError                who is calling cannot be established; raised over HTTP,
 └── AuthUnusable         the settings of OAuth cannot work
 """
 
+from collections.abc import Mapping
 from typing import Literal
+
+from msgspec import Struct
 
 from satchel.model import Claim, Scope
 
@@ -108,11 +111,29 @@ class MissingPart(Refused):
 class NotFound(Refused):
     """There is no such thing in this scope."""
 
-    def __init__(self, kind: str, key: str, scope: Scope) -> None:
+    def __init__(
+        self,
+        kind: str,
+        key: str,
+        scope: Scope,
+        *,
+        near: Mapping[str, str] | None = None,
+        why: "Reason | None" = None,
+    ) -> None:
         super().__init__(f"{kind} {key!r} not found")
         self.kind = kind
         self.key = key
         self.scope = scope
+        self.near = near or {}  # what may have been meant, each with its title if it is a mere number
+        self.why = why
+
+
+class Reason(Struct, frozen=True):
+    """Why something is not found, in the words of a contract."""
+
+    message: str = ""  # what happened to it, instead of that it does not exist
+    hint: str = ""
+    is_deleted: bool = False
 
 
 class Forbidden(Refused):
@@ -220,10 +241,12 @@ class VersionMissing(Refused):
 class AmbiguousItem(Refused):
     """Several things have the name that a call gave."""
 
-    def __init__(self, key: str, references: tuple[str, ...]) -> None:
+    def __init__(self, key: str, references: tuple[str, ...], *, kind: str = "item", has_more: bool = False) -> None:
         super().__init__(f"{key!r} is the name of {' and '.join(references)}")
         self.key = key
         self.references = references  # which tell them apart
+        self.kind = kind
+        self.has_more = has_more  # there are more than these
 
 
 class NotConfirmed(Refused):

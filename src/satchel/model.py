@@ -460,7 +460,7 @@ class Item(Struct, frozen=True, kw_only=True):
     title: str
     project: int | None  # its number; of a project, its own
     owner: str | None = None  # of a task
-    fields: Struct  # everything that a restore needs, but the long text; see services/states.py
+    fields: Struct | None = None  # everything that a restore needs, but the long text: a State; None if it was not read
     content: str | bytes = ""  # the long text, or the bytes
 
 

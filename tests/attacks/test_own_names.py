@@ -7,7 +7,7 @@ import pytest
 
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import DocumentDraft, PromptDraft, Scope, TaskDraft
-from satchel.services import copying, documents, projects, prompts, references, restoring, tasks
+from satchel.services import copying, documents, lookup, projects, prompts, restoring, tasks
 from satchel.storage.database import Database
 from tests.support.satchel import answered, ok, refusal
 from tests.support.stdio import NEWEST, Server
@@ -95,13 +95,13 @@ def test_ids_are_looked_up_before_names_and_titles_that_were_stored_earlier(data
         other = tasks.add(tx, ANN, TaskDraft(title=task.id))
         for spelling in (mine.id, mine.id.upper(), f" {mine.id} "):
             assert prompts.find(tx, ANN, spelling).id == mine.id
-            found = references.find(tx, ANN, spelling)
+            found = lookup.find(tx, ANN, spelling)
             assert found.live is not None and found.live.id == mine.id
         assert tasks.find(tx, ANN, task.id).number == task.number
         tasks.delete(tx, ANN, task.number)
         with pytest.raises(NotFound):
             tasks.find(tx, ANN, task.id)  # and not the task of this title
-        gone = references.find(tx, ANN, task.id)
+        gone = lookup.find(tx, ANN, task.id)
         assert (gone.key, gone.live) == (f"#{task.number}", None)
         assert tasks.find(tx, ANN, other.number).title == task.id
         assert prompts.find(tx, ANN, titled.name).content == "titled"
@@ -119,7 +119,7 @@ def test_copies_and_what_is_brought_back_take_no_uri_of_another_name(database: D
         assert (copy.name, getattr(copy, "uri", "")) == ("doc-2", "satchel://resource/doc-2")
         documents.delete(tx, ANN, "doc")
         documents.add(tx, ANN, DocumentDraft(name="doc", uri="doc:2", content="second"))
-        restoring.bring_back(tx, ANN, references.find(tx, ANN, first.id))
+        restoring.bring_back(tx, ANN, lookup.find(tx, ANN, first.id))
         back = documents.get_by_name(tx, ANN, "doc-2")
         assert back.uri == "satchel://resource/doc-2"
         assert documents.find(tx, ANN, own).content == "second"

@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from satchel.model import PromptDraft, PromptQuery, Scope, TaskDraft, TaskQuery
-from satchel.services import completion, deleted_items, documents, projects, prompts, search, tasks
+from satchel.services import completion, documents, lookup, projects, prompts, search, tasks
 from satchel.storage.database import Database, Tx, open_database
 from tests.support.soak import amount
 
@@ -40,8 +40,8 @@ LOOKS: dict[str, Look] = {
     "did you mean a prompt": lambda tx, text: prompts.suggest(tx, PUB, text[:-1]),
     "did you mean a resource": lambda tx, text: documents.suggest(tx, PUB, text[:-1]),
     "did you mean a task": lambda tx, text: tasks.suggest(tx, PUB, text[:-1]),
-    "a task by its title": lambda tx, text: tasks.find_by_title(tx, PUB, text),
-    "a deleted item": lambda tx, text: deleted_items.suggest(tx, PUB, ["prompt", "task"], text[:-1]),
+    "a task by its title": lambda tx, text: lookup.find_all(tx, PUB, [text]),
+    "a deleted item": lambda tx, text: lookup.suggest_deleted(tx, PUB, ["prompt", "task"], text[:-1]),
 }
 
 

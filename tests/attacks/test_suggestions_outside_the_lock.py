@@ -10,7 +10,7 @@ from satchel.contracts.runner import Runner
 from satchel.library.catalog import Libraries
 from satchel.model import DocumentDraft, PromptDraft, Scope, TaskDraft
 from satchel.protocol.codec import encode
-from satchel.services import alike, deleted_items, documents, projects, prompts, tasks
+from satchel.services import documents, lookup, projects, prompts, tasks
 from satchel.services.suggestions import closest_names
 from satchel.storage.database import Database, Tx
 from tests.attacks.worlds import ANN
@@ -56,7 +56,7 @@ def test_no_tool_that_writes_looks_for_similar_names_in_its_transaction(
 
         monkeypatch.setattr(module, name, recorded)
 
-    for module, name in ((alike, "find_by_words"), (deleted_items, "suggest"), (projects, "list_all")):
+    for module, name in ((lookup, "find_by_words"), (lookup, "suggest_deleted"), (projects, "list_names")):
         watch(module, name)
     served = {name: arguments for name, arguments in MISTAKES.items() if name in runner.tools}
     assert len(served) > 5

@@ -6,7 +6,7 @@ import pytest
 
 from satchel.errors import NotFound
 from satchel.model import DocumentDraft, PromptDraft, Scope, TaskDraft
-from satchel.services import documents, history, projects, prompts, references, tasks
+from satchel.services import documents, history, lookup, projects, prompts, tasks
 from satchel.storage.database import Database, open_database
 from tests.cli.test_commands import Command, done, failed, satchel, value
 
@@ -66,7 +66,7 @@ def test_what_is_moved_is_there_and_in_the_trash_here(satchel: Command, database
     assert names(database, ONE) == (["b"], [])
     assert names(database, TWO) == (["b", "a"], ["other", "doc"])
     with database.read() as tx:
-        found = references.find(tx, ONE, "a")
+        found = lookup.find(tx, ONE, "a")
         assert found.live is None and found.trashed
     assert "Name another one with --to" in failed(satchel("prompt", "move", "b", "--to", "one", "-p", "one"), 2)
 

@@ -7,7 +7,7 @@ import pytest
 
 from satchel.auth import tokens
 from satchel.contracts import CONTRACTS, load
-from satchel.contracts.satchel.nearest import explain_unknown_tool
+from satchel.contracts.satchel.guesses import explain_unknown_tool
 from satchel.storage.database import open_database
 from tests.support.http import HttpServer
 from tests.support.stdio import NEWEST, OLDEST, Server

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from satchel.contracts import load
-from satchel.contracts.satchel.nearest import explain_unknown_tool
+from satchel.contracts.satchel.guesses import explain_unknown_tool
 from satchel.model import Argument, PromptDraft, Scope
 from satchel.services import prompts
 from satchel.storage.database import open_database
@@ -128,7 +128,7 @@ def test_nothing_points_to_a_tool_that_is_not_there(start: Callable[..., Ask], s
     assert error == {
         "code": "not_found",
         "message": "Task 7 does not exist.",
-        "hint": "Look at what was named once more.",
+        "hint": "Check the name.",
     }
 
 

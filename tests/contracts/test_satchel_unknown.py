@@ -7,7 +7,7 @@ import pytest
 from msgspec import UNSET, Struct, UnsetType
 
 from satchel.contracts.satchel.errors import FAILURES
-from satchel.contracts.satchel.nearest import explain_unknown_tool, find_argument, find_tool
+from satchel.contracts.satchel.guesses import explain_unknown_tool, find_argument, find_tool
 from satchel.contracts.schema import parse
 from satchel.errors import WrongArgument
 from tests.support.satchel import ok, refusal

@@ -9,11 +9,8 @@ from satchel.contracts import CONTRACTS, load
 from satchel.contracts.contract import Reply
 from satchel.contracts.satchel import errors as satchel_errors
 from satchel.contracts.satchel.errors import (
-    AmbiguousTitle,
-    DeletedItem,
     MissingValue,
     TemplateFailed,
-    UnknownName,
     WrongValue,
 )
 from satchel.contracts.schema import json_schema
@@ -67,15 +64,13 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
         )
     ],
     errors.KeyReused: [errors.KeyReused("k")],
-    errors.AmbiguousItem: [errors.AmbiguousItem("tea", ("satchel://prompt/tea", "satchel://resource/tea"))],
+    errors.AmbiguousItem: [
+        errors.AmbiguousItem("tea", ("satchel://prompt/tea", "satchel://resource/tea")),
+        errors.AmbiguousItem("tea", ("#1", "#2"), kind="task", has_more=True),
+    ],
     errors.NotConfirmed: [errors.NotConfirmed("decline"), errors.NotConfirmed("cancel")],
     errors.StoreUnusable: [errors.StoreUnusable("/secret/path")],
     errors.StoreMissing: [errors.StoreMissing("there is no store /secret/path", "/secret/path")],
-    AmbiguousTitle: [AmbiguousTitle(errors.NotFound("task", "7", SCOPE), ("#1", "#2"), has_more=True)],
-    DeletedItem: [
-        DeletedItem(errors.NotFound("prompt", "7", SCOPE), at="2026-11-17T09:00Z", by="ann", can_restore=True)
-    ],
-    UnknownName: [UnknownName(errors.NotFound("prompt", "7", SCOPE), ("8",))],
     TemplateFailed: [TemplateFailed("It cannot be filled in.", "Correct it.", is_of_library=False)],
 }
 

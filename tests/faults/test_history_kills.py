@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 
 from satchel.model import PromptQuery, uri_of
-from satchel.services import history, projects, prompts, references, states
+from satchel.services import history, lookup, projects, prompts, states
 from satchel.storage.database import Database, Tx, open_database
 from tests.faults.history_writer import SCOPE, token_of
 from tests.support.process import ROOT
@@ -106,7 +106,7 @@ def read_token(tx: Tx, kind: str, number: int, version: int) -> str:
     row = tx.one(f"select id, {name}, deleted_at from {TABLES[kind]} where number = :number", number=number)
     assert row is not None, (kind, number)
     reference = f"#{number}" if kind == "task" else row[0] if row[2] else uri_of(kind, row[1])
-    old = history.read_version_of(tx, references.find(tx, SCOPE, reference), version)
+    old = history.read_version_of(tx, lookup.find(tx, SCOPE, reference), version)
     state = old.state
     text = state.description or "" if kind == "task" else state.text or state.data.decode()
     return text.partition("\n")[0]
@@ -126,5 +126,5 @@ def check_index(database: Database) -> None:
             token = token_of(states.of_prompt(prompt))
             page = prompts.list_counted(tx, SCOPE, PromptQuery(text=token), limit=20, offset=0)
             assert header.number in [one.number for one in page.items]
-        [[stored]] = tx.all("select count(*) from prompts")
+        [[stored]] = tx.all("select count(*) from prompts where deleted_at is null")
         assert prompts.list_counted(tx, SCOPE, PromptQuery(text="token-"), limit=1, offset=0).total == stored

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from satchel.model import ChangeQuery, PromptQuery, Scope, uri_of
-from satchel.services import documents, history, projects, prompts, references, tasks
+from satchel.services import documents, history, lookup, projects, prompts, tasks
 from satchel.services.states import State
 from satchel.storage import revisions
 from satchel.storage.database import Database, Tx
@@ -68,7 +68,7 @@ def _check_states(tx: Tx, past: Past, thing: Thing, user: Scope) -> None:
             return
     elif thing.kind != "task" and thing.kind != "project":
         scope = Scope(user=user.user, project=past.things["project", thing.project or 0].name)
-    item = references.find(tx, scope, reference)
+    item = lookup.find(tx, scope, reference)
     for version, change in thing.versions.items():
         if change.state is not None:
             old = history.read_version_of(tx, item, version)

@@ -5,8 +5,8 @@ from typing import TypeVar
 
 from satchel.errors import StoreConflict
 from satchel.model import Document, DocumentDraft, Prompt, PromptDraft, PromptPatch, Scope, Task, TaskDraft
-from satchel.services import documents, projects, prompts, references, restoring, tasks
-from satchel.services.references import FoundItem
+from satchel.services import documents, lookup, projects, prompts, restoring, tasks
+from satchel.services.lookup import FoundItem
 from satchel.services.restoring import Restored
 from satchel.storage.database import Database, Tx
 
@@ -70,4 +70,4 @@ def restore(database: Database, scope: Scope, reference: str, version: int | Non
 
 
 def find(database: Database, scope: Scope, reference: str) -> FoundItem:
-    return read(database, scope, lambda tx: references.find(tx, scope, reference))
+    return read(database, scope, lambda tx: lookup.find(tx, scope, reference))

@@ -9,7 +9,7 @@ import pytest
 from psycopg import errors
 
 from satchel.model import PromptDraft, Scope, TaskDraft
-from satchel.services import alike, projects, prompts, pruning, tasks
+from satchel.services import lookup, projects, prompts, pruning, tasks
 from satchel.services.search import SearchQuery, search
 from satchel.storage.database import Database, open_database
 from satchel.storage.sqlite import SqliteTx
@@ -52,9 +52,11 @@ def test_suggestions_come_from_what_the_caller_may_see(database: Database) -> No
     fill(database)
     with database.read(OPEN) as tx:
         assert (
-            alike.find_by_words(tx, OPEN, "prompt", "secret") == alike.find_alike(tx, OPEN, "prompt", "SECRET-1") == []
+            lookup.find_by_words(tx, OPEN, "prompt", "secret")
+            == lookup.find_alike(tx, OPEN, "prompt", "SECRET-1")
+            == []
         )
-        assert alike.find_by_words(tx, OPEN, "task", SECRET) == []
+        assert lookup.find_by_words(tx, OPEN, "task", SECRET) == []
         assert tasks.suggest(tx, OPEN, f"{SECRET} of ada") == ((2, "Ordinary of Ada in pub"),)
 
 

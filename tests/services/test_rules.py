@@ -19,7 +19,7 @@ from satchel.model import (
     TaskPatch,
     TaskQuery,
 )
-from satchel.services import completion, documents, projects, prompts, tasks, templates
+from satchel.services import completion, documents, lookup, projects, prompts, tasks, templates
 from satchel.storage.database import Database, Tx
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
@@ -255,7 +255,7 @@ def test_what_cannot_be_stored_has_no_suggestion_and_no_completion(
     with database.write(ADA) as tx:
         assert prompts.suggest(tx, ADA, text) == documents.suggest(tx, ADA, text) == ()
         assert tasks.suggest(tx, ADA, text) == ()
-        assert tasks.find_by_title(tx, ADA, text) == ((), False)
+        assert lookup.find_all(tx, ADA, [text, f"#{text}"]) == [None, None]
         for complete in (
             completion.projects,
             completion.prompt_names,

@@ -148,13 +148,12 @@ def make_voice() -> "Voice":
 
 def explain(error: SatchelError, database: "Database", scope: Scope) -> str:
     """Return what is wrong and the command that helps, in a sentence or two."""
-    from satchel.contracts.satchel.errors import AmbiguousTitle  # 50 ms with the contract, and only after an error
     from satchel.services import wording
 
     if isinstance(error, EntryRefused):
         return explain(error.cause, database, scope)
-    if isinstance(error, AmbiguousTitle):
-        return f"several tasks are called '{error.key}': {', '.join(error.suggestions)}. Name one by its number."
+    if isinstance(error, AmbiguousItem) and error.kind == "task":
+        return f"several tasks are called '{error.key}': {', '.join(error.references)}. Name one by its number."
     if isinstance(error, Forbidden) and error.kind == "task":
         error = NotFound("task", error.key, error.scope)  # a task of another user is answered as if it did not exist
     if isinstance(error, NotFound):
@@ -165,10 +164,10 @@ def explain(error: SatchelError, database: "Database", scope: Scope) -> str:
 
 def _explain_personal(error: NotFound, database: "Database") -> str | None:
     """Say where to change an item that a project only reads from the personal one; None for any other."""
-    from satchel.services import references
+    from satchel.services import layers
 
     with database.read(error.scope) as tx:
-        found = references.find_personal(tx, error)
+        found = layers.find_missing(tx, error)
     if found is None:
         return None
     there, here, noun = error.scope.personal, error.scope.project, found.kind
@@ -180,14 +179,14 @@ def _explain_personal(error: NotFound, database: "Database") -> str | None:
 
 def _explain_trashed(error: NotFound, database: "Database", scope: Scope) -> str | None:
     """Say that an item is in the trash and how to bring it back; None where it is not."""
-    from satchel.services import references
+    from satchel.services import lookup
 
     if error.kind not in ("prompt", "document", "task", "project"):
         return None
     uri = error.key if "://" in error.key else uri_of(error.kind, error.key.removeprefix("#"))
     try:
         with database.read(scope) as tx:
-            found = references.find(tx, replace(scope, project=error.scope.project), uri)
+            found = lookup.find(tx, replace(scope, project=error.scope.project), uri)
     except Refused:
         return None
     if found.live is not None:
@@ -222,10 +221,8 @@ def _explain_missing(error: NotFound, database: "Database", scope: Scope) -> str
 
 def _suggest(error: NotFound, key: str, database: "Database", scope: Scope) -> str | None:
     """Return the name, or the number of a task, that was probably meant."""
-    from satchel.contracts.satchel.errors import UnknownName
-
     kinds = ("prompt", "document", "task") if error.kind == "item" else (error.kind,)
-    known = error.suggestions if isinstance(error, UnknownName) else ()  # the contract knows libraries too
+    known = tuple(error.near)  # the contract knows libraries too
     with suppress(NotFound), database.read(scope) as tx:  # the project may not exist
         known = known or tuple(name for kind in kinds for name in _suggest_kind(tx, error.scope, kind, key))
     return next(iter(known), None)

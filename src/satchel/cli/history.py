@@ -14,7 +14,7 @@ from satchel.cli.output import count, has_colors, name_item, say, to_json
 from satchel.cli.session import VERSION, Session, check_owner, command, confirm
 from satchel.errors import StoreFailed, WrongArgument
 from satchel.model import Author, ChangeQuery, Scope, TrashedItem, Version
-from satchel.services import diffs, projects, pruning, references
+from satchel.services import diffs, lookup, projects, pruning
 from satchel.services import history as changes
 from satchel.services import undo as undoing
 from satchel.services.history import FeedEntry
@@ -376,7 +376,7 @@ def purge(session: Session, items: tuple[str, ...], yes: bool) -> None:
     """
     check_owner(session, "may not remove history")
     with session.read() as tx:
-        every = [(item, references.find(tx, session.scope, item)) for item in items]
+        every = [(item, lookup.find(tx, session.scope, item)) for item in items]
     found = {(one.kind, *one.numbers): (reference, one) for reference, one in every}  # each of them once
     things = ", ".join(name_item(one.kind, one.key) for _, one in found.values())
     confirm(f"This removes {things} with all versions for good. Continue?", is_yes=yes)

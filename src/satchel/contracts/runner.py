@@ -31,6 +31,7 @@ from satchel.errors import (
     EntryRefused,
     NotConfirmed,
     NotFound,
+    Refused,
     SatchelError,
     StoreConflict,
     StoreError,
@@ -224,10 +225,14 @@ class Runner:
                 lambda context: _tool_result(tool, tool.run(context, checked), context.revision),
             )
         except (NotFound, EntryRefused) as error:
-            if contract.explain_missing is None:
-                raise
-            with start.read() as context:
-                raise contract.explain_missing(context, error) from error
+            raise self._explain_missing(start, error) from error
+
+    def _explain_missing(self, start: Context, error: Refused) -> Refused:
+        """Return the error for something that was not found as the contract explains it."""
+        if self._contract.explain_missing is None:
+            return error
+        with start.read() as context:
+            return self._contract.explain_missing(context, error)
 
     def _explain(self, tool: Tool, error: Exception, revision: Revision) -> Result:
         """Return an error of a tool as its result."""
@@ -257,11 +262,13 @@ class Runner:
         def run(context: Context) -> Result:
             return encode_result(call.method, None, call.revision, method.run(context, call.params))
 
+        start = self._start(scope, report, call, work)
         try:
-            return _transact(self._start(scope, report, call, work), method.transaction, run)
+            return _transact(start, method.transaction, run)
         except (ProtocolError, Abandoned):
             raise
-        except Exception as error:
+        except Exception as caught:
+            error = self._explain_missing(start, caught) if isinstance(caught, NotFound) else caught
             explain = find_row(self._contract.method_failures, error)
             if isinstance(error, StoreError):
                 log(f"{call.method}: {error}")

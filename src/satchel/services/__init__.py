@@ -10,15 +10,13 @@ links               what the texts of items link to, and what links to an item
 retry_keys          keys that make a repeated call the same call
 copying             copies and moves items to other projects
 layers              the personal layer: what is read in every project
+lookup              finds items by what people and agents call them, deleted ones too
 search              finds items by words, or by a literal text
 search_ranking      the items with the words of a query, the best first
 indexing            keeps the index of words in step with items
-alike               items whose name or title is like a reference
 quotas              how much a user may keep
 recording           records every change in the transaction that makes it
 states              items as history keeps them
-references          finds the item that a reference names, deleted ones too
-deleted_items       deleted items whose name or title is like a reference
 history             the versions of an item, and the feed of changes
 deeds               what changes did, in a word
 diffs               versions as texts, and the difference between two

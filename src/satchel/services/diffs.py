@@ -7,7 +7,7 @@ from msgspec import Struct
 from satchel.model import Argument, ItemKind, Scope
 from satchel.services import history, projects
 from satchel.services.history import OldVersion
-from satchel.services.references import FoundItem
+from satchel.services.lookup import FoundItem
 from satchel.services.states import State
 from satchel.storage.database import Tx
 from satchel.storage.deltas import common_prefix

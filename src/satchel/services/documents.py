@@ -8,7 +8,7 @@ from msgspec.structs import asdict, replace
 
 from satchel.errors import NotFound, StoreConflict, Taken, VersionConflict, WrongArgument
 from satchel.model import UNSET, Document, DocumentDraft, DocumentPatch, Scope, StoreChange
-from satchel.services import alike, rules
+from satchel.services import lookup, rules
 from satchel.services.projects import current, find_within
 from satchel.services.recording import record_add, record_delete, record_restore, record_update
 from satchel.services.states import of_document
@@ -93,8 +93,8 @@ def find(tx: Tx, scope: Scope, reference: str) -> Document:
     try:
         return find_exactly(tx, scope, reference)
     except NotFound as missing:
-        text = alike.without_scheme("document", reference)
-        numbers = alike.find_alike(tx, scope, "document", text) if missing.kind == "document" else []
+        text = lookup.without_scheme("document", reference)
+        numbers = lookup.find_alike(tx, scope, "document", text) if missing.kind == "document" else []
         if len(numbers) != 1:
             raise
     return find_within(tx, scope, "document", reference, rows.find, ("number", str(numbers[0])))
@@ -107,7 +107,7 @@ def find_exactly(tx: Tx, scope: Scope, reference: str) -> Document:
         NotFound: the project has no such document.
     """
     text = reference.strip()
-    name = alike.without_scheme("document", text)
+    name = lookup.without_scheme("document", text)
     return find_within(tx, scope, "document", reference, rows.find, ("name", name), ("uri", text))
 
 
@@ -166,7 +166,7 @@ def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
     if not rules.is_storable(text):
         return ()
     known = rows.names_beside(tx, project, text, _NEIGHBOURS)
-    by_words = rows.names_of(tx, project, alike.find_by_words(tx, scope, "document", text))
+    by_words = rows.names_of(tx, project, lookup.find_by_words(tx, scope, "document", text))
     return tuple(dict.fromkeys((*closest_entries(text, known), *by_words)))[:3]
 
 

@@ -19,8 +19,8 @@ from satchel.model import (
     Version,
     uri_of,
 )
-from satchel.services import projects, references, rules, states, tasks
-from satchel.services.references import FoundItem
+from satchel.services import lookup, projects, rules, states, tasks
+from satchel.services.lookup import FoundItem
 from satchel.services.states import State
 from satchel.storage import documents as document_rows
 from satchel.storage import history_labels, revisions, trash
@@ -79,9 +79,9 @@ def list_versions(
     """An item, its revisions before a version, the newest first, and whether there are more.
 
     Raises:
-        NotFound, AmbiguousItem: as `references.find`.
+        NotFound, AmbiguousItem: as `lookup.find`.
     """
-    item = references.find(tx, scope, reference)
+    item = lookup.find(tx, scope, reference)
     most = limit + 1 if query == EVERY_CHANGE else 2**31
     found = revisions.of_items(tx, item.kind, item.numbers, item.projects, before=before, limit=most)
     found = [one for one in found if _is_wanted(one, query)]
@@ -92,10 +92,10 @@ def read_version(tx: Tx, scope: Scope, reference: str, version: int | None = Non
     """An item as it was at a version; without one, as it is, or was when it was deleted.
 
     Raises:
-        NotFound, AmbiguousItem: as `references.find`.
+        NotFound, AmbiguousItem: as `lookup.find`.
         VersionMissing: history does not have it.
     """
-    old = read_version_of(tx, references.find(tx, scope, reference), version)
+    old = read_version_of(tx, lookup.find(tx, scope, reference), version)
     if old.item.kind != "task":
         return old
     if scope.projects is None:
@@ -279,14 +279,14 @@ def find_known(tx: Tx, scope: Scope, revision: Version) -> FoundItem:
     if entry.key == "?":
         raise NotFound(revision.kind, str(revision.item), scope)
     for trashed in trash.by_number(tx, revision.kind, [revision.item]):
-        if trashed.deleted_at < trash.kept_since(tx) or not references.may_see(tx, scope, trashed):
+        if trashed.deleted_at < trash.kept_since(tx) or not lookup.may_see(tx, scope, trashed):
             raise NotFound(revision.kind, entry.key, scope)
         return FoundItem(kind=revision.kind, key=entry.key, live=None, trashed=(trashed,))
     if revision.kind in ("prompt", "document"):
         if entry.project is None:
-            raise NotFound("project", references.name_of_deleted(tx, revision.project), scope)
+            raise NotFound("project", lookup.name_of_deleted(tx, revision.project), scope)
         scope = projects.enter(scope, entry.project)
-    return references.find(tx, scope, uri_of(revision.kind, entry.key.removeprefix("#")))
+    return lookup.find(tx, scope, uri_of(revision.kind, entry.key.removeprefix("#")))
 
 
 def _check(query: ChangeQuery) -> None:

@@ -10,9 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from satchel import clock
-from satchel.errors import NotFound
-from satchel.model import Document, Prompt, PromptHeader, PromptQuery, PromptSummary, Scope, TagCount
-from satchel.services import alike, documents, projects, prompts, rules
+from satchel.errors import AmbiguousItem, NotFound
+from satchel.model import Document, Item, Prompt, PromptHeader, PromptQuery, PromptSummary, Scope, TagCount
+from satchel.services import documents, lookup, projects, prompts, rules
 from satchel.storage import documents as document_rows
 from satchel.storage import projects as project_rows
 from satchel.storage import prompts as prompt_rows
@@ -49,7 +49,7 @@ def find_personal(tx: Tx, scope: Scope) -> Scope | None:
 # -- one item ---------------------------------------------------------------------------------------------------
 
 
-class _Lookup(Struct, frozen=True):
+class _Finder(Struct, frozen=True):
     """How items of a kind are looked up."""
 
     kind: LayeredKind
@@ -58,8 +58,8 @@ class _Lookup(Struct, frozen=True):
     find_alike: Callable[[Tx, Scope, str], Any]  # exactly, else in another spelling
 
 
-_PROMPTS = _Lookup("prompt", prompt_rows.find, prompts.find_exactly, prompts.find)
-_DOCUMENTS = _Lookup("document", document_rows.find, documents.find_exactly, documents.find)
+_PROMPTS = _Finder("prompt", prompt_rows.find, prompts.find_exactly, prompts.find)
+_DOCUMENTS = _Finder("document", document_rows.find, documents.find_exactly, documents.find)
 
 
 def find_prompt(tx: Tx, scope: Scope, reference: str) -> Prompt:
@@ -74,7 +74,7 @@ def find_prompt(tx: Tx, scope: Scope, reference: str) -> Prompt:
     if lower is None:
         return prompts.find(tx, scope, reference)
     projects.check_access(scope)
-    text = alike.without_scheme("prompt", reference)
+    text = lookup.without_scheme("prompt", reference)
     id = clock.parse_id(text)
     names: list[Key] = [*([] if id is None else [("id", id)]), ("name", text)]
     found = _look(tx, scope, _PROMPTS, names) or _look_below(tx, scope, lower, _PROMPTS, names)
@@ -93,7 +93,7 @@ def find_document(tx: Tx, scope: Scope, reference: str) -> Document:
     lower = enter_personal(scope)
     if lower is None:
         return documents.find(tx, scope, reference)
-    keys: list[Key] = [("name", alike.without_scheme("document", reference)), ("uri", reference.strip())]
+    keys: list[Key] = [("name", lookup.without_scheme("document", reference)), ("uri", reference.strip())]
     found = _find(tx, scope, lower, _DOCUMENTS, reference, keys)
     assert isinstance(found, Document), "documents are looked up"
     return found
@@ -117,45 +117,58 @@ def get_document_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:
 
 def has_personal(tx: Tx, scope: Scope, kind: str, name: str) -> bool:
     """Whether the personal project has a prompt or document of a name, which the project of the call does not hide."""
-    lower, lookup = enter_personal(scope), _PROMPTS if kind == "prompt" else _DOCUMENTS
-    return lower is not None and _look_below(tx, scope, lower, lookup, [("name", name)]) is not None
+    lower, finder = enter_personal(scope), _PROMPTS if kind == "prompt" else _DOCUMENTS
+    return lower is not None and _look_below(tx, scope, lower, finder, [("name", name)]) is not None
 
 
-def _find(tx: Tx, scope: Scope, lower: Scope, lookup: _Lookup, reference: str, keys: list[Key]) -> Any:
+def _find(tx: Tx, scope: Scope, lower: Scope, finder: _Finder, reference: str, keys: list[Key]) -> Any:
     """What a reference names exactly in one of two projects, else in another spelling; in the upper one first."""
-    text = alike.without_scheme(lookup.kind, reference)
+    text = lookup.without_scheme(finder.kind, reference)
     try:
-        return lookup.find_exactly(tx, scope, text if lookup.kind == "prompt" else reference)
+        return finder.find_exactly(tx, scope, text if finder.kind == "prompt" else reference)
     except NotFound as missing:
-        if missing.kind != lookup.kind:
+        if missing.kind != finder.kind:
             raise
-    found = _look_below(tx, scope, lower, lookup, keys)
+    found = _look_below(tx, scope, lower, finder, keys)
     if found is not None:
         return found
     try:
-        return lookup.find_alike(tx, scope, reference)
+        return finder.find_alike(tx, scope, reference)
     except NotFound:
-        numbers = alike.find_alike(tx, lower, lookup.kind, text)
-        found = _look_below(tx, scope, lower, lookup, [("number", str(one)) for one in numbers if not numbers[1:]])
+        numbers = lookup.find_alike(tx, lower, finder.kind, text)
+        found = _look_below(tx, scope, lower, finder, [("number", str(one)) for one in numbers if not numbers[1:]])
         if found is None:
             raise
     return found
 
 
-def _look(tx: Tx, scope: Scope, lookup: _Lookup, keys: list[Key]) -> Any:
+def _look(tx: Tx, scope: Scope, finder: _Finder, keys: list[Key]) -> Any:
     """What a project has with the first key that matches; None where it has nothing, or does not exist."""
     if not rules.is_storable(scope.project):
         return None
     pairs = ((column, key) for column, key in keys if rules.is_storable(key))
-    return next((found for column, key in pairs if (found := lookup.find(tx, scope.project, column, key))), None)
+    return next((found for column, key in pairs if (found := finder.find(tx, scope.project, column, key))), None)
 
 
-def _look_below(tx: Tx, scope: Scope, lower: Scope, lookup: _Lookup, keys: list[Key]) -> Any:
+def _look_below(tx: Tx, scope: Scope, lower: Scope, finder: _Finder, keys: list[Key]) -> Any:
     """As `_look` in the personal project, without what the project of the call shadows; that project must exist."""
-    found = _look(tx, lower, lookup, keys)
-    if found is None or project_rows.find_shadowed(tx, lookup.kind, projects.current(tx, scope).number, [found.number]):
+    found = _look(tx, lower, finder, keys)
+    if found is None or project_rows.find_shadowed(tx, finder.kind, projects.current(tx, scope).number, [found.number]):
         return None
     return replace(found, layer=lower.project)
+
+
+def find_missing(tx: Tx, missing: NotFound) -> Item | None:
+    """Return the prompt or document that a project lacks and only reads from the personal one, if any."""
+    lower = enter_personal(missing.scope)
+    if lower is None or missing.kind not in ("prompt", "document", "item"):
+        return None
+    try:
+        found = lookup.find(tx, lower, missing.key).live
+    except (NotFound, AmbiguousItem):
+        return None
+    kinds = ("prompt", "document") if missing.kind == "item" else (missing.kind,)
+    return found if found is not None and found.kind in kinds else None
 
 
 # -- lists ------------------------------------------------------------------------------------------------------

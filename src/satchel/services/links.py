@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from satchel.model import Document, Item, ItemKind, Prompt, Scope, Task, uri_of
-from satchel.services import alike
 from satchel.storage import links as rows
 from satchel.storage import projects as project_rows
+from satchel.storage import search
 from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
 from satchel.storage.links import Referrer, Source, Target
@@ -96,13 +95,16 @@ def _find_texts(tx: Tx, scope: Scope, item: Linked, targets: Sequence[Target]) -
     if not wanted:
         return set()
     number = item.project_number if isinstance(item, Task) else item.project
-    name = project_rows.names_of(tx, [number]).get(number) if number else scope.project
-    if name is None:
+    if number is None:
+        project = project_rows.by_name(tx, scope.project)
+        number = 0 if project is None else project.number
+    elif number not in project_rows.names_of(tx, [number]):
         return set()
-    within = replace(scope, project=name)
-    known = rows.existing(tx, number, wanted) if number else set()
-    spelled = {one for one in wanted if one not in known and alike.find_alike(tx, within, one[0], one[1])}
-    return known | spelled
+    known = rows.existing(tx, number, wanted)
+    for kind in {one[0] for one in wanted if one not in known}:
+        spaces = [space for space, _ in search.list_spaces(tx, [number], [kind])]
+        known |= {one for one in wanted if one[0] == kind and search.find_alike(tx, spaces, kind, one[1])}
+    return known
 
 
 def _has_links(item: Item) -> bool:

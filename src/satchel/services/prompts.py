@@ -23,7 +23,7 @@ from satchel.model import (
     StoreChange,
     TagCount,
 )
-from satchel.services import alike, rules, texts
+from satchel.services import lookup, rules, texts
 from satchel.services.projects import current, find_within
 from satchel.services.recording import record_add, record_delete, record_restore, record_update
 from satchel.services.states import of_prompt
@@ -92,11 +92,11 @@ def find(tx: Tx, scope: Scope, reference: str) -> Prompt:
     Raises:
         NotFound: the project has no such prompt.
     """
-    text = alike.without_scheme("prompt", reference)
+    text = lookup.without_scheme("prompt", reference)
     try:
         return find_exactly(tx, scope, text)
     except NotFound as missing:
-        numbers = alike.find_alike(tx, scope, "prompt", text) if missing.kind == "prompt" else []
+        numbers = lookup.find_alike(tx, scope, "prompt", text) if missing.kind == "prompt" else []
         if len(numbers) != 1:
             raise NotFound(missing.kind, reference if missing.kind == "prompt" else missing.key, scope) from None
     return find_within(tx, scope, "prompt", reference, rows.find, ("number", str(numbers[0])))
@@ -123,7 +123,7 @@ def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
     known = pages.names_of_newest(tx, project, 2 * _NEIGHBOURS)
     title = text[:1].upper() + text[1:]
     known += pages.names_beside(tx, project, make_name(text), title, _NEIGHBOURS)
-    by_words = pages.names_of(tx, project, alike.find_by_words(tx, scope, "prompt", text))
+    by_words = pages.names_of(tx, project, lookup.find_by_words(tx, scope, "prompt", text))
     return tuple(dict.fromkeys((*closest_entries(text, known), *by_words)))[:3]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from satchel import clock
 from satchel.model import Scope
-from satchel.services import references, restoring
+from satchel.services import lookup, restoring
 from satchel.storage import pruning as rows
 from satchel.storage.database import Cutoffs, Database, Tx
 
@@ -57,13 +57,13 @@ def forget_values(database: Database, libraries: Sequence[str] | None) -> int:
     return database.forget_values(libraries, before)
 
 
-def purge(tx: Tx, scope: Scope, reference: str) -> references.FoundItem:
+def purge(tx: Tx, scope: Scope, reference: str) -> lookup.FoundItem:
     """Remove an item with its history for good, and the deleted ones of the same name; returns what it was.
 
     Raises:
-        NotFound, AmbiguousItem: as `references.find`.
+        NotFound, AmbiguousItem: as `lookup.find`.
     """
-    item = references.find(tx, scope, reference)
+    item = lookup.find(tx, scope, reference)
     if item.live is not None:
         restoring.delete(tx, scope, item.live)
     for number in item.numbers:

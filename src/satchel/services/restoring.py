@@ -6,10 +6,10 @@ from msgspec import Struct
 
 from satchel.errors import Forbidden, NotFound, StoreConflict, VersionConflict
 from satchel.model import UNSET, DocumentPatch, Item, PromptPatch, Scope, TaskPatch, TrashedItem
-from satchel.services import documents, history, projects, prompts, references, states, tasks
+from satchel.services import documents, history, lookup, projects, prompts, states, tasks
 from satchel.services.history import OldVersion
+from satchel.services.lookup import FoundItem
 from satchel.services.recording import restoring
-from satchel.services.references import FoundItem
 from satchel.storage import revisions
 from satchel.storage.database import Tx, Violation
 
@@ -31,12 +31,12 @@ def restore(tx: Tx, scope: Scope, reference: str, version: int | None = None) ->
     is like that already is not changed.
 
     Raises:
-        NotFound, AmbiguousItem: as `references.find`.
+        NotFound, AmbiguousItem: as `lookup.find`.
         VersionMissing: history does not have this version.
         Taken: another item has the title that it had.
         Forbidden: it is a project, and the scope may enter only some.
     """
-    item = references.find(tx, scope, reference)
+    item = lookup.find(tx, scope, reference)
     if item.live is None:
         return bring_back(tx, scope, item, version)
     if version is None:
@@ -196,7 +196,7 @@ def _enter(tx: Tx, scope: Scope, project: int | None) -> Scope:
     """
     name = projects.names_of(tx, [project or 0]).get(project or 0)
     if name is None:
-        raise NotFound("project", references.name_of_deleted(tx, project), scope)
+        raise NotFound("project", lookup.name_of_deleted(tx, project), scope)
     if scope.projects is not None and name not in scope.projects:
         raise Forbidden("project", name, scope)
     return projects.enter(scope, name)

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from satchel import clock
 from satchel.errors import (
+    AmbiguousItem,
     Forbidden,
     NotFound,
     NothingReady,
@@ -44,7 +45,7 @@ from satchel.model import (
     TaskStatus,
     Timestamp,
 )
-from satchel.services import alike, links, projects, quotas, rules
+from satchel.services import links, lookup, projects, quotas, rules
 from satchel.services.recording import record_add, record_delete, record_restore, record_update
 from satchel.services.states import of_task
 from satchel.services.suggestions import closest_names
@@ -185,10 +186,11 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> Task:
     still has the one of a deleted task must not change another one.
 
     Raises:
-        NotFound: the user has no such task, or several with this title.
+        NotFound: the user has no such task.
+        AmbiguousItem: several have this title.
     """
     found = list_some(tx, scope, _find_numbers(tx, scope, reference))
-    if len(found) != 1:
+    if not found:
         raise NotFound("task", str(reference), scope)
     return found[0]
 
@@ -197,34 +199,24 @@ def find_number(tx: Tx, scope: Scope, reference: Reference) -> int:
     """Return the number of the task that `find` returns; that a number is of a task is not checked.
 
     Raises:
-        NotFound: as `find`.
+        NotFound, AmbiguousItem: as `find`.
     """
     numbers = _find_numbers(tx, scope, reference)
-    if len(numbers) != 1:
+    if not numbers:
         raise NotFound("task", str(reference), scope)
     return numbers[0]
-
-
-def find_whole(tx: Tx, scope: Scope, reference: Reference) -> Task:
-    """Return what `find` does, with the blockers that the scope may not see.
-
-    Raises:
-        NotFound: as `find`.
-    """
-    task = find(tx, scope, reference)
-    return task if scope.projects is None else rows.details(tx, scope.owner, [task.number])[0]
 
 
 def lock(tx: Tx, scope: Scope, reference: Reference) -> Task:
     """Return the task that `find` does, with all its blockers, and lock its row until the transaction ends.
 
     Raises:
-        NotFound: as `find`.
+        NotFound, AmbiguousItem: as `find`.
         Forbidden: the reference is the id of a task of another user, or of a project that the scope may not enter.
     """
     id = clock.parse_id(str(reference))
     keys = [id] if id is not None else _find_numbers(tx, scope, reference)
-    task = rows.lock(tx, scope.owner, keys[0], scope.projects) if len(keys) == 1 else None
+    task = rows.lock(tx, scope.owner, keys[0], scope.projects) if keys else None
     if task is None and id is not None and tx.is_task(id):
         raise Forbidden("task", str(reference), scope)
     if task is None:
@@ -235,16 +227,6 @@ def lock(tx: Tx, scope: Scope, reference: Reference) -> Task:
 def _locked(tx: Tx, scope: Scope, task: Task | Reference) -> Task:
     """Return a task that `lock` returned already, or returns now."""
     return task if isinstance(task, Task) else lock(tx, scope, task)
-
-
-def find_by_title(tx: Tx, scope: Scope, title: str, *, is_exact: bool = False) -> tuple[tuple[int, ...], bool]:
-    """Return the numbers of the user's first tasks with a title, and whether there are more; see `find`."""
-    text = title.strip()
-    if not rules.is_storable(text) or _is_number(text) or clock.parse_id(text) is not None:
-        return (), False
-    numbers = rows.numbers_with_title(tx, scope.owner, text, _SUGGESTIONS + 1, scope.projects)
-    numbers = numbers or ([] if is_exact else alike.find_alike(tx, scope, "task", text))
-    return tuple(numbers[:_SUGGESTIONS]), len(numbers) > _SUGGESTIONS
 
 
 def suggest(tx: Tx, scope: Scope, reference: Reference) -> tuple[tuple[int, str], ...]:
@@ -263,30 +245,33 @@ def suggest(tx: Tx, scope: Scope, reference: Reference) -> tuple[tuple[int, str]
     for number, title in known:
         titles.setdefault(title, set()).add(number)
     closest = [(number, title) for title in closest_names(text, titles) for number in sorted(titles[title])]
-    closest += [(one.number, one.title) for one in list_some(tx, scope, alike.find_by_words(tx, scope, "task", text))]
+    closest += [(one.number, one.title) for one in list_some(tx, scope, lookup.find_by_words(tx, scope, "task", text))]
     return tuple(dict.fromkeys(closest))[:_SUGGESTIONS]
 
 
 def _find_numbers(tx: Tx, scope: Scope, reference: Reference) -> Sequence[int]:
-    """Return the number that a reference names, which may not exist, or the numbers of tasks with this title."""
-    text = alike.without_scheme("task", str(reference))
+    """Return the number that a reference names, which may not exist, or that of the only task with this title.
+
+    Raises:
+        AmbiguousItem: several tasks have this title.
+    """
+    text = lookup.without_scheme("task", str(reference))
     if not rules.is_storable(text):
         return ()
-    if _is_number(text):
+    if lookup.is_number(text):
         digits = text.removeprefix("#")
         number = int(digits) if len(digits) < 20 else 0
         return [number] if 0 < number <= _LARGEST_NUMBER else ()
     id = clock.parse_id(text)
-    if id is None:
-        return find_by_title(tx, scope, text)[0]
-    found = rows.find_number(tx, scope.owner, id, scope.projects)
-    return () if found is None else [found]
-
-
-def _is_number(text: str) -> bool:
-    """Return whether a reference is a number, if perhaps not one that a task can have."""
-    digits = text.removeprefix("#").removeprefix("-")
-    return digits.isascii() and digits.isdigit()
+    if id is not None:
+        found = rows.find_number(tx, scope.owner, id, scope.projects)
+        return () if found is None else [found]
+    titled = rows.numbers_with_title(tx, scope.owner, text, _SUGGESTIONS + 1, scope.projects)
+    titled = titled or lookup.find_alike(tx, scope, "task", text)
+    if len(titled) > 1:
+        named = tuple(f"#{number}" for number in titled[:_SUGGESTIONS])
+        raise AmbiguousItem(str(reference), named, kind="task", has_more=len(titled) > _SUGGESTIONS)
+    return titled
 
 
 def _finish(tx: Tx, scope: Scope, found: list[Task]) -> list[Task]:

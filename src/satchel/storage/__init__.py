@@ -21,6 +21,7 @@ documents           queries about documents
 tasks               queries about tasks, their claims, notes and blockers
 task_pages          pages of tasks in the order of a filter
 links               queries about links between items, and the URIs in a text that make them
+lookup              which items have a number, an id, a name, a title or a URI
 search              the index of words, which items have a word, and the texts of what was found
 search_words        how texts become words, each with how much the item is about it
 prompts_sqlite      prompts with a text in title or content, on SQLite

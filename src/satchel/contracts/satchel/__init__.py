@@ -10,19 +10,14 @@ templates          finds prompts, stored and of libraries, fills them in, and ch
 documents          the tools for documents, and how answers describe one
 texts              reads parts of texts, and the tool that edits one
 tasks              the tools for tasks
-tag_filters        the tags that a list is narrowed by
 task_answers       how answers show tasks
 search             the tool that finds items by words
 items              the tools that change or delete several items of any kind
-item_lookups       finds the items that arguments name
-deleted_items      tells what is similar to a name that nothing has, or that it was deleted
 deleting           deletes items, and tells what referred to them
 projects           the tools for projects: add_project, list_projects, catch_up
 history            the tools that read what was, and restore it
 errors             errors: their codes, sentences and hints
-unknown_arguments  the error for arguments that a tool does not take
-nearest            which argument or tool was meant by one that there is not
-other_names        what models and other servers call our arguments and tools
+guesses            what was meant by a name that does not exist
 skills             skills/list and skills/get
 answers            what answers of several tools share: pages, retries, calls of many entries, notes
 app                the app that hosts show for the tool show, and the icons
@@ -118,15 +113,15 @@ def get_skill(context: Context, params: dict[str, Any]) -> Result:
 
 
 def explain_missing(context: Context, error: Refused) -> Refused:
-    from satchel.contracts.satchel import deleted_items
+    from satchel.contracts.satchel import guesses
 
-    return deleted_items.explain_missing(context, error)
+    return guesses.explain_missing(context, error)
 
 
 def explain_unknown_tool(name: str, served: Iterable[str]) -> str:
-    from satchel.contracts.satchel import nearest
+    from satchel.contracts.satchel import guesses
 
-    return nearest.explain_unknown_tool(name, served)
+    return guesses.explain_unknown_tool(name, served)
 
 
 def translate_change(change: StoreChange, scope: Scope) -> list[ClientChange]:

@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 from satchel import clock
 from satchel.contracts.contract import Body, Context, Reply
 from satchel.errors import WrongArgument
-from satchel.model import DEFAULT_PROJECT, ProjectCounts, Scope
+from satchel.model import DEFAULT_PROJECT, Item, ProjectCounts, Scope
 from satchel.protocol import ProtocolError
 from satchel.protocol.codec import decode, encode
 from satchel.protocol.cursors import NUMBER
@@ -227,3 +227,13 @@ def _count_default(tx: Tx) -> str:
 def _format_contents(held: ProjectCounts) -> str:
     counts = ((held.prompts, "prompt"), (held.documents, "document"))
     return " and ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts if count)
+
+
+def read_tags(given: Sequence[str] | UnsetType) -> list[str]:
+    """Return the tags of a filter; a `+` in front, as lists print it, is not a part of one."""
+    return [] if given is UNSET else [tag.strip().removeprefix("+") for tag in given]
+
+
+def format_item(item: Item) -> str:
+    """Return an item in a few words."""
+    return f"#{item.number} {' '.join(item.title.split())}" if item.kind == "task" else f"{item.kind} {item.name}"

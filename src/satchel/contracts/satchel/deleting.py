@@ -5,10 +5,10 @@ from typing import Any
 
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers
-from satchel.contracts.satchel.item_lookups import format_item, name_item
+from satchel.contracts.satchel.answers import format_item
 from satchel.contracts.satchel.task_answers import describe_holder
 from satchel.model import Document, Item, Prompt, Task
-from satchel.services import documents, links, prompts, states, tasks
+from satchel.services import documents, links, lookup, prompts, states, tasks
 
 MOST_UNASKED = 10  # items that one call may delete, cancel or move before the user is asked
 
@@ -23,7 +23,7 @@ def delete_all(context: Context, items: Sequence[Item]) -> tuple[list[Referred],
     for item in items:
         others = [one.reference for one in _find_referrers(context, item) if (one.kind, one.key) not in going]
         if others:
-            referred.append({"item": name_item(item), "by": others})
+            referred.append({"item": lookup.name_item(item), "by": others})
     going_tasks = tasks.list_some(context.tx, context.scope, [item.number for item in items if item.kind == "task"])
     notes = [note for task in going_tasks for note in describe_holder(context, task, f"#{task.number}")]
     for index, item in enumerate(items):

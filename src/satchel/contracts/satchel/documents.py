@@ -10,7 +10,7 @@ from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers, texts
 from satchel.contracts.satchel.answers import answer_once, decode_cursor
 from satchel.contracts.satchel.deleting import delete_one
-from satchel.contracts.satchel.errors import UnknownName, name_in_errors, name_place, suggest
+from satchel.contracts.satchel.errors import name_in_errors, name_place
 from satchel.contracts.satchel.methods import GeneratedPage, read_page
 from satchel.contracts.satchel.texts import Reading
 from satchel.contracts.satchel.tools import (
@@ -22,7 +22,7 @@ from satchel.contracts.satchel.tools import (
     ReadResource,
     UpdateResource,
 )
-from satchel.errors import NotFound, WrongArgument
+from satchel.errors import WrongArgument
 from satchel.model import Document, DocumentDraft, DocumentPatch, uri_of
 from satchel.protocol import cursors
 from satchel.services import documents, layers, projects
@@ -160,7 +160,7 @@ def _describe_name(given: str, document: Document) -> list[str]:
     """Return a note if a document has another name than it was given."""
     if given.strip() == document.name:
         return []
-    from satchel.contracts.satchel.unknown_arguments import shorten_name  # only after this
+    from satchel.contracts.satchel.guesses import shorten_name  # only after this
 
     return [f"'{shorten_name(given.strip())}' is named {document.name}: names have letters, digits, - _ and . only."]
 
@@ -174,33 +174,18 @@ def _find_readable(context: Context, reference: str) -> Document:
     """Find the document with a name or URI in the project or in the personal one.
 
     Raises:
-        UnknownName: there is none; it suggests similar names.
+        NotFound: there is none.
     """
-    try:
-        return layers.find_document(context.tx, context.scope, reference)
-    except NotFound as missing:
-        if missing.kind != "document":
-            raise
-        near = layers.suggest(context.tx, context.scope, documents.suggest, reference)
-        raise UnknownName(missing, near) from missing
+    return layers.find_document(context.tx, context.scope, reference)
 
 
 def _find_to_change(context: Context, reference: str) -> Document:
     """Find the document of the project with a name or URI.
 
     Raises:
-        UnknownName: there is none; it suggests similar names.
+        NotFound: there is none.
     """
-    try:
-        return documents.find(context.tx, context.scope, reference)
-    except NotFound as missing:
-        if missing.kind != "document":
-            raise
-
-        def look(later: Context, missing: NotFound) -> UnknownName:
-            return UnknownName(missing, documents.suggest(later.tx, context.scope, reference))
-
-        raise suggest(context, missing, look) from missing
+    return documents.find(context.tx, context.scope, reference)
 
 
 # -- answers ----------------------------------------------------------------------------------------------------

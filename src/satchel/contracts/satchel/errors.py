@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from satchel.contracts.content import join_lines
-from satchel.contracts.contract import Body, Context, Reply, find_row
+from satchel.contracts.contract import Body, Reply, find_row
 from satchel.contracts.schema import UNSTORABLE
 from satchel.errors import (
     AmbiguousItem,
@@ -18,6 +18,7 @@ from satchel.errors import (
     NotFound,
     NothingReady,
     QuotaExceeded,
+    Reason,
     Refused,
     SatchelError,
     StaleFence,
@@ -36,43 +37,6 @@ from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError, inva
 from satchel.services.rules import MAX_TEMPLATE_BYTES
 from satchel.services.wording import SENTENCES, Voice
 from satchel.services.wording import describe as describe_error
-
-
-class UnknownName(NotFound):
-    """Nothing has that name, and similar names are known or a special hint is needed."""
-
-    def __init__(
-        self,
-        missing: NotFound,
-        suggestions: tuple[str, ...] = (),
-        titles: tuple[str, ...] = (),
-        hint: str | None = None,
-        look: "Callable[[Context, NotFound], UnknownName] | None" = None,
-    ) -> None:
-        super().__init__(missing.kind, missing.key, missing.scope)
-        self.look = look  # finds the suggestions, where that was left for later
-        self.suggestions = suggestions  # each can be given instead
-        self.titles = titles  # of the suggestions, if these are mere numbers
-        self.hint = hint  # replaces the usual one where there are no suggestions
-
-
-class AmbiguousTitle(NotFound):
-    """Several tasks have the title that a call gave."""
-
-    def __init__(self, missing: NotFound, numbers: tuple[str, ...], *, has_more: bool) -> None:
-        super().__init__(missing.kind, missing.key, missing.scope)
-        self.suggestions = numbers
-        self.has_more = has_more
-
-
-class DeletedItem(NotFound):
-    """What a call names was deleted, and can be brought back."""
-
-    def __init__(self, missing: NotFound, *, at: str, by: str, can_restore: bool) -> None:
-        super().__init__(missing.kind, missing.key, missing.scope)
-        self.at = at
-        self.by = by
-        self.can_restore = can_restore  # by the caller
 
 
 class TemplateFailed(Refused):
@@ -121,11 +85,6 @@ def name_place(place: str) -> Iterator[None]:
         raise EntryRefused(f"{place}{within}", error) from error
 
 
-def suggest(context: Context, missing: NotFound, look: Callable[[Context, NotFound], UnknownName]) -> UnknownName:
-    """The error with what `look` suggests: at once, or once the transaction is over, because it may hold up others."""
-    return UnknownName(missing, look=look) if context.tx.writes else look(context, missing)
-
-
 # -- what each tool answers -------------------------------------------------------------------------------------------
 
 
@@ -136,38 +95,27 @@ def error(code: str, message: str, hint: str, **more: Any) -> Body:
 
 
 def explain_wrong_argument(wrong: WrongArgument) -> Body:
-    from satchel.contracts.satchel import unknown_arguments  # only after a mistake
+    from satchel.contracts.satchel import guesses  # only after a mistake
 
     if wrong.rule == "additionalProperties":
-        message, hint, near = unknown_arguments.describe_unknown(wrong.limit)
+        message, hint, near = guesses.describe_unknown(wrong.limit)
         more = {"near": near} if near else {}
-        return error("invalid_argument", message, hint, argument=unknown_arguments.shorten_name(wrong.field), **more)
+        return error("invalid_argument", message, hint, argument=guesses.shorten_name(wrong.field), **more)
     message, hint = describe(wrong)
     argument = "tags" if wrong.field == "tag" else wrong.field
     return error("invalid_argument", message, hint, argument=argument)
 
 
 def explain_not_found(missing: NotFound) -> Body:
-    message = f"{_what(missing.kind, missing.key)} does not exist{_where(missing)}{_who_names(missing)}."
-    if not isinstance(missing, UnknownName) or not missing.suggestions:
-        hint = missing.hint if isinstance(missing, UnknownName) else None
-        return error("not_found", message, hint or _HINTS[missing.kind])
-    named = zip(missing.suggestions, missing.titles or [""] * len(missing.suggestions), strict=True)
-    choices = " or ".join(f"{name} {join_lines(title)}".strip() for name, title in named)
-    return error("not_found", message, f"Did you mean {choices}?", near=list(missing.suggestions))
-
-
-def explain_deleted(deleted: DeletedItem) -> Body:
-    when = f" {deleted.at} by {deleted.by}" if deleted.at else ""
-    message = f"{_what(deleted.kind, deleted.key)} was deleted{when}."
-    hint = "Use restore to bring it back." if deleted.can_restore else "It is in the trash; history shows what it was."
-    return error("not_found", message, hint, deleted=deleted.key)
-
-
-def explain_ambiguous_title(ambiguous: AmbiguousTitle) -> Body:
-    numbers = ambiguous.suggestions
-    hint = f"Say which by its number, as in {numbers[0]}."
-    return error("invalid_argument", _describe_ambiguity(ambiguous), hint, near=list(numbers))
+    what, why = _what(missing.kind, missing.key), missing.why or Reason()
+    message = (
+        f"{what} {why.message}." if why.message else f"{what} does not exist{_where(missing)}{_who_names(missing)}."
+    )
+    deleted = {"deleted": missing.key} if why.is_deleted else {}
+    if not missing.near:
+        return error("not_found", message, why.hint or _HINTS[missing.kind], **deleted)
+    choices = " or ".join(f"{name} {join_lines(title)}".strip() for name, title in missing.near.items())
+    return error("not_found", message, f"Did you mean {choices}?", near=list(missing.near))
 
 
 def explain_forbidden(forbidden: Forbidden) -> Body:
@@ -203,8 +151,11 @@ def explain_missing_version(missing: VersionMissing) -> Body:
 
 
 def explain_ambiguous_item(ambiguous: AmbiguousItem) -> Body:
-    hint = f"Say which: {' or '.join(ambiguous.references)}."
-    return error("invalid_argument", _sentence(ambiguous), hint, near=list(ambiguous.references))
+    named = ambiguous.references
+    hint = f"Say which: {' or '.join(named)}."
+    if ambiguous.kind == "task":
+        hint = f"Say which by its number, as in {named[0]}."
+    return error("invalid_argument", _describe_ambiguity(ambiguous), hint, near=list(named))
 
 
 def explain_not_confirmed(refused: NotConfirmed) -> Body:
@@ -290,8 +241,6 @@ def explain_entry(refused: EntryRefused) -> Body:
 FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     WrongArgument: explain_wrong_argument,
     NotFound: explain_not_found,
-    AmbiguousTitle: explain_ambiguous_title,
-    DeletedItem: explain_deleted,
     Forbidden: explain_forbidden,
     Taken: explain_taken,
     VersionConflict: explain_conflict,
@@ -328,7 +277,7 @@ _HINTS = {
     "prompt": "Use list_prompts to see what there is.",
     "document": "Use list_resources to see what there is.",
     "task": "Use list_tasks with status all to see what there is.",
-    "item": "Use history without item to see what changed, or a list tool.",
+    "item": "Look for it with search or a list tool; restore brings back what was deleted.",
     "project": "Use catch_up to see which there are; add_project makes one.",
 }
 
@@ -356,8 +305,10 @@ def _who_names(missing: NotFound) -> str:
     return f", but {missing.scope.why} names it: correct that file, or make the project"
 
 
-def _describe_ambiguity(ambiguous: AmbiguousTitle) -> str:
-    numbers = ambiguous.suggestions
+def _describe_ambiguity(ambiguous: AmbiguousItem) -> str:
+    if ambiguous.kind != "task":
+        return f"Several items are called '{ambiguous.key}'."
+    numbers = ambiguous.references
     listed = f"{', '.join(numbers)} and more" if ambiguous.has_more else " and ".join(numbers)
     return f"Several tasks have the title '{join_lines(ambiguous.key.strip())}': {listed}."
 
@@ -371,16 +322,19 @@ def protocol_error(missing: NotFound | Forbidden) -> ProtocolError:
     if isinstance(missing, Forbidden):
         return ProtocolError(INVALID_PARAMS, f"{what} is not open here")
     message, data = f"{what} not found{_who_names(missing)}", {"name": missing.key}
-    if isinstance(missing, AmbiguousTitle):
-        message = _describe_ambiguity(missing)
-    elif isinstance(missing, UnknownName) and missing.suggestions:
-        message += f". Did you mean {' or '.join(missing.suggestions)}?"
-    if isinstance(missing, UnknownName | AmbiguousTitle) and missing.suggestions:
-        return ProtocolError(INVALID_PARAMS, message, {**data, "near": list(missing.suggestions)})
+    if missing.near:
+        return ProtocolError(
+            INVALID_PARAMS,
+            f"{message}. Did you mean {' or '.join(missing.near)}?",
+            {**data, "near": list(missing.near)},
+        )
     return ProtocolError(INVALID_PARAMS, message, data)
 
 
 METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
+    AmbiguousItem: lambda ambiguous: ProtocolError(
+        INVALID_PARAMS, _describe_ambiguity(ambiguous), {"name": ambiguous.key, "near": list(ambiguous.references)}
+    ),
     NotFound: protocol_error,
     Forbidden: protocol_error,
     WrongArgument: lambda wrong: invalid_params(f"Missing required argument: {wrong.field}"),  # of prompts/get
@@ -411,7 +365,7 @@ def describe(wrong: WrongArgument) -> tuple[str, str]:
     if rule == "type":
         return _describe_wrong_type(wrong, place)
     if rule == "enum" and isinstance(limit, list | tuple):
-        from satchel.contracts.satchel.other_names import find_choice  # only after a mistake
+        from satchel.contracts.satchel.guesses import find_choice  # only after a mistake
 
         meant = find_choice(field, str(wrong.value))
         if meant == "in_progress" and meant not in limit:

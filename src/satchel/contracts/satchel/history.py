@@ -8,16 +8,15 @@ from satchel.contracts.content import format_count, join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.answers import decode_cursor
-from satchel.contracts.satchel.errors import UnknownName, suggest
 from satchel.contracts.satchel.tools import History, Restore
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import KINDS, Author, ChangeQuery, ItemKind, Scope, Version, uri_of
 from satchel.protocol.cursors import encode_cursor
-from satchel.services import diffs, references, restoring
+from satchel.services import diffs, lookup, restoring
 from satchel.services import history as versions
 from satchel.services.history import FeedEntry
+from satchel.services.lookup import FoundItem
 from satchel.services.moments import parse_past
-from satchel.services.references import FoundItem
 from satchel.services.restoring import Restored
 
 _PAGE = 50
@@ -171,27 +170,16 @@ def may_read(context: Context, kind: ItemKind) -> bool:
 
 
 def _find(context: Context, reference: str) -> FoundItem:
-    """The item that a reference names, deleted or not.
+    """Return the item that a reference names, deleted or not.
 
     Raises:
-        UnknownName: there is none that the caller may read; it suggests some, deleted ones too.
+        NotFound: there is none that the caller may read.
         AmbiguousItem: several have this name.
     """
-    try:
-        item = references.find(context.tx, context.scope, reference)
-        if may_read(context, item.kind):
-            return item
-        missing = NotFound("item", reference, context.scope)
-    except NotFound as error:
-        if error.kind == "project" and not reference.startswith("satchel://project/"):
-            raise
-        missing = error
-    kinds = [kind for kind in references.NAMED if may_read(context, kind)]
-
-    def look(later: Context, missing: NotFound) -> UnknownName:
-        return UnknownName(missing, references.suggest(later.tx, context.scope, kinds, reference))
-
-    raise suggest(context, missing, look)
+    item = lookup.find(context.tx, context.scope, reference)
+    if not may_read(context, item.kind):
+        raise NotFound("item", reference, context.scope)
+    return item
 
 
 # -- shapes -----------------------------------------------------------------------------------------------------

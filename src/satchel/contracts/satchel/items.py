@@ -9,13 +9,14 @@ from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers, task_answers
 from satchel.contracts.satchel import documents as document_tools
 from satchel.contracts.satchel import prompts as prompt_tools
+from satchel.contracts.satchel.answers import format_item
 from satchel.contracts.satchel.deleting import confirm, delete_all, format_referred, with_referred
 from satchel.contracts.satchel.errors import WrongValue, name_place
-from satchel.contracts.satchel.item_lookups import find_items, format_item, name_item
+from satchel.contracts.satchel.templates import find_items
 from satchel.contracts.satchel.tools import Delete, UpdateItems
 from satchel.errors import WrongArgument
 from satchel.model import Document, Item, Prompt, PromptPatch, Task, TaskPatch
-from satchel.services import copying, documents, projects, prompts, rules, tasks
+from satchel.services import copying, documents, lookup, projects, prompts, rules, tasks
 from satchel.services.copying import Copyable
 
 
@@ -24,7 +25,7 @@ def delete(context: Context, args: Delete) -> Body:
     found = find_items(context, args.items)
     referred, notes = delete_all(context, found)
     rows = [
-        {"kind": item.kind, "item": name_item(item), **({"title": item.title} if item.kind == "task" else {})}
+        {"kind": item.kind, "item": lookup.name_item(item), **({"title": item.title} if item.kind == "task" else {})}
         for item in found
     ]
     lines = [f"Deleted {format_item(item)}" for item in found]

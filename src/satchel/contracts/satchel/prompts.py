@@ -8,11 +8,10 @@ from msgspec import UNSET, Struct, UnsetType, field
 from satchel.contracts.content import count_fitting, join_lines
 from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers, texts
-from satchel.contracts.satchel.answers import answer_once, decode_cursor, with_place
+from satchel.contracts.satchel.answers import answer_once, decode_cursor, read_tags, with_place
 from satchel.contracts.satchel.deleting import delete_one
 from satchel.contracts.satchel.errors import name_in_errors, name_place
 from satchel.contracts.satchel.methods import MARKDOWN, quote_prompt_uri
-from satchel.contracts.satchel.tag_filters import describe_missing, read_tags
 from satchel.contracts.satchel.templates import (
     START_TASK,
     FoundPrompt,
@@ -162,7 +161,9 @@ def _describe_missing_tags(context: Context, tags: Sequence[str], found: Sequenc
     if all(tag.lower() in seen for tag in tags):
         return []
     known = [tag.name for tag in layers.list_tags(context.tx, context.scope)]
-    return describe_missing([tag for tag in tags if tag.lower() not in known], "prompt", known)
+    from satchel.contracts.satchel import guesses  # only after such a mistake
+
+    return guesses.describe_tags([tag for tag in tags if tag.lower() not in known], "prompt", known)
 
 
 def _list_stored(

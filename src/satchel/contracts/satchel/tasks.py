@@ -1,18 +1,15 @@
 """The tools for tasks: list, read, add, update, complete, claim and delete; `task_answers` says what they answer."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 from msgspec import UNSET, UnsetType
 
 from satchel.contracts.content import count_fitting, join_lines
 from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers
-from satchel.contracts.satchel.answers import List, answer_once, decode_cursor
+from satchel.contracts.satchel.answers import List, answer_once, decode_cursor, read_tags
 from satchel.contracts.satchel.deleting import delete_one
-from satchel.contracts.satchel.errors import AmbiguousTitle, UnknownName, suggest
-from satchel.contracts.satchel.tag_filters import describe_missing, read_tags
 from satchel.contracts.satchel.task_answers import (
     describe_holder,
     find_holder,
@@ -35,7 +32,6 @@ from satchel.errors import EntryRefused, Forbidden, NotFound, WrongArgument
 from satchel.model import (
     BlockerChange,
     ListChange,
-    Scope,
     Task,
     TaskDraft,
     TaskFilter,
@@ -46,9 +42,6 @@ from satchel.model import (
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import rules, task_lines, tasks
 from satchel.services.task_lines import TaskLine
-from satchel.storage.database import Tx
-
-Found = TypeVar("Found")
 
 _STEP = 50  # tasks between two reports of progress
 
@@ -108,7 +101,9 @@ def _describe_missing_tags(context: Context, query: TaskQuery, found: Sequence[T
         if tag.lower() not in seen and not tasks.has_tag(context.tx, context.scope, tag, query.project)
     ]
     known = tasks.list_tags(context.tx, context.scope, query.project) if missing else []
-    return describe_missing(missing, "task", known)
+    from satchel.contracts.satchel import guesses  # only after such a mistake
+
+    return guesses.describe_tags(missing, "task", known)
 
 
 def _decode_position(last: tuple[str, ...] | None) -> TaskPosition | None:
@@ -302,37 +297,24 @@ def find_task(context: Context, reference: str) -> Task:
     """Return the task with a number, id, title or URI.
 
     Raises:
-        AmbiguousTitle: several tasks have that title.
-        UnknownName: there is none; it suggests tasks with similar titles.
+        NotFound: there is none.
+        AmbiguousItem: several tasks have that title.
     """
-    return _find(context, reference, tasks.find)
+    return tasks.find(context.tx, context.scope, reference)
 
 
 def _lock_task(context: Context, reference: str) -> Task:
     """Lock the task that `find_task` returns; it has the blockers too that the caller may not see."""
-    return _find(context, reference, tasks.lock)
-
-
-def _find(context: Context, reference: str, find: Callable[[Tx, Scope, str], Found]) -> Found:
     try:
-        return find(context.tx, context.scope, reference)
-    except (NotFound, Forbidden) as error:
+        return tasks.lock(context.tx, context.scope, reference)
+    except Forbidden as error:
         if error.kind != "task":
             raise
-        missing = NotFound("task", error.key, context.scope)
-        same, has_more = tasks.find_by_title(context.tx, context.scope, reference)
-        if same:
-            raise AmbiguousTitle(missing, tuple(f"#{number}" for number in same), has_more=has_more) from error
-        raise suggest(context, missing, partial(_suggest, context.scope, reference)) from error
-
-
-def _suggest(scope: Scope, reference: str, context: Context, missing: NotFound) -> UnknownName:
-    near = tasks.suggest(context.tx, scope, reference)
-    return UnknownName(missing, tuple(f"#{number}" for number, _ in near), tuple(title for _, title in near))
+        raise NotFound("task", error.key, context.scope) from error
 
 
 def _find_numbers(context: Context, references: Sequence[str]) -> list[int]:
     for index, reference in enumerate(references):
         if not reference.strip():
             raise WrongArgument("blocked_by", "minLength", place=f"blocked_by[{index}]")
-    return [_find(context, reference, tasks.find_number) for reference in references]
+    return [tasks.find_number(context.tx, context.scope, reference) for reference in references]

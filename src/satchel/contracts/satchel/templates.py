@@ -7,16 +7,16 @@ from typing import TypeVar
 from msgspec import UNSET, Struct, UnsetType
 
 from satchel.contracts.contract import Context
-from satchel.contracts.satchel.answers import describe_place
-from satchel.contracts.satchel.errors import MissingValue, TemplateFailed, UnknownName, WrongValue, suggest
+from satchel.contracts.satchel.answers import check_number, describe_place
+from satchel.contracts.satchel.errors import MissingValue, TemplateFailed, WrongValue, name_place
 from satchel.errors import NotFound, SatchelError, WrongArgument
 from satchel.library.catalog import ContentMissing, Library, Unreadable
 from satchel.library.manifest import LibraryPrompt
 from satchel.library.render import RenderFailed
 from satchel.library.roles import Message, split_text
 from satchel.log import log, log_surprise
-from satchel.model import Argument, Prompt, Scope
-from satchel.services import alike, layers, prompts, templates
+from satchel.model import Argument, Item, ItemKind, Prompt, Scope
+from satchel.services import layers, lookup, prompts, templates
 from satchel.services.rules import MAX_ARGUMENTS, MAX_TEMPLATE_BYTES
 from satchel.services.suggestions import closest_names
 from satchel.services.templates import Settled, describe_failure
@@ -54,23 +54,12 @@ def find_prompt(context: Context, reference: str) -> FoundPrompt:
     """Return the prompt of a library with a full name, or the stored or personal one with a name, title or id.
 
     Raises:
-        UnknownName: there is none; it suggests similar names.
+        NotFound: there is none.
     """
     found = find_in_libraries(context, reference)
     if found is not None:
         return found
-    try:
-        return layers.find_prompt(context.tx, context.scope, reference)
-    except NotFound as missing:
-        if missing.kind != "prompt":
-            raise
-
-        def look(later: Context, missing: NotFound) -> UnknownName:
-            from_libraries = closest_names(reference, (name for name, _ in later.libraries.catalog.view))
-            stored = layers.suggest(later.tx, context.scope, prompts.suggest, reference)
-            return UnknownName(missing, (*stored, *from_libraries)[:3])
-
-        raise suggest(context, missing, look) from missing
+    return layers.find_prompt(context.tx, context.scope, reference)
 
 
 def find_stored(context: Context, reference: str) -> Prompt:
@@ -78,21 +67,15 @@ def find_stored(context: Context, reference: str) -> Prompt:
 
     Raises:
         WrongArgument: a library has a prompt of that name, which cannot be changed here.
-        UnknownName: there is none; it suggests similar names.
+        NotFound: there is none.
     """
     in_library = find_in_libraries(context, reference)
     try:
         prompt = prompts.find(context.tx, context.scope, reference)
     except NotFound as missing:
-        if missing.kind != "prompt":
+        if missing.kind != "prompt" or in_library is None:
             raise
-        if in_library is not None:
-            raise WrongArgument("prompt", "readOnly", value=in_library.name) from None
-
-        def look_in_store(later: Context, missing: NotFound) -> UnknownName:
-            return UnknownName(missing, prompts.suggest(later.tx, context.scope, reference))
-
-        raise suggest(context, missing, look_in_store) from missing
+        raise WrongArgument("prompt", "readOnly", value=in_library.name) from None
     if in_library is not None:  # a read by this reference returns the library's prompt, so an update must not differ
         raise WrongArgument("prompt", "readOnly", value=in_library.name, limit=prompt.name)
     return prompt
@@ -103,7 +86,7 @@ def find_in_libraries(context: Context, reference: str) -> LibraryTemplate | Non
 
     If none has exactly this name, return the only one whose name differs in case and separators.
     """
-    name = alike.without_scheme("prompt", reference)
+    name = lookup.without_scheme("prompt", reference)
     found = context.libraries.find(name)
     if found is None and ":" in name:
         key = make_key(name)
@@ -111,6 +94,57 @@ def find_in_libraries(context: Context, reference: str) -> LibraryTemplate | Non
         name = same[0] if len(same) == 1 else name
         found = context.libraries.find(name)
     return None if found is None else LibraryTemplate(name, *found)
+
+
+# -- items of any kind ------------------------------------------------------------------------------------
+
+# By kind: the tool that a caller must be able to use to change it.
+_CHANGING: dict[ItemKind, str] = {"prompt": "update_prompt", "document": "update_resource", "task": "update_task"}
+
+
+def find_items(context: Context, given: Sequence[str]) -> list[Item]:
+    """Return the items that a call names, each once and without its content.
+
+    Raises:
+        EntryRefused: one of them cannot be found or changed.
+    """
+    check_number("items", given)
+    found: dict[tuple[ItemKind, int], Item] = {}
+    for index, (reference, item) in enumerate(
+        zip(given, lookup.find_all(context.tx, context.scope, given), strict=True)
+    ):
+        with name_place(f"items[{index}]"):
+            item = _check_found(context, reference, item)
+        found[item.kind, item.number] = item
+    return list(found.values())
+
+
+def find_item(context: Context, reference: str) -> Item:
+    """Return the prompt, document or task that a reference names, whole.
+
+    Raises:
+        NotFound: there is none that the caller may change.
+        WrongArgument: it is a prompt of a library.
+        AmbiguousItem: several have this name.
+    """
+    return _check_found(context, reference, None)
+
+
+def _check_found(context: Context, reference: str, item: Item | None) -> Item:
+    in_library = find_in_libraries(context, reference)
+    if in_library is not None:
+        raise WrongArgument("prompt", "readOnly", value=in_library.name)
+    try:
+        item = item or lookup.find(context.tx, context.scope, reference).live
+    except NotFound as missing:
+        if missing.kind == "project":
+            raise
+    if item is None or _CHANGING.get(item.kind) not in context.tools:
+        raise NotFound("item", reference, context.scope)
+    return item
+
+
+# -- values and texts -------------------------------------------------------------------------------------------------
 
 
 def history_key(found: FoundPrompt, scope: Scope) -> str:
@@ -132,7 +166,7 @@ def fill_in(
     """Find a prompt, fill it in outside of transactions, and remember the values; return notes about the project too.
 
     Raises:
-        UnknownName: there is no such prompt.
+        NotFound: there is no such prompt.
         WrongValue: a required argument is missing, one is unknown, or a value is none that it may have.
         TemplateFailed: the template is broken.
     """

@@ -10,12 +10,11 @@ from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.answers import with_place
 from satchel.contracts.satchel.errors import WrongValue, describe
-from satchel.contracts.satchel.item_lookups import find_item, name_item
-from satchel.contracts.satchel.templates import check_templates, settle_update
+from satchel.contracts.satchel.templates import check_templates, find_item, settle_update
 from satchel.contracts.satchel.tools import EditText
 from satchel.errors import MissingPart, StoreConflict, VersionConflict, WrongArgument
 from satchel.model import DocumentPatch, Item, ItemKind, PromptPatch, TaskPatch
-from satchel.services import documents, layers, links, prompts, tasks, texts
+from satchel.services import documents, layers, links, lookup, prompts, tasks, texts
 from satchel.services.links import Linked
 from satchel.services.templates import Checked
 from satchel.services.texts import Edit, EditedText
@@ -50,7 +49,7 @@ def _edit(context: Context, args: EditText) -> tuple[Item, EditedText]:
     if isinstance(item.content, bytes):
         raise WrongArgument("item", "contentEncoding", value=item.name)
     if args.expected_version is not UNSET and args.expected_version != item.version:
-        raise VersionConflict(item.kind, name_item(item), expected=args.expected_version, actual=item.version)
+        raise VersionConflict(item.kind, lookup.name_item(item), expected=args.expected_version, actual=item.version)
     edits = [Edit(one.old, one.new, one.all) for one in args.edits or []]
     if not edits and not args.append and not args.prepend:
         raise WrongArgument("edits", "anyOf", limit=("edits", "append", "prepend"))
@@ -59,7 +58,7 @@ def _edit(context: Context, args: EditText) -> tuple[Item, EditedText]:
 
 def _edit_and_save(context: Context, args: EditText, checked: Checked) -> Body:
     item, edited = _edit(context, args)
-    key = name_item(item)
+    key = lookup.name_item(item)
     try:
         version, notes = _save(context, item, edited.text, checked)
     except VersionConflict as clash:  # changed since this call read it, which only PostgreSQL allows

@@ -1,0 +1,70 @@
+"""Which items have a number, an id, a name, a title or a URI: items of all kinds in one statement."""
+
+from collections.abc import Sequence
+
+from satchel.model import Item
+from satchel.storage.database import Row, Tx
+from satchel.storage.tasks import CONFINED, OWNED, Allowed, confine
+
+_PROJECT = "project = (select number from projects where name = :project and deleted_at is null)"
+_PROMPT = f"""
+    number, id, version, updated_at, name, title, project, null as owner from prompts
+    where {_PROJECT} and deleted_at is null and
+"""
+_DOCUMENT = f"""
+    number, id, version, updated_at, name, name, project, null from documents
+    where {_PROJECT} and deleted_at is null and
+"""
+_TASK = "number, id, version, updated_at, '', title, project, owner from tasks where"
+_AMONG = f"owner || '' = :owner and deleted_at is null and {CONFINED}"
+# First what was matched, then the columns of an item. A name counts before a title or a URI, and an id before all.
+_TEXTS = f"""
+    select id as key, 0 as rank, 'prompt' as kind, {_PROMPT} id in :keys
+    union all select name, 1, 'prompt', {_PROMPT} name in :keys
+    union all select title, 2, 'prompt', {_PROMPT} title in :keys
+    union all select name, 1, 'document', {_DOCUMENT} name in :keys
+    union all select uri, 2, 'document', {_DOCUMENT} uri in :keys
+"""
+# `title || ''` keeps SQLite from replacing the title inside substr, which would hide the expression index from it.
+_TASKS = f"""
+    union all select cast(number as text), 0, 'task', {_TASK} {_AMONG} and number in :numbers
+    union all select id, 0, 'task', {_TASK} {_AMONG} and id in :keys
+    union all select * from (
+        select title, 2, 'task', {_TASK} {{owned}} and deleted_at is null
+            and substr(title, 1, 60) in :starts and title || '' in :keys
+        order by number + 0 limit :most
+    ) as titled
+"""
+_ALL = f"{_TEXTS} {_TASKS}"
+
+
+def find_exactly(
+    tx: Tx, project: str, owner: str | None, keys: Sequence[str], allowed: Allowed
+) -> list[tuple[str, int, Item]]:
+    """Return what has some keys, of a project and of an owner: the key, the rank of the column, and the item.
+
+    The items are without their content. Of tasks with the same titles, only the first are returned.
+    """
+    values: dict[str, object] = {"project": project, "keys": list(keys)}
+    sql = _TEXTS
+    if owner is not None:
+        sql = _ALL.format(owned=OWNED[allowed is not None])
+        numbers = [int(key) for key in keys if key.isascii() and key.isdigit() and len(key) < 19]
+        values |= {"owner": owner, "numbers": numbers, "starts": [key[:60] for key in keys], "most": 4 * len(keys)}
+        values |= confine(tx, allowed)
+    return [(row[0], row[1], _make_item(row[2:])) for row in tx.all(sql, **values)]
+
+
+def _make_item(row: Row) -> Item:
+    kind, number, id, version, updated_at, name, title, project, owner = row
+    return Item(
+        kind=kind,
+        number=number,
+        id=id,
+        version=version,
+        updated_at=updated_at,
+        name=name,
+        title=title,
+        project=project,
+        owner=owner,
+    )
