@@ -58,7 +58,6 @@ EXCEPTIONS = {
     "storage/completion.py:names_starting": "one of the lists of its module, which callers name",
     "storage/completion.py:names_containing": "one of the lists of its module, which callers name",
     "storage/search.py:put": "the kind of an item, which is a Literal",
-    "storage/lookup.py:find_exactly": "one of two constants of its own",
     "storage/search.py:find_alike": "the kind of an item, which is a Literal",
     "storage/task_pages.py:_few": "one of two constants of its own, with their values",
     "storage/revisions.py:feed": "chooses among constants of its module",
