@@ -124,7 +124,7 @@ class Past:
 
     def edit(self, thing: Thing, **changed: Any) -> None:
         state = {**thing.state, **changed}
-        if state != thing.state or thing.kind not in ("prompt", "task"):  # these get no version without a change
+        if state != thing.state or thing.kind == "project":  # the others get no version without a change
             self._record(thing, "update", state)
 
     def move(self, thing: Thing, project: int | None, **changed: Any) -> None:
