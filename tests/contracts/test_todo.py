@@ -93,6 +93,12 @@ def test_the_printed_examples(client: Server) -> None:
     assert said == example["Output (success)"] | {"deleted_task_id": groceries["id"]}
 
 
+def test_an_update_that_changes_nothing_still_renews_the_time(client: Server) -> None:
+    id = added(client, ADA, "Buy milk")
+    first = call(client, "update_task", user_id=ADA, task_id=id, title="Buy milk")["task"]["updated_at"]
+    assert call(client, "update_task", user_id=ADA, task_id=id, title="Buy milk")["task"]["updated_at"] > first
+
+
 def test_lists_are_the_users_own_newest_first_with_or_without_what_is_done(client: Server) -> None:
     assert call(client, "list_tasks", user_id=ADA) == {
         "success": True,

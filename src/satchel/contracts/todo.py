@@ -128,7 +128,8 @@ def delete_task(context: Context, args: DeleteTask) -> Body:
 
 
 def update_task(context: Context, args: UpdateTask) -> Body:
-    task = tasks.update(context.tx, context.scope, args.task_id.lower(), TaskPatch(title=args.title))
+    patch = TaskPatch(title=args.title)
+    task = tasks.update(context.tx, context.scope, args.task_id.lower(), patch, renews_time=True)
     updated = UpdatedState(task.id, task.title, task.is_completed, task.updated_at)
     return UpdatedTask(True, updated, f"Task updated to '{task.title}'")
 

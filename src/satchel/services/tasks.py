@@ -315,10 +315,13 @@ def update(
     patch: TaskPatch,
     expected_version: int | None = None,
     fence: int | None = None,
+    *,
+    renews_time: bool = False,
 ) -> Task:
     """Change a task that `lock` returned, or would return, open or closed.
 
-    One that is closed again in the same way keeps the time of the first closing.
+    A change that changes nothing makes no version, but may renew the time. A task that is closed again in the same way
+    keeps the time of the first closing.
 
     Raises:
         NotFound, Forbidden: as `lock` about the task, and as `add` about project and blockers.
@@ -336,6 +339,9 @@ def update(
     now = _next_time(tx, before)
     after = _change(tx, scope, before, patch, now)
     if after == before and tx.restores is None:  # a restore is always recorded
+        if renews_time:
+            before = replace(before, updated_at=now)
+            rows.update(tx, before)
         return _hide_blockers(tx, scope, [before])[0]
     if after.blocked_by != before.blocked_by or (tx.restores is not None and patch.blocked_by is not UNSET):
         after = _store_blockers(tx, scope, before, after)
