@@ -127,14 +127,6 @@ def test_help_loads_neither_the_store_nor_the_protocol() -> None:
     assert not {name for name in modules if name.startswith(("satchel.storage", "satchel.protocol", "apsw", "rich"))}
 
 
-def test_no_service_and_no_query_takes_more_than_six_parameters() -> None:
-    for file in [*(SOURCE / "storage").glob("*.py"), *(SOURCE / "services").glob("*.py")]:
-        for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.FunctionDef):
-                given = [one.arg for one in (*node.args.args, *node.args.kwonlyargs) if one.arg != "self"]
-                assert len(given) <= 6, f"{file.name}: {node.name}({', '.join(given)})"
-
-
 def test_sql_is_never_put_together_from_values() -> None:
     """Outside the engine modules, nothing but constants like `_COLUMNS` is interpolated into a statement."""
     runs = ("one", "all", "run", "many", "execute")
