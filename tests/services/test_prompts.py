@@ -7,7 +7,7 @@ import pytest
 from satchel.errors import NotFound, Taken, VersionConflict, WrongArgument
 from satchel.model import Argument, PromptDraft, PromptPatch, PromptQuery, Scope, StoreChange
 from satchel.services import projects, prompts
-from satchel.storage import prompt_pages
+from satchel.storage import prompts as rows
 from satchel.storage.database import Database
 
 HERE = Scope()
@@ -46,8 +46,8 @@ def titles(database: Database, **wanted: Any) -> list[str]:
 def test_a_page_combines_text_and_tags(
     filled: Database, few: int, newest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prompt_pages, "_FEW", few)
-    monkeypatch.setattr(prompt_pages, "_NEWEST", newest)
+    monkeypatch.setattr(rows, "_FEW", few)
+    monkeypatch.setattr(rows, "_NEWEST", newest)
     assert titles(filled) == titles(filled, text="") == ["Plain", "Delta needle", "Gamma", "Beta", "Alpha"]
     assert titles(filled, text="Needle") == ["Delta needle", "Beta", "Alpha"]
     assert titles(filled, text="needle", tags=["B"]) == ["Delta needle", "Beta"]

@@ -14,12 +14,13 @@ from tests.support.runners import ADA, Runners
 
 HERE = Scope(user=ADA)
 
+Send = Callable[..., list[str]]
 Count = Callable[..., int]
 
 
 @pytest.fixture
-def count(sqlite_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Count]:
-    """Call a tool, and return how many statements it sent: `count("satchel", "get_task", task="#1")`."""
+def send(sqlite_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Send]:
+    """Call a tool, and return the statements that it sent: `send("satchel", "get_task", task="#1")`."""
     store = tmp_path / "satchel.db"
     store.write_bytes(sqlite_template.read_bytes())
     database = open_database(str(store))
@@ -35,14 +36,21 @@ def count(sqlite_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(SqliteTx, "execute", spy)
 
-    def call(contract: str, tool: str, **arguments: Any) -> int:
+    def call(contract: str, tool: str, **arguments: Any) -> list[str]:
         sent.clear()
         result = runners.call(contract, tool, arguments, HERE)
         assert result["isError"] is False, result
-        return len(sent)
+        return [" ".join(sql.split()) for sql in sent]
 
     yield call
+    runners.close()
     database.close()
+
+
+@pytest.fixture
+def count(send: Send) -> Count:
+    """Call a tool, and return how many statements it sent."""
+    return lambda contract, tool, **arguments: len(send(contract, tool, **arguments))
 
 
 def test_a_task_is_read_once_by_each_tool(count: Count) -> None:
@@ -93,3 +101,18 @@ def test_a_document_is_read_once_by_each_tool(count: Count) -> None:
         for size in (10, 30)
     )
     assert many - few <= 20 * 5
+
+
+def test_prompts_that_are_added_together_read_their_project_once(send: Send) -> None:
+    send("satchel", "add_prompt", title="First", content="x")
+    entries = [{"title": f"Number {number}", "content": "x"} for number in range(200)]
+    statements = send("satchel", "add_prompts", prompts=entries)
+
+    assert len([sql for sql in statements if " from projects where name = " in sql]) == 1
+
+
+def test_a_prompt_is_added_without_reading_anything(send: Send) -> None:
+    send("prompt-store", "add_prompt", title="First", content="x", tags=["a"])
+    statements = send("prompt-store", "add_prompt", title="Second", content="x", tags=["a"])
+
+    assert [sql for sql in statements if not sql.startswith("insert into ")] == []

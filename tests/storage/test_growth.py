@@ -9,7 +9,8 @@ import pytest
 
 from satchel.model import PRIORITIES, ChangeQuery, PromptDraft, PromptQuery, Scope, TaskDraft, TaskFilter, TaskQuery
 from satchel.services import history, links, projects, prompts, tasks
-from satchel.storage import prompt_pages, task_pages
+from satchel.storage import prompts as prompt_rows
+from satchel.storage import task_pages
 from satchel.storage.database import Database, Row, Tx, open_database
 from tests.attacks.test_search_timing import count_rows, count_steps
 from tests.support.postgres import PostgresServer
@@ -116,7 +117,7 @@ def test_a_page_of_tagged_prompts_is_the_same_on_every_way_to_it(
         everything = prompts.list_counted(tx, default, PromptQuery(), limit=100, offset=0).items
     for few, newest, most in ((300, 200, 3000), (3, 5, 12), (0, 5, 60), (0, 5, 4)):
         for name, value in (("_FEW", few), ("_NEWEST", newest), ("_MOST", most)):
-            monkeypatch.setattr(prompt_pages, name, value)
+            monkeypatch.setattr(prompt_rows, name, value)
         for tags in (["every"], ["half"], ["some"], ["few"], ["none"], ["half", "some"], ["few", "none"]):
             for needs_all in (True, False):
                 query = PromptQuery(tags=tags, needs_all_tags=needs_all)

@@ -24,11 +24,10 @@ from satchel.model import (
     TagCount,
 )
 from satchel.services import lookup, rules, texts
-from satchel.services.projects import current, find_within
+from satchel.services.projects import check_access, current, find_within
 from satchel.services.recording import record_add, record_delete, record_restore, record_update
 from satchel.services.states import of_prompt
 from satchel.services.suggestions import closest_entries
-from satchel.storage import prompt_pages as pages
 from satchel.storage import prompts as rows
 from satchel.storage.database import Tx, Violation
 
@@ -69,7 +68,7 @@ def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None
 
 
 def get(tx: Tx, scope: Scope, id: str) -> Prompt:
-    """The prompt with an id, whole.
+    """Return the prompt with an id, whole.
 
     Raises:
         NotFound: the project has no such prompt.
@@ -78,7 +77,7 @@ def get(tx: Tx, scope: Scope, id: str) -> Prompt:
 
 
 def get_by_name(tx: Tx, scope: Scope, name: str) -> Prompt:
-    """The prompt of a name, whole.
+    """Return the prompt of a name, whole.
 
     Raises:
         NotFound: the project has no such prompt.
@@ -87,7 +86,7 @@ def get_by_name(tx: Tx, scope: Scope, name: str) -> Prompt:
 
 
 def find(tx: Tx, scope: Scope, reference: str) -> Prompt:
-    """The prompt that a reference names: by id, else by name, else by title, else by a spelling that one prompt has.
+    """Return the prompt with an id, name or title, or the only one that has it in another spelling.
 
     Raises:
         NotFound: the project has no such prompt.
@@ -103,7 +102,7 @@ def find(tx: Tx, scope: Scope, reference: str) -> Prompt:
 
 
 def find_exactly(tx: Tx, scope: Scope, reference: str) -> Prompt:
-    """As `find`, without other spellings.
+    """Return the prompt with an id, name or title, in this spelling.
 
     Raises:
         NotFound: the project has no such prompt.
@@ -115,26 +114,26 @@ def find_exactly(tx: Tx, scope: Scope, reference: str) -> Prompt:
 
 
 def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
-    """The names of up to three prompts whose name or title is most like a mistyped one, or has its words."""
+    """Return the names of up to three prompts whose name or title is most like a mistyped one, or has its words."""
     project = current(tx, scope).number
     text = reference.strip()
     if not rules.is_storable(text):
         return ()
-    known = pages.names_of_newest(tx, project, 2 * _NEIGHBOURS)
+    known = rows.names_of_newest(tx, project, 2 * _NEIGHBOURS)
     title = text[:1].upper() + text[1:]
-    known += pages.names_beside(tx, project, make_name(text), title, _NEIGHBOURS)
-    by_words = pages.names_of(tx, project, lookup.find_by_words(tx, scope, "prompt", text))
+    known += rows.names_beside(tx, project, make_name(text), title, _NEIGHBOURS)
+    by_words = rows.names_of(tx, project, lookup.find_by_words(tx, scope, "prompt", text))
     return tuple(dict.fromkeys((*closest_entries(text, known), *by_words)))[:3]
 
 
 def list_headers(tx: Tx, scope: Scope, *, limit: int = 2**31, after: int = 0) -> tuple[tuple[PromptHeader, ...], bool]:
-    """What MCP lists of the prompts after a number, in order of creation, and whether there are more."""
-    found = pages.headers(tx, current(tx, scope).number, after=after, limit=limit + 1)
+    """Return what MCP lists of the prompts after a number, in order of creation, and whether there are more."""
+    found = rows.headers(tx, current(tx, scope).number, after=after, limit=limit + 1)
     return tuple(found[:limit]), len(found) > limit
 
 
 def iterate_headers(tx: Tx, scope: Scope, *, size: int) -> Iterator[tuple[PromptHeader, ...]]:
-    """What MCP lists of all prompts, so many at a time, for a caller who may have enough before the end."""
+    """Yield what MCP lists of all prompts, so many at a time."""
     after, has_more = 0, True
     while has_more:
         found, has_more = list_headers(tx, scope, limit=size, after=after)
@@ -191,7 +190,7 @@ def update(
     try:
         renewed = rows.update(tx, before, patch, expected_version)
     except Violation as violation:
-        raise _explain(violation, scope, str(patch.title)) from violation
+        raise Taken("prompt", "title", str(patch.title), scope) from violation
     if renewed is None:
         raise VersionConflict("prompt", id, expected=expected_version or 0, actual=before.version)
     if "tags" in given:
@@ -247,70 +246,74 @@ def restore(tx: Tx, scope: Scope, number: int) -> Prompt:
 
 
 def list_counted(tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, offset: int) -> Page:
-    """The prompts that a query asks for, the last updated first, from an offset on, and their total."""
+    """Return the prompts that a query asks for, the last updated first, from an offset on, and their total."""
     wanted = rules.clean_query("prompt", query)
     project = current(tx, scope).number
     if wanted is None:
         return Page((), 0)
-    numbers, total = pages.numbers_and_total(tx, project, wanted, limit=limit, offset=offset)
+    numbers, total = rows.numbers_and_total(tx, project, wanted, limit=limit, offset=offset)
     return Page(_summarize(tx, numbers, wanted.text), total)
 
 
 def list_page(
     tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, after: PromptPosition | None = None
 ) -> tuple[tuple[PromptSummary, ...], bool]:
-    """The prompts that a query asks for, the last updated first, after a position, and whether there are more."""
+    """Return the prompts of a query after a position, the last updated first, and whether there are more."""
     wanted = rules.clean_query("prompt", query)
     project = current(tx, scope).number
     if wanted is None:
         return (), False
-    numbers = pages.numbers(tx, project, wanted, limit + 1, after)
+    numbers = rows.numbers(tx, project, wanted, limit + 1, after)
     return _summarize(tx, numbers[:limit], wanted.text), len(numbers) > limit
 
 
 def position_of(prompt: PromptSummary) -> PromptPosition:
-    """The position of a prompt in the list, for the page after it."""
+    """Return the position of a prompt in the list, for the page after it."""
     return prompt.updated_at, prompt.number
 
 
 def list_tags(tx: Tx, scope: Scope) -> list[TagCount]:
-    """The tags in use in the project."""
+    """Return the tags in use in the project."""
     return rows.tag_counts(tx, current(tx, scope).number)
 
 
 def list_some_tags(tx: Tx, scope: Scope, *, limit: int, most: int) -> list[TagCount]:
-    """The tags of the project by name, each counted up to a bound; where there are too many, those in use lately."""
+    """Return the tags of the project by name, each counted up to a bound; of too many, those in use lately."""
     project = current(tx, scope).number
     found = rows.first_tags(tx, project, limit=limit + 1, most=most)
     return found if len(found) <= limit else rows.tags_of_newest(tx, project, newest=_NEWEST, limit=limit, most=most)
 
 
 def list_pinned(tx: Tx, scope: Scope, limit: int) -> list[tuple[str, str, str]]:
-    """Project, name and title of the prompts that are tagged to be at hand, in all projects that a scope may enter."""
-    return pages.tagged_anywhere(tx, PINNED, scope.projects, limit)
+    """Return project, name and title of the pinned prompts in all projects that a scope may enter."""
+    return rows.tagged_anywhere(tx, PINNED, scope.projects, limit)
 
 
 def make_name(title: str) -> str:
-    """A title as lower-case ASCII letters, digits and hyphens; empty where it has none."""
+    """Return a title as lower-case ASCII letters, digits and hyphens; empty where it has none."""
     return re.sub("[^A-Za-z0-9]+", "-", rules.drop_accents(title.casefold())).strip("-")[:_LONGEST_MADE_NAME]
 
 
 def _insert(tx: Tx, scope: Scope, id: str, draft: PromptDraft, names: Iterator[str], titles: Iterator[str]) -> Prompt:
     """Insert a prompt under the first of some names that is free, with the first of some titles that is."""
-    project = current(tx, scope).number
+    check_access(scope)
+    if not rules.is_storable(scope.project):
+        current(tx, scope)  # no project has such a name
     name, title = next(names), next(titles)
-    while True:
-        try:
-            prompt = rows.add(tx, project, id, name, replace(draft, title=title), skips_taken_titles=True)
-        except Violation as violation:
-            raise _explain(violation, scope, title) from violation
-        if prompt is not None:
-            return prompt
-        taken = "name" if rows.find(tx, scope.project, "name", name) else "title"
-        other = next(names if taken == "name" else titles, None)
-        if other is None:
-            raise Taken("prompt", taken, name if taken == "name" else title, scope)
-        name, title = (other, title) if taken == "name" else (name, other)
+    while (prompt := rows.add(tx, scope.project, id, name, replace(draft, title=title))) is None:
+        current(tx, scope)  # raises, or makes the project, if that is what is missing
+        if rows.find(tx, scope.project, "name", name) is not None:
+            name = _next(names, scope, "name", name)
+        elif rows.find(tx, scope.project, "title", title) is not None:
+            title = _next(titles, scope, "title", title)
+    return prompt
+
+
+def _next(candidates: Iterator[str], scope: Scope, field: str, taken: str) -> str:
+    following = next(candidates, None)
+    if following is None:
+        raise Taken("prompt", field, taken, scope)
+    return following
 
 
 def _list_made_names(title: str, id: str) -> Iterator[str]:
@@ -336,15 +339,6 @@ def _announce_list(tx: Tx, scope: Scope) -> None:
     """Announce that the project has one prompt more or less."""
     tx.changed(StoreChange("prompts", scope.project))
     tx.changed(StoreChange("project", scope.project))
-
-
-def _explain(violation: Violation, scope: Scope, title: str) -> Exception:
-    if violation.constraint == "prompts_title":
-        return Taken("prompt", "title", title, scope)
-    if violation.constraint == "foreign key":
-        # Another process deleted the project after we read its number.
-        return NotFound("project", scope.project, scope)
-    return violation
 
 
 def _summarize(tx: Tx, numbers: Sequence[int], folded: str = "") -> tuple[PromptSummary, ...]:

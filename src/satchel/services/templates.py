@@ -15,7 +15,7 @@ from satchel.errors import StoreConflict, WrongArgument
 from satchel.library.render import RenderFailed, TemplateNames
 from satchel.model import Argument, Scope, can_be_argument
 from satchel.services import rules
-from satchel.storage import argument_history as rows
+from satchel.storage import completion as rows
 from satchel.storage.database import Tx
 
 Checked = Mapping[str, TemplateNames | RenderFailed]  # by content
@@ -126,7 +126,7 @@ def key_within(project: str, prompt: str) -> str:
 def has_new_values(tx: Tx, scope: Scope, key: str, values: Mapping[str, str]) -> bool:
     """Whether any of the values was not remembered within the last day."""
     kept = _list_storable(values)
-    used = rows.used(tx, scope.owner, key) if kept else {}
+    used = rows.used_values(tx, scope.owner, key) if kept else {}
     day_ago = clock.days_before(tx.now)
     return any(used.get(pair, "") < day_ago for pair in kept.items())
 
@@ -137,7 +137,7 @@ def remember_values(tx: Tx, scope: Scope, key: str, values: Mapping[str, str]) -
     Values that are empty, too long or cannot be stored are left out.
     """
     if has_new_values(tx, scope, key, values):
-        rows.put(tx, scope.owner, key, _list_storable(values))
+        rows.put_values(tx, scope.owner, key, _list_storable(values))
 
 
 def recall_values(tx: Tx, scope: Scope, key: str, argument: str, text: str = "") -> tuple[str, ...]:
@@ -146,7 +146,7 @@ def recall_values(tx: Tx, scope: Scope, key: str, argument: str, text: str = "")
     Case does not matter. In both groups the newest come first.
     """
     folded = text.casefold()
-    known = [value for name, value in rows.used(tx, scope.owner, key) if name == argument]
+    known = [value for name, value in rows.used_values(tx, scope.owner, key) if name == argument]
     hits = [value for value in known if folded in value.casefold()]
     return tuple(sorted(hits, key=lambda value: not value.casefold().startswith(folded)))
 

@@ -16,7 +16,6 @@ schema              the tables of both engines, and migrations
 status              facts, soundness and search index of a store, for its operator
 projects            queries about projects
 prompts             queries about prompts, their tags and their folded texts
-prompt_pages        pages of prompts, and the names beside a mistyped one
 documents           queries about documents
 tasks               queries about tasks, their claims, notes and blockers
 task_pages          pages of tasks in the order of a filter
@@ -33,7 +32,6 @@ history_labels      what the items of changes are called now
 trash               queries about deleted items
 pruning             removes what is older than the retention, in small steps
 history_size        what history and trash cost
-argument_history    the values that a user gave to the arguments of prompts
 completion          names that start with a text, or contain it
 users               the local user, and how much the store keeps of what a user wrote
 tokens              queries about tokens

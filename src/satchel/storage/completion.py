@@ -1,8 +1,11 @@
-"""Queries that complete a half-typed name. Each follows an index and reads a bounded number of rows."""
+"""Queries for completion: names that begin with or contain a text, and values given to the arguments of prompts."""
 
+from collections.abc import Mapping, Sequence
+
+from satchel.model import Timestamp
 from satchel.storage.database import Tx
 
-# The lists of names that can be completed, each between two texts.
+# The lists of names that can be completed, each between two texts. Each follows an index and is bounded.
 PROJECTS = (
     "select name from projects where name >= :start and name < :end and deleted_at is null order by name limit :most"
 )
@@ -45,3 +48,68 @@ def names_containing(tx: Tx, names: str, project: int | None, folded: str, limit
     sql = _CONTAINING.format(names)
     most = _MOST_TAGS if names is PROMPT_TAGS else _MOST_NAMES
     return [name for (name,) in tx.all(sql, project=project, start="", end=_LAST, text=folded, most=most, limit=limit)]
+
+
+# -- values given to arguments ----------------------------------------------------------------------------------------
+
+_KEPT = 20  # values of one argument, the newest
+
+
+def used_values(tx: Tx, owner: str, prompt: str) -> dict[tuple[str, str], Timestamp]:
+    """Return when each value of each argument of a prompt was used last, the newest first."""
+    sql = """
+        select argument, value, used_at from argument_values where owner = :owner and prompt = :prompt
+        order by used_at desc, value
+    """
+    rows = tx.all(sql, owner=owner, prompt=prompt)
+    return {(argument, value): used_at for argument, value, used_at in rows}
+
+
+def put_values(tx: Tx, owner: str, prompt: str, values: Mapping[str, str]) -> None:
+    """Store values as used now, and delete all but the newest."""
+    keep = """
+        insert into argument_values (owner, prompt, argument, value, used_at)
+        values (:owner, :prompt, :argument, :value, :now)
+        on conflict (owner, prompt, argument, value) do update set used_at = excluded.used_at
+        where argument_values.used_at < excluded.used_at
+    """
+    forget = """
+        delete from argument_values
+        where owner = :owner and prompt = :prompt and argument = :argument and value in (
+            select value from argument_values
+            where owner = :owner and prompt = :prompt and argument = :argument
+            order by used_at desc, value limit 1000 offset :kept
+        )
+    """
+    # Sorted, so that two transactions with the same values take their row locks in the same order.
+    for argument, value in sorted(values.items()):
+        tx.run(keep, owner=owner, prompt=prompt, argument=argument, value=value, now=tx.now)
+        tx.run(forget, owner=owner, prompt=prompt, argument=argument, kept=_KEPT)
+
+
+def find_forgotten_values(tx: Tx, libraries: Sequence[str] | None, before: Timestamp) -> list[str]:
+    """Return the keys of prompts that do not exist but have values, of any user.
+
+    A library's prompt counts as gone if it is not among `libraries` and was not used since a time; with None, which
+    means that the libraries are unknown, none does. PostgreSQL has the function `satchel_forget_values` for this.
+    """
+    sql = """
+        select v.prompt, max(v.used_at) from argument_values v
+        where not exists (
+            select 1 from projects o join prompts p on p.project = o.number
+            where o.name = substr(v.prompt, 1, instr(v.prompt, '/') - 1)
+                and p.name = substr(v.prompt, instr(v.prompt, '/') + 1)
+                and o.deleted_at is null and p.deleted_at is null
+        ) group by v.prompt
+    """
+    known = {*(libraries or ())}
+    return [
+        prompt
+        for prompt, used_at in tx.all(sql)
+        if ":" not in prompt.partition("/")[0] or (libraries is not None and prompt not in known and used_at < before)
+    ]
+
+
+def delete_values(tx: Tx, prompt: str) -> int:
+    """Delete the values of a prompt, of all users; returns how many there were."""
+    return len(tx.all("delete from argument_values where prompt = :prompt returning 1", prompt=prompt))

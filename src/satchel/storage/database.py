@@ -310,7 +310,7 @@ class Database:
         raise NotImplementedError
 
     def forget_values(self, libraries: Sequence[str] | None, before: str) -> int:
-        """Delete the values of `argument_history.find_orphans` in transactions of its own; return how many."""
+        """Delete the values of `completion.find_forgotten_values` in transactions of its own; return how many."""
         raise NotImplementedError
 
     def measure_tables(self, tables: Sequence[str]) -> tuple[int, int | None]:

@@ -1,4 +1,4 @@
-"""Queries about prompts, their tags and their folded texts."""
+"""Queries about prompts, their tags, their folded texts, and the pages of their list."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -7,8 +7,17 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, TagCount
-from satchel.storage.database import Row, Tx, explain_damage, patch_values
+from satchel.model import (
+    Argument,
+    Prompt,
+    PromptDraft,
+    PromptHeader,
+    PromptPatch,
+    PromptPosition,
+    PromptQuery,
+    TagCount,
+)
+from satchel.storage.database import NEWEST, Row, Tx, explain_damage, patch_values
 
 # Indexing a 4 MiB document takes a second, during which no other process can write. Longer texts are scanned instead.
 MAX_INDEXED_CHARACTERS = 256 * 1024
@@ -37,32 +46,33 @@ class PromptSlice(Struct, frozen=True, kw_only=True):
 
 
 # Versions go on where a deleted prompt of the same name left off, so that a version names one text.
-_LAST = "select max(version) from prompts where project = :project and name = :name and deleted_at is not null"
-_INTO = "id, project, name, title, content, description, arguments, created_at, updated_at, version"
-_VALUES = ":id, :project, :name, :title, :content, :description, :arguments, :created_at, :now"
-_INSERT = f"insert into prompts ({_INTO}) values ({_VALUES}, coalesce(({_LAST}), 0) + 1)"
-_ADD = f"{_INSERT} on conflict (project, name) where deleted_at is null do nothing returning number, version"
-_ADD_IF_FREE = f"{_INSERT} on conflict do nothing returning number, version"
+_ADD = """
+    insert into prompts (
+        id, project, name, title, content, description, arguments, created_at, updated_at, version
+    )
+    select :id, number, :name, :title, :content, :description, :arguments, :now, :now, coalesce((
+        select max(p.version) from prompts p
+        where p.project = projects.number and p.name = :name and p.deleted_at is not null
+    ), 0) + 1 from projects where projects.name = :project and projects.deleted_at is null
+    on conflict do nothing returning number, project, version
+"""
 
 
-def add(
-    tx: Tx, project: int, id: str, name: str, draft: PromptDraft, *, skips_taken_titles: bool = False
-) -> Prompt | None:
-    """Insert a prompt with its tags and return it; None, and nothing inserted, where its name is taken.
+def add(tx: Tx, project: str, id: str, name: str, draft: PromptDraft) -> Prompt | None:
+    """Insert a prompt with its tags and return it; None if its name or title is taken, or there is no such project.
 
-    Raises:
-        Violation: prompts_title, where its title is taken; with `skips_taken_titles` that is None too.
+    The project is given by name.
     """
-    sql = _ADD_IF_FREE if skips_taken_titles else _ADD
-    row = tx.one(sql, **_values(tx, project, id, name, draft), created_at=tx.now)
+    values = asdict(draft) | {"id": id, "project": project, "name": name, "now": tx.now}
+    row = tx.one(_ADD, **values | {"arguments": _encode_arguments(draft.arguments)})
     if row is None:
         return None
-    number, version = row
-    add_tags(tx, project, number, draft.tags)
+    number, project_number, version = row
+    add_tags(tx, project_number, number, draft.tags)
     return Prompt(
         number=number,
         id=id,
-        project=project,
+        project=project_number,
         name=name,
         title=str(draft.title),
         content=draft.content,
@@ -75,19 +85,14 @@ def add(
     )
 
 
-def _values(tx: Tx, project: int, id: str, name: str, draft: PromptDraft) -> dict[str, Any]:
-    arguments = _encode_arguments(draft.arguments)
-    return asdict(draft) | {"id": id, "project": project, "name": name, "arguments": arguments, "now": tx.now}
-
-
 def find(tx: Tx, project: str, column: Literal["id", "name", "title", "number"], key: str) -> Prompt | None:
-    """The prompt of a project with a key in one of its columns, whole. The project is given by name."""
+    """Return the prompt of a project with a key in one of its columns, whole. The project is given by name."""
     sql = _BY[column]
     return _prompt(tx.one(sql, project=project, key=key))
 
 
 def decode_arguments(text: str | None) -> tuple[Argument, ...]:
-    """The arguments of a prompt, from their column."""
+    """Return the arguments of a prompt, from their column."""
     try:
         return _ARGUMENTS.decode(text) if text else ()
     except msgspec.DecodeError as error:
@@ -102,7 +107,7 @@ def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Prompt]:
 
 
 def find_to_change(tx: Tx, project: str, id: str) -> Prompt | None:
-    """The prompt with an id, whole, which is updated or deleted next."""
+    """Return the prompt with an id, whole, which is updated or deleted next."""
     return _prompt(tx.one_to_change(_WHOLE, "prompts", f"{_IN_PROJECT} and id = :key", project=project, key=id))
 
 
@@ -190,7 +195,7 @@ def _put_texts(tx: Tx, _: None, texts: Sequence[dict[str, object]]) -> None:
 
 
 def tags_of(tx: Tx, numbers: Sequence[int]) -> dict[int, tuple[str, ...]]:
-    """The tags of some prompts, sorted."""
+    """Return the tags of some prompts, sorted."""
     sql = "select prompt, tag from prompt_tags where prompt in :numbers order by prompt, tag"
     tags: dict[int, tuple[str, ...]] = {}
     for prompt, tag in tx.all(sql, numbers=list(numbers)):
@@ -199,13 +204,13 @@ def tags_of(tx: Tx, numbers: Sequence[int]) -> dict[int, tuple[str, ...]]:
 
 
 def tag_counts(tx: Tx, project: int) -> list[TagCount]:
-    """Every tag in use with the number of its prompts, by name."""
+    """Return every tag in use with the number of its prompts, by name."""
     sql = "select tag, count(*) from prompt_tags where project = :project group by tag order by tag"
     return [TagCount(tag, prompts) for tag, prompts in tx.all(sql, project=project)]
 
 
 def first_tags(tx: Tx, project: int, *, limit: int, most: int) -> list[TagCount]:
-    """The first tags by name, each with the number of its prompts, counted up to a bound."""
+    """Return the first tags by name, each with the number of its prompts, counted up to a bound."""
     # From tag to tag along the index, so that it does not matter how many prompts have each.
     sql = """
         with recursive known (tag) as (
@@ -224,7 +229,7 @@ def first_tags(tx: Tx, project: int, *, limit: int, most: int) -> list[TagCount]
 
 
 def tags_of_newest(tx: Tx, project: int, *, newest: int, limit: int, most: int) -> list[TagCount]:
-    """The tags that the last updated prompts have most often, by name, counted up to a bound."""
+    """Return the tags that the last updated prompts have most often, by name, counted up to a bound."""
     sql = """
         select tag, (
             select count(*) from (
@@ -243,7 +248,7 @@ def tags_of_newest(tx: Tx, project: int, *, newest: int, limit: int, most: int) 
 
 
 def slices(tx: Tx, numbers: Sequence[int], folded: str, *, before: int, size: int) -> list[PromptSlice]:
-    """Some prompts in the order given, each with `size` characters of content, from `before` the first hit on."""
+    """Return some prompts in the order given, each with `size` characters of content around the first hit."""
     sql = f"""
         with hits as materialized (
             select prompt, instr(content, :folded) as hit, length(content) as folded_length
@@ -262,7 +267,7 @@ def slices(tx: Tx, numbers: Sequence[int], folded: str, *, before: int, size: in
 
 
 def content(tx: Tx, number: int) -> str:
-    """The whole content of one prompt."""
+    """Return the whole content of one prompt."""
     row = tx.one("select content from prompts where number = :number", number=number)
     return row[0] if row else ""
 
@@ -291,3 +296,187 @@ def _slice(row: Row) -> PromptSlice:
     return PromptSlice(
         number=row[0], columns=_columns(row), text=text, start=start - 1, hit=hit - 1, is_folded_longer=growth != 0
     )
+
+
+# -- pages of the list ------------------------------------------------------------------------------------------------
+
+_FEW = 300  # sorting so many prompts is faster than walking the index
+_NEWEST = 200  # so many of the newest are scanned for a text or tags before an index of these is used
+_MOST = 3000  # so many at most, where the first scan predicts that they fill the page
+
+_NAMED = "select name, title from prompts where project = :project and deleted_at is null"
+_AFTER = "(updated_at, number) < (:moment, :last)"
+_ORDER = "order by updated_at desc, number desc"
+_TAGGED = "(select count(*) from prompt_tags g where g.prompt = number and g.tag in :tags) >= :needed"
+_WITH_ONE_TAG = "select prompt from prompt_tags where project = :project and tag in :tags"
+_WITH_ALL_TAGS = f"{_WITH_ONE_TAG} group by prompt having count(*) = :needed"  # slower, even for a single tag
+_COUNT_TAGGED = "select count(distinct prompt) from ({}) as tagged"
+_PAGE = (
+    f"select number from prompts where project = :project and deleted_at is null {_ORDER} limit :limit offset :offset"
+)
+_PAGE_TAGGED = f"""
+    select number from prompts where project = :project and deleted_at is null and number in ({{}})
+    {_ORDER} limit :limit offset :offset
+"""
+# The times come from a scalar sub-select, so that both engines begin with the tags: a plan for any tag would read all
+# prompts to join them, or walk along all of them.
+_COLLECT_TAGGED = """
+    with tagged as materialized (
+        select prompt, (select updated_at from prompts where number = prompt and project = :project) as updated_at
+        from (select distinct prompt from ({}) as found) as once
+    )
+    select prompt from tagged where (updated_at, prompt) < (:moment, :last)
+    order by updated_at desc, prompt desc limit :limit offset :offset
+"""
+_COLLECT_WITH_ONE_TAG = _COLLECT_TAGGED.format(_WITH_ONE_TAG)
+_COLLECT_WITH_ALL_TAGS = _COLLECT_TAGGED.format(_WITH_ALL_TAGS)
+_CONTAINING = "(instr(t.title, :text) > 0 or instr(t.content, :text) > 0)"
+_RECENT = f"""
+    select number, updated_at from prompts
+    where project = :project and deleted_at is null and {_AFTER} {_ORDER} limit :newest
+"""
+_TAGGED_AMONG_NEWEST = f"select number from ({_RECENT}) as newest where {_TAGGED} {_ORDER} limit :limit"
+_CONTAINING_AMONG_NEWEST = f"""
+    select number from ({_RECENT}) as newest join prompt_texts t on t.prompt = number
+    where {_CONTAINING} and {_TAGGED} {_ORDER} limit :limit
+"""
+# `project + 0` keeps SQLite off the index of the project, which it would walk whole to find these few numbers.
+_AMONG_FEW = f"project + 0 = :project and deleted_at is null and number in :few and {_AFTER} and {_TAGGED}"
+
+
+def numbers(tx: Tx, project: int, query: PromptQuery, limit: int, after: PromptPosition | None) -> list[int]:
+    """Return the numbers of the prompts that a query with folded text and tags asks for, the last updated first."""
+    moment, last = after or NEWEST
+    values = {
+        "project": project,
+        "text": query.text,
+        "tags": list(query.tags),
+        "needed": query.needed_tags,
+        "moment": moment,
+        "last": last,
+        "limit": limit,
+    }
+    few = _few(tx, project, query) if query.tags else None
+    if query.text and few is None:
+        found = _scan_newest(tx, _CONTAINING_AMONG_NEWEST, values, limit)
+        return found or tx.prompts_containing(project, query, limit, after=after)[0]
+    if query.tags and few is None:
+        return _scan_newest(tx, _TAGGED_AMONG_NEWEST, values, limit) or _collect_tagged(tx, query, values)
+    sql = (
+        f"select number from prompts where project = :project and deleted_at is null and {_AFTER} {_ORDER} limit :limit"
+    )
+    if query.text:
+        sql = f"""
+            select number from prompts join prompt_texts t on t.prompt = number
+            where {_AMONG_FEW} and {_CONTAINING} {_ORDER} limit :limit
+        """
+    elif few is not None:
+        sql = f"select number from prompts where {_AMONG_FEW} {_ORDER} limit :limit"
+    return [number for (number,) in tx.all(sql, **values, few=few or [])]
+
+
+def numbers_and_total(tx: Tx, project: int, query: PromptQuery, *, limit: int, offset: int) -> tuple[list[int], int]:
+    """Return a page of what `numbers` gives, by an offset, and how many prompts there are in all."""
+    if query.text:
+        return tx.prompts_containing(project, query, limit, offset=offset)
+    count = "select count(*) from prompts where project = :project and deleted_at is null"
+    sql = _PAGE
+    if query.tags:
+        tagged = _WITH_ALL_TAGS if query.needs_all_tags else _WITH_ONE_TAG
+        count, sql = _COUNT_TAGGED.format(tagged), _PAGE_TAGGED.format(tagged)
+    moment, last = NEWEST
+    values = {"project": project, "tags": list(query.tags), "needed": query.needed_tags}
+    [total] = tx.one(count, **values) or (0,)
+    if offset >= total:
+        return [], total
+    values |= {"moment": moment, "last": last, "limit": limit, "offset": offset}
+    if query.tags and total <= _MOST:
+        return _collect_tagged(tx, query, values), total
+    if query.tags and offset + limit <= _FEW:
+        found = _scan_newest(tx, _TAGGED_AMONG_NEWEST, values, offset + limit)
+        if found is not None:
+            return found[offset:], total
+    return [number for (number,) in tx.all(sql, **values)], total
+
+
+def _scan_newest(tx: Tx, sql: str, values: dict[str, object], wanted: int) -> list[int] | None:
+    """Return the first prompts of a list, found by scanning only the newest prompts; None where they are not enough.
+
+    A common word or tag is in many of the newest, so there is no need to collect every prompt that has it. How many
+    hits the first scan has predicts how many prompts the second must read.
+    """
+    newest = _NEWEST
+    while newest <= _MOST:
+        found = [number for (number,) in tx.all(sql, **values | {"limit": wanted, "newest": newest})]
+        if len(found) == wanted:
+            return found
+        if newest > _NEWEST or not found:
+            break
+        newest = max(_NEWEST + 1, _NEWEST * wanted * 3 // (2 * len(found)))
+    return None
+
+
+def _collect_tagged(tx: Tx, query: PromptQuery, values: dict[str, object]) -> list[int]:
+    """Return a page of the prompts with the tags, all of which are read and sorted."""
+    sql = _COLLECT_WITH_ALL_TAGS if query.needs_all_tags else _COLLECT_WITH_ONE_TAG
+    return [number for (number,) in tx.all(sql, **{"offset": 0, **values})]
+
+
+def _few(tx: Tx, project: int, query: PromptQuery) -> list[int] | None:
+    """Return the prompts with one of the tags, or with the first tag that is rare; None where they are many."""
+    sql = "select prompt from prompt_tags where project = :project and tag in :tags limit :limit"
+    for tags in [[tag] for tag in query.tags] if query.needs_all_tags else [list(query.tags)]:
+        rows = tx.all(sql, project=project, tags=tags, limit=_FEW + 1)
+        if len(rows) <= _FEW:
+            return [prompt for (prompt,) in rows]
+    return None
+
+
+def headers(tx: Tx, project: int, *, after: int, limit: int) -> list[PromptHeader]:
+    """Return what MCP lists of the prompts after a number, in order of creation."""
+    sql = """
+        select number, name, title, description, arguments from prompts
+        where project = :project and deleted_at is null and number > :after order by number limit :limit
+    """
+    return [
+        PromptHeader(
+            number=number, name=name, title=title, description=description, arguments=decode_arguments(arguments)
+        )
+        for number, name, title, description, arguments in tx.all(sql, project=project, after=after, limit=limit)
+    ]
+
+
+def names_beside(tx: Tx, project: int, name: str, title: str, limit: int) -> list[tuple[str, str]]:
+    """Return names and titles of the prompts next to a name, by name, and next to a title, by title."""
+    found = tx.all_beside(_NAMED, "name", name, limit, project=project)
+    found += tx.all_beside(_NAMED, "title", title, limit, project=project)
+    return list(dict(found).items())
+
+
+def names_of(tx: Tx, project: int, numbers: Sequence[int]) -> list[str]:
+    """Return the names of some prompts of a project, in the order given."""
+    sql = """
+        select number, name from prompts
+        where project + 0 = :project and deleted_at is null and number in :numbers
+    """
+    found: dict[int, str] = {row[0]: row[1] for row in tx.all(sql, project=project, numbers=list(numbers))}
+    return [found[number] for number in numbers if number in found]
+
+
+def names_of_newest(tx: Tx, project: int, limit: int) -> list[tuple[str, str]]:
+    """Return names and titles of the last updated prompts."""
+    sql = f"{_NAMED} {_ORDER} limit :limit"
+    return [(name, title) for name, title in tx.all(sql, project=project, limit=limit)]
+
+
+def tagged_anywhere(tx: Tx, tag: str, allowed: tuple[str, ...] | None, limit: int) -> list[tuple[str, str, str]]:
+    """Return project, name and title of the prompts with a tag, in all projects or in the allowed ones."""
+    # `cross join` makes SQLite begin with the projects: it would walk all tags, and look whose each is.
+    sql = """
+        select j.name, p.name, p.title from projects j cross join prompt_tags g cross join prompts p
+        where g.project = j.number and g.tag = :tag and p.number = g.prompt and j.deleted_at is null
+            and (not :is_confined or j.name in :allowed)
+        order by p.title, p.number limit :limit
+    """
+    values = {"is_confined": allowed is not None, "allowed": allowed or ()}
+    return [(project, name, title) for project, name, title in tx.all(sql, tag=tag, limit=limit, **values)]

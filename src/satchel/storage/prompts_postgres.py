@@ -33,7 +33,7 @@ _LARGEST = 2**63 - 1
 
 
 def choose_search(query: PromptQuery, *, is_guarded: bool, is_confined: bool) -> str:
-    """The statement for the prompts with a folded text and tags: it gives their total and a page of numbers.
+    """Return the statement for the prompts with a folded text and tags: it gives their total and a page of numbers.
 
     `is_guarded`: row-level security applies to our role. `is_confined`: the caller may not enter all projects.
     """
@@ -47,7 +47,7 @@ def choose_search(query: PromptQuery, *, is_guarded: bool, is_confined: bool) ->
 def make_values(
     project: int, query: PromptQuery, limit: int, offset: int, after: PromptPosition | None
 ) -> dict[str, object]:
-    """The values of the statement."""
+    """Return the values of the statement."""
     moment, last = after or NEWEST
     return {
         "project": project,

@@ -26,7 +26,7 @@ _AFTER = "(updated_at, number) < (:moment, :last) order by updated_at desc, numb
 def find_prompts(
     tx: "SqliteTx", project: int, query: PromptQuery, limit: int, *, offset: int, after: PromptPosition
 ) -> tuple[list[int], int]:
-    """As `Tx.prompts_containing`."""
+    """Find prompts for `Tx.prompts_containing`."""
     is_confined = tx.scope.projects is not None
     hits = _scan_texts(tx, query.text, project) if is_confined else _recall_texts(tx, query.text)
     if hits and query.tags:
@@ -45,14 +45,14 @@ def find_prompts(
 
 
 def _recall_texts(tx: "SqliteTx", folded: str) -> list[int]:
-    """As `_search_texts`, which searches all projects, once for those of them that a list reads."""
+    """Search all projects once for the two that a list reads."""
     if tx.writes or tx.hits is None or tx.hits[0] != folded:
         tx.hits = (folded, _search_texts(tx, folded))
     return tx.hits[1]
 
 
 def _search_texts(tx: "SqliteTx", folded: str) -> list[int]:
-    """The numbers of prompts with a text in title or content, of all projects, in no particular order."""
+    """Return the numbers of prompts with a text in title or content, of all projects, in no particular order."""
     if len(folded) < 3 or any("\ufffd" <= character <= "\uffff" for character in folded):
         # Too short for trigrams, or with one of three characters that FTS5 does not tell apart.
         sql = f"{_WHERE} {_GLOB}" if len(folded) <= _SHORT else f"{_WHERE} {_INSTR}"
@@ -69,7 +69,7 @@ def _search_texts(tx: "SqliteTx", folded: str) -> list[int]:
 
 
 def _scan_texts(tx: "SqliteTx", folded: str, project: int) -> list[int]:
-    """The numbers of a project's prompts with a text in title or content.
+    """Return the numbers of a project's prompts with a text in title or content.
 
     For callers who may not enter all projects: the index has the texts of all, so that the time it takes would tell
     them what is in the others.
@@ -79,7 +79,7 @@ def _scan_texts(tx: "SqliteTx", folded: str, project: int) -> list[int]:
 
 
 def _find_tagged(tx: "SqliteTx", project: int, tags: Sequence[str], *, needs_all: bool) -> set[int]:
-    """The numbers of a project's prompts with one of some tags, or with all."""
+    """Return the numbers of a project's prompts with one of some tags, or with all."""
     sql = "select prompt from prompt_tags where project = :project and tag = :tag"
     sets = [{number for (number,) in tx.all(sql, project=project, tag=tag)} for tag in tags]
     return set.intersection(*sets) if needs_all else set.union(*sets)
@@ -103,6 +103,6 @@ def _walk(tx: "SqliteTx", project: int, wanted: set[int], limit: int, offset: in
 
 
 def _to_glob(text: str) -> str:
-    """A pattern for a literal text."""
+    """Return a pattern for a literal text."""
     literal = "".join(f"[{character}]" if character in "*?[" else character for character in text)
     return f"*{literal}*"

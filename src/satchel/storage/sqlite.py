@@ -16,7 +16,7 @@ import msgspec
 
 from satchel.errors import StoreFailed, StoreGone, StoreUnusable, TooCostly
 from satchel.model import PromptPosition, PromptQuery, Scope
-from satchel.storage import argument_history, changes, prompts_sqlite, pruning, schema, search_engines, sqlite_file
+from satchel.storage import changes, completion, prompts_sqlite, pruning, schema, search_engines, sqlite_file
 from satchel.storage.database import (
     ALTERED,
     NEWEST,
@@ -248,11 +248,11 @@ class SqliteDatabase(Database):
 
     def forget_values(self, libraries: Sequence[str] | None, before: str) -> int:
         with self.read() as tx:
-            orphans = argument_history.find_orphans(tx, libraries, before)
+            orphans = completion.find_forgotten_values(tx, libraries, before)
         gone = 0
         for prompt in orphans:
             with self.write() as tx:
-                gone += argument_history.delete(tx, prompt)
+                gone += completion.delete_values(tx, prompt)
         return gone
 
     def measure_tables(self, tables: Sequence[str]) -> tuple[int, int | None]:

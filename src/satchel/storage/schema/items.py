@@ -264,7 +264,7 @@ create trigger projects_renamed after update of name on projects for each row
     when (old.deleted_at is null and new.name <> old.name)
     execute function satchel_project_renamed();
 
--- Removes old values for upkeep, as argument_history.py does: an application role reaches all users only through this.
+-- Removes old values for upkeep, as completion.py does: an application role reaches all users only through this.
 create function satchel_forget_values(libraries text[], before text) returns bigint
     language plpgsql security definer as $$
 declare
