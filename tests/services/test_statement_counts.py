@@ -116,3 +116,12 @@ def test_a_prompt_is_added_without_reading_anything(send: Send) -> None:
     statements = send("prompt-store", "add_prompt", title="Second", content="x", tags=["a"])
 
     assert [sql for sql in statements if not sql.startswith("insert into ")] == []
+
+
+def test_any_number_of_exact_names_is_one_statement(count: Count) -> None:
+    for number in range(40):
+        count("satchel", "add_prompt", title=f"Prompt {number}", content="text")
+    # All else is done once for each item: eleven of them cost eleven times as much as one, but for the lookup.
+    one = count("satchel", "update_items", items=["prompt-0"], tags=["+a"])
+    many = count("satchel", "update_items", items=[f"prompt-{number}" for number in range(1, 12)], tags=["+a"])
+    assert many - 11 * one <= -10
