@@ -796,7 +796,7 @@ def test_a_project_that_goes_while_it_is_served(store: str, client: Server) -> N
         projects.delete(tx, "garden")
     gone = missing(
         "Project 'garden' does not exist.",
-        "There is default; add_project makes one.",
+        "It is in the trash: use restore with item satchel://project/garden to bring it back.",
     )
     for tool, arguments in [
         ("get_prompt", {"prompt": "x"}),
@@ -825,7 +825,8 @@ def test_a_project_that_goes_while_it_is_served(store: str, client: Server) -> N
         "structuredContent": {"project": "default", "why": "the default, which names no project", "projects": []},
         "isError": False,
     }
-    assert refusal(client, "add_task", title="x")["code"] == "not_found"
+    assert ok(client, "add_task", title="x")["project"] == "default"  # the first write restores it
+    assert ok(client, "list_prompts")["project"] == "default"
 
 
 # -- anything at all ----------------------------------------------------------------------------------------------

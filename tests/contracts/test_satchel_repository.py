@@ -99,7 +99,7 @@ def test_a_call_that_fails_makes_nothing(start: Start, store: str) -> None:
     assert names(store) == ["default"]
 
 
-def test_it_is_made_again_after_it_was_deleted(start: Start, store: str) -> None:
+def test_after_it_was_deleted_a_write_says_how_to_restore_it(start: Start, store: str) -> None:
     client = start()
     ok(client, "add_task", title="A")
     database = open_database(store)
@@ -107,6 +107,10 @@ def test_it_is_made_again_after_it_was_deleted(start: Start, store: str) -> None
         projects.delete(tx, "web")
     database.close()
     assert ok(client, "list_prompts")["prompts"] == []
+    refused = client.call("add_prompt", title="B", content="x")["structuredContent"]["error"]
+    assert refused["code"] == "not_found"
+    assert refused["hint"] == "It is in the trash: use restore with item satchel://project/web to bring it back."
+    assert ok(client, "restore", item="web")["restored"]["kind"] == "project"
     assert ok(client, "add_prompt", title="B", content="x")["project"] == "web"
 
 

@@ -157,6 +157,10 @@ class Past:
         """Make a version the newest, or bring a deleted item back; says whether anything changed."""
         self._is_restoring = True
         if thing.is_live:
+            others = self.trashed(thing.kind, thing.project, thing.name) if thing.kind != "task" else []
+            if version is None and others and thing.versions[thing.version].action == "add":
+                self._bring_back(others[0])
+                return True
             if version is None:
                 version = self._before_last_change(thing)
             return self._put(thing, self._find_version(thing, version))
@@ -248,10 +252,7 @@ class Past:
         own = sorted(thing.versions, reverse=True)
         if thing.versions[own[0]].action == "restore":
             return None
-        if len(own) > 1:
-            return own[1]
-        others = self.trashed(thing.kind, thing.project, thing.name) if thing.kind != "task" else []
-        return others[0].version - 1 if others else None
+        return own[1] if len(own) > 1 else None
 
     def _find_version(self, thing: Thing, version: int | None) -> Version | None:
         """A version of an item, or of a deleted one that had its name."""

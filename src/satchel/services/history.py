@@ -82,9 +82,7 @@ def list_versions(
         NotFound, AmbiguousItem: as `lookup.find`.
     """
     item = lookup.find(tx, scope, reference)
-    most = limit + 1 if query == EVERY_CHANGE else 2**31
-    found = revisions.of_items(tx, item.kind, item.numbers, item.projects, before=before, limit=most)
-    found = [one for one in found if _is_wanted(one, query)]
+    found = revisions.of_items(tx, item.kind, item.numbers, item.projects, query=query, before=before, limit=limit + 1)
     return item, found[:limit], len(found) > limit
 
 
@@ -292,14 +290,6 @@ def find_known(tx: Tx, scope: Scope, revision: Version) -> FoundItem:
 def _check(query: ChangeQuery) -> None:
     if not rules.is_storable(query.by):
         raise WrongArgument("by", "pattern", value=query.by)
-
-
-def _is_wanted(revision: Version, query: ChangeQuery) -> bool:
-    """Whether a revision of an item is wanted, as the queries of feeds decide it."""
-    author, by = revision.author, query.by
-    is_id = len(by) >= revisions.SHORTEST_ID
-    is_by = is_id and (author.user.startswith(by.lower()) or author.token.startswith(by.lower()))
-    return revision.at >= query.since and (is_by or by in ("", author.client, author.contract, author.caller))
 
 
 def _read_state(tx: Tx, item: FoundItem, revision: Version) -> bytes | None:

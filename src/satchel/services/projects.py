@@ -6,13 +6,22 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from satchel.errors import Forbidden, NotFound, StoreConflict, Taken
-from satchel.model import DEFAULT_PROJECT, ChangeQuery, Project, ProjectCounts, Scope, StoreChange, TaskNote
+from satchel.model import (
+    DEFAULT_PROJECT,
+    ChangeQuery,
+    Project,
+    ProjectCounts,
+    Scope,
+    StoreChange,
+    TaskNote,
+    TrashedItem,
+)
 from satchel.services import rules
 from satchel.services.recording import record_add, record_delete, record_restore, record_update
 from satchel.services.states import of_project
 from satchel.services.suggestions import closest_name
 from satchel.storage import projects as rows
-from satchel.storage import revisions
+from satchel.storage import revisions, trash
 from satchel.storage import tasks as task_rows
 from satchel.storage.database import Database, Tx, Violation
 
@@ -22,6 +31,14 @@ Value = TypeVar("Value")
 def find(tx: Tx, name: str) -> Project | None:
     """Return the project of a name, if there is one."""
     return rows.by_name(tx, name) if rules.is_storable(name) else None
+
+
+def find_deleted(tx: Tx, name: str) -> TrashedItem | None:
+    """Return the last deleted project of a name that can still be restored."""
+    if not rules.is_storable(name):
+        return None
+    with tx.in_all_projects():
+        return next(iter(trash.named(tx, "project", None, name, trash.kept_since(tx))), None)
 
 
 def exists(database: Database, name: str) -> bool:
@@ -39,7 +56,8 @@ def suggest(database: Database, name: str) -> str | None:
 def current(tx: Tx, scope: Scope) -> Project:
     """Return the project that a call works in.
 
-    If it is the personal one, or one that the scope makes, and is missing, readers see it empty and writers make it.
+    If it is the personal one, or one that the scope makes, and is missing, readers see it empty and writers make it,
+    but not beside a deleted one of the same name. A deleted `default` is restored by the first write.
 
     Raises:
         Forbidden: the scope may not enter it, whether it exists or not.
@@ -49,6 +67,11 @@ def current(tx: Tx, scope: Scope) -> Project:
     project = find(tx, scope.project)
     if project is not None:
         return project
+    deleted = find_deleted(tx, scope.project) if tx.writes and tx.restores is None else None
+    if deleted is not None and scope.project == DEFAULT_PROJECT and scope.projects is None:
+        return restore(tx, deleted.number)
+    if deleted is not None:
+        raise NotFound("project", scope.project, scope)
     if not scope.project or scope.project not in (scope.makes, scope.personal):
         raise NotFound("project", scope.project, scope)
     if not tx.writes:
@@ -128,7 +151,7 @@ def get_existing(tx: Tx, scope: Scope, name: str) -> Project:
 def require(database: Database, scope: Scope) -> None:
     """Make sure that the project of a server or a command exists, unless the first write makes it.
 
-    Only `default` is created.
+    Only `default` is created, or restored.
 
     Raises:
         NotFound: there is no such project.
@@ -138,8 +161,7 @@ def require(database: Database, scope: Scope) -> None:
     if scope.project != DEFAULT_PROJECT:
         raise NotFound("project", scope.project, scope)
     with database.write() as tx:
-        if rows.add(tx, DEFAULT_PROJECT):
-            _record_new(tx, DEFAULT_PROJECT)
+        current(tx, Scope(makes=DEFAULT_PROJECT))
 
 
 def add(tx: Tx, name: str) -> Project:

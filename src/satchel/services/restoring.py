@@ -2,10 +2,10 @@
 
 from contextlib import nullcontext
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from satchel.errors import Forbidden, NotFound, StoreConflict, VersionConflict
-from satchel.model import UNSET, DocumentPatch, Item, PromptPatch, Scope, TaskPatch, TrashedItem
+from satchel.model import UNSET, DocumentPatch, Item, PromptPatch, Scope, TaskPatch, TrashedItem, uri_of
 from satchel.services import documents, history, lookup, projects, prompts, states, tasks
 from satchel.services.history import OldVersion
 from satchel.services.lookup import FoundItem
@@ -27,8 +27,9 @@ class Restored(Struct, frozen=True, kw_only=True):
 def restore(tx: Tx, scope: Scope, reference: str, version: int | None = None) -> Restored:
     """Make a version of an item the newest, or bring a deleted item back.
 
-    Without a version, a deleted item comes back as it was, and any other gets the version before its last change. What
-    is like that already is not changed.
+    Without a version, a deleted item comes back as it was, and any other gets the version before its last change; one
+    that was never changed stays, and the deleted item that had its name before is restored beside it. What is like that
+    already is not changed.
 
     Raises:
         NotFound, AmbiguousItem: as `lookup.find`.
@@ -36,13 +37,33 @@ def restore(tx: Tx, scope: Scope, reference: str, version: int | None = None) ->
         Taken: another item has the title that it had.
         Forbidden: it is a project, and the scope may enter only some.
     """
-    item = lookup.find(tx, scope, reference)
+    item = find(tx, scope, reference)
     if item.live is None:
         return bring_back(tx, scope, item, version)
+    if version is None and item.trashed and _was_only_added(tx, item.live):
+        return bring_back(tx, scope, structs.replace(item, live=None))
     if version is None:
         version = _version_before_last_change(tx, item)
     old = history.read_version_of(tx, item, version)
     return put(tx, scope, item.live, old)
+
+
+def find(tx: Tx, scope: Scope, reference: str) -> FoundItem:
+    """Return the item that a restore is about; the project of the scope is not made for it.
+
+    Where that project does not exist, its name is that of the deleted project.
+
+    Raises:
+        NotFound, AmbiguousItem: as `lookup.find`.
+    """
+    scope = structs.replace(scope, makes="", personal="")
+    with restoring(tx):  # so that nothing is restored or made on the way
+        try:
+            return lookup.find(tx, scope, reference)
+        except NotFound as missing:
+            if missing.kind != "project" or reference.strip() != scope.project:
+                raise
+            return lookup.find(tx, scope, uri_of("project", scope.project))
 
 
 def bring_back(tx: Tx, scope: Scope, item: FoundItem, version: int | None = None, *, undone: int = 0) -> Restored:
@@ -125,6 +146,11 @@ def delete(tx: Tx, scope: Scope, live: Item, *, undone: int = 0) -> None:
             projects.delete(tx, live.name)
 
 
+def _was_only_added(tx: Tx, live: Item) -> bool:
+    own = revisions.of_items(tx, live.kind, [live.number], limit=1)
+    return bool(own) and own[0].action == "add"
+
+
 def _version_before_last_change(tx: Tx, item: FoundItem) -> int | None:
     """The version before the newest; None, the newest itself, where that is a restore or there is no other."""
     assert item.live is not None
@@ -133,9 +159,7 @@ def _version_before_last_change(tx: Tx, item: FoundItem) -> int | None:
         return None
     if len(own) == 2:
         return own[1].version
-    if own[0].action == "add":
-        return item.trashed[0].version - 1 if item.trashed else None
-    return own[0].version - 1  # which was pruned
+    return None if own[0].action == "add" else own[0].version - 1  # which was pruned
 
 
 def _bring_back(tx: Tx, scope: Scope, trashed: TrashedItem) -> Item:

@@ -55,7 +55,7 @@ def take_back(tx: Tx, scope: Scope, revision: Version) -> None:
     item = history.find_known(tx, scope, revision)
     found = revisions.of_items(tx, revision.kind, [revision.item])
     later = [one for one in found if one.version > revision.version and one.undoes is None]
-    if len(revisions.taken_back(tx, [one.at for one in later])) < len({one.at for one in later}):
+    if len(revisions.taken_back(tx, later)) < len({(one.at, one.author.user) for one in later}):
         raise VersionConflict(revision.kind, item.key, expected=revision.version, actual=found[0].version)
     if item.live is None:
         if revision.action != "delete":
@@ -70,5 +70,5 @@ def take_back(tx: Tx, scope: Scope, revision: Version) -> None:
         raise VersionMissing(revision.kind, item.key, revision.version - 1, history.kept_versions(tx, item))
     old = history.read_version_of(tx, item, before.version)
     # A change that made no difference is taken back by a version of its own, or it would be the next one to undo again.
-    is_taken_back = bool(revisions.taken_back(tx, [revision.at]))
+    is_taken_back = bool(revisions.taken_back(tx, [revision]))
     restoring.put(tx, scope, item.live, old, undone=revision.number, is_always_recorded=not is_taken_back)

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from msgspec.structs import asdict
 
-from satchel.model import Action, Author, ChangeQuery, Item, ItemKind, Version
+from satchel.model import EVERY_CHANGE, Action, Author, ChangeQuery, Item, ItemKind, Version
 from satchel.storage.database import Row, Tx, explain_damage
 
 _COLUMNS = "r.number, r.kind, r.item, r.version, r.action, r.at, r.project, r.undoes"
@@ -120,16 +120,18 @@ def of_items(
     items: Sequence[int],
     projects: Sequence[int] | None = None,
     *,
+    query: ChangeQuery = EVERY_CHANGE,
     before: int = 2**53,
     limit: int = 2**31,
 ) -> list[Version]:
-    """The revisions of some items before a version, the newest first: all, or those in some projects."""
+    """The wanted revisions of some items before a version, the newest first: all, or those in some projects."""
     sql = f"""
         {_SELECT} where r.kind = :kind and r.item in :items and r.version < :before
-            and (:all_projects or r.project in :projects)
+            and (:all_projects or r.project in :projects) and {_IS_WANTED}
         order by r.version desc, r.number desc limit :limit
     """
     values = {"all_projects": projects is None, "projects": list(projects or ())}
+    values |= {"since": query.since, **_author_filter(query.by)}
     return [_revision(row) for row in tx.all(sql, kind=kind, items=items, before=before, limit=limit, **values)]
 
 
@@ -203,7 +205,7 @@ def last_by(tx: Tx, user: str, projects: Sequence[int] | None, limit: int) -> li
     sql = f"""
         select at from revisions r
         where undoes is null and author in (select number from authors where user_id = :user) and {_IS_WITHIN}
-            and at not in (select t.at from revisions u join revisions t on t.number = u.undoes)
+            and (at, author) not in (select t.at, t.author from revisions u join revisions t on t.number = u.undoes)
         group by at order by at desc limit :limit
     """
     values = {"all_projects": projects is None, "projects": list(projects or ())}
@@ -217,10 +219,14 @@ def last_change_by(tx: Tx, user: str, client: str, projects: Sequence[int] | Non
     return row[0] if row else None
 
 
-def taken_back(tx: Tx, times: Sequence[str]) -> set[str]:
-    """The times of those of some transactions that were taken back."""
-    sql = "select distinct t.at from revisions u join revisions t on t.number = u.undoes where t.at in :times"
-    return {at for (at,) in tx.all(sql, times=list(times))}
+def taken_back(tx: Tx, changes: Sequence[Version]) -> set[tuple[str, str]]:
+    """Return the times and users of those transactions of some changes that were taken back."""
+    sql = """
+        select distinct t.at, a.user_id from revisions u join revisions t on t.number = u.undoes
+            join authors a on a.number = t.author where t.at in :times
+    """
+    found = {(at, user) for at, user in tx.all(sql, times=[one.at for one in changes])}
+    return found & {(one.at, one.author.user) for one in changes}
 
 
 def of_transaction(tx: Tx, user: str, at: str, projects: Sequence[int] | None) -> list[Version]:

@@ -1,5 +1,6 @@
 """What the tools `history` and `restore` do, and how their answers read."""
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import UNSET
@@ -18,6 +19,7 @@ from satchel.services.history import FeedEntry
 from satchel.services.lookup import FoundItem
 from satchel.services.moments import parse_past
 from satchel.services.restoring import Restored
+from satchel.storage.database import Tx
 
 _PAGE = 50
 _MOST_LINES = 6  # of what a restore changed
@@ -40,7 +42,7 @@ def history(context: Context, args: History) -> Body:
 
 def restore(context: Context, args: Restore) -> Body:
     context = context.within(args.project)
-    _find(context, args.item)
+    _find(context, args.item, restoring.find)
     done = restoring.restore(context.tx, context.scope, args.item, None if args.version is UNSET else args.version)
     key = f"#{done.item.number}" if done.item.kind == "task" else done.item.name
     what = f"{done.item.kind} {key}"
@@ -169,14 +171,14 @@ def may_read(context: Context, kind: ItemKind) -> bool:
     return _READING.get(kind, "list_projects") in context.tools
 
 
-def _find(context: Context, reference: str) -> FoundItem:
+def _find(context: Context, reference: str, find: Callable[[Tx, Scope, str], FoundItem] = lookup.find) -> FoundItem:
     """Return the item that a reference names, deleted or not.
 
     Raises:
         NotFound: there is none that the caller may read.
         AmbiguousItem: several have this name.
     """
-    item = lookup.find(context.tx, context.scope, reference)
+    item = find(context.tx, context.scope, reference)
     if not may_read(context, item.kind):
         raise NotFound("item", reference, context.scope)
     return item

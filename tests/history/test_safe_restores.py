@@ -1,0 +1,79 @@
+"""A restore makes no project, and a write makes none beside a deleted one."""
+
+import pytest
+from msgspec.structs import replace
+
+from satchel.errors import NotFound
+from satchel.model import PromptDraft, uri_of
+from satchel.services import documents, projects, prompts, undo
+from satchel.storage.database import Database
+from tests.history.store import ADA, BOB, add_prompt, add_resource, read, restore, write
+
+REPOSITORY = replace(ADA, project="repo", makes="repo")  # whose first write makes the project
+
+
+def list_projects(database: Database) -> list[str]:
+    return read(database, ADA, lambda tx: projects.list_names(tx, ADA))
+
+
+@pytest.mark.parametrize("reference", ["tee", "repo", "satchel://project/repo", "#1"])
+def test_a_restore_makes_no_project(database: Database, reference: str) -> None:
+    before = list_projects(database)
+    with pytest.raises(NotFound):
+        restore(database, REPOSITORY, reference)
+    assert list_projects(database) == before
+
+
+@pytest.mark.parametrize("reference", ["repo", uri_of("project", "repo")])
+def test_the_deleted_project_of_a_repository_is_restored_whole(database: Database, reference: str) -> None:
+    prompt = add_prompt(database, REPOSITORY, "Tee")
+    write(database, ADA, lambda tx: projects.delete(tx, "repo"))
+    with pytest.raises(NotFound) as refused:
+        restore(database, REPOSITORY, "tee")
+    assert (refused.value.kind, refused.value.key) == ("project", "repo")
+    done = restore(database, REPOSITORY, reference)
+    assert (done.item.kind, done.item.name, done.was_deleted) == ("project", "repo", True)
+    assert read(database, REPOSITORY, lambda tx: prompts.get_by_name(tx, REPOSITORY, "tee")) == prompt
+
+
+def test_a_write_into_a_deleted_project_is_refused_and_makes_no_namesake(database: Database) -> None:
+    add_prompt(database, REPOSITORY, "Tee")
+    write(database, ADA, lambda tx: projects.delete(tx, "repo"))
+    before = list_projects(database)
+    for scope in (REPOSITORY, replace(REPOSITORY, projects=("repo",)), replace(ADA, project="repo")):
+        with pytest.raises(NotFound) as refused:
+            add_prompt(database, scope, "New")
+        assert (refused.value.kind, refused.value.key) == ("project", "repo")
+    assert list_projects(database) == before
+
+
+def test_the_first_write_restores_the_deleted_default_project(database: Database) -> None:
+    add_prompt(database, ADA, "Tee")
+    write(database, ADA, lambda tx: projects.delete(tx, "default"))
+    assert "default" not in list_projects(database)
+    add_prompt(database, ADA, "New")
+    headers, _ = read(database, ADA, lambda tx: prompts.list_headers(tx, ADA))
+    assert [one.name for one in headers] == ["tee", "new"]
+
+
+def test_a_document_whose_name_was_taken_is_restored_beside_the_other(database: Database) -> None:
+    add_resource(database, ADA, "notes.md", "old")
+    write(database, ADA, lambda tx: documents.delete(tx, ADA, "notes.md"))
+    add_resource(database, ADA, "notes.md", "new")
+    done = restore(database, ADA, "notes.md")
+    assert (done.item.name, done.notes) == ("notes-2.md", ("The name notes.md is taken; it came back as notes-2.md.",))
+    found = read(
+        database, ADA, lambda tx: [documents.get_by_name(tx, ADA, one).content for one in ("notes.md", "notes-2.md")]
+    )
+    assert found == ["new", "old"]
+
+
+def test_an_undo_takes_back_nothing_that_another_user_did_at_the_same_instant(database: Database) -> None:
+    at = "2026-01-01T00:00:00.000000Z"
+    for scope, title in ((ADA, "Of Ada"), (BOB, "Of Bob")):
+        with database.write(scope) as tx:
+            tx.now = at
+            prompts.add(tx, scope, PromptDraft(title=title, content="text"))
+    for scope in (ADA, BOB):
+        assert len(write(database, scope, lambda tx: undo.undo(tx, scope))) == 1  # noqa: B023
+    assert read(database, ADA, lambda tx: prompts.list_headers(tx, ADA)) == ((), False)
