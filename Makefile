@@ -22,7 +22,7 @@ test: ## everything but the npm judges: SQLite files, a PostgreSQL that the test
 	@tools/setup dev
 	@tools/pgbouncer
 	@tools/nginx
-	$(PYTEST) -m "not npm and not browser"
+	$(PYTEST) -m "not npm and not browser and not soak"
 
 soak: ## the same with the hostile, slow and fault programmes in full; takes its time
 	@tools/setup dev
