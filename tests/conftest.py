@@ -9,13 +9,14 @@ import threading
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from satchel.storage.database import Database, open_database
 from tests.support.in_process import InProcess
-from tests.support.postgres import PostgresServer, ReusedDatabase
+from tests.support.postgres import PostgresServer, ReusedDatabase, close_shared, shared_server
 from tests.support.soak import amount
 from tests.support.stdio import NEWEST, Client, Server
 
@@ -59,6 +60,12 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return (os.cpu_count() or 1) + 1
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell each worker which folder they all share."""
+    node.workerinput["run_folder"] = HOME.name
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what needs PostgreSQL, so that `make quick` can leave it out."""
     for item in items:
@@ -68,7 +75,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_unconfigure() -> None:
-    """Remove the data folder."""
+    """Stop the PostgreSQL server of the run and remove the data folder."""
+    close_shared(Path(HOME.name))  # does nothing in a worker: the folder that they share is the controller's
     HOME.cleanup()
 
 
@@ -80,17 +88,21 @@ def outside_any_repository() -> None:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
-    """A PostgreSQL server that the tests start by themselves, one for each worker of the test run."""
-    server = PostgresServer()
-    yield server
-    server.close()
+def run_folder(request: pytest.FixtureRequest) -> Path:
+    """The folder that all workers of the test run share."""
+    return Path(getattr(request.config, "workerinput", {}).get("run_folder", HOME.name))
+
+
+@pytest.fixture(scope="session")
+def postgres(run_folder: Path) -> PostgresServer:
+    """The PostgreSQL server of the test run. A test that stops or changes a server starts its own."""
+    return shared_server(run_folder)
 
 
 @pytest.fixture(scope="session")
 def reused_database(postgres: PostgresServer) -> ReusedDatabase:
-    """The PostgreSQL database that tests use one after the other."""
-    return ReusedDatabase(postgres, lambda address: open_database(address).close())
+    """The PostgreSQL database that the tests of one worker use one after the other."""
+    return ReusedDatabase(postgres)
 
 
 @pytest.fixture(scope="session")

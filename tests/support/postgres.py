@@ -1,6 +1,7 @@
-"""A PostgreSQL server of the tests' own: the system's binaries where there are any, else those of a pip package."""
+"""PostgreSQL servers of the tests' own: the system's binaries where there are any, else those of a pip package."""
 
 import contextlib
+import fcntl
 import glob
 import itertools
 import os
@@ -9,19 +10,23 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import psycopg
+
+from satchel.storage.database import open_database
+from tests.support.process import is_running
+
+TEMPLATE = "satchel_template"  # the database with our schema that `PostgresServer.with_schema` copies
 
 
 class PostgresServer:
     """A cluster in a temporary folder, reached through a Unix socket, gone after the tests."""
 
     def __init__(self, standby_of: "PostgresServer | None" = None) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="satchel-pg-", dir=find_folder()))
-        self._names = (f"t{number}" for number in itertools.count())
+        self._take(Path(tempfile.mkdtemp(prefix="satchel-pg-", dir=find_folder())))
         # PostgreSQL refuses to run as root.
         self._user = "nobody" if os.geteuid() == 0 else None
         if self._user:
@@ -33,6 +38,17 @@ class PostgresServer:
         data = self.folder / "data"
         self._run("initdb", "-D", data, "-U", "satchel", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C")
         self._process = self.start()
+
+    @classmethod
+    def running_in(cls, folder: Path) -> Self:
+        """Return a server that another process of the tests started."""
+        server = cls.__new__(cls)
+        server._take(folder)
+        return server
+
+    def _take(self, folder: Path) -> None:
+        self.folder = folder
+        self._names = (f"t{os.getpid()}_{number}" for number in itertools.count())
 
     def follow(self, primary: "PostgresServer") -> None:
         """Begin again as a standby of another server, for which its commits wait from now on."""
@@ -73,7 +89,8 @@ class PostgresServer:
 
     def start(self) -> subprocess.Popen[bytes]:
         """Start the server process and wait until it answers."""
-        options = ["-c", "listen_addresses=", "-c", f"unix_socket_directories={self.folder}", "-c", "fsync=off"]
+        settings = ("listen_addresses=", f"unix_socket_directories={self.folder}", "fsync=off", "max_connections=300")
+        options = [word for setting in settings for word in ("-c", setting)]
         with open(self.folder / "log", "ab") as log:
             self._process = subprocess.Popen(
                 [self._bin / "postgres", "-D", self.folder / "data", *options],
@@ -99,6 +116,10 @@ class PostgresServer:
     def fresh(self) -> str:
         """The address of a new, empty database."""
         return self.url(self.create())
+
+    def with_schema(self) -> str:
+        """The address of a new database with our schema and no rows; only a shared server has the template for it."""
+        return self.url(self.create(TEMPLATE))
 
     def create(self, template: str = "template1") -> str:
         """Create a database as a copy of another, and return its name."""
@@ -135,7 +156,7 @@ class PostgresServer:
     def close(self) -> None:
         """Stop the server at once and remove its folder."""
         if self._process.poll() is None:
-            self._process.send_signal(signal.SIGQUIT)
+            _stop_at_once(self.folder)
             self._process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -146,15 +167,45 @@ class PostgresServer:
             raise RuntimeError(done.stdout + done.stderr)
 
 
+@cache
+def shared_server(run: Path) -> PostgresServer:
+    """Return the server of a test run, which the first worker that asks starts; `close_shared` stops it."""
+    place = run / "postgres"  # a link to its folder, once it runs and has the template
+    with open(run / "postgres.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if place.exists():
+            return PostgresServer.running_in(place.resolve())
+        server = PostgresServer()
+        server.execute(f"create database {TEMPLATE}")
+        open_database(server.url(TEMPLATE)).close()
+        place.symlink_to(server.folder)
+        return server
+
+
+def close_shared(run: Path) -> None:
+    """Stop the server that the workers of a test run shared, if one of them started it."""
+    if (run / "postgres").exists():
+        folder = (run / "postgres").resolve()
+        _stop_at_once(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _stop_at_once(folder: Path) -> None:
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        pid = int((folder / "data" / "postmaster.pid").read_text().split()[0])
+        os.kill(pid, signal.SIGQUIT)
+        while is_running(pid):
+            time.sleep(0.01)
+
+
 class ReusedDatabase:
     """A database that is emptied for each test, which takes 5 ms where creating another and dropping it take 100.
 
     A test may do anything to its rows. Where it changed the schema, the next one gets a new database.
     """
 
-    def __init__(self, server: PostgresServer, migrate: Callable[[str], None]) -> None:
+    def __init__(self, server: PostgresServer) -> None:
         self._server = server
-        self._migrate = migrate
         self._create()
 
     def emptied(self) -> str:
@@ -169,8 +220,7 @@ class ReusedDatabase:
         return self._server.url(self._name)
 
     def _create(self) -> None:
-        self._name = self._server.create()
-        self._migrate(self._server.url(self._name))
+        self._name = self._server.create(TEMPLATE)
         with psycopg.connect(self._server.url(self._name), autocommit=True) as connection:
             self._schema = self._schema_of(connection)
             tables = [name for (name,) in connection.execute(_TABLES) if name != "satchel_schema"]
