@@ -31,7 +31,7 @@ def create_app(
     oauth_keys: str | None = None,
     oauth_any_scope: bool = False,
 ) -> Guard:
-    """The ASGI application of a store, opened now; the arguments are the options of `satchel serve`.
+    """Open a store and return its ASGI application; the arguments are the options of `satchel serve`.
 
     `public_url` is the address that clients reach it by, with the path that it is mounted at. What is left out comes
     from the environment and `satchel.toml`, as it does for the command. Call `close()` on the application when yours

@@ -12,7 +12,7 @@ _last_second = (0, "")  # and its second with its text, because every call of a 
 
 
 def now() -> str:
-    """The present as UTC ISO 8601 with six fractional digits, later than every answer before in this process."""
+    """Return the present as UTC ISO 8601 with six fractional digits, later than every earlier answer."""
     global _last, _last_second
     with _lock:
         _last = max(time.time_ns() // 1000, _last + 1)
@@ -23,33 +23,33 @@ def now() -> str:
 
 
 def after(moment: str) -> str:
-    """The present, or the tick after a moment that is not past yet."""
+    """Return the present, or the next microsecond after a moment that is not past yet."""
     return max(now(), write(datetime.fromisoformat(moment) + _TICK))
 
 
 def days_before(moment: str, days: int = 1) -> str:
-    """The moment some times 24 hours before another."""
+    """Return the moment some days of 24 hours before another."""
     return write(datetime.fromisoformat(moment) - timedelta(days=days))
 
 
 def minutes_after(moment: str, minutes: int) -> str:
-    """The moment some minutes after another."""
+    """Return the moment some minutes after another."""
     return write(datetime.fromisoformat(moment) + timedelta(minutes=minutes))
 
 
 def new_id() -> str:
-    """A new random UUID in lower case."""
+    """Return a new random UUID in lower case."""
     return str(uuid4())
 
 
 def write(moment: datetime) -> str:
-    """A moment of any time zone as a timestamp."""
+    """Return a moment of any time zone as a timestamp."""
     # Not strftime, which writes the year 999 with three digits, so that it would sort after the present.
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def parse_id(text: str) -> str | None:
-    """A UUID as it is stored, from the form 8-4-4-4-12 in either case; None for anything else."""
+    """Return a UUID of the form 8-4-4-4-12 in lower case, as it is stored, or None for anything else."""
     if len(text) != 36 or text[8:24:5] != "----" or not text.isascii():
         return None
     digits = text.replace("-", "")

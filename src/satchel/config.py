@@ -103,7 +103,7 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
 
 
 def _expand(folders: tuple[str, ...]) -> tuple[str, ...]:
-    """Folders with `~` expanded. An empty one, as in `A::B`, is left out: it would be the working directory."""
+    """Expand `~` in folders. An empty one, as in `A::B`, is left out: it would be the working directory."""
     return tuple(os.path.expanduser(folder) for folder in folders if folder)
 
 
@@ -127,7 +127,7 @@ def _http(values: dict[str, Any]) -> Http:
 def _find(
     setting: Setting, flags: Flags, environment: Mapping[str, str], path: str, file: Mapping[str, object]
 ) -> tuple[Value, str | None]:
-    """The value of a setting, and where it was given; an empty text or list counts as not given."""
+    """Return the value of a setting and its source; an empty text or list counts as not given."""
     for value, source in (
         (flags.get(setting.name), setting.flags[0]),
         (environment.get(setting.variable), setting.variable),

@@ -24,12 +24,12 @@ _LINE_ENDS = "[\r\n\t]"
 
 
 def escape(text: str) -> str:
-    """A text for a terminal: harmful characters as `\\x1b` or `\\u202e`; lines and tabs stay."""
+    """Escape the harmful characters of a text for a terminal, as `\\x1b` or `\\u202e`; keep newlines and tabs."""
     return text if text.isascii() and text.isprintable() else re.sub(_HARMFUL, _write_escape, text)
 
 
 def escape_line(text: str) -> str:
-    """A text for one line of a terminal: as `escape`, and ends of lines and tabs are escaped too."""
+    """Escape a text for one line of a terminal: like `escape`, with newlines and tabs."""
     return text if text.isascii() and text.isprintable() else re.sub(_LINE_ENDS, _write_escape, escape(text))
 
 
@@ -60,7 +60,7 @@ def _write(raw: bytes) -> None:
 
 @cache
 def _never_blocks() -> bool:
-    """Whether stderr is a file or /dev/null."""
+    """Return whether stderr is a file or /dev/null."""
     status = os.fstat(STDERR)
     return stat.S_ISREG(status.st_mode) or status.st_rdev == os.makedev(1, 3)
 

@@ -120,7 +120,7 @@ class StoreChange(Struct, frozen=True, array_like=True):
     key: str | None = None
 
     def is_open_to(self, scope: Scope) -> bool:
-        """Whether a scope may know of it: not what is of other users or in closed projects, nor tasks in no project."""
+        """Return whether a scope may learn of the change: nothing of other users or closed projects."""
         if self.owner not in (None, scope.user):
             return False
         is_anywhere = self.project is None and self.what != "task"
@@ -156,7 +156,7 @@ class Argument(Struct, frozen=True):
 
 
 def can_be_argument(name: str) -> bool:
-    """Whether a template can name an argument so."""
+    """Return whether a template can use a name for an argument."""
     return name.isascii() and name.isidentifier() and name not in JINJA2_WORDS
 
 
@@ -322,7 +322,7 @@ class Token(Struct, frozen=True, kw_only=True):
     revoked_at: Timestamp | None = None
 
     def state(self, now: Timestamp) -> Literal["active", "expired", "revoked"]:
-        """Its state at a time."""
+        """Return the token's state at a time."""
         if self.revoked_at is not None:
             return "revoked"
         return "expired" if self.expires_at is not None and self.expires_at <= now else "active"

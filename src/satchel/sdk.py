@@ -35,7 +35,7 @@ def create_server(
     toolsets: Sequence[str] = (),
     read_only: bool = False,
 ) -> Server[Any]:
-    """A low-level server of the official SDK with the tools, prompts and resources of a contract.
+    """Create a low-level server of the official SDK with the tools, prompts and resources of a contract.
 
     The arguments are the options of `satchel serve`; what is left out comes from the environment and `satchel.toml`, as
     it does for the command over stdio. The store is opened when the server's lifespan begins, where it raises

@@ -53,6 +53,6 @@ class Work:
                 stop()
 
     def remove_stop(self, stop: Callable[[], None]) -> None:
-        """Do not call `stop` any more: what it ends is over."""
+        """Stop calling `stop`, because the work that it ends is over."""
         with self._lock:
             self._stops.remove(stop)

@@ -46,7 +46,7 @@ def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Data
 
 
 def explain_missing_project(database: Database, scope: Scope) -> str:
-    """Say that the project of a scope does not exist, who names it, and what to do."""
+    """Explain that the project of a scope does not exist, where it is named, and what to do."""
     near = projects.suggest(database, scope.project)
     who, also = (f", but {scope.why} names it", ", or correct that file") if scope.is_named_by_file else ("", "")
     hint = f"Did you mean '{near}'? " if near else ""

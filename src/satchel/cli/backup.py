@@ -87,7 +87,7 @@ def _explain_restore(where: str, file: str) -> str:
 @click.option("--without-seal", is_flag=True, help="Restore a FILE whose seal is missing or does not match.")
 @session_options
 def restore(item: str, version: int | None, without_seal: bool, **options: Any) -> None:
-    """Bring ITEM back, as it was when it was deleted or before its last change; or the store from a backup in FILE.
+    """Restore ITEM, as it was when it was deleted or before its last change; or the store from a backup in FILE.
 
     ITEM is as in `satchel log`; its present version stays in its history. FILE was made by `satchel backup`: a path,
     such as ./NAME. It is checked first, and the old store is kept beside the new one.

@@ -208,7 +208,7 @@ class _Live:
         self._text = (f"Task {task}", [escape_line(line) for line in text.splitlines()])
 
     def _attempt(self, act: Callable[[], object]) -> bool:
-        """Do something; show an error on the board; return whether it succeeded."""
+        """Run an action; show an error on the board; return whether it succeeded."""
         try:
             act()
         except SatchelError as error:

@@ -163,7 +163,7 @@ def explain(error: SatchelError, database: "Database", scope: Scope) -> str:
 
 
 def _explain_personal(error: NotFound, database: "Database") -> str | None:
-    """Say where to change an item that a project only reads from the personal one; None for any other."""
+    """Explain where to change an item that a project only reads from the personal one; None for any other."""
     from satchel.services import layers
 
     with database.read(error.scope) as tx:
@@ -178,7 +178,7 @@ def _explain_personal(error: NotFound, database: "Database") -> str | None:
 
 
 def _explain_trashed(error: NotFound, database: "Database", scope: Scope) -> str | None:
-    """Say that an item is in the trash and how to bring it back; None where it is not."""
+    """Explain that an item is in the trash and how to restore it; None if it is not."""
     from satchel.services import lookup
 
     if error.kind not in ("prompt", "document", "task", "project"):

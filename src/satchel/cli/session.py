@@ -340,7 +340,7 @@ def _check_file(error: SatchelError, session: Session) -> None:
 
 
 def address_command(run: Callable[..., tuple[str, Any]]) -> Callable[..., None]:
-    """Give a command the address of the store, which it does not open, and print its result as text or as JSON."""
+    """Wrap a command: pass the address of the store, which it does not open, and print its result as text or JSON."""
 
     @database_option
     @json_option

@@ -198,7 +198,7 @@ def server_url(url: str, contract: str | None, project: str | None, contracts: S
 
 
 def is_private(url: str) -> bool:
-    """Tell whether traffic to an address is encrypted or stays on this machine."""
+    """Return whether traffic to an address is encrypted or stays on this machine."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     return parts.scheme == "https" or host == "localhost" or host == "::1" or host.startswith("127.")

@@ -255,7 +255,7 @@ class _Style:
         self.is_compact = root is not None and bool(root.members) and not self.is_block(root)
 
     def is_block(self, node: Node) -> bool:
-        """Tell whether the members of an object are on lines of their own."""
+        """Return whether the members of an object are on lines of their own."""
         if not node.members:
             return False
         return "\n" in self._text[node.start : node.members[0].start]

@@ -32,7 +32,7 @@ def read_servers(client: Client, path: str, text: str | None) -> dict[str, Any]:
 
 
 def find_comments(client: Client, text: str) -> bool:
-    """Tell whether the file has comments or trailing commas although the client reads only plain JSON."""
+    """Return whether the file has comments or trailing commas although the client reads only plain JSON."""
     return client.format == "json" and jsonc.parse(text).has_comments
 
 

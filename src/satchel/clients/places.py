@@ -70,7 +70,7 @@ class Machine(Struct, frozen=True, kw_only=True):
         return os.path.join(self.folder, client.project_rule) if client.project_rule else None
 
     def has(self, client: Client) -> bool:
-        """Tell whether a client is installed on this machine."""
+        """Return whether a client is installed on this machine."""
         path = self.environment.get("PATH")
         if any(shutil.which(command, path=path) for command in client.commands):
             return True

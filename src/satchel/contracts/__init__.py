@@ -29,7 +29,7 @@ CONTRACTS = {
 
 
 def load(name: str) -> Contract:
-    """The contract of that name.
+    """Load the contract of a name.
 
     Raises:
         KeyError: there is none.

@@ -97,7 +97,7 @@ class Context(Struct, frozen=True):
         return self.transactions.open(self, writes=True)
 
     def confirm(self, message: str) -> None:
-        """Have the user confirm what this call is about to do; a client that cannot ask lets it go on.
+        """Ask the user to confirm what this call is about to do; continue if the client cannot ask.
 
         The call is rolled back, and run again when the user has answered. So the message depends only on the arguments
         and the store, and a call confirms once.

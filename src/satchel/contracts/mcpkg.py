@@ -165,7 +165,7 @@ def name_in_errors(name: str) -> Iterator[None]:
 
 
 def protocol_error(missing: NotFound) -> ProtocolError:
-    """The JSON-RPC error of a method that did not find something."""
+    """Return the JSON-RPC error of a method that did not find something."""
     project = missing.scope.project
     if missing.kind == "project":
         return ProtocolError(INTERNAL_ERROR, f"Error: Project '{project}' does not exist")

@@ -169,7 +169,7 @@ def _refuse_unknown(fields: Sequence[Field], arguments: dict[str, Any]) -> None:
 
 
 def _find_unknown(schema: Schema, value: Any, place: str = "") -> Iterator[UnknownArgument]:
-    """Give every unknown name in a value, from the outside in; types are checked elsewhere."""
+    """Yield every unknown name in a value, from the outside in; types are checked elsewhere."""
     if isinstance(value, list) and "items" in schema:
         for index, item in enumerate(value):
             yield from _find_unknown(schema["items"], item, f"{place}[{index}]")

@@ -113,7 +113,7 @@ def delete_task(context: Context, args: TaskReference) -> Body:
 
 
 def _measure(task: Task) -> int:
-    """The least bytes of a task in an answer, which has it as text and as structured content."""
+    """Return a lower bound of a task's bytes in an answer, which has it as text and as structured content."""
     return 2 * (len(task.title) + len(task.description or ""))
 
 

@@ -37,7 +37,7 @@ def get_prompt(context: Context, params: dict[str, Any]) -> Result:
 
 
 def select_arguments(prompt: LibraryPrompt, arguments: dict[str, str]) -> dict[str, str]:
-    """The values of the declared arguments; undeclared ones are ignored."""
+    """Return the values of the declared arguments; ignore undeclared ones."""
     for argument in prompt.arguments:
         if argument.is_required and argument.name not in arguments:
             raise invalid_params(f"Missing required argument: {argument.name}")

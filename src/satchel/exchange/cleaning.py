@@ -278,7 +278,7 @@ def _clean_task(entry: TaskEntry) -> TaskEntry:
 
 
 def explain(refused: Refused) -> str:
-    """Say why the store does not take a value."""
+    """Explain why the store refuses a value."""
     field, rule = getattr(refused, "field", ""), getattr(refused, "rule", "")
     limit, value = getattr(refused, "limit", ""), getattr(refused, "value", "")
     words = {

@@ -298,7 +298,7 @@ def read_prompt_file(path: str, data: bytes, where: str) -> PromptEntry:
 
 
 def _has_conflict(text: str) -> bool:
-    """Tell whether a text has the three lines that git writes around two versions."""
+    """Return whether a text has the three conflict markers of git."""
     left = list(_CONFLICT_LINES)
     for line in text.split("\n"):
         if left and line.startswith(left[0]) and line[7:8] in ("", " ", "\r"):

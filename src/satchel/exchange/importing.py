@@ -257,7 +257,7 @@ class _Known:
         self.others: dict[tuple[Kind, str], _Item] = {}  # prompts by title, documents by URI
 
     def put(self, kind: Kind, key: object, entry: Entry | None, name: str, other: str = "") -> _Item:
-        """Learn of an item that is new."""
+        """Record a new item."""
         item = _Item((kind, self._project, key), entry)
         self.items.setdefault((kind, name), []).append(item)
         if other:
@@ -299,7 +299,7 @@ class _Known:
         return item.entry
 
     def retitle(self, item: _Item, entry: Entry) -> None:
-        """Learn that an item has become as an entry says."""
+        """Record that an item now matches an entry."""
         if isinstance(entry, PromptEntry) and isinstance(item.entry, PromptEntry):
             self.others.pop(("prompt", item.entry.title), None)
             self.others["prompt", entry.title] = item
@@ -326,7 +326,7 @@ class Placer:
             self._known = {}
 
     def expect(self, entries: Sequence[Entry]) -> None:
-        """Note entries that are to come, so that none before them takes an item or a title that is theirs."""
+        """Announce later entries, so that no earlier one takes their item or title."""
         self._wanted.update(map(_identify, entries))
         named = [one for one in entries if isinstance(one, PromptEntry) and one.name]
         self._named |= {(one.project, one.name): one.title for one in named}
@@ -413,11 +413,11 @@ class Placer:
         return ("replaced" if self._on_clash == "replace" else "clashing"), *clashing
 
     def _is_wanted(self, there: Entry, entry: Entry) -> bool:
-        """Tell whether an item is the same as an entry to come that has the name or title of this one."""
+        """Return whether an item is the same as a later entry that has the name or title of this one."""
         return self._wanted[(*_identify(entry)[:3], storing.facts(there))] > 0
 
     def _will_be_renamed(self, item: _Item, entry: Entry) -> bool:
-        """Tell whether a prompt has the title of an entry only until an entry of its own name gives it another one."""
+        """Return whether a later entry will rename the prompt that has an entry's title now."""
         if self._on_clash != "replace" or not isinstance(entry, PromptEntry) or item.id in self._matched:
             return False
         title = self._named.get((entry.project, item.key), entry.title)

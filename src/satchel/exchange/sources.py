@@ -84,7 +84,7 @@ class SourceFile:
         return self.parts[1]
 
     def release(self) -> None:
-        """Forget what was read."""
+        """Drop what was read."""
         for name in ("data", "text", "parts"):
             self.__dict__.pop(name, None)
 

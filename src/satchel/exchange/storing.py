@@ -185,7 +185,7 @@ def add(tx: Tx, scope: Scope, entry: NamedEntry) -> NamedEntry:
 
 
 def change(tx: Tx, scope: Scope, name: str, entry: NamedEntry, version: int | None = None) -> NamedEntry:
-    """Give a prompt or a document all that an entry has, except its name and its URI, and return it.
+    """Update a prompt or document from an entry, except its name and URI, and return it.
 
     Raises:
         Refused: as `prompts.update` and `documents.update`.
@@ -197,7 +197,7 @@ def change(tx: Tx, scope: Scope, name: str, entry: NamedEntry, version: int | No
 
 
 def set_title_aside(tx: Tx, scope: Scope, name: str, title: str, version: int | None = None) -> tuple[str, int]:
-    """Give a prompt a title that no other has until it gets its own; return that title and the new version.
+    """Set a unique interim title on a prompt until it gets its own; return the title and the new version.
 
     Raises:
         Refused: as `prompts.update`.
@@ -238,7 +238,7 @@ def change_task(
     blockers: BlockerChange | UnsetType = UNSET,
     version: int | None = None,
 ) -> None:
-    """Give a task the title and all else of an entry, and add the notes that it does not have.
+    """Update a task from an entry, and add the notes that it does not have.
 
     Raises:
         Refused: as `tasks.update` and `tasks.add_note`.

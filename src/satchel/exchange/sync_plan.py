@@ -312,5 +312,5 @@ def _match_tasks(theirs: dict[str, Entry], here: Snapshot, base: SyncState, plan
 
 
 def is_new(key: str) -> bool:
-    """Tell whether the key of a task is that of one which the store does not have."""
+    """Return whether a key stands for a task that the store does not have yet."""
     return key.startswith(_NEW)

@@ -245,7 +245,7 @@ class _Sync:
             side.broken.add(key)
 
     def _is_unchanged(self, path: str, data: bytes | None) -> bool:
-        """Tell whether a file is as it was when the sync began; None: it did not exist."""
+        """Return whether a file is as it was when the sync began; None means that it did not exist."""
         target = os.path.join(self._root, *path.split("/"))
         if not os.path.lexists(target):
             return True
@@ -328,7 +328,7 @@ class _StoreSide:
         self._moving = {step.key: step.theirs.title for step in updated if isinstance(step.theirs, PromptEntry)}
 
     def carry_out(self, tx: Tx, step: Step) -> Results:
-        """Carry out a step in the store, and return what both sides have then.
+        """Run a step in the store, and return the result for both sides.
 
         Raises:
             VersionConflict, NotFound: the item was changed meanwhile.

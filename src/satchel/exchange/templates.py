@@ -92,7 +92,7 @@ def _declare(pieces: Sequence[Piece], declared: Mapping[str, Argument]) -> tuple
 
 
 def _is_guarded(name: str, pieces: Sequence[Piece]) -> bool:
-    """Tell whether a condition of the template tests a variable, so that its value may be missing."""
+    """Return whether a condition of the template tests a variable, so that its value may be missing."""
     return any(isinstance(piece, Condition) and piece.name == name for piece in pieces)
 
 

@@ -102,7 +102,7 @@ class Catalog(Struct, frozen=True):
 
 
 def _is_same(was: _State | None, now: _State | None) -> bool:
-    """Tell whether a prompt has not changed. Included files that a render has found meanwhile are not a change."""
+    """Return whether a prompt is unchanged, apart from included files that a render has found since."""
     if was is None or now is None or was[:2] != now[:2] or was[2] is None or now[2] is None:
         return was == now
     return all(before == after for before, after in zip(was[2], now[2], strict=False))
@@ -202,7 +202,7 @@ class Libraries:
         return self._scan(folder)
 
     def is_library(self, folder: str) -> bool:
-        """Tell whether a folder of the first root is a library, whatever its name."""
+        """Return whether a folder of the first root is a library, whatever its name."""
         with files.open_folder(self.roots[0], folder) as opened:
             return self._read_manifest(self.roots[0], folder, opened) is not None
 

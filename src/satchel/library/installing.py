@@ -90,7 +90,7 @@ def add(root: str, wish: Wish) -> Installed:
 
 
 def update(root: str, folder: str, *, takes_problems: bool = False) -> Installed | None:
-    """Bring a library to the newest version of its source; None if it has that already.
+    """Update a library to the newest version of its source; return None if it has that already.
 
     Raises:
         SourceRefused: the source cannot be read or used, or files were changed here; the old version stays.
@@ -263,7 +263,7 @@ def _clear_up(root: str) -> None:
 
 
 def _is_changed(root: str, folder: str, origin: Origin) -> bool:
-    """Tell whether files of a library were changed since they were added."""
+    """Return whether files of a library were changed since they were added."""
     try:
         return digest_folder(os.path.join(root, folder)) != origin.digest
     except SourceRefused:

@@ -228,7 +228,7 @@ class DeclaredPrompts:
         return Manifest(tuple(prompts), tuple(problems), skipped=skipped)
 
     def forget(self, keep: set[tuple[str, str]]) -> None:
-        """Forget libraries that were deleted."""
+        """Drop libraries that were deleted."""
         self._known = {key: known for key, known in self._known.items() if key in keep}
 
 

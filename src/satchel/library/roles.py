@@ -13,7 +13,7 @@ Message = tuple[str, str]  # a role of MCP, `user` or `assistant`, and a text
 
 
 def has_sections(source: str) -> bool:
-    """Tell whether a text begins with the line of a section."""
+    """Return whether a text begins with the line of a section."""
     return _FIRST.match(source) is not None
 
 

@@ -86,7 +86,7 @@ NotGiven.__name__ = "undefined"  # for error messages of Python
 
 
 def _act_as_text(name: str) -> None:
-    """Give `NotGiven` the operator of an empty text, on either side."""
+    """Define an operator of `NotGiven`, on either side, as for an empty text."""
     operate = getattr(operator, f"__{name}__")
     setattr(NotGiven, f"__{name}__", lambda _, other: operate("", other))
     setattr(NotGiven, f"__r{name}__", lambda _, other: operate(other, ""))
@@ -166,7 +166,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
 
 def _adapt(function: Callable[..., Any], *, takes_undefined: bool) -> Callable[..., Any]:
-    """Let a filter take a name without a value as an empty text, and return a list instead of an iterator."""
+    """Adapt a filter to take a name without a value as an empty text, and to return a list, not an iterator."""
 
     @wraps(function)
     def adapted(*args: Any, **kwargs: Any) -> Any:

@@ -47,12 +47,12 @@ class Skill(Struct, frozen=True):
 
 
 def is_skill_name(name: str) -> bool:
-    """Tell whether a name is allowed for a skill."""
+    """Return whether a name is allowed for a skill."""
     return _NAME.fullmatch(name) is not None
 
 
 def has_skills(root: str, folder: str) -> bool:
-    """Tell whether a folder has skills in it, which make it a library even without prompts."""
+    """Return whether a folder has skills in it, which make it a library even without prompts."""
     try:
         names, _ = _list_folders(root, folder)
         return any(is_skill_name(name) and _has_main(root, folder, name) for name in names[:_MOST_SKILLS])

@@ -46,7 +46,7 @@ class Unpacking:
         self._seen: set[str] = set()
 
     def wants(self, path: str) -> bool:
-        """Tell whether a file is to be read at all.
+        """Return whether to read a file.
 
         Raises:
             SourceRefused: the path leads out of the folder, or is too long; or there are too many files.
@@ -298,7 +298,7 @@ def find_protocol(source: str) -> str | None:
 
 
 def is_repository(path: str) -> bool:
-    """Tell whether a folder is a git repository, with or without a working tree."""
+    """Return whether a folder is a git repository, with or without a working tree."""
     names = ("objects", "refs", "HEAD")
     return os.path.lexists(os.path.join(path, ".git")) or all(os.path.exists(os.path.join(path, one)) for one in names)
 

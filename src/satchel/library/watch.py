@@ -30,7 +30,7 @@ def start(
 
 
 def sees_changes(folder: str, timeout: float = 10.0) -> bool:
-    """Tell whether the system reports a file that is written to a folder, within some seconds."""
+    """Return whether the system reports, within some seconds, a file that is written to a folder."""
     from watchfiles import watch
 
     deadline = time.monotonic() + timeout

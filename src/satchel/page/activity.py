@@ -59,7 +59,7 @@ def show_trash(visit: Visit) -> Answer:
 
 
 def restore(visit: Visit) -> Answer:
-    """Bring a deleted item back."""
+    """Restore a deleted item."""
     visit = visit.within(visit.field("project")) if visit.field("project") else visit
     restored = visit.write(lambda tx: restoring.restore(tx, visit.scope, visit.field("item")))
     title = restored.item.title or restored.item.name

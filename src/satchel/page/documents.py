@@ -150,7 +150,7 @@ def _find_conflict(visit: Visit, document: Document, version: int) -> Conflict:
 
 
 def _is_picture(document: Document) -> bool:
-    """Tell whether a document is a picture by its type and its first bytes; SVG is not, because it can run script."""
+    """Return whether a document is a picture by type and first bytes; SVG is not, because it can run script."""
     starts = _PICTURES.get(document.mime_type.partition(";")[0].strip().lower(), ())
     return isinstance(document.content, bytes) and document.content.startswith(tuple(starts))
 

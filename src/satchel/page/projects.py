@@ -23,7 +23,7 @@ def add(visit: Visit) -> Answer:
 
 
 def rename(visit: Visit) -> Answer:
-    """Give a project another name."""
+    """Rename a project."""
     old, new = visit.path["project"], visit.field("name").strip()
     projects.check_unlimited(visit.scope, old)
     visit.write(lambda tx: projects.rename(tx, old, new))

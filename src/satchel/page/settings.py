@@ -55,7 +55,7 @@ def end_session(visit: Visit) -> Answer:
 
 
 def may_manage_tokens(visit: Visit) -> bool:
-    """Tell whether the caller may manage tokens: the owner of the store may, a limited caller may not."""
+    """Return whether the caller may manage tokens: the owner of the store may, a limited caller may not."""
     return not _is_limited(visit) and not visit.server.database.has_row_security
 
 

@@ -110,7 +110,7 @@ def set_status(visit: Visit) -> Answer:
 
 
 def move(visit: Visit, numbers: Sequence[int], page: str) -> Redirect:
-    """Give tasks another status or priority, all of them or none, and go back to a page.
+    """Change the status or priority of tasks, all of them or none, and return to a page.
 
     Raises:
         NotFound: there is no such task or status.

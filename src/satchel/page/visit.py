@@ -87,7 +87,7 @@ class Visit(Struct, frozen=True, kw_only=True):
             raise Forbidden("change", "read-only", self.scope)
 
     def write(self, act: Callable[[Tx], Result]) -> Result:
-        """Do something in one transaction, and try again if it lost against another one.
+        """Run an action in one transaction; retry if it lost against another one.
 
         Raises:
             Forbidden: the caller may only read.

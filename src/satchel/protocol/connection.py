@@ -356,7 +356,7 @@ class Connection:
         return call
 
     def _handle_notification(self, exchange: Exchange, method: str, params: Json) -> list[Json]:
-        """Act on a notification; return the messages to send."""
+        """Handle a notification; return the messages to send."""
         if method != "notifications/cancelled":
             return []
         request_id = params.get("requestId")

@@ -128,7 +128,7 @@ class Questions:
         return asked.exchange
 
     def withdraw(self, call: "Call") -> list[Json]:
-        """Forget the question of a call that its client cancelled; return the messages that cancel it."""
+        """Drop the question of a call that its client cancelled; return the messages that cancel it."""
         withdrawn = [id for id, asked in self._open.items() if asked.call is call]
         for id in withdrawn:
             del self._open[id]

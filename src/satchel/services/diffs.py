@@ -19,7 +19,7 @@ _MOST_SHOWN = 1000  # lines of either side, where so many are replaced
 
 
 def render(kind: ItemKind, state: State) -> str:
-    """An item as a text: a line for each field that has a value, then its content."""
+    """Render an item as a text: a line for each field that has a value, then its content."""
     content = _read_content(kind, state)
     lines = [f"{name}: {value}" for name, value in _list_fields(kind, state)]
     return "\n".join([*lines, "", content]) if content else "\n".join(lines)
@@ -28,7 +28,7 @@ def render(kind: ItemKind, state: State) -> str:
 def diff(
     tx: Tx, scope: Scope, reference: str, old: int | None = None, new: int | None = None, *, context: int = 1
 ) -> tuple[FoundItem, int, int, str]:
-    """The difference of two versions of an item, and which they are: its fields, then hunks of its content.
+    """Return an item, the numbers of two versions, and their difference: fields, then hunks of the content.
 
     Without `new` it is the newest version, without `old` the one before `new`, or `new` where there is none before.
 
@@ -53,7 +53,7 @@ def _read_content(kind: ItemKind, state: State) -> str:
 
 
 def _list_fields(kind: ItemKind, state: State) -> list[tuple[str, str]]:
-    """The fields of an item that have a value, except its content."""
+    """List the fields of an item that have a value, except its content."""
     fields = [
         ("name", state.name),
         ("title", state.title),
@@ -84,7 +84,7 @@ def _hash(data: bytes) -> str:
 
 
 def _write_fields(tx: Tx, version: OldVersion) -> list[str]:
-    """The fields of a version, a line each, or several."""
+    """Write the fields of a version, each in one or more lines."""
     lines = [f"{name}: {value}" for name, value in _list_fields(version.item.kind, version.state)]
     if version.item.kind == "task" and version.project is not None:
         name = projects.names_of(tx, [version.project]).get(version.project, "(deleted)")
@@ -93,7 +93,7 @@ def _write_fields(tx: Tx, version: OldVersion) -> list[str]:
 
 
 def _compare_fields(old: Sequence[str], new: Sequence[str]) -> list[str]:
-    """The fields that differ; they have no line numbers, because they are in no text."""
+    """List the fields that differ; they have no line numbers, because they are not part of the text."""
     lines: list[str] = []
     for i, j, k, m in _find_changes(old, new):
         for sign, fields in (("-", old[i:j]), ("+", new[k:m])):
@@ -102,7 +102,7 @@ def _compare_fields(old: Sequence[str], new: Sequence[str]) -> list[str]:
 
 
 def _compare(old: str, new: str, *, context: int) -> list[str]:
-    """The hunks of a unified difference. Lines end with a line feed, as callers count them."""
+    """Return the hunks of a unified difference. Lines end with a line feed, as callers count them."""
     differing = find_differing(old, new, context)
     if differing.is_large:
         return _write_replaced(find_differing(old, new, 0))
@@ -131,7 +131,7 @@ class Differing(Struct, frozen=True, kw_only=True):
 
 
 def find_differing(old: str, new: str, context: int) -> Differing:
-    """The lines in which two texts differ, with some around them.
+    """Return the lines in which two texts differ, with some context.
 
     The beginning and the end that both have are cut off before the rest is split: a text may have two million lines.
     """
@@ -153,13 +153,13 @@ def find_differing(old: str, new: str, context: int) -> Differing:
 
 
 def _find_line_end(text: str, place: int) -> int:
-    """Where the line ends that has the character at a place."""
+    """Return the end of the line that contains a position."""
     found = text.find("\n", place)
     return len(text) if found < 0 else found
 
 
 def _split(text: str | None) -> tuple[list[str], int]:
-    """The first lines of a text, and how many others it has; an absent text has none."""
+    """Return the first lines of a text and the number of the others; an absent text has none."""
     if text is None:
         return [], 0
     # Not splitlines, which would hide a change of line ends.
@@ -169,7 +169,7 @@ def _split(text: str | None) -> tuple[list[str], int]:
 
 
 def _write_replaced(differing: Differing) -> list[str]:
-    """One hunk for lines that are too many to be compared."""
+    """Write one hunk for too many lines to compare."""
     old, new, before = differing.old, differing.new, differing.before
     ends = before + len(old) + differing.more_old, before + len(new) + differing.more_new
     lines = [f"@@ -{_range(before, ends[0])} +{_range(before, ends[1])} @@"]
@@ -207,11 +207,11 @@ def _write_hunk(differing: Differing, changes: Sequence[Change], context: int) -
 
 
 def _count_equal(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many lines two texts begin with alike."""
+    """Count the lines of the common prefix of two texts."""
     pairs = zip(one, other, strict=False)
     return next((count for count, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
 def _range(start: int, end: int) -> str:
-    """Lines as the head of a hunk has them: the first one, and how many."""
+    """Format a range of lines for the head of a hunk: the first one and the count."""
     return f"{start + 1 if end > start else start},{end - start}"

@@ -76,7 +76,7 @@ def list_versions(
     before: int = 2**53,
     limit: int = 50,
 ) -> tuple[FoundItem, list[Version], bool]:
-    """An item, its revisions before a version, the newest first, and whether there are more.
+    """Return an item, its revisions before a version, newest first, and whether there are more.
 
     Raises:
         NotFound, AmbiguousItem: as `lookup.find`.
@@ -87,7 +87,7 @@ def list_versions(
 
 
 def read_version(tx: Tx, scope: Scope, reference: str, version: int | None = None) -> OldVersion:
-    """An item as it was at a version; without one, as it is, or was when it was deleted.
+    """Return an item at a version; by default as it is, or as it was when it was deleted.
 
     Raises:
         NotFound, AmbiguousItem: as `lookup.find`.
@@ -103,7 +103,7 @@ def read_version(tx: Tx, scope: Scope, reference: str, version: int | None = Non
 
 
 def read_version_of(tx: Tx, item: FoundItem, version: int | None = None) -> OldVersion:
-    """As `read_version`, of an item that was found, with the blockers that the scope may not see.
+    """Read a version of an item that was found, including blockers that the scope may not see.
 
     Raises:
         VersionMissing: history does not have it.
@@ -136,7 +136,7 @@ def read_version_of(tx: Tx, item: FoundItem, version: int | None = None) -> OldV
 
 
 def kept_versions(tx: Tx, item: FoundItem) -> tuple[int, ...]:
-    """The newest versions of an item that can be read, the newest first."""
+    """Return the newest readable versions of an item, newest first."""
     found = revisions.of_items(tx, item.kind, item.numbers, item.projects, limit=_SHOWN)
     return tuple(revision.version for revision in found if revision.action != "delete")
 
@@ -144,7 +144,7 @@ def kept_versions(tx: Tx, item: FoundItem) -> tuple[int, ...]:
 def list_changes(
     tx: Tx, scope: Scope, query: ChangeQuery = EVERY_CHANGE, *, limit: int = 50, is_everything: bool = False
 ) -> tuple[list[FeedEntry], bool]:
-    """What changed in the scope's project and in the user's tasks, the newest first, and whether there is more.
+    """List changes of the scope's project and the user's tasks, newest first, and whether there are more.
 
     `is_everything` lists all projects and all users; only the owner of the store may ask for that.
 
@@ -163,7 +163,7 @@ def list_changes(
 def list_visible_changes(
     tx: Tx, scope: Scope, query: ChangeQuery = EVERY_CHANGE, *, limit: int = 50
 ) -> tuple[list[FeedEntry], bool]:
-    """What changed in all projects that the scope may enter and in the user's tasks, the newest first; is there more.
+    """List changes of all projects of the scope and the user's tasks, newest first, and whether there are more.
 
     Raises:
         WrongArgument: nothing can have the name of the query.
@@ -176,13 +176,13 @@ def list_visible_changes(
 
 
 def list_audit_trail(tx: Tx, query: ChangeQuery, limit: int) -> list[FeedEntry]:
-    """Changes of all projects and all users, the oldest first; only the owner of the store may ask for that."""
+    """List changes of all projects and users, oldest first; only the owner of the store may call this."""
     _check(query)
     return label(tx, Scope(), revisions.list_oldest(tx, query, limit))
 
 
 def label(tx: Tx, scope: Scope, found: Sequence[Version]) -> list[FeedEntry]:
-    """Revisions with what their items are called now, or were when they were deleted.
+    """Add to revisions the names that their items have now, or had when they were deleted.
 
     A task that is in a project now which the scope may not enter has no title.
     """
@@ -240,7 +240,7 @@ def list_done(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tuple[lis
 
 
 def _is_of_same_call(group: Doing, one: Doing) -> bool:
-    """Whether one call did the same to items of the same kind."""
+    """Return whether one call did the same to items of the same kind."""
     first, other = group.revision, one.revision
     return (first.kind, first.at, first.author, group.did, group.adder) == (
         other.kind,
@@ -252,7 +252,7 @@ def _is_of_same_call(group: Doing, one: Doing) -> bool:
 
 
 def list_trash(tx: Tx, scope: Scope, *, is_everything: bool = False, limit: int = 1000) -> list[TrashedItem]:
-    """The deleted items of the scope's project and of the user's tasks, the last deleted first.
+    """List the deleted items of the scope's project and of the user's tasks, last deleted first.
 
     Raises:
         NotFound, Forbidden: as `projects.current`.
@@ -268,7 +268,7 @@ def list_trash(tx: Tx, scope: Scope, *, is_everything: bool = False, limit: int 
 
 
 def find_known(tx: Tx, scope: Scope, revision: Version) -> FoundItem:
-    """The item of a revision, wherever it is now.
+    """Find the item of a revision, wherever it is now.
 
     Raises:
         NotFound: it was removed for good, its project was deleted, or it is where the scope may not see it.
@@ -293,7 +293,7 @@ def _check(query: ChangeQuery) -> None:
 
 
 def _read_state(tx: Tx, item: FoundItem, revision: Version) -> bytes | None:
-    """The state of a revision, from the newest state backwards; None for a deletion, and if a link is missing."""
+    """Rebuild the state of a revision from the newest state; None for a deletion, or if a difference is missing."""
     newest = item.live
     if newest is None or newest.number != revision.item:
         newest = read_deleted(tx, next(one for one in item.trashed if one.number == revision.item))
@@ -324,6 +324,6 @@ def read_deleted(tx: Tx, item: TrashedItem) -> Item | None:
 
 
 def is_same(live: Item, state: State) -> bool:
-    """Whether an item is as it was at another version, but for its name."""
+    """Return whether an item equals an old version, apart from its name."""
     now = states.read(live.kind, states.encode(live))
     return states.without_name(now) == states.without_name(state)

@@ -33,7 +33,7 @@ class Position(Struct, frozen=True):
 
 
 def enter_personal(scope: Scope) -> Scope | None:
-    """The scope of the personal project that lies under that of a call; None where the caller has none to read."""
+    """Return the scope of the personal project below the call's project, or None if the caller may not read it."""
     is_open = scope.projects is None or scope.personal in scope.projects
     if not scope.personal or scope.personal == scope.project or not is_open:
         return None
@@ -41,7 +41,7 @@ def enter_personal(scope: Scope) -> Scope | None:
 
 
 def find_personal(tx: Tx, scope: Scope) -> Scope | None:
-    """As `enter_personal`, where the personal project exists."""
+    """Return the scope of the personal project below the call's project if that project exists."""
     lower = enter_personal(scope)
     return lower if lower is not None and project_rows.by_name(tx, lower.project) is not None else None
 
@@ -63,7 +63,7 @@ _DOCUMENTS = _Finder("document", document_rows.find, documents.find_exactly, doc
 
 
 def find_prompt(tx: Tx, scope: Scope, reference: str) -> Prompt:
-    """The prompt that a reference names, as `prompts.find` does, in the project or else in the personal one.
+    """Find a prompt as `prompts.find` does, in the project or else in the personal one.
 
     A name goes before a title in both, and both before another spelling: whatever a list shows is found by its name.
 
@@ -85,7 +85,7 @@ def find_prompt(tx: Tx, scope: Scope, reference: str) -> Prompt:
 
 
 def find_document(tx: Tx, scope: Scope, reference: str) -> Document:
-    """The document that a reference names, as `documents.find` does, in the project or else in the personal one.
+    """Find a document as `documents.find` does, in the project or else in the personal one.
 
     Raises:
         NotFound: neither has such a document.
@@ -100,7 +100,7 @@ def find_document(tx: Tx, scope: Scope, reference: str) -> Document:
 
 
 def get_document_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:
-    """The document with a URI, of the project or else of the personal one.
+    """Return the document with a URI, from the project or else from the personal one.
 
     Raises:
         NotFound: neither has such a document.
@@ -116,13 +116,13 @@ def get_document_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:
 
 
 def has_personal(tx: Tx, scope: Scope, kind: str, name: str) -> bool:
-    """Whether the personal project has a prompt or document of a name, which the project of the call does not hide."""
+    """Return whether the personal project has a prompt or document of a name that the project does not shadow."""
     lower, finder = enter_personal(scope), _PROMPTS if kind == "prompt" else _DOCUMENTS
     return lower is not None and _look_below(tx, scope, lower, finder, [("name", name)]) is not None
 
 
 def _find(tx: Tx, scope: Scope, lower: Scope, finder: _Finder, reference: str, keys: list[Key]) -> Any:
-    """What a reference names exactly in one of two projects, else in another spelling; in the upper one first."""
+    """Find an item by its exact name in either project, else in another spelling; the upper project comes first."""
     text = lookup.without_scheme(finder.kind, reference)
     try:
         return finder.find_exactly(tx, scope, text if finder.kind == "prompt" else reference)
@@ -143,7 +143,7 @@ def _find(tx: Tx, scope: Scope, lower: Scope, finder: _Finder, reference: str, k
 
 
 def _look(tx: Tx, scope: Scope, finder: _Finder, keys: list[Key]) -> Any:
-    """What a project has with the first key that matches; None where it has nothing, or does not exist."""
+    """Return the item of a project for the first key that matches; None without a match or a project."""
     if not rules.is_storable(scope.project):
         return None
     pairs = ((column, key) for column, key in keys if rules.is_storable(key))
@@ -151,7 +151,7 @@ def _look(tx: Tx, scope: Scope, finder: _Finder, keys: list[Key]) -> Any:
 
 
 def _look_below(tx: Tx, scope: Scope, lower: Scope, finder: _Finder, keys: list[Key]) -> Any:
-    """As `_look` in the personal project, without what the project of the call shadows; that project must exist."""
+    """Look in the personal project, which must exist, and skip what the project of the call shadows."""
     found = _look(tx, lower, finder, keys)
     if found is None or project_rows.find_shadowed(tx, finder.kind, projects.current(tx, scope).number, [found.number]):
         return None
@@ -177,7 +177,7 @@ def find_missing(tx: Tx, missing: NotFound) -> Item | None:
 def list_prompts(
     tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, after: Position
 ) -> tuple[tuple[PromptSummary, ...], bool]:
-    """As `prompts.list_page`, and behind them the prompts of the personal project."""
+    """List prompts as `prompts.list_page` does, then those of the personal project."""
 
     def read(where: Scope, limit: int, key: Any) -> tuple[tuple[PromptSummary, ...], bool]:
         return prompts.list_page(tx, where, query, limit=limit, after=key)
@@ -186,7 +186,7 @@ def list_prompts(
 
 
 def list_headers(tx: Tx, scope: Scope, *, limit: int, after: Position) -> tuple[tuple[PromptHeader, ...], bool]:
-    """As `prompts.list_headers`, and behind them the prompts of the personal project."""
+    """List headers as `prompts.list_headers` does, then those of the personal project."""
 
     def read(where: Scope, limit: int, key: Any) -> tuple[tuple[PromptHeader, ...], bool]:
         return prompts.list_headers(tx, where, limit=limit, after=key or 0)
@@ -197,7 +197,7 @@ def list_headers(tx: Tx, scope: Scope, *, limit: int, after: Position) -> tuple[
 def list_documents(
     tx: Tx, scope: Scope, query: str = "", *, limit: int, after: Position
 ) -> tuple[tuple[Document, ...], bool]:
-    """As `documents.list_page`, and behind them the documents of the personal project."""
+    """List documents as `documents.list_page` does, then those of the personal project."""
 
     def read(where: Scope, limit: int, key: Any) -> tuple[tuple[Document, ...], bool]:
         return documents.list_page(tx, where, query, limit=limit, after=key or 0)
@@ -206,7 +206,7 @@ def list_documents(
 
 
 def position_of(one: PromptHeader | PromptSummary | Document) -> Position:
-    """The position of an item in its list, for the page after it."""
+    """Return the position of an item in its list, for the page after it."""
     key = prompts.position_of(one) if isinstance(one, PromptSummary) else one.number
     return Position(key, is_personal=bool(one.layer))
 
@@ -219,7 +219,7 @@ def _list(
     limit: int,
     after: Position,
 ) -> tuple[tuple[Listed, ...], bool]:
-    """A page that begins in one project and may end in the other, and whether there are more items after it."""
+    """Return a page that begins in one project and may end in the other, and whether there are more items."""
     own: tuple[Listed, ...] = ()
     has_more = False
     if after.is_personal:
@@ -243,7 +243,7 @@ def _list(
 
 
 def list_tags(tx: Tx, scope: Scope) -> list[TagCount]:
-    """The tags of the prompts that a project lists, its own and those of the personal one."""
+    """List the tags of the prompts of a project and its personal layer."""
     own, lower = prompts.list_tags(tx, scope), find_personal(tx, scope)
     if lower is None:
         return own
@@ -259,7 +259,7 @@ def list_tags(tx: Tx, scope: Scope) -> list[TagCount]:
 
 
 def suggest(tx: Tx, scope: Scope, look: Callable[[Tx, Scope, str], tuple[str, ...]], reference: str) -> tuple[str, ...]:
-    """The names that `look` finds for a mistyped one in the project, then in the personal one; three at most."""
+    """Suggest up to three names for a mistyped one: from the project, then from the personal one."""
     own, lower = look(tx, scope, reference), find_personal(tx, scope)
     more = () if lower is None else look(tx, lower, reference)
     return tuple(dict.fromkeys((*own, *more)))[:3]

@@ -24,7 +24,7 @@ def parse_past(text: str, now: Timestamp) -> Timestamp | None:
 
 
 def parse_future(text: str, now: Timestamp) -> Timestamp | None:
-    """As `parse_past`, but a weekday is the next one, a day its end, and `30m` is after now."""
+    """Parse a moment as `parse_past` does, but a weekday is the next one, a day its end, and `30m` is after now."""
     return _parse(text.strip(), now, 1)
 
 

@@ -42,7 +42,7 @@ def find_deleted(tx: Tx, name: str) -> TrashedItem | None:
 
 
 def exists(database: Database, name: str) -> bool:
-    """Whether there is a project of this name."""
+    """Return whether there is a project of this name."""
     with database.read() as tx:
         return find(tx, name) is not None
 
@@ -184,7 +184,7 @@ def list_all(tx: Tx, scope: Scope | None = None, most: int = 2**31) -> list[tupl
 
 
 def describe_why(scope: Scope, *, exists: bool) -> str:
-    """Say why the scope's project is the current one, and if it does not exist, who makes it."""
+    """Explain why the scope's project is the current one and, if it does not exist, what creates it."""
     if exists:
         return scope.why
     return f"{scope.why}, {'made by the first write' if scope.project == scope.makes else 'which names no project'}"
@@ -239,7 +239,7 @@ def list_notes(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> list[tup
 
 
 def rename(tx: Tx, old: str, new: str) -> Project:
-    """Give a project another name.
+    """Rename a project.
 
     Raises:
         WrongArgument: the new name cannot be a name.

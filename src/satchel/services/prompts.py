@@ -330,7 +330,7 @@ def _find_to_change(tx: Tx, scope: Scope, id: str) -> Prompt:
 
 
 def _index(tx: Tx, scope: Scope, prompt: Prompt) -> None:
-    """Bring the searchable text of a prompt just written up to date."""
+    """Update the search index for a prompt just written."""
     rows.set_text(tx, prompt.number, title=prompt.title.casefold(), content=prompt.content.casefold())
     tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
 

@@ -67,7 +67,7 @@ def find(tx: Tx, scope: Scope, reference: str) -> FoundItem:
 
 
 def bring_back(tx: Tx, scope: Scope, item: FoundItem, version: int | None = None, *, undone: int = 0) -> Restored:
-    """Bring a deleted item back, as it was or at an older version.
+    """Restore a deleted item, as it was or at an older version.
 
     Raises:
         NotFound: its project does not exist.
@@ -99,7 +99,7 @@ def bring_back(tx: Tx, scope: Scope, item: FoundItem, version: int | None = None
 def put(
     tx: Tx, scope: Scope, live: Item, old: OldVersion, *, undone: int = 0, is_always_recorded: bool = False
 ) -> Restored:
-    """Give an item the content of another version; where it has it already, only if that is always recorded.
+    """Restore the content of another version; an item that already has it changes only if `is_always_recorded`.
 
     Raises:
         Taken: as `restore`.
@@ -152,7 +152,7 @@ def _was_only_added(tx: Tx, live: Item) -> bool:
 
 
 def _version_before_last_change(tx: Tx, item: FoundItem) -> int | None:
-    """The version before the newest; None, the newest itself, where that is a restore or there is no other."""
+    """Return the version before the newest; None for the newest itself if that is a restore or the only one."""
     assert item.live is not None
     own = revisions.of_items(tx, item.kind, [item.live.number], item.projects, limit=2)
     if not own or own[0].version != item.live.version or own[0].action == "restore":
@@ -173,7 +173,7 @@ def _bring_back(tx: Tx, scope: Scope, trashed: TrashedItem) -> Item:
 
 
 def _choose_blockers(tx: Tx, scope: Scope, live: Item, old: OldVersion) -> list[int]:
-    """The blockers of an old version that were not purged; of those that the scope may not see, the ones of today."""
+    """Return the blockers of an old version that still exist; those that the scope cannot see stay as they are."""
     present = states.read("task", states.encode(live)).blocked_by
     hidden = {*present} - {*tasks.keep_existing_blockers(tx, scope, present)}
     former = tasks.keep_existing_blockers(tx, scope, old.state.blocked_by)
@@ -212,7 +212,7 @@ def _put(tx: Tx, scope: Scope, live: Item, state: states.State, project: int | N
 
 
 def _enter(tx: Tx, scope: Scope, project: int | None) -> Scope:
-    """The scope in the project of an item.
+    """Return the scope in the project of an item.
 
     Raises:
         NotFound: the project was deleted.

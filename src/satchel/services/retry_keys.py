@@ -17,7 +17,7 @@ MOST = 1_000  # of one user
 
 
 def digest(scope: Scope, *parts: bytes) -> str:
-    """What tells the input of a call from that of another; a token that opens other projects makes another input."""
+    """Return a digest of a call's input, which includes the projects that its token opens."""
     import hashlib  # few calls have a key
 
     opened = ["*"] if scope.projects is None else sorted(scope.projects)
@@ -28,7 +28,7 @@ def digest(scope: Scope, *parts: bytes) -> str:
 
 
 def recall(tx: Tx, scope: Scope, tool: str, key: str, digest: str) -> bytes | None:
-    """The answer that an earlier call of a tool with this key got; None where this is the first.
+    """Return the answer to the earlier call of a tool with this key; None if this is the first.
 
     Raises:
         WrongArgument: the key is empty, too long, or no text that can be stored.

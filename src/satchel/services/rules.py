@@ -174,7 +174,7 @@ def make_own_uri(name: str) -> str:
 
 
 def is_own_uri(uri: str) -> bool:
-    """Whether a URI has our scheme."""
+    """Return whether a URI has our scheme."""
     return uri.lower().startswith(_OWN_SCHEME)
 
 
@@ -186,7 +186,7 @@ def clean_mime_type(kind: str, mime_type: str) -> str:
 
 
 def is_text(mime_type: str) -> bool:
-    """Whether a content of this type is text rather than bytes."""
+    """Return whether content of this type is text rather than bytes."""
     type_, _, subtype = mime_type.partition(";")[0].strip().lower().partition("/")
     if type_ in ("text", "message") or subtype.endswith(("+json", "+xml", "+yaml")):
         return True
@@ -209,7 +209,7 @@ def check_template(content: str) -> None:
 
 
 def fits(text: str, most: int) -> bool:
-    """Whether a text has at most so many bytes; most texts need not be encoded to tell."""
+    """Return whether a text has at most so many bytes; encode it only if its length does not tell."""
     return len(text) * 4 <= most or len(text.encode()) <= most
 
 
@@ -403,7 +403,7 @@ def check_text(field: str, text: str, place: str | None = None) -> None:
 
 
 def is_storable(text: str) -> bool:
-    """Whether both engines can keep a text: PostgreSQL refuses NUL, and a lone surrogate cannot be encoded."""
+    """Return whether both engines accept a text: PostgreSQL refuses NUL, and a lone surrogate cannot be encoded."""
     if "\0" in text:
         return False
     try:
@@ -481,7 +481,7 @@ def _is_reserved(one: str) -> bool:
 
 
 def _joins_letters(before: str, after: str) -> bool:
-    """Whether a joiner follows a letter of a script that uses joiners, and precedes no other joiner."""
+    """Return whether a joiner follows a letter of a script that uses joiners, and precedes no other joiner."""
     return _is_joining(before) and after not in (*_JOINERS, " ") and (not after or _is_joining(after))
 
 
@@ -491,13 +491,13 @@ def _is_joining(one: str) -> bool:
 
 
 def _joins_emoji(before: str, after: str) -> bool:
-    """Whether a joiner stands between two emoji; the first may end in a variation selector or a skin tone."""
+    """Return whether a joiner stands between two emoji; the first may end in a variation selector or a skin tone."""
     is_ended = before == "\ufe0f" or (bool(before) and unicodedata.category(before) in ("So", "Sk"))
     return is_ended and bool(after) and unicodedata.category(after) in ("So", "Sm")
 
 
 def _is_selector(one: str) -> bool:
-    """Whether a character is a variation selector, which chooses a form of the character before it."""
+    """Return whether a character is a variation selector, which chooses a form of the character before it."""
     return "\ufe00" <= one <= "\ufe0f" or "\U000e0100" <= one <= "\U000e01ef"
 
 

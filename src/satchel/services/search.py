@@ -63,7 +63,7 @@ class Hit(Struct, frozen=True, kw_only=True):
 
 
 def search(tx: Tx, scope: Scope, query: SearchQuery, libraries: Sequence[LibraryText] = ()) -> tuple[list[Hit], bool]:
-    """The best hits from an offset on, and whether there are more.
+    """Return the best hits from an offset on, and whether there are more.
 
     Raises:
         WrongArgument: there is nothing to search for.
@@ -109,12 +109,12 @@ def _find_layers(tx: Tx, scope: Scope) -> _Layers:
 
 
 def _read_literal(text: str) -> str | None:
-    """What a query in double quotes asks for; None where it is not in quotes."""
+    """Return the text of a query in double quotes, or None if it has no quotes."""
     return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' else None
 
 
 def _find_spaces(tx: Tx, scope: Scope, query: SearchQuery, where: _Layers) -> tuple[list[int], frozenset[int]]:
-    """The spaces that a search reads, and no others, and those of the personal project among them."""
+    """Return the spaces that a search reads, and which of them belong to the personal project."""
     found = rows.list_spaces(tx, where.numbers, query.kinds)
     spaces = [number for number, _ in found]
     if "task" in query.kinds and scope.user is not None:
@@ -124,7 +124,7 @@ def _find_spaces(tx: Tx, scope: Scope, query: SearchQuery, where: _Layers) -> tu
 
 
 def _drop_shadowed(tx: Tx, where: _Layers, found: Sequence[RankedItem]) -> Sequence[RankedItem]:
-    """What was found, without items of the personal project whose names are those of the project itself."""
+    """Drop items of the personal project whose names the project itself uses."""
     shadowed: set[tuple[FoundKind, int]] = set()
     for kind in KINDS:
         numbers = [one.item.item for one in found if one.item.kind == kind and one.item.space in where.spaces]
@@ -134,13 +134,13 @@ def _drop_shadowed(tx: Tx, where: _Layers, found: Sequence[RankedItem]) -> Seque
 
 
 def _index(place: int, one: LibraryText) -> IndexedItem:
-    """A prompt of a library as the index would know it; its number says which it is."""
+    """Return a library's prompt as an indexed item; its number is its place in the list."""
     text = ItemText(title=one.name, description=one.description, text=one.text)
     return IndexedItem(-1 - place, "prompt", -1 - place, make_key(one.name), "", make_words(text))
 
 
 def _put_open_first(tx: Tx, found: Sequence[RankedItem]) -> list[IndexedItem]:
-    """The items in their order, but closed tasks after open ones that have the words as well."""
+    """Rank closed tasks below open ones that match about as well; keep the order otherwise."""
     numbers = [one.item.item for one in found if one.item.kind == "task"]
     closed = rows.keep_closed(tx, numbers) if numbers else set()
     weights = {True: _CLOSED, False: 1.0}
@@ -149,7 +149,7 @@ def _put_open_first(tx: Tx, found: Sequence[RankedItem]) -> list[IndexedItem]:
 
 
 def _read_statuses(tx: Tx, scope: Scope, numbers: Sequence[int]) -> dict[int, str]:
-    """The status of some tasks, by number."""
+    """Read the status of some tasks, by number."""
     return {task.number: task.status for task in tasks.list_some(tx, scope, numbers)} if numbers else {}
 
 
@@ -161,7 +161,7 @@ def _describe(
     terms: Sequence[Term],
     libraries: Sequence[LibraryText],
 ) -> list[Hit]:
-    """Items as hits, with the lines that show best why."""
+    """Describe items as hits, with the lines that match best."""
     found: dict[tuple[FoundKind, int], FoundText] = {}
     for kind in KINDS:
         numbers = [item.item for item in items if item.kind == kind and item.item > 0]
@@ -204,7 +204,7 @@ def _add_status(hit: Hit, number: int, statuses: dict[int, str]) -> Hit:
 def _search_literally(
     tx: Tx, scope: Scope, where: _Layers, query: SearchQuery, literal: str, libraries: Sequence[LibraryText]
 ) -> tuple[list[Hit], bool]:
-    """Items with a text literally, in any case: prompts and documents, the newest first; then tasks, the open first."""
+    """Search a literal text in any case: prompts and documents, newest first, then tasks, open ones first."""
     folded = rules.fold_query(literal)
     wanted = query.offset + query.limit + 1
     found: list[tuple[FoundKind, FoundText]] = []
@@ -245,7 +245,7 @@ def _read_in_order(tx: Tx, scope: Scope, kind: FoundKind, numbers: Sequence[int]
 
 
 def _scan_layers(tx: Tx, where: _Layers, folded: str, wanted: int) -> list[FoundText]:
-    """The newest documents with a text in name, description or content, those of the personal project last.
+    """Scan the newest documents for a text in name, description or content; the personal project comes last.
 
     Only so many documents are read.
     """
@@ -269,7 +269,7 @@ def _scan_layers(tx: Tx, where: _Layers, folded: str, wanted: int) -> list[Found
 
 
 def _find_line(text: str, terms: Sequence[Term]) -> tuple[int, str] | None:
-    """The number, from 1, and the part around the match of the line with most of the terms; None where none has any.
+    """Find the line with most terms; return its number, from 1, and the part around the match.
 
     Only the part of the text that is indexed is read. The thread would hold up all others for too long with the rest.
     """
@@ -295,7 +295,7 @@ def _find_line(text: str, terms: Sequence[Term]) -> tuple[int, str] | None:
 
 
 def _find_literal_line(text: str, folded: str) -> tuple[int, str] | None:
-    """The first line of a text that has a folded text, or in which it begins."""
+    """Find the first line of a text in which a folded text begins."""
     whole = text.casefold()
     start = whole.find(folded)
     if start < 0:
@@ -308,25 +308,25 @@ def _find_literal_line(text: str, folded: str) -> tuple[int, str] | None:
 
 
 def _show_start(text: str) -> str:
-    """The beginning of the first line that is not blank."""
+    """Return the beginning of the first line that is not blank."""
     return _cut(next((line for line in text[:2000].split("\n") if line.strip()), ""), 0)
 
 
 def _find_term(term: Term, text: str) -> dict[int, int]:
-    """The lines of a folded text, from 0, in which a term is, each with the place in it."""
+    """Find the lines of a folded text, from 0, that contain a term, each with the position in it."""
     roots = {one.word for one in term.alternatives if one.is_prefix}
     sought = [one for one in term.alternatives if one.is_prefix or not one.word.startswith(tuple(roots))]
     return _find_lines([place for one in sought for place in _find_places(text, one)], text)
 
 
 def _find_compound(term: Term, text: str) -> dict[int, int]:
-    """As `_find_term`, for a word that is written as a compound."""
+    """Find the lines as `_find_term` does, for a word that is written as a compound."""
     pattern = re.compile(_JOINING.join(map(re.escape, term.word)))
     return _find_lines([match.start() for match in islice(pattern.finditer(text), _MOST_PLACES)], text)
 
 
 def _find_lines(places: list[int], text: str) -> dict[int, int]:
-    """The lines of some places of a text, from 0, each with the first place in it."""
+    """Return the lines of some positions in a text, from 0, each with the first position in it."""
     found: dict[int, int] = {}
     number, start = 0, 0  # of the line that was counted last
     for place in sorted(places):
@@ -337,7 +337,7 @@ def _find_lines(places: list[int], text: str) -> dict[int, int]:
 
 
 def _find_places(text: str, wanted: Alternative) -> Iterator[int]:
-    """The first places of a text that have a word, at the beginning of a word."""
+    """Yield the first positions in a text where the wanted word, or one that it begins, starts."""
     place = text.find(wanted.word)
     for _ in range(_MOST_PLACES):
         if place == -1:
@@ -350,7 +350,7 @@ def _find_places(text: str, wanted: Alternative) -> Iterator[int]:
 
 
 def _cut(line: str, place: int) -> str:
-    """A part of a line, with the place in it that matters."""
+    """Cut a line to a part around a position."""
     line = line.rstrip()
     if len(line.strip()) <= _WIDTH:
         return line.strip()

@@ -87,7 +87,7 @@ class Query(Struct):
 
 
 def parse(text: str) -> Query:
-    """The words of a query, without those that say nothing if there are others."""
+    """Parse a query into words; drop stop words unless there are no others."""
     words = [word for token in split_tokens(text) for word in _parts(expand(token))]
     wanted = [word for word in words if word not in _EMPTY_WORDS and (len(word) > 1 or not word.isalpha())]
     chosen = list(dict.fromkeys(wanted or words))[:_MAX_TERMS]
@@ -100,7 +100,7 @@ def parse(text: str) -> Query:
 
 
 def mend(word: str) -> list[str]:
-    """What a word may have been before one letter was added, left out, replaced or swapped with the next."""
+    """List the words that are one typing error away: a letter added, left out, replaced or swapped."""
     if len(word) < _SHORTEST_MENDED or not word.isalpha():
         return []
     letters = next((one for one in _LETTERS.values() if word[0] in one), "")
@@ -113,13 +113,13 @@ def mend(word: str) -> list[str]:
 
 
 def split_in_two(word: str) -> Iterator[tuple[str, str]]:
-    """The pairs of words that a word may be written as."""
+    """Yield the pairs of words that a word may be split into."""
     for place in range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1):
         yield word[:place], word[place:]
 
 
 def _parts(words: Sequence[str]) -> Sequence[str]:
-    """The parts of a compound; they find it too, because neighbours are joined."""
+    """Return the parts of a compound; they match it too, because neighbours are joined."""
     return words[1:] if len(words) > 1 and words[0] == "".join(words[1:]) else words
 
 
@@ -148,7 +148,7 @@ def _plurals(word: str) -> Iterable[str]:
 
 
 def _cut_ending(word: str) -> str:
-    """A word without the ending of a verb or its noun: what delete, deleted, deleting and deletion begin with."""
+    """Strip the ending of a verb or its noun: delete, deleted, deleting and deletion share a stem."""
     for ending, fewest in _ENDINGS.items():
         stem = word.removesuffix(ending)
         if fewest <= len(stem) < len(word):
@@ -158,7 +158,7 @@ def _cut_ending(word: str) -> str:
 
 
 def _respell(word: str) -> str:
-    """A word as it is written on the other side of the Atlantic: summarise, summarize; colour, color."""
+    """Return the British or American spelling of a word: summarise, summarize; colour, color."""
     other = {"is": "iz", "iz": "is", "or": "our", "our": "or"}
     return re.sub(_SAME_SOUND, lambda match: other[match[0]], word, count=1)
 
@@ -206,7 +206,7 @@ def rank(
     others: Sequence[IndexedItem] = (),
     last: frozenset[int] = frozenset(),
 ) -> Found:
-    """The items of some spaces, and of others that are not in the store, which have words of a query.
+    """Rank the items of some spaces, and others from outside the store, by the words of a query.
 
     Those in the `last` of the spaces come behind others that answer the query as well.
     """
@@ -233,7 +233,7 @@ def rank(
 
 
 def score_item(query: Query, matchers: Sequence[Matcher], weights: Sequence[float], item: IndexedItem) -> float:
-    """How well an item answers a query, by its words; 0 where it has none of them."""
+    """Score how well an item matches a query by its words; 0 without a match."""
     matched = [match(one, item.words) for one in matchers]
     score = sum(weight * found for weight, found in zip(weights, matched, strict=True))
     known = sum(weights)
@@ -247,12 +247,12 @@ def score_item(query: Query, matchers: Sequence[Matcher], weights: Sequence[floa
 
 
 def _weigh(count: int, total: int) -> float:
-    """The inverse document frequency of a word that so many of all items have."""
+    """Return the inverse document frequency of a word that `count` of all items have."""
     return math.log(1 + (count - total + 0.5) / (total + 0.5)) if total else 0.0
 
 
 def _weigh_joined(lists: Iterable[_List], count: int, weights: Sequence[float]) -> None:
-    """Let two neighbours that are one word in an item count as that word does, which is rarer than they are."""
+    """Weigh two neighbours that an item writes as one word like that word, which is rarer than they are."""
     totals: dict[tuple[int, str], int] = {}
     joined = {(one.place, one.alternative.word): one.alternative for one in lists if one.alternative.is_joined}
     for one in lists:
@@ -265,7 +265,7 @@ def _weigh_joined(lists: Iterable[_List], count: int, weights: Sequence[float]) 
 
 
 def make_matcher(term: Term) -> Matcher:
-    """How the words of items are searched for a term."""
+    """Make a matcher that searches the words of items for a term."""
     prefixes = sorted({one.word for one in term.alternatives if one.is_prefix})
     roots = [word for word in prefixes if not any(word != other and word.startswith(other) for other in prefixes)]
     rest = [one for one in term.alternatives if one.also or not one.word.startswith(tuple(roots))]
@@ -273,7 +273,7 @@ def make_matcher(term: Term) -> Matcher:
 
 
 def match(matcher: Matcher, words: str) -> float:
-    """The impact of the best alternative of a term that is among the words of an item."""
+    """Return the weight of the best alternative of a term that is among the words of an item."""
     best = 0.0
     for root in matcher.roots:
         place = words.find(f".{root}")
@@ -289,7 +289,7 @@ def match(matcher: Matcher, words: str) -> float:
 
 
 def _find_factor(matcher: Matcher, word: str) -> float:
-    """How much a word counts that begins with a root."""
+    """Return the weight of a word that begins with a root."""
     factor = matcher.factors.get(word)
     if factor is None:
         beginnings = [one for one in matcher.alternatives if word.startswith(one.word)]
@@ -313,7 +313,7 @@ def _drop_unknown(tx: Tx, spaces: Sequence[int], query: Query, others: Sequence[
 
 
 def _read_lists(tx: Tx, spaces: Sequence[int], query: Query) -> list[_List]:
-    """The lists of the alternatives of all terms."""
+    """Read the lists of the alternatives of all terms."""
     alternatives = [(place, one) for place, term in enumerate(query.terms) for one in _without_covered(term)]
     plain = [(place, one, level) for place, one in alternatives if not one.is_prefix for level in LEVELS]
     lists = _read_these(tx, spaces, plain)
@@ -328,7 +328,7 @@ def _read_lists(tx: Tx, spaces: Sequence[int], query: Query) -> list[_List]:
 
 
 def _without_covered(term: Term) -> list[Alternative]:
-    """The alternatives of a term but for those whose items are in the list of a beginning of theirs too."""
+    """Return the alternatives of a term, except those whose items are also in the list of a shorter prefix."""
     roots = tuple(make_matcher(term).roots)
     is_root = [one.is_prefix and one.word in roots for one in term.alternatives]
     is_needed = [one.word == term.word or one.is_joined or one.also for one in term.alternatives]  # each by itself
@@ -346,7 +346,7 @@ def _read_these(tx: Tx, spaces: Sequence[int], wanted: Sequence[tuple[int, Alter
 
 
 def _count_all(query: Query, lists: Iterable[_List], others: Sequence[IndexedItem]) -> list[int]:
-    """How many items have each term: the word itself, or where none has it, its alternatives."""
+    """Count the items that have each term: the word itself, or else its alternatives."""
     exact, all_of_them = [0] * len(query.terms), [0] * len(query.terms)
     for one in lists:
         all_of_them[one.place] += one.total
@@ -387,7 +387,7 @@ def _mend_terms(
 
 
 def _keep_known(tx: Tx, spaces: Sequence[int], words: list[str], others: Sequence[IndexedItem]) -> list[str]:
-    """Those of some words that items have."""
+    """Return the words that occur in the index."""
     if not words:
         return []
     known = set(rows.keep_known(tx, spaces, words)) if spaces else set()
@@ -418,7 +418,7 @@ def _choose(
     weights: Sequence[float],
     preferred: set[int],
 ) -> list[int]:
-    """The numbers of the items that are scored exactly, those first that promise most, of equals the preferred ones."""
+    """Choose the items to score exactly, the most promising first, and among equals the preferred ones."""
     best: list[dict[int, float]] = [{} for _ in query.terms]
     valued = [(weights[one.place] * one.alternative.factor * IMPACTS[one.level], one) for one in lists]
     for value, one in sorted(valued, key=lambda pair: pair[0]):
@@ -438,7 +438,7 @@ def _choose(
 
 
 def _find_together(tx: Tx, spaces: Sequence[int], query: Query, weights: Sequence[float]) -> list[int]:
-    """Items that have several of the terms, where some lists were cut: with all of them, else with the rarest two."""
+    """Find items that have all terms, or else the rarest two, when some lists were cut."""
     terms = [(term, weight) for term, weight in zip(query.terms, weights, strict=True) if weight]
     terms.sort(key=lambda pair: -pair[1])
     words = [(term.word, False) for term, _ in terms]
@@ -449,7 +449,7 @@ def _find_together(tx: Tx, spaces: Sequence[int], query: Query, weights: Sequenc
 
 
 def _read(tx: Tx, spaces: Sequence[int], numbers: Sequence[int]) -> list[IndexedItem]:
-    """Items of the index, as many as can be scored in time."""
+    """Read as many items of the index as can be scored in time."""
     items: list[IndexedItem] = []
     size = 0
     rest = iter(numbers)

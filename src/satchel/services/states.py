@@ -45,7 +45,7 @@ _DECODER = msgspec.json.Decoder(State)
 
 
 def of_prompt(prompt: Prompt) -> Item:
-    """A prompt as an item."""
+    """Return a prompt as an item."""
     fields = State(
         prompt.id,
         prompt.created_at,
@@ -59,7 +59,7 @@ def of_prompt(prompt: Prompt) -> Item:
 
 
 def of_document(document: Document) -> Item:
-    """A document, read whole, as an item."""
+    """Return a document, read whole, as an item."""
     content = document.content
     assert content is not None, "a document without its content cannot be kept"
     fields = State(
@@ -75,7 +75,7 @@ def of_document(document: Document) -> Item:
 
 
 def of_task(task: Task) -> Item:
-    """A task as an item; its description is the long text."""
+    """Return a task as an item; its description is the long text."""
     fields = State(
         task.id,
         task.created_at,
@@ -91,18 +91,18 @@ def of_task(task: Task) -> Item:
 
 
 def of_project(project: Project) -> Item:
-    """A project as an item: its name, not what is in it."""
+    """Return a project as an item: its name without its content."""
     return _item("project", project, State(project.id, project.created_at, name=project.name), "", project.number)
 
 
 def encode(item: Item) -> bytes:
-    """The state of an item."""
+    """Encode the state of an item."""
     content = item.content.encode() if isinstance(item.content, str) else item.content
     return msgspec.json.encode(item.fields) + b"\n" + content
 
 
 def read(kind: ItemKind, state: bytes) -> State:
-    """The content of an item, from its state."""
+    """Decode the state of an item."""
     head, _, body = state.partition(b"\n")
     try:
         fields = _DECODER.decode(head)
@@ -135,12 +135,12 @@ def find_status(item: Item) -> TaskStatus:
 
 
 def with_blockers(state: State, blockers: Sequence[int]) -> State:
-    """A state with other blockers."""
+    """Return a state with other blockers."""
     return replace(state, blocked_by=tuple(blockers))
 
 
 def without_name(state: State) -> State:
-    """A state without what does not change when an old version is restored."""
+    """Return a state without the fields that a restore leaves alone."""
     return replace(state, id="", name="", created_at="", uri="")
 
 

@@ -9,19 +9,19 @@ _ALIKE = 0.5  # the least likeness of names that are alike
 
 
 def closest_name(name: str, names: Iterable[str]) -> str | None:
-    """The name most like the one that was typed, in any case; None where none is like it."""
+    """Return the name most similar to a typed one, ignoring case, or None if none is similar."""
     return next(iter(closest_names(name, names, 1)), None)
 
 
 def closest_entries(text: str, known: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Of things with a name and a title or URI, the names of up to three of which either is most like a text."""
+    """Return up to three names of entries whose name, title or URI is most similar to a text."""
     entries = list(known)
     names = {other: name for name, other in entries} | {name: name for name, _ in entries}
     return tuple(dict.fromkeys(names[one] for one in closest_names(text, names, 6)))[:3]
 
 
 def closest_names(name: str, names: Iterable[str], count: int = 3) -> tuple[str, ...]:
-    """The names most like the one that was typed, in any case, the best first; only the first of very many count."""
+    """Return the names most similar to a typed one, ignoring case, best first; compare only the first of very many."""
     if len(name) > _LONGEST:
         return ()
     wanted, letters = _pairs(name.casefold()), sorted(name.casefold())
@@ -38,7 +38,7 @@ def closest_names(name: str, names: Iterable[str], count: int = 3) -> tuple[str,
 
 
 def _pairs(name: str) -> set[str]:
-    """The pairs of neighbouring letters, and those with one letter between them, which a swap leaves as they are.
+    """Return the pairs of letters that are neighbours or have one letter between them, which survive a swap.
 
     Comparing them takes a few microseconds for any names; the ratio of difflib took up to a millisecond.
     """

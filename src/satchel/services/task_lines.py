@@ -58,7 +58,7 @@ class TaskLine(Struct, frozen=True, kw_only=True):
 
 
 def write(line: TaskLine) -> str:
-    """A task in one line, and the lines of its description."""
+    """Write a task as one line, followed by the lines of its description."""
     facts = (
         f"#{line.label}" if line.label is not None else "",
         f"[{line.mark}]" if line.mark else "",
@@ -90,7 +90,7 @@ def _unescape(title: str) -> str:
 
 
 def _find_fact(text: str) -> int | None:
-    """Where the fact at the end of a text begins, or the backslashes in front of what looks like one."""
+    """Find where the fact at the end of a text begins, or the backslashes that escape one."""
     start = _start_of_last_word(text, len(text))
     if re.fullmatch(_FACT, text[start:].lstrip("\\")):
         return start
@@ -112,7 +112,7 @@ def _start_of_last_word(text: str, end: int) -> int:
 
 
 def read(texts: Sequence[str]) -> list[TaskLine]:
-    """The tasks of some texts, which are read as one: a line that is indented is of the task before it.
+    """Read the tasks of some texts, joined: an indented line belongs to the task before it.
 
     Raises:
         WrongArgument: there are none, or too many.
@@ -132,12 +132,12 @@ def read(texts: Sequence[str]) -> list[TaskLine]:
 
 
 def place_of(place: int) -> str:
-    """How an error names the first line of a task."""
+    """Return how an error names the first line of a task."""
     return f"lines[{place}]"
 
 
 def find_doubts(title: str) -> tuple[str, list[str]] | None:
-    """The words at the end of a title that were perhaps meant as facts, and how these are written."""
+    """Find words at the end of a title that were perhaps meant as facts, and how to write these."""
     tail: list[str] = []
     doubts: list[str] = []
     for word in reversed(title.split()):
@@ -151,7 +151,7 @@ def find_doubts(title: str) -> tuple[str, list[str]] | None:
 
 
 def _split(text: str) -> list[tuple[int, str, list[str]]]:
-    """Of each task the place of its first line, that line, and its description without the indent."""
+    """Split a text into tasks: the place of the first line, that line, and the description without indent."""
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     first = next((line for line in lines if line.strip()), "")
     outer = _indent(first)
@@ -208,7 +208,7 @@ class _Facts:
         self.found[sign].append(fact[len(sign) :])
 
     def one(self, sign: str) -> str | None:
-        """The one fact of a sign, where there is one."""
+        """Return the one fact of a sign, or None."""
         given = self.found[sign]
         if len(given) > 1:
             raise WrongArgument("lines", "grammar", value=f"{sign}{given[1]} and {sign}{given[0]}")
@@ -270,7 +270,7 @@ def _add(
 
 
 def _number_labels(lines: Sequence[TaskLine]) -> dict[int, int]:
-    """The index of the line that has a label, by the label."""
+    """Map each label to the index of its line."""
     labels: dict[int, int] = {}
     for index, line in enumerate(lines):
         if line.label is None:
@@ -282,7 +282,7 @@ def _number_labels(lines: Sequence[TaskLine]) -> dict[int, int]:
 
 
 def _list_earlier(line: TaskLine, labels: dict[int, int], count: int) -> list[int]:
-    """The indexes of the lines that a line waits for."""
+    """List the indexes of the lines that a line waits for."""
     found = []
     for reference in line.after:
         if reference[0] == "#":
@@ -296,7 +296,7 @@ def _list_earlier(line: TaskLine, labels: dict[int, int], count: int) -> list[in
 
 
 def _sort(lines: Sequence[TaskLine], waits: Sequence[Sequence[int]]) -> list[int]:
-    """The indexes of lines in an order in which each comes after those that it waits for, and else as they are."""
+    """Sort the indexes of lines so that each comes after those that it waits for; keep the order otherwise."""
     order: dict[int, None] = {}
     left = list(range(len(waits)))
     while left:

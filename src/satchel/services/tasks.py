@@ -488,7 +488,7 @@ def _own_project(scope: Scope) -> str:
 
 
 def _index(tx: Tx, task: Task) -> None:
-    """Bring the searchable text of a task up to date."""
+    """Update the search index for a task."""
     description = (task.description or "").casefold()
     rows.set_text(tx, task.owner, task.number, title=task.title.casefold(), description=description)
 

@@ -39,7 +39,7 @@ class Settled(Struct, frozen=True, kw_only=True):
 
 
 def looks_like_template(content: str) -> bool:
-    """Whether a content has the beginning of an expression or a statement."""
+    """Return whether a content has the beginning of an expression or a statement."""
     return any(mark in content for mark in _MARKS)
 
 
@@ -124,7 +124,7 @@ def key_within(project: str, prompt: str) -> str:
 
 
 def has_new_values(tx: Tx, scope: Scope, key: str, values: Mapping[str, str]) -> bool:
-    """Whether any of the values was not remembered within the last day."""
+    """Return whether any of the values was not remembered within the last day."""
     kept = _list_storable(values)
     used = rows.used_values(tx, scope.owner, key) if kept else {}
     day_ago = clock.days_before(tx.now)

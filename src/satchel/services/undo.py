@@ -18,7 +18,7 @@ class Step(Struct, frozen=True):
 
 
 def plan(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
-    """The last transactions of the scope's user, of those that were not taken back yet, the last one first.
+    """Return the user's last transactions that were not undone yet, last one first.
 
     For a scope that may enter only some projects: what they did in these, and nothing that was done to projects.
     """

@@ -245,7 +245,7 @@ def _stage(path: str) -> Iterator[str]:
 
 
 def _put_in_place(staged: str, path: str) -> str | None:
-    """Give a new store the name of another, and return the new name of that one. Both are complete at every moment."""
+    """Rename a new store to the path of another; return the new path of that one. Both are always complete."""
     with closing(apsw.Connection(staged, flags=apsw.SQLITE_OPEN_READWRITE)) as new:
         new.execute("pragma journal_mode = delete")  # one file without a log
     sync(staged)

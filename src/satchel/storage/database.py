@@ -218,7 +218,7 @@ class Tx:
 
     @contextmanager
     def in_all_projects(self) -> Iterator[None]:
-        """Let row-level security show the user's rows of all projects during the block.
+        """Show the user's rows of all projects, despite row-level security, during the block.
 
         A change may affect tasks that its caller may not see, such as those that a deleted task blocked. Nothing that
         is read here may reach the caller.
@@ -306,7 +306,7 @@ class Database:
         raise NotImplementedError
 
     def prune(self, cutoffs: Cutoffs, after: int) -> tuple[int, int] | None:
-        """Do one step of `pruning.prune` in a transaction of its own."""
+        """Run one step of `pruning.prune` in a transaction of its own."""
         raise NotImplementedError
 
     def forget_values(self, libraries: Sequence[str] | None, before: str) -> int:

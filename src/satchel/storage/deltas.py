@@ -14,7 +14,7 @@ _WORTH_COMPRESSING = 48  # bytes; below, the header of zlib costs more than it s
 
 
 def make_delta(old: bytes, new: bytes) -> bytes:
-    """What `apply_delta` needs to turn `new` into `old`; with an empty `new`, `old` as a whole."""
+    """Return what `apply_delta` needs to turn `new` into `old`; with an empty `new`, all of `old`."""
     start = common_prefix(old, new)
     end = common_prefix(old[start:][::-1], new[start:][::-1])
     middle = old[start : len(old) - end]
@@ -28,7 +28,7 @@ def make_delta(old: bytes, new: bytes) -> bytes:
 
 
 def apply_delta(delta: bytes, new: bytes) -> bytes:
-    """The old state, from its difference and the next state.
+    """Return the old state from its difference and the next state.
 
     Raises:
         StoreFailed: the difference is damaged.
@@ -51,7 +51,7 @@ def _apply(delta: bytes, new: bytes) -> bytes:
 
 
 def common_prefix(one: AnyStr, other: AnyStr) -> int:
-    """How many bytes or characters two texts begin with alike; by halving: slices are compared fast, loops are not."""
+    """Return the length of the common prefix of two texts, by bisection, because comparing slices beats a loop."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -63,7 +63,7 @@ def common_prefix(one: AnyStr, other: AnyStr) -> int:
 
 
 def _write_number(number: int) -> bytes:
-    """A number in as many bytes as it needs, seven bits in each."""
+    """Encode a number in as many bytes as it needs, seven bits in each."""
     out = bytearray()
     while number > 0x7F:
         out.append(number & 0x7F | 0x80)
@@ -73,7 +73,7 @@ def _write_number(number: int) -> bytes:
 
 
 def _read_number(data: bytes, position: int) -> tuple[int, int]:
-    """A number, and the position after it."""
+    """Decode a number; return it and the position after it."""
     number = shift = 0
     while True:
         byte = data[position]

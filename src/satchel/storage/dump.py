@@ -469,7 +469,7 @@ class Dump:
 
 
 def is_dump(start: bytes) -> bool:
-    """Tell from its first bytes whether a file is a dump, perhaps compressed."""
+    """Return whether a file that starts with these bytes is a dump, plain or compressed."""
     return start.startswith((b'{"satchel_dump"', _GZIP))
 
 

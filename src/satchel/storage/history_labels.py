@@ -16,7 +16,7 @@ _NAMES: dict[ItemKind, str] = {
 
 
 def names(tx: Tx, kind: ItemKind, numbers: Sequence[int], projects: Sequence[int] | None) -> dict[int, tuple[str, str]]:
-    """The names and titles of some items, deleted or not; of tasks, which can move, those in some projects.
+    """Return the names and titles of some items, deleted or not; of tasks only those in some projects.
 
     With None these are all projects, and tasks of none.
     """

@@ -20,7 +20,7 @@ class HistorySize(Struct, frozen=True, kw_only=True):
 
 
 def measure(tx: Tx) -> HistorySize:
-    """How much history there is of all projects and users."""
+    """Measure the history of all projects and users."""
     row = tx.one("""
         select (select count(*) from revisions), (select min(at) from revisions),
             (select count(*) from revision_states), (select coalesce(sum(length(state)), 0) from revision_states)

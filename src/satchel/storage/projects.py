@@ -79,7 +79,7 @@ def add(tx: Tx, name: str) -> bool:
 
 
 def rename(tx: Tx, number: int, name: str) -> None:
-    """Give a project another name.
+    """Rename a project.
 
     Raises:
         Violation: projects_name: the new name is taken.

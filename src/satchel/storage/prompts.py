@@ -167,7 +167,7 @@ def set_tags(tx: Tx, project: int, number: int, tags: Sequence[str]) -> None:
 
 
 def renew_time(tx: Tx, number: int, moment: str) -> None:
-    """Give a prompt that stays at its version a later time."""
+    """Set a later time on a prompt without a new version."""
     tx.run("update prompts set updated_at = :moment where number = :number", moment=moment, number=number)
 
 

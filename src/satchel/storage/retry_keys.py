@@ -4,7 +4,7 @@ from satchel.storage.database import Tx
 
 
 def find(tx: Tx, owner: str, tool: str, key: str, since: str) -> tuple[str, bytes] | None:
-    """The digest of the input and the answer of an owner's call with a key, where it is not older than `since`."""
+    """Return the input's digest and the answer that are stored for an owner's key since a time."""
     sql = """
         select digest, answer from retry_keys
         where owner = :owner and tool = :tool and retry_key = :key and at >= :since

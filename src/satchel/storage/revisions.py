@@ -90,7 +90,7 @@ def add(tx: Tx, item: Item, action: Action, version: int, size: int = 0) -> None
 
 
 def find_author(tx: Tx) -> int:
-    """The number of the author of the transaction, who is added where there is none yet."""
+    """Return the number of the transaction's author; add the author if needed."""
     sql = f"select number from authors where {_IS_AUTHOR}"
     while (row := tx.one(sql, **_author_values(tx))) is None:
         _add_author(tx)
@@ -98,7 +98,7 @@ def find_author(tx: Tx) -> int:
 
 
 def make_author(row: Row) -> Author:
-    """An author from the columns of AUTHOR."""
+    """Make an author from the columns of AUTHOR."""
     user, token, client, client_version, contract, caller = row
     return Author(
         user=user, token=token, client=client, client_version=client_version, contract=contract, caller=caller
@@ -124,7 +124,7 @@ def of_items(
     before: int = 2**53,
     limit: int = 2**31,
 ) -> list[Version]:
-    """The wanted revisions of some items before a version, the newest first: all, or those in some projects."""
+    """Return the matching revisions of some items before a version, newest first, in all or some projects."""
     sql = f"""
         {_SELECT} where r.kind = :kind and r.item in :items and r.version < :before
             and (:all_projects or r.project in :projects) and {_IS_WANTED}
@@ -136,7 +136,7 @@ def of_items(
 
 
 def states_since(tx: Tx, kind: ItemKind, item: int, version: int) -> list[tuple[int, bytes | None]]:
-    """Version and kept state of an item's revisions down to a version, the newest first."""
+    """Return version and stored state of an item's revisions down to a version, newest first."""
     sql = """
         select version, state from revisions left join revision_states on revision = number
         where kind = :kind and item = :item and version >= :version order by version desc
@@ -146,7 +146,7 @@ def states_since(tx: Tx, kind: ItemKind, item: int, version: int) -> list[tuple[
 
 
 def time_of(tx: Tx, number: int) -> str:
-    """When a revision was made; empty where it is not known."""
+    """Return the time of a revision, or an empty text if it is unknown."""
     row = tx.one("select at from revisions where number = :number", number=number)
     return row[0] if row else ""
 
@@ -154,7 +154,7 @@ def time_of(tx: Tx, number: int) -> str:
 def feed(
     tx: Tx, query: ChangeQuery, *, projects: Sequence[int] | None, has_loose: bool, owner: str | None, limit: int
 ) -> list[Version]:
-    """Changes in some projects, or in all, the newest first; of tasks only those of an owner, or of all with None.
+    """Return changes in some or all projects, newest first; of tasks those of one owner, or of all with None.
 
     `has_loose` adds the tasks of no project.
     """
@@ -169,7 +169,7 @@ def feed(
 def _choose_walks(
     tx: Tx, query: ChangeQuery, projects: Sequence[int] | None, *, has_loose: bool
 ) -> list[tuple[str, int | None]]:
-    """The statements that find a feed together, and what each walks along, so that none reads what others did.
+    """Choose the statements that find a feed together, each with the number of the author or project to read.
 
     A caller who may enter only some projects (without `has_loose`) has these walked, however many they are.
     """
@@ -188,7 +188,7 @@ def _choose_walks(
 
 
 def list_oldest(tx: Tx, query: ChangeQuery, limit: int) -> list[Version]:
-    """Changes of all projects and users, the oldest first."""
+    """Return changes of all projects and users, oldest first."""
     sql = f"{_SELECT} where {_IS_IN_FEED} and {_IS_WANTED} order by r.number limit :limit"
     return [_revision(row) for row in tx.all(sql, **_filter_values(query), limit=limit)]
 
@@ -198,7 +198,7 @@ _IS_WITHIN = "(:all_projects or r.kind <> 'project' and r.project in :projects)"
 
 
 def last_by(tx: Tx, user: str, projects: Sequence[int] | None, limit: int) -> list[str]:
-    """The times of a user's last transactions that neither were taken back nor took something back, newest first.
+    """Return the times of a user's last transactions that were not undone and undid nothing, newest first.
 
     With `projects`, those that changed something in one of these.
     """
@@ -230,7 +230,7 @@ def taken_back(tx: Tx, changes: Sequence[Version]) -> set[tuple[str, str]]:
 
 
 def of_transaction(tx: Tx, user: str, at: str, projects: Sequence[int] | None) -> list[Version]:
-    """What a user changed in one transaction, the last change first; with `projects`, what is in these."""
+    """Return what a user changed in one transaction, last change first; with `projects`, only in these."""
     sql = f"""
         {_SELECT} where r.at = :at and user_id = :user and r.author = a.number and {_IS_WITHIN} order by r.number desc
     """

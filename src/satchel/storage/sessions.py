@@ -49,7 +49,7 @@ def by_hash(tx: Tx, hash: str, kind: str) -> BrowserSession | None:
 
 
 def touch(tx: Tx, id: str) -> None:
-    """Note that a session is in use."""
+    """Record that a session is in use."""
     tx.run("update sessions set used_at = :now where id = :id", id=id, now=tx.now)
 
 

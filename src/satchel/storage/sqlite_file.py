@@ -148,7 +148,7 @@ def explain_read_only(path: str) -> str:
 
 
 def is_at_rest(path: str) -> bool:
-    """Tell whether a store must be read as a file that no process changes.
+    """Return whether a store must be read as a file that no process changes.
 
     SQLite keeps its log and its locks beside the file. If we cannot make them, and no other process has, the file alone
     is the whole store.

@@ -341,7 +341,7 @@ def put_claim(tx: Tx, owner: str, task: int, holder: Holder, until: str) -> Clai
 
 
 def renew_claim(tx: Tx, owner: str, task: int, until: str) -> Claim:
-    """Have the claim of an owner's task end at another time, with the same fence."""
+    """Change the time at which a claim of an owner's task ends; keep its fence."""
     sql = f"update task_claims set until = :until where task = :task and owner = :owner returning {_CLAIM}"
     row = tx.one(sql, task=task, owner=owner, until=until)
     assert row is not None, "only a claim that is there is renewed"

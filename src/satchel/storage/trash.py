@@ -28,31 +28,31 @@ _NEWEST_FIRST = "order by deleted_at desc, number desc"
 
 
 def kept_since(tx: Tx) -> str:
-    """The time of the oldest deletion that can be taken back."""
+    """Return the time of the oldest deletion that can be undone."""
     days = tx.retention.trash_days
     return clock.days_before(tx.now, days) if days else tx.now
 
 
 def named(tx: Tx, kind: ItemKind, project: int | None, name: str, since: str) -> list[TrashedItem]:
-    """The deleted items of a name in a project, the last deleted first; projects are in none."""
+    """Return the deleted items with a name in a project, or in none for projects, last deleted first."""
     sql = f"{_SELECT} and kind = :kind and name = :name and (kind = 'project' or project = :project) {_NEWEST_FIRST}"
     return _all(tx, sql, kind=kind, project=project, name=name, since=since)
 
 
 def task(tx: Tx, owner: str, number: int, since: str) -> TrashedItem | None:
-    """An owner's deleted task."""
+    """Return an owner's deleted task."""
     sql = f"{_SELECT} and kind = 'task' and number = :number and owner = :owner"
     return next(iter(_all(tx, sql, number=number, owner=owner, since=since)), None)
 
 
 def newest(tx: Tx, kind: ItemKind, project: int, since: str, limit: int) -> list[TrashedItem]:
-    """The last deleted items of a kind in a project, the newest first."""
+    """Return the last deleted items of a kind in a project, newest first."""
     sql = f"{_SELECT} and kind = :kind and project = :project {_NEWEST_FIRST} limit :limit"
     return _all(tx, sql, kind=kind, project=project, since=since, limit=limit)
 
 
 def newest_tasks(tx: Tx, owner: str, projects: Sequence[int] | None, since: str, limit: int) -> list[TrashedItem]:
-    """The last deleted tasks of an owner in some projects, or with None in all and in none, the newest first."""
+    """Return an owner's last deleted tasks, newest first, in some projects or, with None, in all and in none."""
     sql = f"""
         {_SELECT} and kind = 'task' and owner = :owner and (:all_projects or project in :projects)
         {_NEWEST_FIRST} limit :limit
@@ -62,13 +62,13 @@ def newest_tasks(tx: Tx, owner: str, projects: Sequence[int] | None, since: str,
 
 
 def by_id(tx: Tx, id: str, since: str) -> TrashedItem | None:
-    """The deleted item with an id."""
+    """Return the deleted item with an id."""
     sql = f"{_SELECT} and id = :id"
     return next(iter(_all(tx, sql, id=id, since=since)), None)
 
 
 def by_number(tx: Tx, kind: ItemKind, numbers: Sequence[int], since: str = "") -> list[TrashedItem]:
-    """Those of some numbers that are deleted items of a kind."""
+    """Return the deleted items of a kind among some numbers."""
     sql = f"{_SELECT} and kind = :kind and number in :numbers"
     return _all(tx, sql, kind=kind, numbers=list(numbers), since=since)
 
@@ -76,7 +76,7 @@ def by_number(tx: Tx, kind: ItemKind, numbers: Sequence[int], since: str = "") -
 def list_all(
     tx: Tx, *, projects: Sequence[int] | None, has_loose: bool = True, owner: str | None, since: str, limit: int = 2**31
 ) -> list[TrashedItem]:
-    """The deleted items of some projects, or of all, the last deleted first; of tasks only those of an owner.
+    """Return the deleted items of some or all projects, last deleted first; of tasks only an owner's.
 
     `has_loose` adds the tasks of no project.
     """
@@ -90,7 +90,7 @@ def list_all(
 
 
 def count(tx: Tx) -> dict[ItemKind, int]:
-    """How many deleted items of each kind are still there, of all projects and users."""
+    """Count the deleted items of each kind that are still stored, over all projects and users."""
     sql = f"select kind, count(*) from {_TRASH} group by kind order by kind"
     counts: list[tuple[ItemKind, int]] = [(kind, count) for kind, count in tx.all(sql)]
     return dict(counts)

@@ -43,7 +43,7 @@ _ADVICE = (  # by the tool that it is about
 
 
 def write_instructions(tools: Sequence[Tool], _user: str | None) -> str:
-    """What a model should know before it calls any of these tools."""
+    """Write what a model should know before it calls any of these tools."""
     names = {tool.name for tool in tools}
     contents = list(dict.fromkeys(tool.toolset for tool in tools if tool.toolset))
     sentences = [
@@ -57,7 +57,7 @@ def write_instructions(tools: Sequence[Tool], _user: str | None) -> str:
 
 
 def _enumerate(names: list[str]) -> str:
-    """Names in a row, with `and` before the last."""
+    """Join names with commas, and with `and` before the last."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 

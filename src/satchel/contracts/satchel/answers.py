@@ -34,12 +34,12 @@ def check_title(kind: str, title: str) -> None:
 
 
 def none_if_empty(text: str | UnsetType) -> str | UnsetType | None:
-    """A text of an update: an empty one clears the field."""
+    """Return the text of an update, or None, which clears the field, if it is empty."""
     return text if isinstance(text, UnsetType) else text or None
 
 
 def reply(text: str, structured: dict[str, Any], facts: str = "", *, notes: Sequence[str] = ()) -> Reply:
-    """An answer as a text for people and a value for programs.
+    """Make an answer of a text for people and a value for programs.
 
     Some clients show a model only the texts, so `facts` repeats in a second text what the next call needs. `notes` are
     sentences about what the caller may not expect.
@@ -50,7 +50,7 @@ def reply(text: str, structured: dict[str, Any], facts: str = "", *, notes: Sequ
 
 
 def copy_members(value: Struct, answer: type[Answer], **others: Any) -> Answer:
-    """An answer with the members that a value has under the same names, and with others."""
+    """Make an answer from the members that a value has under the same names, and others."""
     names = [name for name in answer.__struct_fields__ if name not in others and hasattr(value, name)]
     return answer(**{name: getattr(value, name) for name in names}, **others)
 
@@ -66,7 +66,7 @@ def reply_page(
     is_continued: bool,
     notes: Sequence[str] = (),
 ) -> Reply:
-    """One page of a list; an empty one says whether there are none, none match, or the pages before were all."""
+    """Return one page of a list; an empty one says whether there are none, none match, or no more."""
     if next_cursor is not None:
         structured["next_cursor"] = next_cursor
         lines.append(f"More with cursor {next_cursor}")
@@ -79,13 +79,13 @@ def reply_page(
 
 
 def shorten(text: str) -> str:
-    """The beginning of a text, in one line."""
+    """Shorten a text to its beginning, in one line."""
     plain = " ".join(text[: 2 * _SHORT].split())
     return plain if len(plain) <= _SHORT and len(text) <= 2 * _SHORT else f"{plain[:_SHORT]}..."
 
 
 def mark_layer(description: str | None, layer: str) -> str | None:
-    """What a client shows of an item in a list of MCP, with the personal project if it is from there."""
+    """Return the description that MCP lists, marked if the item is from the personal project."""
     return f"{description} ({layer})" if description and layer else description or layer or None
 
 
@@ -114,7 +114,7 @@ _FORMS: dict[List, str] = {
 
 
 def decode_cursor(cursor: str | UnsetType, *lists: List) -> tuple[str, ...] | None:
-    """The list that a cursor belongs to, one of some, and the key that it holds; None if there is no cursor.
+    """Decode a cursor into its list, one of some, and its key; None if there is no cursor.
 
     Raises:
         WrongArgument: this server never issued such a cursor for these lists.
@@ -139,7 +139,7 @@ def check_number(field: str, entries: Sequence[Any]) -> None:
 
 
 def report_progress(context: Context, done: int, total: int) -> None:
-    """Tell the client how far a long call has come, now and then."""
+    """Report the progress of a long call to the client, now and then."""
     if done % _STEP == 0 and done < total:
         context.report(done, total, f"{done} of {total}")
 
@@ -150,7 +150,7 @@ def report_progress(context: Context, done: int, total: int) -> None:
 def answer_once(
     context: Context, tool: str, key: str | UnsetType, input: dict[str, Any], act: Callable[[], Reply]
 ) -> Reply:
-    """The answer of a call: of the first with its key what `act` gives, of a repetition the same and a note.
+    """Run `act` for the first call with a key; answer a repetition with the same and a note.
 
     `input` is everything that the answer depends on, as the caller gave it.
 
@@ -208,7 +208,7 @@ def describe_place(context: Context) -> list[str]:
 
 
 def add_notes(body: Body, notes: Sequence[str]) -> Body:
-    """An answer with more notes."""
+    """Add notes to an answer."""
     if not isinstance(body, Reply) or not isinstance(body.structured, dict):
         return body
     content = [*body.content, {"type": "text", "text": "\n".join(notes)}]
@@ -219,7 +219,7 @@ def add_notes(body: Body, notes: Sequence[str]) -> Body:
 
 
 def _count_default(tx: Tx) -> str:
-    """What the default project holds, in words; empty where it holds nothing."""
+    """Describe what the default project holds; return an empty text if it is empty."""
     found = projects.list_all(tx, Scope(projects=(DEFAULT_PROJECT,)))
     return _format_contents(found[0][1]) if found else ""
 

@@ -16,7 +16,7 @@ _ABOUT = {"ui": {"prefersBorder": True, "permissions": {"clipboardWrite": {}}}}
 
 @cache
 def read_app() -> str:
-    """The app: one HTML file, with the design tokens of the page in it."""
+    """Read the app: one HTML file that includes the design tokens of the page."""
     with open(os.path.join(_FOLDER, "chat", "show.html"), encoding="utf-8") as file:
         app = file.read()
     with open(os.path.join(_FOLDER, "static", "tokens.css"), encoding="utf-8") as file:
@@ -25,19 +25,19 @@ def read_app() -> str:
 
 @cache
 def app_uri() -> str:
-    """The URI of the app. Hosts keep what it names for good, so that it changes with the content."""
+    """Return the URI of the app. It changes with the content, because hosts cache it for good."""
     return f"{URI}@{crc32(read_app().encode()):08x}"
 
 
 def read_app_resource(uri: str) -> dict[str, Any] | None:
-    """The content of the app in `resources/read`, for its URI of any version; None for another URI."""
+    """Return the app for `resources/read` by its URI of any version; None for another URI."""
     if uri != URI and not uri.startswith(f"{URI}@"):
         return None
     return {"uri": uri, "mimeType": MIME_TYPE, "text": read_app(), "_meta": _ABOUT}
 
 
 def describe_ui() -> dict[str, Any]:
-    """What tells a host that the tool has an app; some hosts know only the older flat key."""
+    """Return the metadata that links the tool to its app; some hosts know only the older flat key."""
     return {"ui": {"resourceUri": app_uri()}, "ui/resourceUri": app_uri()}
 
 

@@ -38,14 +38,14 @@ def delete_all(context: Context, items: Sequence[Item]) -> tuple[list[Referred],
 
 
 def delete_one(context: Context, found: Prompt | Document | Task, project: str, deleted: str | int, text: str) -> Body:
-    """The answer of a tool that deletes one item; `deleted` names it, and `text` says what was done."""
+    """Delete one item and answer; `deleted` names it, and `text` says what was done."""
     referred, notes = delete_all(context, [_as_item(found)])
     structured: dict[str, Any] = with_referred({"project": project, "deleted": deleted}, referred)
     return answers.reply("\n".join([text, *format_referred(referred)]), structured, notes=notes)
 
 
 def confirm(context: Context, what: str, items: Sequence[Item], where: str = "") -> None:
-    """Have the user asked before many items are deleted, cancelled or moved."""
+    """Ask the user before many items are deleted, cancelled or moved."""
     if len(items) <= MOST_UNASKED:
         return
     named = ", ".join(format_item(item)[:_NAMED] for item in items[:MOST_UNASKED])
@@ -56,17 +56,17 @@ _NAMED = 60  # characters of an item in a question
 
 
 def with_referred(structured: dict[str, Any], referred: list[Referred]) -> dict[str, Any]:
-    """An answer that tells what referred to the deleted items, if anything did."""
+    """Add to an answer what referred to the deleted items, if anything did."""
     return {**structured, "referred": referred} if referred else structured
 
 
 def format_referred(referred: list[Referred]) -> list[str]:
-    """What referred to the deleted items, in lines."""
+    """Format what referred to the deleted items, in lines."""
     return [f"{one['item']} was referred to by {', '.join(one['by'])}." for one in referred]
 
 
 def _find_referrers(context: Context, item: Item) -> list[links.Link]:
-    """The tasks that an item blocks, and the items that link to it."""
+    """Find the tasks that an item blocks, and the items that link to it."""
     found = links.referrers(context.tx, context.scope, item.kind, item)
     if item.kind == "task":
         blocked = tasks.list_blocked(context.tx, context.scope, item.number)

@@ -89,7 +89,7 @@ def name_place(place: str) -> Iterator[None]:
 
 
 def error(code: str, message: str, hint: str, **more: Any) -> Body:
-    """A failure as every tool answers it."""
+    """Make the answer of a failed call."""
     structured: dict[str, Any] = {"code": code, "message": message, "hint": hint}
     return Reply([{"type": "text", "text": f"{code}: {message} {hint}"}], {"error": {**structured, **more}})
 
@@ -299,7 +299,7 @@ def _where(error: NotFound) -> str:
 
 
 def _who_names(missing: NotFound) -> str:
-    """That a file of the user names the project which does not exist, where one does."""
+    """Explain which file of the user names the missing project, if one does."""
     if missing.kind != "project" or not missing.scope.is_named_by_file:
         return ""
     return f", but {missing.scope.why} names it: correct that file, or make the project"
@@ -317,7 +317,7 @@ def _describe_ambiguity(ambiguous: AmbiguousItem) -> str:
 
 
 def protocol_error(missing: NotFound | Forbidden) -> ProtocolError:
-    """The JSON-RPC error of a method that did not find something."""
+    """Return the JSON-RPC error of a method that did not find something."""
     what = f"{missing.kind.capitalize()} '{missing.key}'"
     if isinstance(missing, Forbidden):
         return ProtocolError(INVALID_PARAMS, f"{what} is not open here")
@@ -351,7 +351,7 @@ METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
 
 
 def describe(wrong: WrongArgument) -> tuple[str, str]:
-    """What is wrong with an argument, in a sentence, and a hint what to do about it."""
+    """Describe in a sentence what is wrong with an argument, and hint at a remedy."""
     field, rule, limit = wrong.field, wrong.rule, wrong.limit
     place = wrong.place if len(wrong.place) <= _MAX_PLACE else f"{wrong.place[:_MAX_PLACE]}..."
     if rule == "required" and wrong.kind == "argument" and isinstance(limit, tuple):

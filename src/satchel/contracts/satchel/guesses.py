@@ -55,7 +55,7 @@ def _explain_project(context: Context, missing: NotFound) -> NotFound:
 
 
 def _find_personal(context: Context, missing: NotFound) -> NotFound | None:
-    """Say where to change an item that the project only reads from the personal one."""
+    """Explain where to change an item that the project only reads from the personal one."""
     if layers.find_missing(context.tx, missing) is None:
         return None
     there, here = missing.scope.personal, missing.scope.project
@@ -66,7 +66,7 @@ def _find_personal(context: Context, missing: NotFound) -> NotFound | None:
 
 
 def _find_deleted(context: Context, missing: NotFound) -> NotFound | None:
-    """Say who deleted an item and when."""
+    """Explain who deleted an item and when."""
     kind = next((one for one in lookup.NAMED if one == missing.kind), None)
     found = lookup.find_deleted(context.tx, missing.scope, kind, missing.key)
     if found is None or found.kind == "project" or not may_read(context, found.kind):

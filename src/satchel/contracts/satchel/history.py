@@ -68,7 +68,7 @@ def restore(context: Context, args: Restore) -> Body:
 
 
 def _list_changed_lines(context: Context, done: Restored) -> list[str]:
-    """The first lines that a restore took away and put there, each with its sign."""
+    """List the first lines that a restore removed and added, each with its sign."""
     key = done.item.number if done.item.kind == "task" else done.item.name
     reference = done.item.id if done.item.kind == "project" else uri_of(done.item.kind, key)
     old, new = done.item.version - 1, done.item.version
@@ -113,7 +113,7 @@ def _list_changes(context: Context, args: History) -> Body:
 
 
 def read_since(context: Context, text: str) -> tuple[int, str]:
-    """The revision after which, or the time since which, changes are wanted.
+    """Parse `since` into the revision after which, or the time since which, to list changes.
 
     Raises:
         WrongArgument: it is neither `since` of an answer nor a time.
@@ -167,7 +167,7 @@ def _compare(context: Context, reference: str, against: int, version: int | None
 
 
 def may_read(context: Context, kind: ItemKind) -> bool:
-    """Whether the caller may use the tools for a kind of items, on a server that is narrowed to some."""
+    """Return whether this server offers the tools for a kind of items; it may be narrowed to some."""
     return _READING.get(kind, "list_projects") in context.tools
 
 
@@ -209,7 +209,7 @@ def write_time(revision: Version) -> str:
 
 
 def name_author(author: Author, scope: Scope) -> str:
-    """Who made a change, in few words: the program, and the user where it is another one than the caller."""
+    """Name the author of a change: the program, and the user unless it is the caller."""
     program = f"{author.client} {author.client_version}".strip() or author.contract or "unknown"
     if author.caller == "person":
         program = f"a person with {program}"

@@ -69,7 +69,7 @@ def answer_prompts_get(context: Context, params: dict[str, Any]) -> Result:
 
 
 def offers_start_task(context: Context) -> bool:
-    """Whether there is a prompt that starts a task: only where tasks are served."""
+    """Return whether to offer the prompt that starts a task: only if tasks are served."""
     return "list_tasks" in context.tools
 
 

@@ -85,7 +85,7 @@ def _read_since(context: Context, args: CatchUp) -> tuple[ChangeQuery, str]:
 
 
 def _tell_projects(context: Context) -> Part:
-    """Tell the current project, why it is current, what it holds, and how much the other projects hold."""
+    """Report the current project, why it is current, its content, and the size of other projects."""
     tx, scope = context.tx, context.scope
     exists = projects.current(tx, scope).number > 0
     open_tasks = projects.count_open_tasks(tx, scope)
@@ -114,7 +114,7 @@ def _tell_projects(context: Context) -> Part:
 
 
 def _tell_done(context: Context, query: ChangeQuery, said: str) -> Part:
-    """Tell what was done in the project since the caller was here, by whom, and the last notes on open tasks."""
+    """Report changes of the project since the caller's last visit, their authors, and the last notes on open tasks."""
     found, has_more = history.list_done(context.tx, context.scope, query, _MOST_DONE)
     rows = [_format_done(context, one) for one in found]  # as JSON they would cost twice as much
     notes = _list_notes(context, query)
@@ -143,7 +143,7 @@ def _list_notes(context: Context, query: ChangeQuery) -> list[str]:
 
 
 def _tell_claims(context: Context) -> Part:
-    """Tell which tasks are claimed."""
+    """List the claimed tasks."""
     if "list_tasks" not in context.tools:
         return {}, []
     here = context.scope.project
@@ -160,7 +160,7 @@ def _tell_claims(context: Context) -> Part:
 
 
 def _tell_ready(context: Context) -> Part:
-    """Tell the most urgent unclaimed tasks of the project, and how many more there are."""
+    """List the most urgent unclaimed tasks of the project, and count the others."""
     if "list_tasks" not in context.tools:
         return {}, []
     here = context.scope.project
@@ -214,7 +214,7 @@ def _format_done(context: Context, one: Doing) -> str:
 
 
 def _name_items(one: Doing) -> str:
-    """Name several items: a few tasks with their titles, many as ranges of numbers."""
+    """Format several items: a few tasks with their titles, many as ranges of numbers."""
     entries = one.entries[::-1]
     if one.revision.kind == "task" and len(entries) > _MOST_TITLES:
         return _format_numbers(sorted(entry.revision.item for entry in entries))

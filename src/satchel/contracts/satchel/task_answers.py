@@ -82,7 +82,7 @@ def list_blockers(task: Task) -> list[str]:
 
 
 def format_claim(claim: Claim) -> str:
-    """Say who holds a task, and until when in UTC."""
+    """Format the holder of a task and the end of the claim in UTC."""
     return f"{claim.holder} until {claim.until[11:16]}"
 
 
@@ -97,7 +97,7 @@ def find_holder(context: Context) -> Holder:
 
 
 def describe_holder(context: Context, task: Task, what: str = "It") -> list[str]:
-    """Note that another agent held a task, if one did."""
+    """Describe the other agent that held a task, if one did."""
     if task.claim is None or task.claim.holder_key == find_holder(context).key:
         return []
     return [f"{what} was held by {format_claim(task.claim)}."]

@@ -166,7 +166,7 @@ def _add_lines(context: Context, args: AddTasks, lines: list[TaskLine]) -> Reply
 
 
 def _describe_doubts(task: Task) -> list[str]:
-    """Note where the end of a title was perhaps meant as something else."""
+    """Describe words at the end of a title that were perhaps meant as something else."""
     doubts = task_lines.find_doubts(task.title)
     return [f"#{task.number}: '{doubts[0]}' is in the title; {', '.join(doubts[1])}."] if doubts else []
 

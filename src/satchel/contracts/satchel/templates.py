@@ -183,7 +183,7 @@ def fill_in(
 
 
 def _remember(context: Context, key: str, given: dict[str, str]) -> None:
-    """Remember the values given to a prompt; the call has succeeded, so a failure is only logged."""
+    """Store the values given to a prompt; the call has succeeded, so a failure is only logged."""
     try:
         with context.write() as opened:
             templates.remember_values(opened.tx, context.scope, key, given)
@@ -248,7 +248,7 @@ def fill_messages(context: Context, found: FoundPrompt, values: dict[str, str]) 
 
 @contextmanager
 def _explaining(context: Context, found: FoundPrompt) -> Iterator[None]:
-    """Say what is wrong with a template in the words of this contract."""
+    """Translate the errors of a template into the words of this contract."""
     try:
         yield
     except ContentMissing:

@@ -147,7 +147,7 @@ def read_part(
 
 
 def can_have_headings(mime_type: str) -> bool:
-    """Whether # at the beginning of a line makes a heading: elsewhere it begins a comment."""
+    """Return whether # at the beginning of a line makes a heading, not a comment."""
     return mime_type.partition(";")[0].strip().lower() in ("text/plain", "text/markdown")
 
 
@@ -202,7 +202,7 @@ def find_links(context: Context, kind: ItemKind, item: Linked) -> tuple[tuple[st
 
 
 def _is_elsewhere(context: Context, link: links.Link) -> bool:
-    """Whether what a link names is in a library, or in the personal project."""
+    """Return whether a link names something in a library or in the personal project."""
     if link.kind == "prompt" and context.libraries.find(link.key) is not None:
         return True
     return link.kind in ("prompt", "document") and layers.has_personal(context.tx, context.scope, link.kind, link.key)

@@ -133,7 +133,7 @@ def _tool(
 
 
 def _with_place(run: Callable[[Context, Any], Body]) -> Callable[[Context, Any], Body]:
-    """Have a tool tell about a project that did not exist; one that opens its own transactions does so itself."""
+    """Wrap a tool to report a project that it created; tools that open their own transactions do so themselves."""
 
     def run_with_place(context: Context, args: Any) -> Body:
         from satchel.contracts.satchel.answers import with_place

@@ -65,7 +65,7 @@ def read(file: SourceFile) -> Iterator[Found]:
 
 
 def _is_beside_tasks(file: SourceFile) -> bool:
-    """Tell whether a file lies in a folder `docs` or `decisions` beside the tasks of a backlog."""
+    """Return whether a file lies in a folder `docs` or `decisions` beside the tasks of a backlog."""
     path = os.path.dirname(os.path.abspath(file.path))
     for _ in range(3):
         path, name = os.path.split(path)

@@ -116,7 +116,7 @@ def _read(text: str, hint: str, names: Sequence[str]) -> list[templates.Piece]:
 
 
 def _is_meant(text: str, found: set[int]) -> bool:
-    """Tell whether `$1` without any hint is an argument: not if only code has it, as awk and shells do."""
+    """Return whether `$1` without a hint is an argument; it is not if only code, such as awk, has it."""
     prose = re.sub(r"```.*?(?:```|\Z)|(?<!!)`[^`\n]*`", "", text, flags=re.S)
     is_from_start = min(found) < 2 and max(found) - min(found) == len(found) - 1
     return is_from_start and re.search(_POSITION, prose) is not None

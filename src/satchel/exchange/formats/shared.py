@@ -37,7 +37,7 @@ class Format(Struct, frozen=True):
     extensions: tuple[str, ...]  # of files that are read if the format is named
 
     def recognise(self, file: SourceFile) -> bool:
-        """Tell whether a file has this format."""
+        """Return whether a file has this format."""
         return bool(self.module.recognise(file))
 
     def read(self, file: SourceFile) -> Iterator[Found]:

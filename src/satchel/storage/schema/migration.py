@@ -97,7 +97,7 @@ _POSTGRES = {
 
 
 def fill_all(tx: Tx, statements: Statements) -> None:
-    """Do all fills of a migration in one transaction."""
+    """Run all fills of a migration in one transaction."""
     for fill in statements.fills if isinstance(statements, Migration) else ():
         after: int | None = 0
         while after is not None:

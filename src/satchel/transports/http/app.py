@@ -196,7 +196,7 @@ def build_app(
         return BytesResponse(200, page, [("content-type", kind)])
 
     async def describe_resource(request: Request) -> Response:
-        """Say what a client of a path has to know to ask for a token (RFC 9728)."""
+        """Describe where a client gets a token for a path (RFC 9728)."""
         return json_response(
             200,
             {

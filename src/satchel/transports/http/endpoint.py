@@ -87,7 +87,7 @@ class Calls:
 
     @contextmanager
     def registered(self, keys: Sequence[CallKey], work: Work) -> Iterator[None]:
-        """Let later requests cancel some calls meanwhile."""
+        """Allow later requests to cancel some calls during the block."""
         self._running.update(dict.fromkeys(keys, work))
         try:
             yield

@@ -104,7 +104,7 @@ async def identify(request: Request, callers: Callers) -> CallScope:
 
 
 def check_token(request: Request, callers: Callers) -> None:
-    """Look the token of a call up again if the call has waited since. Raises AccessDenied."""
+    """Check the token of a call again if the call had to wait. Raises AccessDenied."""
     if time.monotonic() - request.scope["satchel.identified"] > _TOKEN_AGE:
         find_caller(request, callers)
         request.scope["satchel.identified"] = time.monotonic()

@@ -23,7 +23,7 @@ _FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where prometheus_client looks for counte
 
 @contextmanager
 def shared_folder() -> Iterator[None]:
-    """Let several workers count in files that they share; before any of them is started."""
+    """Create the folder of shared files in which several workers count; call it before they start."""
     os.environ[_FOLDER] = tempfile.mkdtemp(prefix="satchel-metrics-")
     try:
         yield

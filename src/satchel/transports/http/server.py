@@ -149,7 +149,7 @@ def _raise_file_limit(count: int) -> None:
 
 
 def _return_freed_memory() -> None:
-    """Give large blocks back to the system when they are freed.
+    """Return large blocks to the system when they are freed.
 
     The C library of Linux would keep blocks of up to 32 MiB in each of several arenas, once one of that size was freed.
     """

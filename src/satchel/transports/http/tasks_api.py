@@ -34,7 +34,7 @@ class TasksApi(Struct, frozen=True):
     metrics: Metrics
 
     async def handle(self, request: Request) -> Response:
-        """Carry out one call."""
+        """Run one call."""
         started = time.perf_counter()
         callers = self.calls.callers
         scope = callers.fill_in(await messages.identify(request, callers))
