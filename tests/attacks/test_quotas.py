@@ -86,7 +86,7 @@ def test_a_user_keeps_only_so_many_bytes_with_old_versions(database: Database) -
     with pytest.raises(QuotaExceeded), database.write(ada) as tx:
         prompts.add(tx, ada, PromptDraft(title="b", content="x" * 600_000))
     with database.read(ada) as tx:
-        assert tx.one("select count(*) from prompts") == (0,)
+        assert tx.one("select count(*) from prompts where deleted_at is null") == (0,)
         items, size = users.read_usage(tx, GREEDY)
         assert items == 1 and 600_000 < size < 601_000
 

@@ -80,7 +80,7 @@ def test_a_backup_is_checked_private_and_told(satchel: Satchel, tmp_path: Path, 
         said = value(satchel(live, "backup", str(file), "--json"))
     finally:
         os.umask(old)
-    counts = {"projects": 3, "prompts": 13, "documents": 2, "tasks": 3}
+    counts = {"projects": 3, "prompts": 15, "documents": 2, "tasks": 4}
     assert said == {"file": str(file), "bytes": file.stat().st_size, "schema": schema.NUMBER, "counts": counts}
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert "is already there" in failed(satchel(live, "backup", str(file)))
@@ -223,7 +223,7 @@ def test_a_backup_with_any_damage_is_refused_or_restores_the_same(tmp_path: Path
 def test_a_flipped_bit_inside_of_a_text_is_noticed(satchel: Satchel, tmp_path: Path, live: Path) -> None:
     done(satchel(live, "backup", "copy.db"))
     copy = (tmp_path / "copy.db").read_bytes()
-    place = copy.index(b"{{ code }} again")
+    place = copy.rindex(b"{{ code }} again")
     (tmp_path / "copy.db").write_bytes(copy[:place] + b"[" + copy[place + 1 :])
     assert "it is not what was backed up" in failed(satchel(live, "restore", "./copy.db"))
 
@@ -267,7 +267,7 @@ def test_a_backup_and_a_copy_of_a_schema_that_this_satchel_does_not_know_are_ref
         ("table", "create table evil (x)"),
         (
             "trigger",
-            "drop trigger trash_removed; create trigger trash_removed after delete on trash begin select 1; end",
+            "drop trigger prompts_removed; create trigger prompts_removed after delete on prompts begin select 1; end",
         ),
     ],
 )
@@ -280,7 +280,7 @@ def test_a_file_with_foreign_triggers_views_or_tables_is_not_restored(
     raw.execute(statement)
     raw.close()
     said = failed(satchel(live, "restore", "./evil.db", "--without-seal"))
-    assert f"it has the {name} {'evil' if 'evil' in statement else 'trash_removed'}, which Satchel did not make" in said
+    assert f"it has the {name} {'evil' if 'evil' in statement else 'prompts_removed'}, which Satchel did not make" in said
     assert "Nothing was changed" in said and differences(before, everything(str(live))) == []
 
 
@@ -366,7 +366,7 @@ def test_postgres_is_backed_up_as_a_dump_and_restored_into_a_new_database(
     store, new = postgres.fresh(), postgres.fresh()
     furnish(store)
     said = value(satchel(store, "backup", "copy", "--json"))
-    counts = {"projects": 3, "prompts": 13, "documents": 2, "tasks": 3}
+    counts = {"projects": 3, "prompts": 15, "documents": 2, "tasks": 4}
     assert said == {
         "file": "copy",
         "bytes": (tmp_path / "copy").stat().st_size,

@@ -159,7 +159,7 @@ def test_the_commands_work_as_a_role_that_owns_nothing(satchel: Command, postgre
     ada = ("--user", "550e8400-e29b-41d4-a716-446655440000")
     done(satchel(app, "project", "create", "p"))
     done(satchel(app, "prompt", "add", "T", "needle", "-t", "x", "-p", "p"))
-    assert done(satchel(app, "prompt", "search", "NEEDLE", "-p", "p")).startswith("t\tT\tx\t")
+    assert done(satchel(app, "prompt", "list", "--search", "NEEDLE", "-p", "p")).startswith("t\tT\tx\t")
     assert "Did you mean 't'" in failed(satchel(app, "prompt", "show", "tt", "-p", "p"), 3)
     done(satchel(app, "document", "add", "r", "x:r", "text", "-p", "p"))
     assert done(satchel(app, "project", "list")) == "p\t1\t1\n"
@@ -197,7 +197,7 @@ def test_a_backup_is_a_store_of_ones_own(satchel: Command, tmp_path: Path) -> No
         os.umask(old)
     assert (said["file"], said["bytes"]) == (str(file), file.stat().st_size)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert done(satchel(str(file), "prompt", "search", "NEEDLE")).startswith("t\t")
+    assert done(satchel(str(file), "prompt", "list", "--search", "NEEDLE")).startswith("t\t")
     before = file.read_bytes()
     assert "already there" in failed(satchel(store, "backup", str(file)))
     assert "already there" in failed(satchel(store, "backup", store))

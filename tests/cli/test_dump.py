@@ -35,7 +35,7 @@ def test_every_row_goes_to_postgres_and_back(
 ) -> None:
     there, back = postgres.fresh(), tmp_path / "back.db"
     said = value(satchel(there, "load", str(dumped), "--json"))
-    assert said["rows"] == sum(said["tables"].values()) and said["tables"]["prompts"] == 13
+    assert said["rows"] == sum(said["tables"].values()) and said["tables"]["prompts"] == 15
     between = satchel(there, "dump")
     assert between.returncode == 0
     done(satchel(back, "load", input=between.stdout))
@@ -161,11 +161,11 @@ def test_a_dump_of_another_schema_is_loaded_if_its_tables_and_columns_fit(
     lines[0] = lines[0].replace(b'"schema":', b'"schema":9')
     tasks = next(number for number, line in enumerate(lines) if line.startswith(b'{"table":"tasks"'))
     head = json.loads(lines[tasks])
-    rows = [json.loads(line) for line in lines[tasks + 1 : tasks + 4]]
+    rows = [json.loads(line) for line in lines[tasks + 1 : tasks + 5]]
 
     def with_tasks(head: object, rows: list[object]) -> bytes:
         changed = [json.dumps(line).encode() + b"\n" for line in (head, *rows)]
-        return reseal([*lines[:tasks], *changed, *lines[tasks + 4 :]])
+        return reseal([*lines[:tasks], *changed, *lines[tasks + 5 :]])
 
     def without(column: str) -> bytes:
         place = head["columns"].index(column)

@@ -101,9 +101,9 @@ def read_items(tx: Tx) -> dict[Key, str]:
     """The items of a store, each with the token in its text."""
     found: dict[Key, str] = {}
     for kind, sql in (
-        ("prompt", "select name, substr(content, 1, 100) from prompts"),
-        ("document", "select name, substr(content, 1, 100) from documents"),
-        ("task", "select title, description from tasks"),
+        ("prompt", "select name, substr(content, 1, 100) from prompts where deleted_at is null"),
+        ("document", "select name, substr(content, 1, 100) from documents where deleted_at is null"),
+        ("task", "select title, description from tasks where deleted_at is null"),
     ):
         for name, text in tx.all(sql):
             assert (kind, name) not in found

@@ -73,7 +73,7 @@ def test_every_change_counts_the_version_up(database: Database) -> None:
         prompt = prompts.add(tx, SCOPE, PromptDraft(title="A", content="x"))
         versions = [prompt.version]
         versions += [
-            prompts.update(tx, SCOPE, prompt.id, PromptPatch(title="A", content="y")).version for _ in range(3)
+            prompts.update(tx, SCOPE, prompt.id, PromptPatch(content=f"y{again}")).version for again in range(3)
         ]
     assert versions == [1, 2, 3, 4]
 
@@ -84,9 +84,9 @@ def test_every_update_is_later_than_the_one_before_whatever_the_clock_says(datab
         tx.now = "2099-01-01T00:00:00.000000Z"  # written while the clock was wrong
         prompt = prompts.add(tx, SCOPE, PromptDraft(title="A", content="x"))
     times = [prompt.updated_at]
-    for _ in range(3):
+    for again in range(3):
         with database.write() as tx:
-            times.append(prompts.update(tx, SCOPE, prompt.id, PromptPatch(title="A", content="y")).updated_at)
+            times.append(prompts.update(tx, SCOPE, prompt.id, PromptPatch(content=f"y{again}")).updated_at)
     assert times == [f"2099-01-01T00:00:00.00000{tick}Z" for tick in range(4)]
 
 
