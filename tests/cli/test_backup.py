@@ -280,7 +280,8 @@ def test_a_file_with_foreign_triggers_views_or_tables_is_not_restored(
     raw.execute(statement)
     raw.close()
     said = failed(satchel(live, "restore", "./evil.db", "--without-seal"))
-    assert f"it has the {name} {'evil' if 'evil' in statement else 'prompts_removed'}, which Satchel did not make" in said
+    foreign = "evil" if "evil" in statement else "prompts_removed"
+    assert f"it has the {name} {foreign}, which Satchel did not make" in said
     assert "Nothing was changed" in said and differences(before, everything(str(live))) == []
 
 

@@ -139,8 +139,9 @@ def test_a_file_that_names_no_project_is_an_error_of_every_call_that_needs_one(
         assert (error["code"], error["message"], error["near"]) == ("not_found", message, ["marked"]), tool
     assert client.request("prompts/list")["error"] == {
         "code": -32602,
-        "message": f"Project 'markt' not found, but the file {mark} names it: correct that file, or make the project",
-        "data": {"name": "markt"},
+        "message": f"Project 'markt' not found, but the file {mark} names it: correct that file, or make the project. "
+        "Did you mean marked?",
+        "data": {"name": "markt", "near": ["marked"]},
     }
     assert client.request("tools/list")["result"]["tools"]
     assert place(client) == ("markt", f"the file {mark}, which names no project")

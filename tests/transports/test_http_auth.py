@@ -195,12 +195,12 @@ def test_a_trailer_is_no_token(served: tuple[WebServer, Secrets]) -> None:
 
 WRITING = {
     "satchel": {
-        *(f"{act}_{what}" for act in ("add", "update", "delete") for what in ("prompt", "document", "task")),
+        *(f"{act}_{what}" for act in ("add", "update", "delete") for what in ("prompt", "resource", "task")),
         *("add_project", "add_prompts", "add_resources", "add_tasks", "complete_task", "claim_task", "restore"),
         *("edit_text", "update_items", "delete"),
     },
     "prompt-store": {"add_prompt", "update_prompt", "delete_prompt"},
-    "mcpkg": {*(f"{act}_{what}" for act in ("create", "update", "delete") for what in ("prompt", "document"))},
+    "mcpkg": {*(f"{act}_{what}" for act in ("create", "update", "delete") for what in ("prompt", "resource"))},
     "twig": set[str](),
     "todo": {"add_task", "complete_task", "delete_task", "update_task"},
     "tasks": {"add_task", "update_task", "complete_task", "delete_task"},

@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from satchel import clock
-from satchel.errors import NotFound, VersionMissing, WrongArgument
+from satchel.errors import NotFound, StoreConflict, VersionMissing, WrongArgument
 from satchel.model import (
     EVERY_CHANGE,
     Author,
@@ -299,7 +299,9 @@ def _read_state(tx: Tx, item: FoundItem, revision: Version) -> bytes | None:
         newest = read_deleted(tx, next(one for one in item.trashed if one.number == revision.item))
     with tx.in_all_projects():  # the task may have been in other projects since
         since = revisions.states_since(tx, item.kind, revision.item, revision.version)
-    if newest is None or revision.action == "delete":
+    if newest is None:
+        raise StoreConflict(f"another call restored or purged {item.kind} {item.key}")
+    if revision.action == "delete":
         return None
     state = states.encode(newest)
     for version, kept in since:

@@ -167,13 +167,13 @@ def find(tx: Tx, scope: Scope, reference: str) -> FoundItem:
 def find_deleted(tx: Tx, scope: Scope, kind: ItemKind | None, reference: str) -> FoundItem | None:
     """Return the deleted item of a kind, or of any, that a reference names; None if there is none, or it exists."""
     text = reference.strip()
-    if not rules.is_storable(text) or not rules.is_storable(scope.project):
+    key = without_scheme("task" if kind == "task" else "prompt", text)
+    if not rules.is_storable(text) or not rules.is_storable(key) or not rules.is_storable(scope.project):
         return None
     try:
         if kind is None:
             found: FoundItem | None = find(tx, scope, text)
         else:
-            key = without_scheme("task" if kind == "task" else "prompt", text)
             found = _find(tx, scope, kind, key.removeprefix("#") if kind == "task" else key)
             found = found or _find_deleted_id(tx, scope, key)
     except (NotFound, Forbidden, AmbiguousItem):
