@@ -5,17 +5,17 @@ from collections.abc import Iterator
 import pytest
 
 from tests.page.visitor import Visitor
-from tests.support.web import WebServer
+from tests.support.in_process_http import WebInProcess
 
 
 @pytest.fixture
-def server(store: str) -> Iterator[WebServer]:
+def server(store: str) -> Iterator[WebInProcess]:
     """A server without authentication."""
-    with WebServer("--database", store) as server:
+    with WebInProcess("--database", store) as server:
         yield server
 
 
 @pytest.fixture
-def ada(server: WebServer) -> Visitor:
+def ada(server: WebInProcess) -> Visitor:
     """A person at that server."""
     return Visitor(server)

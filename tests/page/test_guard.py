@@ -11,15 +11,16 @@ from satchel.auth import tokens
 from satchel.storage.database import open_database
 from satchel.transports.http.streams import MAX_STREAMS_PER_USER
 from tests.page.visitor import SAME_ORIGIN, Visitor, text_of
-from tests.support.web import HANDSHAKE, WebServer, Wire, eventually, request
+from tests.support.in_process_http import WebInProcess
+from tests.support.web import HANDSHAKE, WebClient, Wire, eventually, request
 
 FORM = urlencode({"title": "T", "content": "C"})
 
 
 @pytest.fixture
-def guarded(store: str) -> Iterator[WebServer]:
+def guarded(store: str) -> Iterator[WebInProcess]:
     """A server that asks for tokens."""
-    with WebServer("--database", store, "--auth", "token") as server:
+    with WebInProcess("--database", store, "--auth", "token") as server:
         yield server
 
 
@@ -32,14 +33,14 @@ def make_token(store: str, user: str, **limits: object) -> tuple[str, str]:
     return token.id, secret
 
 
-def log_in(server: WebServer, secret: str) -> Visitor:
+def log_in(server: WebClient, secret: str) -> Visitor:
     visitor = Visitor(server)
     assert visitor.post("/login", token=secret, next="/tasks").status == 200
     assert visitor.address == "/tasks"
     return visitor
 
 
-def test_a_page_without_a_session_leads_to_the_login_and_back(store: str, guarded: WebServer) -> None:
+def test_a_page_without_a_session_leads_to_the_login_and_back(store: str, guarded: WebInProcess) -> None:
     _, secret = make_token(store, clock.new_id())
     visitor = Visitor(guarded)
 
@@ -53,7 +54,7 @@ def test_a_page_without_a_session_leads_to_the_login_and_back(store: str, guarde
     assert visitor.ask("GET", "/tasks").status == 303
 
 
-def test_a_session_ends_with_its_token(store: str, guarded: WebServer) -> None:
+def test_a_session_ends_with_its_token(store: str, guarded: WebInProcess) -> None:
     id, secret = make_token(store, clock.new_id())
     visitor = log_in(guarded, secret)
     assert visitor.get("/tasks").status == 200
@@ -67,7 +68,7 @@ def test_a_session_ends_with_its_token(store: str, guarded: WebServer) -> None:
     assert visitor.ask("POST", "/tasks", urlencode({"lines": "x"})).status == 401
 
 
-def test_the_cookie_is_no_token_and_a_token_no_cookie(store: str, guarded: WebServer) -> None:
+def test_the_cookie_is_no_token_and_a_token_no_cookie(store: str, guarded: WebInProcess) -> None:
     _, secret = make_token(store, clock.new_id())
     visitor = log_in(guarded, secret)
     [(name, session)] = [(name, value) for name, value in visitor.cookies.items() if name.startswith("satchel-")]
@@ -76,13 +77,13 @@ def test_the_cookie_is_no_token_and_a_token_no_cookie(store: str, guarded: WebSe
     assert guarded.ask("GET", "/tasks", [("cookie", f"{name}={secret}"), *SAME_ORIGIN]).status == 303
 
 
-def test_wrong_tokens_of_one_do_not_lock_out_others_behind_the_same_proxy(store: str, guarded: WebServer) -> None:
+def test_wrong_tokens_of_one_do_not_lock_out_others_behind_the_same_proxy(store: str, guarded: WebInProcess) -> None:
     visitor = Visitor(guarded)
     assert [visitor.post("/login", token=f"wrong {count}").status for count in range(20)] == [401] * 20
     assert log_in(guarded, make_token(store, clock.new_id())[1]).get("/tasks").status == 200
 
 
-def test_the_page_has_the_same_bounds_of_streams_and_the_same_count(store: str, guarded: WebServer) -> None:
+def test_the_page_has_the_same_bounds_of_streams_and_the_same_count(store: str, guarded: WebInProcess) -> None:
     visitor = log_in(guarded, make_token(store, user := clock.new_id())[1])
     token = [("authorization", f"Bearer {make_token(store, user)[1]}")]
     streams = [open_stream(visitor) for _ in range(MAX_STREAMS_PER_USER)]
@@ -106,7 +107,7 @@ def open_stream(visitor: Visitor) -> Wire:
     return wire
 
 
-def subscribe(server: WebServer, token: list[tuple[str, str]]) -> Wire:
+def subscribe(server: WebClient, token: list[tuple[str, str]]) -> Wire:
     """Ask for the stream of changes of an MCP client of the handshake generation."""
     wire = server.connect()
     headers = [*token, ("accept", "text/event-stream"), ("mcp-protocol-version", HANDSHAKE)]
@@ -114,7 +115,7 @@ def subscribe(server: WebServer, token: list[tuple[str, str]]) -> Wire:
     return wire
 
 
-def test_streams_end_soon_after_the_token_of_their_owner_was_revoked(store: str, guarded: WebServer) -> None:
+def test_streams_end_soon_after_the_token_of_their_owner_was_revoked(store: str, guarded: WebInProcess) -> None:
     id, secret = make_token(store, user := clock.new_id())
     other = [("authorization", f"Bearer {make_token(store, user)[1]}")]
     page, client, kept = (
@@ -139,7 +140,7 @@ def test_streams_end_soon_after_the_token_of_their_owner_was_revoked(store: str,
     kept.close()
 
 
-def test_read_only_and_limited_tokens_see_and_may_do_what_they_may_by_mcp(store: str, guarded: WebServer) -> None:
+def test_read_only_and_limited_tokens_see_and_may_do_what_they_may_by_mcp(store: str, guarded: WebInProcess) -> None:
     user = clock.new_id()
     owner = log_in(guarded, make_token(store, user)[1])
     for project in ("open", "closed"):
@@ -235,5 +236,5 @@ def test_stored_texts_never_become_markup(ada: Visitor) -> None:
 
 
 def test_a_server_without_a_page_has_none(store: str) -> None:
-    with WebServer("--database", store, "--no-page") as server:
+    with WebInProcess("--database", store, "--no-page") as server:
         assert server.ask("GET", "/").status == 404

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from html import unescape
 from urllib.parse import urlencode
 
-from tests.support.web import Answer, WebServer
+from tests.support.web import Answer, WebClient
 
 SAME_ORIGIN = [("accept", "text/html,*/*"), ("sec-fetch-site", "same-origin"), ("sec-fetch-mode", "navigate")]
 
@@ -14,7 +14,7 @@ SAME_ORIGIN = [("accept", "text/html,*/*"), ("sec-fetch-site", "same-origin"), (
 class Visitor:
     """One person at one server."""
 
-    server: WebServer
+    server: WebClient
     cookies: dict[str, str] = field(default_factory=dict)
     address: str = "/"  # where the last answer came from
 

@@ -74,19 +74,12 @@ class Answer:
         return self.json["error"]
 
 
-class HttpServer(HttpProcess):
-    """A server process, spoken to in MCP over HTTP."""
+class HttpClient:
+    """A client that speaks MCP over HTTP to a port of this machine."""
 
-    def __init__(
-        self, *arguments: str, environment: Mapping[str, str] | None = None, command: Sequence[str] | None = None
-    ) -> None:
-        super().__init__(*arguments, environment=environment, command=command)
-        self.token: str | None = None  # sent with each request from now on
-        self._id = 0
-
-    def end(self, patience: float = TIMEOUT) -> int:
-        """Stop the process and return its exit status."""
-        return self.stop(patience)
+    port: int
+    token: str | None = None  # sent with each request from now on
+    _id = 0
 
     # -- any request ------------------------------------------------------------------------------------------
 
@@ -187,6 +180,14 @@ class HttpServer(HttpProcess):
         """Open a stream of changes, in the manner of the handshake generation."""
         headers = {"Accept": accept, "MCP-Protocol-Version": revision}
         return Stream(self.send("GET", path, headers=headers), {}, revision)
+
+
+class HttpServer(HttpClient, HttpProcess):
+    """A server process, spoken to in MCP over HTTP."""
+
+    def end(self, patience: float = TIMEOUT) -> int:
+        """Stop the process and return its exit status."""
+        return self.stop(patience)
 
 
 class Stream:

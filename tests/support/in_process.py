@@ -48,10 +48,9 @@ class InProcess(Client):
         self._streams = _Pipes()
         self._input = open(self._streams.from_client, "wb", buffering=0)  # noqa: SIM115 - closed by close()
         self._status = 1
-        self._lines: list[bytes] = []
         self._reader = threading.Thread(target=self._read)
         self._thread = threading.Thread(target=self._serve, args=(settings,))
-        _logs[self._thread] = self._lines
+        self._lines = keep_log(self._thread)
         self._reader.start()
         self._thread.start()
 
@@ -70,7 +69,7 @@ class InProcess(Client):
         for thread in (self._thread, self._reader):
             thread.join(patience)
             assert not thread.is_alive(), "the server does not end"
-        _logs.pop(self._thread, None)
+        forget_log(self._thread)
         return self._status
 
     def _serve(self, settings: config.Settings) -> None:
@@ -88,6 +87,16 @@ class InProcess(Client):
 # What each running server has logged, by its thread.
 _logs: dict[threading.Thread, list[bytes]] = {}
 _write_to_stderr = log._write
+
+
+def keep_log(server: threading.Thread) -> list[bytes]:
+    """Keep what a server logs, from the start of its thread."""
+    return _logs.setdefault(server, [])
+
+
+def forget_log(server: threading.Thread) -> None:
+    """Stop keeping what a server logs; what was kept stays in its list."""
+    _logs.pop(server, None)
 
 
 def _write(raw: bytes) -> None:

@@ -10,6 +10,7 @@ from satchel.transports.http.limits import Timeouts
 REQUEST = 1.0
 KEEP_ALIVE = 3
 HEARTBEAT = 0.5
+TIMEOUTS = Timeouts(request=REQUEST, write=REQUEST, keep_alive=KEEP_ALIVE)
 
 
 def main() -> int:
@@ -17,8 +18,7 @@ def main() -> int:
     assert flags is not None, sys.argv
     settings = config.load(flags)
     assert settings.http is not None
-    timeouts = Timeouts(request=REQUEST, write=REQUEST, keep_alive=KEEP_ALIVE)
-    return http.serve(settings, settings.http, timeouts, HEARTBEAT)
+    return http.serve(settings, settings.http, TIMEOUTS, HEARTBEAT)
 
 
 if __name__ == "__main__":

@@ -20,14 +20,10 @@ HANDSHAKE = "2025-11-25"
 Headers = Iterable[tuple[str, str]]
 
 
-class WebServer(HttpProcess):
-    """A server process, spoken to in raw bytes. A command of its own is given without `serve`."""
+class WebClient:
+    """A client that sends raw bytes to a port of this machine."""
 
-    def __init__(
-        self, *arguments: str, command: Sequence[str] | None = None, environment: Mapping[str, str] | None = None
-    ) -> None:
-        command = SERVE if command is None else [*command, "serve"]
-        super().__init__(*arguments, command=command, environment=environment)
+    port: int
 
     def connect(self, patience: float = PATIENCE) -> "Wire":
         return Wire(self.port, patience)
@@ -44,6 +40,16 @@ class WebServer(HttpProcess):
         return sum(
             float(line.split()[-1]) for line in page.text.splitlines() if line.startswith("satchel_requests_total")
         )
+
+
+class WebServer(WebClient, HttpProcess):
+    """A server process, spoken to in raw bytes. A command of its own is given without `serve`."""
+
+    def __init__(
+        self, *arguments: str, command: Sequence[str] | None = None, environment: Mapping[str, str] | None = None
+    ) -> None:
+        command = SERVE if command is None else [*command, "serve"]
+        super().__init__(*arguments, command=command, environment=environment)
 
 
 @dataclass(frozen=True)
