@@ -1,5 +1,6 @@
 """The store, the server and the callers of the cross-user matrix."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,26 +8,32 @@ import pytest
 
 from tests.attacks.matrix import Asker, Connect
 from tests.attacks.worlds import Cast, find_addresses
-from tests.support.http import HttpServer
+from tests.support.in_process_http import HttpInProcess
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture
+def store(sqlite_template: Path, tmp_path: Path) -> str:
+    """The address of a new SQLite store; tests of storage, search, history and contracts look at both engines."""
+    return str(shutil.copy(sqlite_template, tmp_path / "satchel.db"))
+
+
+@pytest.fixture(params=["sqlite", pytest.param("role", marks=pytest.mark.soak)])
 def cast(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cast]:
-    """The store of the matrix, on each engine in turn; a test may ask for others of ENGINES."""
+    """The store of the matrix: a file, and in `make soak` PostgreSQL under row-level security."""
     cast = Cast(*find_addresses(request, tmp_path))
     yield cast
     cast.close()
 
 
 @pytest.fixture
-def cast_server(cast: Cast) -> Iterator[HttpServer]:
+def cast_server(cast: Cast) -> Iterator[HttpInProcess]:
     """A server of that store which asks for tokens."""
-    with HttpServer("--database", cast.address, "--auth", "token", "--project", "pub") as server:
+    with HttpInProcess("--database", cast.address, "--auth", "token", "--project", "pub") as server:
         yield server
 
 
 @pytest.fixture
-def connect(cast_server: HttpServer) -> Iterator[Connect]:
+def connect(cast_server: HttpInProcess) -> Iterator[Connect]:
     """Opens a connection with a token, and closes all of them at the end."""
     opened: list[Asker] = []
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 from satchel.auth import tokens
 from satchel.storage.database import open_database
 from tests.support.process import children, memory_mb
-from tests.support.web import HANDSHAKE, PATIENCE, Answer, Closed, WebServer, Wire, call, request
+from tests.support.web import HANDSHAKE, PATIENCE, Answer, Closed, WebClient, WebServer, Wire, call, request
 
 MAX_MEMORY_MB = 300  # of each process of a server, under any attack
 ANSWER_SECONDS = 30.0  # within which a quiet user is answered, under any attack
@@ -74,7 +74,7 @@ def tool_request(
     return request("POST", "/mcp/tasks", [*headers, *([token.header] if token else [])], body)
 
 
-def list_titles(server: WebServer, token: Token | None) -> list[str]:
+def list_titles(server: WebClient, token: Token | None) -> list[str]:
     """Return the titles of a user's tasks, in alphabetical order."""
     with server.connect() as wire:
         wire.send(tool_request(token, "list_tasks"))
@@ -257,7 +257,7 @@ def many_wires(port: int, count: int, receive_buffer: int | None = None) -> Iter
             wire.close()
 
 
-def send_all(server: WebServer, raw: bytes, count: int) -> list[Wire]:
+def send_all(server: WebClient, raw: bytes, count: int) -> list[Wire]:
     """Send the same request on so many new connections, and read no answer."""
     wires = [server.connect() for _ in range(count)]
     for wire in wires:

@@ -14,7 +14,6 @@ from tests.support.postgres import PostgresServer
 EMPTY = [
     ("project", "list"),
     ("prompt", "list"),
-    ("prompt", "search", "x"),
     ("document", "list"),
     ("task", "list"),
     ("task", "ready"),

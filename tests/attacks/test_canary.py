@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,10 @@ from satchel.model import Scope
 from satchel.services import projects
 from satchel.storage.database import open_database
 from tests.support.command import run
-from tests.support.http import HttpServer
+from tests.support.in_process import InProcess
+from tests.support.in_process_http import HttpInProcess
 from tests.support.postgres import PostgresServer
 from tests.support.soak import amount
-from tests.support.stdio import Server
 
 ADA = "6f0a2f5e-9c1c-4a6e-8a51-0d8f8f3c2b11"
 CANARY = "canary-text-5f1d"
@@ -103,11 +104,10 @@ def check_log(stderr: str, *secrets: str) -> None:
     assert "surprise in" not in stderr, stderr
 
 
-@pytest.mark.process
 @pytest.mark.parametrize("contract", CONTRACTS)
 def test_over_stdio_nothing_is_logged_of_what_is_asked(store: str, contract: str, tmp_path: Path) -> None:
     errors = []
-    with Server("--contract", contract, "--database", store, "--libraries", str(tmp_path)) as server:
+    with closing(InProcess("--contract", contract, "--database", store, "--libraries", str(tmp_path))) as server:
         for breakage in ("", *BREAKAGES):
             if breakage and not load(contract).reads_store:
                 continue
@@ -133,7 +133,6 @@ def damage(store: str, sql: str) -> None:
     database.close()
 
 
-@pytest.mark.process
 def test_over_http_neither_tokens_nor_contents_are_logged(store: str) -> None:
     database = open_database(store)
     projects.require(database, Scope())
@@ -143,7 +142,7 @@ def test_over_http_neither_tokens_nor_contents_are_logged(store: str) -> None:
     database.close()
     wrong = "satchel_" + "canaryW" * 6 + "x"
     errors = []
-    with HttpServer("--database", store, "--auth", "token") as server:
+    with HttpInProcess("--database", store, "--auth", "token") as server:
         for contract in CONTRACTS:
             for number, (tool, arguments) in enumerate(calls(contract)):
                 server.token = (secret, secret, reader, wrong, f"{wrong}x")[number % 5]
@@ -188,22 +187,20 @@ HEADERS = {
 }
 
 
-@pytest.mark.process
 def test_rows_that_postgres_quotes_in_its_errors_are_not_logged(postgres: PostgresServer) -> None:
     store = postgres.fresh()
     open_database(store).close()
     with psycopg.connect(store) as connection:
         connection.execute("alter table prompts add constraint odd check (length(title) < 3)")
-    with Server("--contract", "prompt-store", "--database", store) as server:
+    with closing(InProcess("--contract", "prompt-store", "--database", store)) as server:
         assert server.call("add_prompt", {"title": CANARY, "content": CANARY})["isError"] is True
     assert 'violates check constraint "odd"' in server.stderr
     check_log(server.stderr)
 
 
-@pytest.mark.process
 def test_the_password_of_a_database_is_never_logged(postgres: PostgresServer) -> None:
     store = postgres.fresh().replace("satchel@", f"satchel:{PASSWORD}@")
-    with Server("--contract", "prompt-store", "--database", store) as server:
+    with closing(InProcess("--contract", "prompt-store", "--database", store)) as server:
         server.call("add_prompt", {"title": CANARY, "content": CANARY})
     check_log(server.stderr, PASSWORD)
     nowhere = f"postgresql://satchel:{PASSWORD}@127.0.0.1:1/x"

@@ -23,7 +23,7 @@ from tests.attacks.floods import (
 from tests.support.process import eventually
 from tests.support.soak import amount
 
-SECONDS = amount(1.0, 6.0)  # of each attack
+SECONDS = amount(0.3, 6.0)  # of each attack
 SERVERS = amount(("sqlite 1",), ("sqlite 1", "sqlite 2", "postgres 1", "postgres 2"))
 CLIENTS = 8  # who write with a token that is revoked
 

@@ -16,8 +16,9 @@ from tests.attacks.floods import (
     send_all,
     tool_request,
 )
+from tests.support.in_process_http import WebInProcess
 from tests.support.process import eventually
-from tests.support.web import HANDSHAKE, WebServer, request, rpc
+from tests.support.web import HANDSHAKE, WebClient, WebServer, request, rpc
 
 QUEUE = 100  # calls of a user that wait for their turn
 
@@ -34,7 +35,7 @@ def libraries(tmp_path: Path) -> str:
     return str(tmp_path / "libraries")
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.soak)])
 def test_a_quiet_user_is_answered_while_another_takes_all_they_can_get(
     store: str, libraries: str, workers: int
 ) -> None:
@@ -52,7 +53,7 @@ def test_a_quiet_user_is_answered_while_another_takes_all_they_can_get(
 
 def test_beyond_their_share_and_their_queue_a_user_is_told_to_try_again(store: str, libraries: str) -> None:
     greedy = make_token(store)
-    with WebServer("-d", store, "--auth", "token", "--libraries", libraries) as server:
+    with WebInProcess("-d", store, "--auth", "token", "--libraries", libraries) as server:
         wires = send_all(server, render_request(greedy, "slow"), QUEUE + 50)
         assert eventually(lambda: sum(map(is_waiting, wires)) <= QUEUE + 5)
         refused = [wire.read() for wire in wires if not is_waiting(wire)]
@@ -62,7 +63,7 @@ def test_beyond_their_share_and_their_queue_a_user_is_told_to_try_again(store: s
         assert eventually(lambda: ask_for_tasks(server, greedy) == 200)
 
 
-def ask_for_tasks(server: WebServer, token: Token) -> int:
+def ask_for_tasks(server: WebClient, token: Token) -> int:
     with server.connect() as wire:
         wire.send(tool_request(token, "list_tasks"))
         return wire.read().status
@@ -70,7 +71,7 @@ def ask_for_tasks(server: WebServer, token: Token) -> int:
 
 def test_a_user_makes_only_so_many_calls_a_minute(store: str) -> None:
     greedy, quiet = make_token(store), make_token(store)
-    with WebServer("-d", store, "--auth", "token", "--calls-per-minute", "2") as server, server.connect() as wire:
+    with WebInProcess("-d", store, "--auth", "token", "--calls-per-minute", "2") as server, server.connect() as wire:
         for _ in range(10):  # five minutes' worth
             wire.send(tool_request(greedy, "list_tasks"))
             assert wire.read().status == 200
@@ -81,7 +82,7 @@ def test_a_user_makes_only_so_many_calls_a_minute(store: str) -> None:
 
 
 def test_the_local_user_has_no_rate_and_no_share(store: str, libraries: str) -> None:
-    with WebServer("-d", store, "--calls-per-minute", "1", "--libraries", libraries) as server:
+    with WebInProcess("-d", store, "--calls-per-minute", "1", "--libraries", libraries) as server:
         wires = send_all(server, render_request(None, "slow"), 8)
         for _ in range(20):
             assert list_titles(server, None) == []

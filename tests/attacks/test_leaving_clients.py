@@ -23,13 +23,14 @@ from tests.attacks.floods import (
     send_all,
     tool_request,
 )
+from tests.support.in_process_http import WebInProcess
 from tests.support.locks import locked
 from tests.support.postgres import ReusedDatabase
 from tests.support.process import eventually
-from tests.support.web import HANDSHAKE, WebServer, rpc
+from tests.support.web import HANDSHAKE, WebClient, rpc
 
 
-def wait_for_connections(server: WebServer, count: int) -> None:
+def wait_for_connections(server: WebClient, count: int) -> None:
     """Wait until a server has noticed which connections were opened and closed, so that so many are left."""
     assert server.ask("GET", "/health").status == 200
     assert eventually(lambda: count_connections(server.port) == count)
@@ -44,7 +45,7 @@ def count_connections(port: int) -> int:
 
 def test_a_call_that_is_queued_for_a_client_who_left_is_never_started(store: str) -> None:
     greedy = make_token(store)
-    with WebServer("-d", store, "--auth", "token") as server:
+    with WebInProcess("-d", store, "--auth", "token") as server:
         with locked(store, "tasks"):
             held = send_all(server, tool_request(greedy, "add_task", {"title": "held"}), 4)  # at least one is queued
             queued = send_all(server, tool_request(greedy, "add_task", {"title": "queued"}), 5)
@@ -64,7 +65,7 @@ def test_a_call_that_is_queued_for_a_client_who_left_is_never_started(store: str
 def test_a_batch_stops_behind_the_call_that_runs_when_its_client_leaves(store: str) -> None:
     greedy = make_token(store)
     calls = [("add_task", {"title": title}) for title in ("first", "second", "third")]
-    with WebServer("-d", store, "--auth", "token") as server:
+    with WebInProcess("-d", store, "--auth", "token") as server:
         with locked(store, "tasks"):
             with server.connect() as wire:
                 wire.send(batch_request(greedy, calls, "/mcp/tasks"))
@@ -92,7 +93,7 @@ def count_waiting(store: str) -> int:
 
 def test_a_read_ends_when_its_client_leaves_whatever_else_it_had_sent(emptied: str) -> None:
     greedy = make_token(emptied)
-    with WebServer("-d", emptied, "--auth", "token") as server, locked(emptied, "tasks"):
+    with WebInProcess("-d", emptied, "--auth", "token") as server, locked(emptied, "tasks"):
         for behind in (b"", tool_request(greedy, "add_task", {"title": "behind it"}) * 20):
             with server.connect() as wire:
                 wire.send(tool_request(greedy, "list_tasks") + behind)
@@ -111,7 +112,7 @@ def test_a_client_cancels_a_read_by_a_notification(emptied: str) -> None:
         return server.ask("POST", "/mcp/tasks", given, json.dumps(cancel).encode()).status
 
     with ExitStack() as stack:
-        server = stack.enter_context(WebServer("-d", emptied, "--auth", "token"))
+        server = stack.enter_context(WebInProcess("-d", emptied, "--auth", "token"))
         stack.enter_context(locked(emptied, "tasks"))
         wire = stack.enter_context(server.connect())
         wire.send(tool_request(greedy, "list_tasks", id=7, session="0190-one."))

@@ -12,12 +12,10 @@ from satchel.model import ChangeQuery, Scope, Task, TaskDraft, TaskPatch
 from satchel.services import history, projects, restoring, search, tasks
 from satchel.storage.database import Tx
 from tests.attacks.worlds import ENGINES, World, find_addresses
-from tests.support.http import HttpServer
+from tests.support.in_process_http import HttpInProcess
 from tests.support.postgres import PostgresServer
 from tests.support.roles import two_roles
 from tests.support.satchel import ok, refusal, text
-
-pytestmark = pytest.mark.process
 
 ANN = "11111111-1111-4111-8111-111111111111"
 EVERYWHERE = Scope(user=ANN)
@@ -59,8 +57,8 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Tasks]:
 
 
 @pytest.fixture
-def server(world: Tasks) -> Iterator[HttpServer]:
-    with HttpServer("--database", world.address, "--auth", "token") as server:
+def server(world: Tasks) -> Iterator[HttpInProcess]:
+    with HttpInProcess("--database", world.address, "--auth", "token") as server:
         server.token = world.make_token(ANN, ["pub"])
         yield server
 
@@ -108,7 +106,7 @@ def test_what_it_adds_is_in_its_project_and_stays_in_one(world: Tasks, scope: Sc
     assert world.read(EVERYWHERE, lambda tx: tasks.find(tx, EVERYWHERE, added.number)).project == "pub"
 
 
-def test_through_every_contract_it_has_the_tasks_of_its_projects_only(server: HttpServer, world: Tasks) -> None:
+def test_through_every_contract_it_has_the_tasks_of_its_projects_only(server: HttpInProcess, world: Tasks) -> None:
     before = world.versions()
     listed = server.call("list_tasks", path="/mcp/tasks")["structuredContent"]["data"]
     assert [one["title"] for one in listed] == ["Seen"]
@@ -129,7 +127,7 @@ def test_through_every_contract_it_has_the_tasks_of_its_projects_only(server: Ht
     assert world.versions() == before
 
 
-def test_what_it_adds_through_every_contract_lands_in_its_project(server: HttpServer, world: Tasks) -> None:
+def test_what_it_adds_through_every_contract_lands_in_its_project(server: HttpInProcess, world: Tasks) -> None:
     server.call("add_task", title="One", path="/mcp/tasks")
     server.call("add_task", user_id=ANN, title="Two", path="/mcp/todo")
     ok(server, "add_tasks", lines=["Three"])
@@ -142,7 +140,7 @@ def test_what_it_adds_through_every_contract_lands_in_its_project(server: HttpSe
     assert [(one.title, one.project) for one in new] == [(title, "pub") for title in ("Four", "Three", "Two", "One")]
 
 
-def test_a_token_whose_project_was_deleted_sees_nothing_and_is_told_why(server: HttpServer, world: Tasks) -> None:
+def test_a_token_whose_project_was_deleted_sees_nothing_and_is_told_why(server: HttpInProcess, world: Tasks) -> None:
     world.write(EVERYWHERE, lambda tx: projects.delete(tx, "pub"))
     assert server.call("list_tasks", path="/mcp/tasks")["structuredContent"]["data"] == []
     said = server.call("add_task", title="x", path="/mcp/tasks")["structuredContent"]
@@ -155,7 +153,7 @@ def test_a_token_whose_project_was_deleted_sees_nothing_and_is_told_why(server: 
     assert [one["title"] for one in ok(server, "list_tasks", status="all")["tasks"]] == ["Seen"]
 
 
-def test_what_others_see_of_it_does_not_reach_its_sentences_or_streams(server: HttpServer, world: Tasks) -> None:
+def test_what_others_see_of_it_does_not_reach_its_sentences_or_streams(server: HttpInProcess, world: Tasks) -> None:
     linked = TaskPatch(description=f"see satchel://task/{world.seen.number} {CANARY}")
     world.write(EVERYWHERE, lambda tx: tasks.update(tx, EVERYWHERE, world.hidden[1].number, linked))
     told = text(server, "catch_up") + text(server, "history") + text(server, "search", query=f"seen {CANARY}")

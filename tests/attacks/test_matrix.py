@@ -21,11 +21,9 @@ from satchel.model import PromptDraft, Scope, TaskPatch
 from satchel.protocol.subscriptions import LIST_FILTERS
 from satchel.services import prompts, tasks
 from tests.attacks.matrix import METHODS, PLAIN, REFERENCES, Asker, Connect, Matrix, blank, make_arguments, make_calls
-from tests.attacks.worlds import ANN, BOB, CANARY, ENGINES, OTHER_CANARY, SPELLINGS, Cast, Spelling, Thing
-from tests.support.http import HttpServer
+from tests.attacks.worlds import ANN, BOB, CANARY, OTHER_CANARY, SPELLINGS, Cast, Spelling, Thing
+from tests.support.http import HttpClient
 from tests.support.soak import amount
-
-pytestmark = pytest.mark.process
 
 
 @pytest.mark.parametrize("contract", CONTRACTS)
@@ -40,7 +38,6 @@ def test_every_method_of_every_contract_has_a_place_in_the_matrix() -> None:
 
 
 @pytest.mark.timeout(amount(300, 3600))
-@pytest.mark.parametrize("cast", ENGINES, indirect=True)
 def test_what_is_foreign_is_answered_like_what_does_not_exist(cast: Cast, connect: Connect) -> None:
     # The quick form asks for some of the spellings, each time for others; fewer on PostgreSQL, where they cost more.
     before, matrix = cast.dump(), Matrix()
@@ -247,7 +244,7 @@ def test_who_may_only_read_changes_nothing_by_any_tool(cast: Cast, connect: Conn
     assert cast.dump() == before
 
 
-def test_no_stream_tells_of_a_change_to_anything_foreign(cast: Cast, cast_server: HttpServer) -> None:
+def test_no_stream_tells_of_a_change_to_anything_foreign(cast: Cast, cast_server: HttpClient) -> None:
     cast_server.token = cast.make_token(ANN, ["pub"])
     uris = [str(spell(one)) for one in cast.hidden for name, spell in SPELLINGS[one.kind].items() if "uri" in name]
     own = f"satchel://task/{cast.own_task.number}"

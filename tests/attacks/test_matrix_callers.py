@@ -3,13 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from satchel.contracts import CONTRACTS, load
 from tests.attacks.matrix import Connect, make_arguments
 from tests.attacks.worlds import ANN, CANARY, OTHER_CANARY, Cast
-
-pytestmark = pytest.mark.process
 
 Call = tuple[str, str, object]  # verb, path and body
 

@@ -14,10 +14,8 @@ from satchel.page.views import VIEWS, View
 from satchel.services import prompts, tasks
 from tests.attacks.matrix import Matrix
 from tests.attacks.worlds import ANN, BOB, CANARY, OTHER_CANARY, Cast, Thing
-from tests.support.http import HttpServer
+from tests.support.http import HttpClient
 from tests.support.process import PATIENCE
-
-pytestmark = pytest.mark.process
 
 # What a part of a path, a field of a form or of a query may name; the rest of the fields are in PLAIN.
 PARTS = {"project": "project", "name": "text", "number": "task", "id": "id", "kind": "", "library": ""}
@@ -78,7 +76,7 @@ class Visitor:
 
 
 @pytest.fixture
-def visit(cast_server: HttpServer) -> Iterator[Callable[[str], Visitor]]:
+def visit(cast_server: HttpClient) -> Iterator[Callable[[str], Visitor]]:
     """Opens a browser with a token."""
     opened: list[Visitor] = []
 

@@ -14,7 +14,8 @@ from satchel.services import projects, prompts, tasks
 from satchel.storage import users
 from satchel.storage.database import Database, open_database
 from tests.attacks.floods import make_token
-from tests.support.web import JSON, WebServer, call, request
+from tests.support.in_process_http import WebInProcess
+from tests.support.web import JSON, call, request
 
 GREEDY = "550e8400-e29b-41d4-a716-446655440000"
 FULL = "You may keep at most 1 items, deleted and replaced ones included until they expire"
@@ -57,7 +58,7 @@ def test_every_contract_says_that_a_user_has_all_they_may_keep(store: str, contr
         headers, body = call(tool, json.loads(json.dumps(arguments).replace("{}", name)))
         return server.ask("POST", f"/mcp/{contract}", [*headers, greedy.header], body).json["result"]
 
-    with WebServer("-d", store, "--auth", "token", "--user-items", "1") as server:
+    with WebInProcess("-d", store, "--auth", "token", "--user-items", "1") as server:
         assert add("one")["isError"] is False
         refused = add("two")
         assert refused["isError"] is True
@@ -129,7 +130,7 @@ def test_what_history_forgets_counts_no_more(database: Database) -> None:
 
 
 def test_the_local_user_has_no_quota(store: str) -> None:
-    with WebServer("-d", store, "--user-items", "1", "--user-megabytes", "1") as server, server.connect() as wire:
+    with WebInProcess("-d", store, "--user-items", "1", "--user-megabytes", "1") as server, server.connect() as wire:
         for number in range(5):
             body = json.dumps({"title": f"{number}"}).encode()
             wire.send(request("POST", "/mcp/tool/add_task", [JSON], body))

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from tests.attacks.floods import batch_request, list_titles, make_library, make_token, revoke, tool_request
-from tests.support.web import JSON, WebServer, request
+from tests.support.in_process_http import WebInProcess
+from tests.support.web import JSON, eventually, request
 
 REVOKED = "The token was revoked."
 
@@ -18,7 +19,7 @@ def test_a_token_that_is_revoked_while_the_body_arrives_does_nothing(store: str,
     raw = tool_request(token, "add_task", {"title": "late"})
     if door == "tool":
         raw = request("POST", "/mcp/tool/add_task", [JSON, token.header], b'{"title": "late"}')
-    with WebServer("-d", store, "--auth", "token") as server, server.connect() as wire:
+    with WebInProcess("-d", store, "--auth", "token") as server, server.connect() as wire:
         wire.send(raw[:-5])
         assert list_titles(server, other) == []
         revoke(store, token)
@@ -36,9 +37,9 @@ def test_a_token_that_is_revoked_between_the_calls_of_a_batch_does_no_more(store
     other = make_token(store, token.user)
     renders, writes = [("get_prompt", {"prompt": "a:slow", "arguments": {}})] * 4, [("add_tasks", {"lines": ["x"]})] * 5
     options = ("-d", store, "--auth", "token", "--libraries", str(tmp_path / "libraries"))
-    with WebServer(*options) as server, server.connect() as wire:
+    with WebInProcess(*options) as server, server.connect() as wire:
         wire.send(batch_request(token, [*renders, *writes], "/mcp/satchel"))
-        server.said("get_prompt")  # the first one has ended, after half a second
+        assert eventually(lambda: "get_prompt" in server.stderr)  # the first one has ended, after half a second
         revoke(store, token)
         answer = wire.read()
         assert answer.status == 200

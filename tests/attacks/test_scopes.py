@@ -10,7 +10,7 @@ import jwt
 import pytest
 
 from tests.auth.issuer import jwk, rsa_key
-from tests.support.http import HttpServer
+from tests.support.in_process_http import HttpInProcess
 
 ISSUER, AUDIENCE = "https://issuer.example", "https://satchel.example/mcp"
 KEY = rsa_key()
@@ -36,16 +36,16 @@ def token(scope: str | None, **more: Any) -> str:
 @pytest.fixture(scope="module", params=[(), ("--oauth-any-scope",)], ids=["our scope", "any scope"])
 def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[HttpServer, bool]]:
+) -> Iterator[tuple[HttpInProcess, bool]]:
     """A server, and whether tokens without our scopes may write."""
     folder: Path = tmp_path_factory.mktemp("scopes")
     (folder / "keys.json").write_text(json.dumps({"keys": [jwk(KEY, "one")]}))
     oauth = ("--auth", "oauth", "--oauth-issuer", ISSUER, "--oauth-keys", str(folder / "keys.json"))
-    with HttpServer("-d", str(folder / "s.db"), *oauth, "--oauth-audience", AUDIENCE, *request.param) as server:
+    with HttpInProcess("-d", str(folder / "s.db"), *oauth, "--oauth-audience", AUDIENCE, *request.param) as server:
         yield server, bool(request.param)
 
 
-def add(server: HttpServer, door: str) -> int:
+def add(server: HttpInProcess, door: str) -> int:
     """Try to add something; the status."""
     body = json.dumps({"title": "x"}).encode()
     if door == "plain":
@@ -56,7 +56,7 @@ def add(server: HttpServer, door: str) -> int:
 
 
 @pytest.mark.parametrize("door", ["plain", "tasks", "satchel", "prompt-store"])
-def test_a_token_of_any_other_scope_only_reads(server: tuple[HttpServer, bool], door: str) -> None:
+def test_a_token_of_any_other_scope_only_reads(server: tuple[HttpInProcess, bool], door: str) -> None:
     one, is_any_enough = server
     for scope in OTHERS:
         one.token = token(scope, sub=f"{door} {scope}")

@@ -12,21 +12,18 @@ from satchel.auth import tokens
 from satchel.model import DocumentDraft, PromptDraft, Scope, TaskDraft
 from satchel.services import documents, projects, prompts, tasks
 from satchel.storage.database import Database, Tx, open_database
-from tests.support.postgres import PostgresServer, ReusedDatabase
+from tests.support.postgres import PostgresServer
 from tests.support.roles import two_roles
 
 Value = TypeVar("Value")
 
-ENGINES = ("sqlite", "postgres", "role")  # the last one: PostgreSQL as a role under row-level security
+ENGINES = ("sqlite", "role")  # the second one: PostgreSQL as a role under row-level security
 
 
 def find_addresses(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
     """The address of an empty store for its owner, and for the server; `request.param` is one of ENGINES."""
     if request.param == "sqlite":
         return (str(tmp_path / "satchel.db"),) * 2
-    if request.param == "postgres":
-        reused: ReusedDatabase = request.getfixturevalue("reused_database")
-        return (reused.emptied(),) * 2
     server: PostgresServer = request.getfixturevalue("postgres")
     return two_roles(server)
 

@@ -10,8 +10,8 @@ import jsonschema
 from satchel.contracts import load
 from satchel.model import ACTION_WORDS
 from satchel.storage.database import open_database
-from tests.support.http import HttpServer
-from tests.support.stdio import Server
+from tests.support.http import HttpClient
+from tests.support.stdio import Client
 
 CODES = {"invalid_argument", "not_found", "already_exists", "conflict", "forbidden", "unavailable"}
 
@@ -34,9 +34,9 @@ MINUTE = Like(r"20\d\d-\d\d-\d\dT\d\d:\d\dZ")
 TIME = Like(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
-def result_of(client: Server | HttpServer, tool: str, arguments: dict[str, Any], **more: Any) -> Any:
+def result_of(client: Client | HttpClient, tool: str, arguments: dict[str, Any], **more: Any) -> Any:
     """The whole result of a call, checked; `internal` is never an acceptable error code."""
-    result = client.call(tool, arguments, **more) if isinstance(client, HttpServer) else client.call(tool, arguments)
+    result = client.call(tool, arguments, **more) if isinstance(client, HttpClient) else client.call(tool, arguments)
     check(tool, result)
     return result
 
@@ -58,21 +58,21 @@ def check(tool: str, result: dict[str, Any]) -> None:
         assert isinstance(structured["project"], str)
 
 
-def ok(client: Server | HttpServer, tool: str, given: dict[str, Any] | None = None, /, **more: Any) -> Any:
+def ok(client: Client | HttpClient, tool: str, given: dict[str, Any] | None = None, /, **more: Any) -> Any:
     """The structured answer of a call that must succeed."""
     result = result_of(client, tool, {**(given or {}), **more})
     assert result["isError"] is False, result
     return result["structuredContent"]
 
 
-def text(client: Server | HttpServer, tool: str, /, **arguments: Any) -> str:
+def text(client: Client | HttpClient, tool: str, /, **arguments: Any) -> str:
     """The texts of the answer of a call that must succeed, a line each."""
     result = result_of(client, tool, arguments)
     assert result["isError"] is False, result
     return "\n".join(content["text"] for content in result["content"])
 
 
-def refusal(client: Server | HttpServer, tool: str, given: dict[str, Any] | None = None, /, **more: Any) -> Any:
+def refusal(client: Client | HttpClient, tool: str, given: dict[str, Any] | None = None, /, **more: Any) -> Any:
     """The error of a call that must fail."""
     result = result_of(client, tool, {**(given or {}), **more})
     assert result["isError"] is True, result
@@ -112,7 +112,7 @@ def read_rows(answer: dict[str, Any], *names: str) -> list[tuple[Any, ...]]:
     return [tuple({"did": ACTION_WORDS[entry["action"]], **entry}[name] for name in names) for entry in entries]
 
 
-def pages(client: Server, tool: str, key: str, **arguments: Any) -> list[list[Any]]:
+def pages(client: Client, tool: str, key: str, **arguments: Any) -> list[list[Any]]:
     """Every page of a list to its end, with the text beside each looked at."""
     found: list[list[Any]] = []
     cursor: dict[str, str] = {}
@@ -127,7 +127,7 @@ def pages(client: Server, tool: str, key: str, **arguments: Any) -> list[list[An
         assert result["content"][0]["text"].endswith(f"More with cursor {structured['next_cursor']}")
 
 
-def answered(client: Server, method: str, params: dict[str, Any] | None = None) -> Any:
+def answered(client: Client, method: str, params: dict[str, Any] | None = None) -> Any:
     """The response to a request of the handshake generation; notifications of changes may arrive before it."""
     identity = client.ask(method, params)
     while (message := client.read()).get("id") != identity:
