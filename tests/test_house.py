@@ -37,7 +37,7 @@ ALLOWED: dict[str, set[str]] = {
     "asgi": {"config", "app", "transports"},
     "sdk": {"config", "app", "extras"},
     "app": GROUND | {"config", "auth", "storage", "services", "library", "contracts", "transports", "protocol", "page"},
-    "clients": GROUND,
+    "clients": GROUND | {"yaml_reader"},
     "cli": GROUND
     | {"config", "settings", "app", "auth", "clients", "contracts", "exchange", "services", "library", "storage"}
     | {"__init__"},

@@ -82,7 +82,7 @@ class Recording:
         self._began = time.monotonic()
         command = [sys.executable, "-c", RECORDER, str(self._log), str(SOURCE), *arguments]
         environment = {**os.environ, "SATCHEL_HOME": str(folder)}
-        self.process = subprocess.Popen(command, env=environment, **options)
+        self.process = subprocess.Popen(command, env=environment, cwd=folder, **options)
 
     def begin(self) -> None:
         """Start counting."""

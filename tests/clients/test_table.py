@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from msgspec.structs import replace
 
 from satchel.clients import jsonc
@@ -84,12 +85,29 @@ ENTRIES: dict[str, tuple[Any, Any]] = {
         {"amp.mcpServers": {"satchel": STDIO}},
         {"headers": {"Authorization": "Bearer ${SATCHEL_TOKEN}"}},
     ),
+    "goose": (
+        {
+            "extensions": {
+                "satchel": {
+                    "name": "satchel",
+                    "type": "stdio",
+                    "cmd": "/opt/satchel",
+                    "args": ["serve", "--project", "web"],
+                    "envs": {"SATCHEL_HOME": "/data"},
+                    "enabled": True,
+                    "timeout": 300,
+                }
+            }
+        },
+        None,
+    ),
 }
 URL_KEYS = {"gemini-cli": "httpUrl", "qwen-code": "httpUrl", "windsurf": "serverUrl"}  # all others: url
 
 
 def load(client: Client, text: str) -> Any:
-    return tomllib.loads(text) if client.format == "toml" else json.loads(text)
+    readers: dict[str, Any] = {"toml": tomllib.loads, "yaml": yaml.safe_load}
+    return readers.get(client.format, json.loads)(text)
 
 
 @each_client
@@ -140,6 +158,7 @@ PLACES = {
     "qwen-code": ("~/.qwen/settings.json",) * 2,
     "kiro": ("~/.kiro/settings/mcp.json",) * 2,
     "amp": ("~/.config/amp/settings.json",) * 2,
+    "goose": ("~/.config/goose/config.yaml",) * 2,
 }
 
 

@@ -117,6 +117,8 @@ def test_search_activity_and_projects(ada: Visitor) -> None:
     renamed = ada.post("/projects/web/rename", name="site")
     assert "Project web is called site now." in text_of(renamed)
     assert "1 prompt · 0 documents · 1 open task " in text_of(ada.get("/projects"))
+    question = "Delete site with its 1 prompt and 0 documents Its tasks stay, in no project: 1 open."
+    assert question in text_of(ada.get("/projects"))
     deleted = ada.post("/projects/site/delete")
     assert "Project site is in the trash. Its tasks are in no project now." in text_of(deleted)
     assert ada.get("/p/site/prompts").status == 404

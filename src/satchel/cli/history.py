@@ -192,7 +192,7 @@ def shorten_time(at: str) -> str:
 def name_user(author: Author, scope: Scope) -> str:
     """Return who made a change: you, or the beginning of the user's id, which --by takes."""
     if not author.user:
-        return "unknown"
+        return "unknown" if author != Author() else "Satchel"
     return "you" if author.user == scope.user else author.user[:8]
 
 

@@ -9,6 +9,7 @@ changes  plans, shows and makes the change of one file; the rule for agents
 merging  reads, sets and removes an entry in the text of a file
 jsonc    reads JSON with comments, and changes one member by its position
 toml     changes one table of a TOML document with tomlkit
+yaml     changes one entry of a YAML document by its lines
 files    reads a file within bounds, keeps a backup, and replaces it atomically
 probe    starts the server of an entry, or calls its address, and speaks MCP with it
 """

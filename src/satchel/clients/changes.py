@@ -59,7 +59,7 @@ def plan_install(client: Client, path: str, name: str, target: Local | Remote, s
         UnusableFile: the file cannot be read.
         CannotInstall: the client cannot have such an entry.
     """
-    entry = make_entry(client, target)
+    entry = make_entry(client, target, name)
     before = files.read(path)
     after = merging.set_entry(client, path, before, name, entry)
     old = merging.read_servers(client, path, before).get(name)
@@ -85,7 +85,8 @@ def _change(client: Client, path: str, before: str | None, after: str, shown: li
     if before and merging.find_comments(client, before):
         note = f"{client.title} reads plain JSON, and this file has comments or trailing commas, which it may refuse."
     mode = USER_MODE if scope == "user" else PROJECT_MODE
-    diff = make_diff(path, before, after, shown)
+    # Texts of YAML need no quotes, by which they would be masked, so the lines around are left out.
+    diff = make_diff(path, before, after, shown, context=0 if client.format == "yaml" else 2)
     return Change(path=path, before=before, after=after, diff=diff, note=note, mode=mode)
 
 
@@ -95,8 +96,8 @@ def write_snippet(client: Client, name: str, target: Local | Remote) -> str:
     Raises:
         CannotInstall: the client cannot have such an entry.
     """
-    entry = make_entry(client, target)
-    if client.format == "toml":
+    entry = make_entry(client, target, name)
+    if client.format in ("toml", "yaml"):
         return merging.set_entry(client, "", None, name, entry)
     value: Any = {name: {**entry, **client.defaults}}
     for key in reversed(client.key):
@@ -184,14 +185,14 @@ _TEXT = re.compile(
 )
 
 
-def make_diff(path: str, before: str | None, after: str, entries: list[Any] | None = None) -> str:
+def make_diff(path: str, before: str | None, after: str, entries: list[Any] | None = None, *, context: int = 2) -> str:
     """Return a unified diff; if there are `entries`, texts that none of them has are shown as "…"."""
     old, new = before or "", after
     if entries is not None:
         shown = {json.dumps(text, ensure_ascii=False) for entry in entries for text in _list_texts(entry)}
         old, new = _mask(old, shown), _mask(new, shown)
     names = ("/dev/null" if before is None else path, path)
-    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), *names, n=2, lineterm="")
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), *names, n=context, lineterm="")
     return "\n".join(_shorten(line) for line in lines)
 
 

@@ -14,6 +14,10 @@ from satchel.clients import table
 from satchel.clients.table import Client, Shape
 
 
+# What clients call the address of a server, and the variables of a command.
+URL_KEYS, VARIABLE_KEYS = ("url", "httpUrl", "serverUrl", "uri"), ("env", "environment", "envs")
+
+
 class CannotInstall(Exception):
     """An entry cannot be made as requested; the message says why and what to do."""
 
@@ -33,7 +37,7 @@ class Remote(Struct, frozen=True):
     token_variable: str = ""  # the environment variable with the token
 
 
-def make_entry(client: Client, target: Local | Remote) -> Shape:
+def make_entry(client: Client, target: Local | Remote, name: str = "satchel") -> Shape:
     """Make the entry of a target in the shape of a client.
 
     Raises:
@@ -45,6 +49,7 @@ def make_entry(client: Client, target: Local | Remote) -> Shape:
             table.ARGUMENTS: list(target.arguments),
             table.WHOLE_COMMAND: [target.command, *target.arguments],
             table.VARIABLES: dict(target.variables),
+            table.NAME: name,
         }
         return _fill(client.local, values)
     if client.remote is None:
@@ -61,6 +66,7 @@ def make_entry(client: Client, target: Local | Remote) -> Shape:
         table.URL: target.url,
         table.TOKEN: f"Bearer {reference}" if reference else "",
         table.TOKEN_VARIABLE: target.token_variable,
+        table.NAME: name,
     }
     return _fill(client.remote, values)
 
@@ -81,11 +87,11 @@ def read_entry(client: Client, entry: Any) -> Local | Remote | None:
     """Read an entry of a client's file; None if it cannot be understood."""
     if not isinstance(entry, dict):
         return None
-    url = next((entry[key] for key in ("url", "httpUrl", "serverUrl") if isinstance(entry.get(key), str)), None)
+    url = next((entry[key] for key in URL_KEYS if isinstance(entry.get(key), str)), None)
     if url is not None:
         return Remote(url, _read_variable(client, entry))
     words = list_words(entry)
-    variables = entry.get("env", entry.get("environment", {}))
+    variables = next((entry[key] for key in VARIABLE_KEYS if key in entry), {})
     if not words or not isinstance(variables, dict):
         return None
     return Local(words[0], tuple(words[1:]), {name: str(value) for name, value in variables.items()})
@@ -93,8 +99,8 @@ def read_entry(client: Client, entry: Any) -> Local | Remote | None:
 
 def list_words(entry: Any) -> list[str]:
     """List the command of an entry and its arguments; empty if they cannot be understood."""
-    command = entry.get("command") if isinstance(entry, dict) else None
-    more = entry.get("args", []) if isinstance(entry, dict) else []
+    fields = entry if isinstance(entry, dict) else {}
+    command, more = fields.get("command", fields.get("cmd")), fields.get("args", [])
     words = command if isinstance(command, list) else [command, *more] if isinstance(more, list) else []
     return words if all(isinstance(word, str) for word in words) else []
 

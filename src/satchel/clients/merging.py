@@ -8,14 +8,15 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from satchel.clients import jsonc
+from satchel.clients import jsonc, yaml
+from satchel.clients.entries import URL_KEYS, VARIABLE_KEYS
 from satchel.clients.files import UnusableFile
 from satchel.clients.jsonc import WrongSyntax
 from satchel.clients.table import Client, Shape
+from satchel.yaml_reader import WrongYaml, read_yaml
 
 # Members that decide how the server is reached: those that the wanted entry lacks are removed.
-_REACHING = ("type", "source", "command", "args", "url", "httpUrl", "serverUrl", "headers", "bearer_token_env_var")
-_VARIABLES = ("env", "environment")
+_REACHING = ("type", "source", "command", "cmd", "args", *URL_KEYS, "headers", "bearer_token_env_var")
 _CARRIED = ("SATCHEL_HOME", "SATCHEL_DATABASE", "SATCHEL_LIBRARIES")
 
 
@@ -57,6 +58,8 @@ def set_entry(client: Client, path: str, text: str | None, name: str, wanted: Sh
             from satchel.clients import toml  # 20 ms for tomlkit
 
             after = toml.set_keys(before, where, changed, gone)
+        elif client.format == "yaml":
+            after = yaml.set_entry(before, where, new)
         elif not known:
             after = jsonc.set_member(before, where, new)
         else:
@@ -84,6 +87,8 @@ def remove_entry(client: Client, path: str, text: str, name: str) -> str:
             from satchel.clients import toml  # 20 ms for tomlkit
 
             after = toml.remove_table(text, where)
+        elif client.format == "yaml":
+            after = yaml.remove_entry(text, where)
         else:
             after = jsonc.remove_member(text, where)
     except WrongSyntax as error:
@@ -94,11 +99,11 @@ def remove_entry(client: Client, path: str, text: str, name: str) -> str:
 
 def _merge(old: Mapping[str, Any], wanted: Shape) -> Shape:
     """Return the wanted entry with those members of the old one that do not decide how the server is reached."""
-    merged = {key: value for key, value in old.items() if key in wanted or key not in (*_REACHING, *_VARIABLES)}
+    merged = {key: value for key, value in old.items() if key in wanted or key not in (*_REACHING, *VARIABLE_KEYS)}
     merged.update(wanted)
-    for key in _VARIABLES:
+    for key in VARIABLE_KEYS:
         theirs = old.get(key)
-        if isinstance(theirs, dict) and "command" in wanted:
+        if isinstance(theirs, dict) and ("command" in wanted or "cmd" in wanted):
             kept = {name: value for name, value in theirs.items() if name not in _CARRIED}
             kept.update(wanted.get(key, {}))
             if kept or not theirs:
@@ -110,10 +115,10 @@ def _load(client: Client, path: str, text: str) -> dict[str, Any]:
     try:
         if client.format == "toml":
             return tomllib.loads(text.removeprefix("\ufeff"))
-        value = jsonc.load(text)
+        value = (read_yaml(text) or {}) if client.format == "yaml" else jsonc.load(text)
         if not isinstance(value, dict):
             raise WrongSyntax(text, 0, "the document should be an object")
-    except (WrongSyntax, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (WrongSyntax, WrongYaml, tomllib.TOMLDecodeError, RecursionError) as error:
         raise UnusableFile(_explain(path, error)) from error
     return value
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 COMMAND, ARGUMENTS, WHOLE_COMMAND, VARIABLES = "{command}", "{args}", "{command and args}", "{env}"
+NAME = "{name}"  # that the client calls the server
 URL, TOKEN, TOKEN_VARIABLE = "{url}", "{token}", "{name of the variable with the token}"
 
 Shape = dict[str, Any]
@@ -30,7 +31,7 @@ class Client(Struct, frozen=True, kw_only=True):
     user_files: dict[str, Paths]  # by platform, "" for all others
     project_files: Paths = ()  # from the folder of a project
     key: tuple[str, ...]  # of the object that has an entry for each server
-    format: Literal["json", "jsonc", "toml"]  # json: the client itself reads no comments
+    format: Literal["json", "jsonc", "toml", "yaml"]  # json: the client itself reads no comments
     local: Shape  # of an entry with a command
     remote: Shape | None = None  # of an entry with an address
     variable: str = "${{{}}}"  # how a value in the file names an environment variable; empty if it cannot
@@ -271,6 +272,21 @@ CLIENTS = (
         user_rule=("~/.config/amp/AGENTS.md",),
         project_rule="AGENTS.md",
         next_step="Start it again; 'amp mcp doctor' shows the connection.",
+    ),
+    Client(
+        name="goose",
+        title="goose",
+        user_files={"": ("~/.config/goose/config.yaml",)},
+        key=("extensions",),
+        format="yaml",
+        local={"name": NAME, "type": "stdio", "cmd": COMMAND, "args": ARGUMENTS, "envs": VARIABLES},
+        remote={"name": NAME, "type": "streamable_http", "uri": URL, "headers": _BEARER},
+        variable="",  # its documentation names none for headers
+        defaults={"enabled": True, "timeout": 300},
+        commands=("goose",),
+        folders=("~/.config/goose",),
+        project_rule="AGENTS.md",
+        next_step="Start a new session; 'goose info -v' shows the entry.",
     ),
 )
 # The shape that most clients read, for those that are not in the table: it can be printed, but has no file.

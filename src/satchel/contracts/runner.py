@@ -3,10 +3,9 @@
 import time
 from collections.abc import Callable
 from functools import cache, lru_cache, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from msgspec import Raw
-from msgspec.json import decode as decode_json
+from msgspec import Raw, to_builtins
 from msgspec.structs import replace
 
 from satchel import __version__
@@ -57,6 +56,8 @@ from satchel.work import Work
 
 if TYPE_CHECKING:
     from satchel.library.catalog import Libraries  # 8 ms of a start, and most contracts read no libraries
+
+Value = TypeVar("Value")
 
 _TRIES = 10  # of a transaction that was rolled back because of another writer
 
@@ -160,7 +161,7 @@ class Runner:
             more = f". {explain(name, listed)}" if explain else ""
             raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}{more}")
         try:
-            result = self._try_tool(tool, arguments, scope, report, call, work or Work())
+            result = self._try_tool(tool, arguments, scope, report, call, work or Work(), _tool_result)
             outcome = "ok"
         except Abandoned:
             log_call(name, "Abandoned", started)
@@ -186,8 +187,7 @@ class Runner:
         Raises:
             SatchelError: the tool failed; nothing of it remains.
         """
-        result = self._try_tool(self.tools[name], arguments, scope, lambda *_: None, None, Work())
-        return decode_json(result["structuredContent"]), decode_json(result["content"])
+        return self._try_tool(self.tools[name], arguments, scope, lambda *_: None, None, Work(), _take_values)
 
     def describe_failure(self, name: str, error: SatchelError) -> dict[str, Any]:
         """Return an error as a tool answers it."""
@@ -203,7 +203,9 @@ class Runner:
         report: Report,
         call: Call | None,
         work: Work,
-    ) -> Result:
+        take: Callable[[Tool, Body, Revision], Value],
+    ) -> Value:
+        """Run a tool, and return what `take` makes of its answer before the transaction is committed."""
         contract = self._contract
         if contract.resolve_scope is not None:
             scope = contract.resolve_scope(scope, arguments)
@@ -218,12 +220,8 @@ class Runner:
         )
         start = self._start(scope, report, call, work)
         try:
-            # Encoded before the commit: where the answer is refused, nothing of the call remains.
-            return _transact(
-                start,
-                tool.transaction,
-                lambda context: _tool_result(tool, tool.run(context, checked), context.revision),
-            )
+            # Taken before the commit: where the answer is refused, nothing of the call remains.
+            return _transact(start, tool.transaction, lambda to: take(tool, tool.run(to, checked), to.revision))
         except (NotFound, EntryRefused) as error:
             raise self._explain_missing(start, error) from error
 
@@ -298,7 +296,7 @@ class Runner:
         return Raw(encode(fit_result(revision, {"tools": tools})["tools"]))
 
 
-def _transact(start: Context, transaction: Transaction, run: Callable[[Context], Result]) -> Result:
+def _transact(start: Context, transaction: Transaction, run: Callable[[Context], Value]) -> Value:
     """Run a call, in one transaction or in those that it opens; again if another writer caused a rollback."""
     for attempt in range(1, _TRIES + 1):
         try:
@@ -323,6 +321,12 @@ def _check_confirmed(call: Call | None, message: str) -> None:
         raise NeedsConfirmation(question)
     if action != "accept":
         raise NotConfirmed(action)
+
+
+def _take_values(_tool: Tool, body: Body, _revision: Revision) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the value and the content of an answer."""
+    assert isinstance(body, Reply), "the tools of this contract answer so"
+    return to_builtins(body.structured), to_builtins(body.content)
 
 
 def _tool_result(tool: Tool, body: Body, revision: Revision, *, is_error: bool = False) -> Result:

@@ -6,7 +6,7 @@ from satchel.exchange import cleaning, templates
 from satchel.exchange.entries import Entry, Found, PromptEntry, Unreadable
 from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
-from satchel.yaml_reader import WrongYaml, read_yaml, write_front_matter
+from satchel.yaml_reader import WrongYaml, read_yaml, write_yaml
 
 _FIELDS = {"prompt", "system", "model", "options", "defaults", "fragments", "system_fragments", "schema_object"}
 _FIELDS |= {"extract", "extract_last", "tools", "functions", "attachments", "attachment_types", "name", "schema"}
@@ -85,5 +85,4 @@ def _write(prompt: PromptEntry) -> str:
     }
     kept = cleaning.split_fields(prompt.description)[1]
     more = {key: value for key, value in kept.items() if key in _FIELDS}
-    head = write_front_matter({**more, "prompt": text, "defaults": defaults})
-    return head.removeprefix("---\n").removesuffix("---\n")
+    return write_yaml({**more, "prompt": text, **({"defaults": defaults} if defaults else {})})
