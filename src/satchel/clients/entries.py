@@ -13,7 +13,6 @@ from msgspec import Struct
 from satchel.clients import table
 from satchel.clients.table import Client, Shape
 
-
 # What clients call the address of a server, and the variables of a command.
 URL_KEYS, VARIABLE_KEYS = ("url", "httpUrl", "serverUrl", "uri"), ("env", "environment", "envs")
 
@@ -91,7 +90,7 @@ def read_entry(client: Client, entry: Any) -> Local | Remote | None:
     if url is not None:
         return Remote(url, _read_variable(client, entry))
     words = list_words(entry)
-    variables = next((entry[key] for key in VARIABLE_KEYS if key in entry), {})
+    variables: Any = next((entry[key] for key in VARIABLE_KEYS if key in entry), {})
     if not words or not isinstance(variables, dict):
         return None
     return Local(words[0], tuple(words[1:]), {name: str(value) for name, value in variables.items()})
