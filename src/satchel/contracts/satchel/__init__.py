@@ -8,12 +8,11 @@ prompts            the tools for prompts, and how answers describe one
 methods            MCP's own methods, the pages behind satchel:// URIs, and what clients are told of changes
 templates          finds prompts, stored and of libraries, fills them in, and checks what is saved
 documents          the tools for documents, and how answers describe one
-texts              reads parts of texts, and the tool that edits one
+texts              parts of texts, outlines and links in answers
 tasks              the tools for tasks
 task_answers       how answers show tasks
 search             the tool that finds items by words
-items              the tools that change or delete several items of any kind
-deleting           deletes items, and tells what referred to them
+items              the tools that change, edit or delete items of any kind
 projects           the tools for projects: add_project, list_projects, catch_up
 history            the tools that read what was, and restore it
 errors             errors: their codes, sentences and hints

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, UnsetType
 
 from satchel import clock
-from satchel.contracts.contract import Body, Context, Reply
+from satchel.contracts.content import count_fitting, format_count
+from satchel.contracts.contract import Context, Reply
 from satchel.errors import WrongArgument
-from satchel.model import DEFAULT_PROJECT, Item, ProjectCounts, Scope
+from satchel.model import DEFAULT_PROJECT, Item, Scope
 from satchel.protocol import ProtocolError
 from satchel.protocol.codec import decode, encode
 from satchel.protocol.cursors import NUMBER
@@ -17,7 +18,8 @@ from satchel.services import projects, retry_keys
 from satchel.services.rules import check_shown
 from satchel.storage.database import Tx
 
-Answer = TypeVar("Answer", bound=Struct)
+Row = TypeVar("Row")
+Found = TypeVar("Found")
 
 _SHORT = 200  # characters of a description that a list shows
 
@@ -38,44 +40,52 @@ def none_if_empty(text: str | UnsetType) -> str | UnsetType | None:
     return text if isinstance(text, UnsetType) else text or None
 
 
-def reply(text: str, structured: dict[str, Any], facts: str = "", *, notes: Sequence[str] = ()) -> Reply:
-    """Make an answer of a text for people and a value for programs.
+def reply(context: Context, text: str, facts: str = "", /, *, notes: Sequence[str] = (), **members: Any) -> Reply:
+    """Make an answer about the project of a transaction: a text for people, and members for programs.
 
     Some clients show a model only the texts, so `facts` repeats in a second text what the next call needs. `notes` are
-    sentences about what the caller may not expect.
+    sentences about what the caller may not expect, such as that the project did not exist before.
     """
-    if notes:
-        text, structured = "\n".join([text, *notes]), {**structured, "notes": list(notes)}
-    return Reply([{"type": "text", "text": one} for one in (text, facts) if one or one is text], structured)
+    return make_reply(context, text, facts, notes=[*notes, *describe_place(context)], **members)
 
 
-def copy_members(value: Struct, answer: type[Answer], **others: Any) -> Answer:
-    """Make an answer from the members that a value has under the same names, and others."""
-    names = [name for name in answer.__struct_fields__ if name not in others and hasattr(value, name)]
-    return answer(**{name: getattr(value, name) for name in names}, **others)
+def make_reply(context: Context, text: str, facts: str = "", /, *, notes: Sequence[str] = (), **members: Any) -> Reply:
+    """Make an answer as `reply` does, without a transaction."""
+    texts = ["\n".join([text, *notes])]
+    if facts:
+        texts = [text, "\n".join([facts, *notes])]
+    structured = {"project": context.scope.project, **members, **({"notes": list(notes)} if notes else {})}
+    return Reply([{"type": "text", "text": one} for one in texts], structured)
+
+
+def fit_page(rows: list[Row], found: tuple[Found, ...], *, has_more: bool) -> tuple[list[Row], tuple[Found, ...], bool]:
+    """Return the rows of a page that fit into an answer, what they show, and whether there is more."""
+    fitting = count_fitting(rows)
+    return rows[:fitting], found[:fitting], has_more or fitting < len(found)
 
 
 def reply_page(
+    context: Context,
     what: str,
-    project: str | None,
     lines: list[str],
-    structured: dict[str, Any],
     *,
     next_cursor: str | None,
-    is_narrowed: bool,
+    is_narrowed: bool = False,
     is_continued: bool,
+    where: str | None = None,
     notes: Sequence[str] = (),
+    **members: Any,
 ) -> Reply:
     """Return one page of a list; an empty one says whether there are none, none match, or no more."""
     if next_cursor is not None:
-        structured["next_cursor"] = next_cursor
+        members["next_cursor"] = next_cursor
         lines.append(f"More with cursor {next_cursor}")
     if not lines and is_continued:
         lines = [f"No more {what}."]
     elif not lines:
-        where = f" in project '{project}'" if project else ""
-        lines = [f"No {what}{where}{' match' if is_narrowed else ''}."]
-    return reply("\n".join(lines), structured, notes=notes)
+        in_project = f" in project '{where}'" if where else ""
+        lines = [f"No {what}{in_project}{' match' if is_narrowed else ''}."]
+    return reply(context, "\n".join(lines), notes=notes, **members)
 
 
 def shorten(text: str) -> str:
@@ -138,10 +148,10 @@ def check_number(field: str, entries: Sequence[Any]) -> None:
         raise WrongArgument(field, "minItems", limit=1)
 
 
-def report_progress(context: Context, done: int, total: int) -> None:
+def report_progress(context: Context, done: int, total: int, what: str = "") -> None:
     """Report the progress of a long call to the client, now and then."""
     if done % _STEP == 0 and done < total:
-        context.report(done, total, f"{done} of {total}")
+        context.report(done, total, f"{done} of {total} {what}".rstrip())
 
 
 # -- calls with a retry key ----------------------------------------------------------------------------------------
@@ -179,12 +189,6 @@ def _repeat(content: list[dict[str, Any]], structured: dict[str, Any], key: str)
 # -- the project of a call -----------------------------------------------------------------------------------------
 
 
-def with_place(context: Context, body: Body) -> Body:
-    """Return an answer that tells about the project of the call, if it did not exist before."""
-    notes = describe_place(context)
-    return add_notes(body, notes) if notes else body
-
-
 def describe_place(context: Context) -> list[str]:
     """Return what a caller should know about the project of its transaction, if that did not exist before."""
     if not context.scope.makes and not context.scope.personal:
@@ -207,26 +211,11 @@ def describe_place(context: Context) -> list[str]:
     return [note, *([f"Project '{DEFAULT_PROJECT}' holds {held}: name that project to read it."] if held else [])]
 
 
-def add_notes(body: Body, notes: Sequence[str]) -> Body:
-    """Add notes to an answer."""
-    if not isinstance(body, Reply) or not isinstance(body.structured, dict):
-        return body
-    content = [*body.content, {"type": "text", "text": "\n".join(notes)}]
-    if body.content and body.content[0]["type"] == "text" and len(body.content) == 1:
-        content = [{**body.content[0], "text": "\n".join([body.content[0]["text"], *notes])}]
-    known = body.structured.get("notes", ())
-    return Reply(content, {**body.structured, "notes": [*known, *notes]})
-
-
 def _count_default(tx: Tx) -> str:
     """Describe what the default project holds; return an empty text if it is empty."""
     found = projects.list_all(tx, Scope(projects=(DEFAULT_PROJECT,)))
-    return _format_contents(found[0][1]) if found else ""
-
-
-def _format_contents(held: ProjectCounts) -> str:
-    counts = ((held.prompts, "prompt"), (held.documents, "document"))
-    return " and ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts if count)
+    counts = [(held.prompts, "prompt") for _, held in found] + [(held.documents, "document") for _, held in found]
+    return " and ".join(format_count(count, what) for count, what in counts if count)
 
 
 def read_tags(given: Sequence[str] | UnsetType) -> list[str]:

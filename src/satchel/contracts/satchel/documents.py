@@ -5,11 +5,10 @@ from typing import Any
 
 from msgspec import UNSET, Struct, field
 
-from satchel.contracts.content import count_fitting, encode_document, format_count
+from satchel.contracts.content import encode_document, format_count
 from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers, texts
 from satchel.contracts.satchel.answers import answer_once, decode_cursor
-from satchel.contracts.satchel.deleting import delete_one
 from satchel.contracts.satchel.errors import name_in_errors, name_place
 from satchel.contracts.satchel.methods import GeneratedPage, read_page
 from satchel.contracts.satchel.texts import Reading
@@ -18,7 +17,6 @@ from satchel.contracts.satchel.tools import (
     AddResources,
     ListResources,
     NewDocument,
-    OneResource,
     ReadResource,
     UpdateResource,
 )
@@ -29,27 +27,15 @@ from satchel.services import documents, layers, projects
 from satchel.services.rules import check_shown
 
 
-class DocumentRow(Struct, omit_defaults=True):
-    """A document in a list, or the echo of a change, without what is empty or follows from the name."""
-
-    name: str
-    size: int = -1
-    version: int | None = None  # in echoes
-    uri: str | None = None
-    mime_type: str | None = None
-    description: str | None = None
-    layer: str = field(default="", name="from")  # the personal project
-
-
 class DocumentAnswer(Struct, omit_defaults=True, kw_only=True):
-    """A whole document; empty members are left out."""
+    """A document in an answer: whole, in a list, or as the echo of a change. Empty members are left out."""
 
     name: str
     layer: str = field(default="", name="from")  # the personal project
-    mime_type: str | None = None  # this and more only where the document is read from its beginning
     size: int = -1
-    version: int = 0
-    uri: str | None = None
+    version: int = 0  # not in lists
+    uri: str | None = None  # unless it follows from the name; in lists and echoes the type too
+    mime_type: str | None = None
     description: str | None = None
     created: str | None = None
     updated: str | None = None
@@ -78,7 +64,7 @@ def add_resources(context: Context, args: AddResources) -> Body:
             added.append(make_row(document, is_echo=True))
             answers.report_progress(context, index + 1, len(args.resources))
         text = f"Added to project '{context.scope.project}':\n" + "\n".join(map(format_row, added))
-        return answers.reply(text, {"project": context.scope.project, "resources": added}, notes=notes)
+        return answers.reply(context, text, notes=notes, resources=added)
 
     return answer_once(context, "add_resources", args.key, {"resources": args.resources}, add_all)
 
@@ -95,16 +81,16 @@ def list_resources(context: Context, args: ListResources) -> Body:
     after = layers.Position(int(last[1]), last[0] == "y") if last else layers.Position()
     found, has_more = layers.list_documents(context.tx, context.scope, args.query or "", limit=args.limit, after=after)
     rows = [make_row(one) for one in found]
-    fitting = count_fitting(rows)
-    rows, found, has_more = rows[:fitting], found[:fitting], has_more or fitting < len(found)
+    rows, found, has_more = answers.fit_page(rows, found, has_more=has_more)
     return answers.reply_page(
+        context,
         "documents",
-        context.scope.project,
         [format_row(row) for row in rows],
-        {"project": context.scope.project, "resources": rows},
+        where=context.scope.project,
         next_cursor=cursors.encode_cursor("y" if found[-1].layer else "r", found[-1].number) if has_more else None,
         is_narrowed=bool(args.query),
         is_continued=last is not None,
+        resources=rows,
     )
 
 
@@ -112,8 +98,8 @@ def read_resource(context: Context, args: ReadResource) -> Body:
     context = context.within(args.project)
     page = read_page(context, args.resource.strip())
     if page is not None:
-        return _reply_page(args.resource.strip(), page, _read_part(page.text, page.mime_type, args))
-    document = _find_readable(context, args.resource)
+        return _reply_page(context, args.resource.strip(), page, _read_part(page.text, page.mime_type, args))
+    document = layers.find_document(context.tx, context.scope, args.resource)
     if isinstance(document.content, bytes):
         if args.lines or args.heading:
             raise WrongArgument("lines" if args.lines else "heading", "contentEncoding", value=document.mime_type)
@@ -122,25 +108,17 @@ def read_resource(context: Context, args: ReadResource) -> Body:
     read = _read_part(document.content, document.mime_type, args)
     answer = _describe(context, document, read)
     link = texts.make_link(document.uri, document.name, document.mime_type, document.size)
-    structured = {"project": context.scope.project, "resource": answer}
-    return texts.reply_text(read, structured, _format_facts(answer, read), link)
+    return texts.reply_text(context, read, _format_facts(answer, read), link, resource=answer)
 
 
 def update_resource(context: Context, args: UpdateResource) -> Body:
     context = context.within(args.project)
-    seen = _find_to_change(context, args.resource)
+    seen = documents.find(context.tx, context.scope, args.resource)
     patch = DocumentPatch(content=args.content, mime_type=args.mime_type, description=args.description)
     version = None if args.expected_version is UNSET else args.expected_version
     with name_in_errors(seen.name):
         document = documents.update(context.tx, context.scope, seen.name, patch, version)
     return _reply_echo("Unchanged in" if document.version == seen.version else "Updated in", context, document)
-
-
-def delete_resource(context: Context, args: OneResource) -> Body:
-    context = context.within(args.project)
-    document = _find_to_change(context, args.resource)
-    text = f"Deleted document '{document.name}' from project '{context.scope.project}'."
-    return delete_one(context, document, context.scope.project, document.name, text)
 
 
 def _read_draft(new: NewDocument | AddResource) -> DocumentDraft:
@@ -170,42 +148,23 @@ def _read_part(text: str, mime_type: str, args: ReadResource) -> Reading:
     return texts.read_part(text, args.lines, args.heading, is_whole=args.whole is True, has_headings=has_headings)
 
 
-def _find_readable(context: Context, reference: str) -> Document:
-    """Find the document with a name or URI in the project or in the personal one.
-
-    Raises:
-        NotFound: there is none.
-    """
-    return layers.find_document(context.tx, context.scope, reference)
-
-
-def _find_to_change(context: Context, reference: str) -> Document:
-    """Find the document of the project with a name or URI.
-
-    Raises:
-        NotFound: there is none.
-    """
-    return documents.find(context.tx, context.scope, reference)
-
-
 # -- answers ----------------------------------------------------------------------------------------------------
 
 
-def make_row(document: Document, *, is_echo: bool = False) -> DocumentRow:
+def make_row(document: Document, *, is_echo: bool = False) -> DocumentAnswer:
     """Describe a document in a list, or as the echo of a change."""
-    is_described = document.description and not is_echo
-    return DocumentRow(
-        document.name,
-        document.size,
-        document.version if is_echo else None,
-        _other_uri(document),
-        None if document.mime_type == documents.guess_type(document.name) else document.mime_type,
-        answers.shorten(document.description) if document.description and is_described else None,
-        document.layer,
+    return DocumentAnswer(
+        name=document.name,
+        layer=document.layer,
+        size=document.size,
+        version=document.version if is_echo else 0,
+        uri=_other_uri(document),
+        mime_type=None if document.mime_type == documents.guess_type(document.name) else document.mime_type,
+        description=answers.shorten(document.description) if document.description and not is_echo else None,
     )
 
 
-def format_row(row: DocumentRow) -> str:
+def format_row(row: DocumentAnswer) -> str:
     """Format a row as a line."""
     facts = [row.uri, format_count(row.size, "byte"), row.mime_type]
     facts.append(f"version {row.version}" if row.version else None)
@@ -217,7 +176,7 @@ def format_row(row: DocumentRow) -> str:
 def _reply_echo(done: str, context: Context, document: Document, notes: Sequence[str] = ()) -> Body:
     row = make_row(document, is_echo=True)
     text = f"{done} project '{context.scope.project}':\n{format_row(row)}"
-    return answers.reply(text, {"project": context.scope.project, "resource": row}, notes=notes)
+    return answers.reply(context, text, notes=notes, resource=row)
 
 
 def _reply_binary(context: Context, document: Document) -> Reply:
@@ -231,18 +190,19 @@ def _reply_binary(context: Context, document: Document) -> Reply:
     block: dict[str, Any] = {"type": "resource", "resource": encoded}
     if kind == "image" or (kind == "audio" and context.revision.has_audio):
         block = {"type": kind, "data": encoded["blob"], "mimeType": document.mime_type}
-    facts = {"type": "text", "text": _format_facts(answer, None)}  # some clients show no block of another type
-    return Reply([facts, block], {"project": context.scope.project, "resource": answer})
+    reply = answers.reply(context, _format_facts(answer, None), resource=answer)
+    return Reply([*reply.content, block], reply.structured)  # some clients show no block but texts
 
 
-def _reply_page(uri: str, page: GeneratedPage, read: Reading) -> Reply:
+def _reply_page(context: Context, uri: str, page: GeneratedPage, read: Reading) -> Reply:
     """Answer with a page behind a satchel:// URI."""
     size = len(page.text.encode())
     answer = DocumentAnswer(
         name=uri, mime_type=page.mime_type, size=size, version=page.version, text=read.text, **read.members
     )
     link = texts.make_link(uri, uri, page.mime_type, size)
-    return texts.reply_text(read, {"project": page.project, "resource": answer}, _format_facts(answer, read), link)
+    facts = _format_facts(answer, read)
+    return texts.reply_text(context, read, facts, link, project=page.project, resource=answer)
 
 
 def _describe(context: Context, document: Document, read: Reading | None) -> DocumentAnswer:

@@ -62,9 +62,7 @@ def restore(context: Context, args: Restore) -> Body:
     changes = _list_changed_lines(context, done) if done.is_changed and not done.was_deleted else []
     if changes:
         answer["lines"] = changes
-    return answers.reply(
-        "\n".join([f"{text}.", *changes]), {"project": context.scope.project, "restored": answer}, notes=done.notes
-    )
+    return answers.reply(context, "\n".join([f"{text}.", *changes]), notes=done.notes, restored=answer)
 
 
 def _list_changed_lines(context: Context, done: Restored) -> list[str]:
@@ -97,18 +95,19 @@ def _list_changes(context: Context, args: History) -> Body:
     found, has_more = versions.list_changes(context.tx, context.scope, query, limit=_PAGE)
     lines = [_format_change(entry, context.scope) for entry in found]
     rows = [_describe_change(entry, context.scope) for entry in found]
-    structured: dict[str, Any] = {"project": context.scope.project, "changes": rows}
+    members: dict[str, Any] = {"changes": rows}
     if found and last is None:
-        structured["since"] = encode_cursor("s", found[0].revision.number)
-        lines.append(f"Later changes: since {structured['since']}")
+        members["since"] = encode_cursor("s", found[0].revision.number)
+        lines.append(f"Later changes: since {members['since']}")
     return answers.reply_page(
+        context,
         "changes",
-        context.scope.project,
         lines,
-        structured,
+        where=context.scope.project,
         next_cursor=encode_cursor("h", found[-1].revision.number) if has_more else None,
         is_narrowed=bool(args.since or args.by),
         is_continued=last is not None,
+        **members,
     )
 
 
@@ -140,13 +139,14 @@ def _list_versions(context: Context, reference: str, args: History) -> Body:
     ]
     rows = [_describe_version(one, context.scope) for one in found]
     return answers.reply_page(
+        context,
         "versions",
-        None,
         lines,
-        {"project": context.scope.project, "kind": item.kind, "item": item.key, "versions": rows},
         next_cursor=encode_cursor("v", found[-1].version) if has_more else None,
-        is_narrowed=False,
         is_continued=last is not None,
+        kind=item.kind,
+        item=item.key,
+        versions=rows,
     )
 
 
@@ -154,16 +154,13 @@ def _read_version(context: Context, reference: str, version: int) -> Body:
     old = versions.read_version(context.tx, context.scope, reference, version)
     text = diffs.render(old.item.kind, old.state)
     head = f"[{old.item.kind} {old.item.key}, version {old.version}]"
-    structured = {"kind": old.item.kind, "item": old.item.key, "version": old.version, "text": text}
-    return answers.reply(text, {"project": context.scope.project, **structured}, head)
+    return answers.reply(context, text, head, kind=old.item.kind, item=old.item.key, version=old.version, text=text)
 
 
 def _compare(context: Context, reference: str, against: int, version: int | None) -> Body:
     item, old, new, text = diffs.diff(context.tx, context.scope, reference, against, version)
-    structured = {"kind": item.kind, "item": item.key, "version": new, "against": old, "diff": text}
-    return answers.reply(
-        text or f"Versions {old} and {new} are alike.", {"project": context.scope.project, **structured}
-    )
+    said = text or f"Versions {old} and {new} are alike."
+    return answers.reply(context, said, kind=item.kind, item=item.key, version=new, against=old, diff=text)
 
 
 def may_read(context: Context, kind: ItemKind) -> bool:

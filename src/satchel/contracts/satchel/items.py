@@ -1,36 +1,227 @@
-"""Several items of any kind at once: the tools that tag, complete, cancel, reopen, move, copy and delete them."""
+"""Items of any kind: the tools that tag, complete, cancel, reopen, move, copy, edit and delete them."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from msgspec import UNSET, Struct, to_builtins
 
+from satchel.contracts.content import format_count, join_lines
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel import answers, task_answers
+from satchel.contracts.satchel import answers
 from satchel.contracts.satchel import documents as document_tools
 from satchel.contracts.satchel import prompts as prompt_tools
 from satchel.contracts.satchel.answers import format_item
-from satchel.contracts.satchel.deleting import confirm, delete_all, format_referred, with_referred
-from satchel.contracts.satchel.errors import WrongValue, name_place
-from satchel.contracts.satchel.templates import find_items
-from satchel.contracts.satchel.tools import Delete, UpdateItems
-from satchel.errors import WrongArgument
-from satchel.model import Document, Item, Prompt, PromptPatch, Task, TaskPatch
-from satchel.services import copying, documents, lookup, projects, prompts, rules, tasks
+from satchel.contracts.satchel.errors import WrongValue, describe, name_place
+from satchel.contracts.satchel.task_answers import (
+    describe_holder,
+    find_unblocked,
+    format_task,
+    list_blockers,
+    make_row,
+    show_ready,
+)
+from satchel.contracts.satchel.templates import check_templates, find_in_libraries, find_stored, settle_update
+from satchel.contracts.satchel.tools import Delete, EditText, OnePrompt, OneResource, OneTask, UpdateItems
+from satchel.errors import NotFound, StoreConflict, VersionConflict, WrongArgument
+from satchel.model import Document, DocumentPatch, Item, ItemKind, Prompt, PromptPatch, Task, TaskPatch
+from satchel.services import copying, documents, links, lookup, projects, prompts, rules, states, tasks, texts
 from satchel.services.copying import Copyable
+from satchel.services.templates import Checked
+from satchel.services.texts import Edit, EditedText
+
+_MOST_UNASKED = 10  # items that one call may delete, cancel or move before the user is asked
+_NAMED = 60  # characters of an item in a question
+# By kind: the tool that a caller must be able to use to change it.
+_CHANGING: dict[ItemKind, str] = {"prompt": "update_prompt", "document": "update_resource", "task": "update_task"}
+
+
+def _find_items(context: Context, given: Sequence[str]) -> list[Item]:
+    """Return the items that a call names, each once and without its content.
+
+    Raises:
+        EntryRefused: one of them cannot be found or changed.
+    """
+    answers.check_number("items", given)
+    found: dict[tuple[ItemKind, int], Item] = {}
+    exact = lookup.find_all(context.tx, context.scope, given)
+    for index, (reference, item) in enumerate(zip(given, exact, strict=True)):
+        with name_place(f"items[{index}]"):
+            item = _check_found(context, reference, item)
+        found[item.kind, item.number] = item
+    return list(found.values())
+
+
+def _check_found(context: Context, reference: str, item: Item | None = None) -> Item:
+    """Return the item that a reference names, found already or looked up whole.
+
+    Raises:
+        NotFound: there is none that the caller may change.
+        WrongArgument: it is a prompt of a library.
+        AmbiguousItem: several have this name.
+    """
+    in_library = find_in_libraries(context, reference)
+    if in_library is not None:
+        raise WrongArgument("prompt", "readOnly", value=in_library.name)
+    try:
+        item = item or lookup.find(context.tx, context.scope, reference).live
+    except NotFound as missing:
+        if missing.kind == "project":
+            raise
+    if item is None or _CHANGING.get(item.kind) not in context.tools:
+        raise NotFound("item", reference, context.scope)
+    return item
+
+
+def _confirm(context: Context, what: str, items: Sequence[Item], where: str = "") -> None:
+    """Ask the user before many items are deleted, cancelled or moved."""
+    if len(items) <= _MOST_UNASKED:
+        return
+    named = ", ".join(format_item(item)[:_NAMED] for item in items[:_MOST_UNASKED])
+    context.confirm(f"{what} {len(items)} items{where}? {named}, and {len(items) - _MOST_UNASKED} more.")
+
+
+# -- delete -----------------------------------------------------------------------------------------------------
 
 
 def delete(context: Context, args: Delete) -> Body:
     context = context.within(args.project)
-    found = find_items(context, args.items)
-    referred, notes = delete_all(context, found)
+    found = _find_items(context, args.items)
     rows = [
         {"kind": item.kind, "item": lookup.name_item(item), **({"title": item.title} if item.kind == "task" else {})}
         for item in found
     ]
-    lines = [f"Deleted {format_item(item)}" for item in found]
-    structured = with_referred({"project": context.scope.project, "deleted": rows}, referred)
-    return answers.reply("\n".join([*lines, *format_referred(referred)]), structured, notes=notes)
+    return _delete(context, found, "\n".join(f"Deleted {format_item(item)}" for item in found), rows)
+
+
+def delete_prompt(context: Context, args: OnePrompt) -> Body:
+    context = context.within(args.project)
+    prompt = find_stored(context, args.prompt)
+    text = f"Deleted prompt '{prompt.name}' from project '{context.scope.project}'."
+    return _delete(context, [states.of_prompt(prompt)], text, prompt.name)
+
+
+def delete_resource(context: Context, args: OneResource) -> Body:
+    context = context.within(args.project)
+    document = documents.find(context.tx, context.scope, args.resource)
+    text = f"Deleted document '{document.name}' from project '{context.scope.project}'."
+    return _delete(context, [states.of_document(document)], text, document.name)
+
+
+def delete_task(context: Context, args: OneTask) -> Body:
+    task = tasks.find(context.tx, context.scope, args.task)
+    text = f"Deleted #{task.number} {join_lines(task.title)}"
+    project = task.project or context.scope.project
+    return _delete(context, [states.of_task(task)], text, task.number, project=project)
+
+
+def _delete(context: Context, items: Sequence[Item], text: str, deleted: Any, **members: Any) -> Body:
+    """Delete items, and answer with what still refers to them; `deleted` names them, and `text` says what was done."""
+    _confirm(context, "Delete", items)
+    going = {(item.kind, str(item.number) if item.kind == "task" else item.name) for item in items}
+    referred = []
+    for item in items:
+        others = [one.reference for one in _find_referrers(context, item) if (one.kind, one.key) not in going]
+        if others:
+            referred.append({"item": lookup.name_item(item), "by": others})
+    going_tasks = tasks.list_some(context.tx, context.scope, [item.number for item in items if item.kind == "task"])
+    notes = [note for task in going_tasks for note in describe_holder(context, task, f"#{task.number}")]
+    for index, item in enumerate(items):
+        if item.kind == "task":
+            tasks.delete(context.tx, context.scope, item.number)
+        elif item.kind == "document":
+            documents.delete(context.tx, context.scope, item.name)
+        else:
+            prompts.delete(context.tx, context.scope, item.id)
+        answers.report_progress(context, index + 1, len(items))
+    lines = [text, *(f"{one['item']} was referred to by {', '.join(one['by'])}." for one in referred)]
+    members |= {"referred": referred} if referred else {}
+    return answers.reply(context, "\n".join(lines), notes=notes, deleted=deleted, **members)
+
+
+def _find_referrers(context: Context, item: Item) -> list[links.Link]:
+    """Find the tasks that an item blocks, and the items that link to it."""
+    found = links.referrers(context.tx, context.scope, item.kind, item)
+    if item.kind == "task":
+        blocked = tasks.list_blocked(context.tx, context.scope, item.number)
+        found = [*(links.Link(kind="task", key=str(one.number), title=one.title) for one in blocked), *found]
+    return list({one.reference: one for one in found}.values())
+
+
+# -- edit_text --------------------------------------------------------------------------------------------------
+
+_CORRECTING = {  # by the rule that the edited text breaks
+    "template": "Correct the edit; update_prompt with arguments: [] makes it plain text.",
+    "minLength": "Leave some text, or delete it.",
+}
+
+
+def edit_text(context: Context, args: EditText) -> Body:
+    context = context.within(args.project)
+    with context.read() as opened:
+        item, edited = _edit(opened, args)
+    checked = check_templates(context, [edited.text] if item.kind == "prompt" else [])
+    with context.write() as opened:
+        return _edit_and_save(opened, args, checked)
+
+
+def _edit(context: Context, args: EditText) -> tuple[Item, EditedText]:
+    """Find the item and apply the edits to its text.
+
+    Raises:
+        NotFound, AmbiguousItem: as `_check_found`.
+        WrongArgument: it is a prompt of a library, or a document of bytes.
+        VersionConflict: it has another version than expected.
+        WrongEdit: as `texts.apply_edits`.
+    """
+    item = _check_found(context, args.item)
+    if isinstance(item.content, bytes):
+        raise WrongArgument("item", "contentEncoding", value=item.name)
+    if args.expected_version is not UNSET and args.expected_version != item.version:
+        raise VersionConflict(item.kind, lookup.name_item(item), expected=args.expected_version, actual=item.version)
+    edits = [Edit(one.old, one.new, one.all) for one in args.edits or []]
+    if not edits and not args.append and not args.prepend:
+        raise WrongArgument("edits", "anyOf", limit=("edits", "append", "prepend"))
+    return item, texts.apply_edits(item.content, edits, prepend=args.prepend or "", append=args.append or "")
+
+
+def _edit_and_save(context: Context, args: EditText, checked: Checked) -> Body:
+    item, edited = _edit(context, args)
+    key = lookup.name_item(item)
+    try:
+        version, notes = _save(context, item, edited.text, checked)
+    except VersionConflict as clash:  # changed since this call read it, which only PostgreSQL allows
+        raise StoreConflict(f"{key} was changed while it was edited") from clash
+    except WrongArgument as wrong:  # about a field that this tool does not take
+        message, hint = describe(wrong)
+        message = f"With these edits, {message} Nothing was changed."
+        raise WrongValue(message, _CORRECTING.get(wrong.rule, hint), "edits" if args.edits else "append") from wrong
+    members: dict[str, Any] = {"changed": [{"line": one.line, "text": one.text} for one in edited.changed]}
+    lines = [f"Edited {key}, version {version}:", *(f"{one.line}: {one.text}" for one in edited.changed)]
+    if edited.more:
+        members["more"] = edited.more
+        lines.append(f"and {format_count(edited.more, 'more line')}")
+    return answers.reply(context, "\n".join(lines), notes=notes, item=key, version=version, **members)
+
+
+def _save(context: Context, item: Item, text: str, checked: Checked) -> tuple[int, list[str]]:
+    """Store the new text of an item; return the new version, and notes about the text."""
+    tx, scope, version = context.tx, context.scope, item.version
+    if item.kind == "task":
+        return tasks.update(tx, scope, item.number, TaskPatch(description=text or None), version).version, []
+    if item.kind == "document":
+        return documents.update(tx, scope, item.name, DocumentPatch(content=text), version).version, []
+    arguments, notes = settle_update(checked, prompts.get(tx, scope, item.id), text, None)
+    return prompts.update(tx, scope, item.id, PromptPatch(content=text, arguments=arguments), version).version, notes
+
+
+# -- update_items -----------------------------------------------------------------------------------------------
+
+
+class _Changed(Struct):
+    """The changes of a call so far."""
+
+    items: list[Copyable | int]  # tasks by number, because a later change may unblock them
+    closed: list[int]  # tasks that were open
 
 
 def update_items(context: Context, args: UpdateItems) -> Body:
@@ -41,30 +232,20 @@ def update_items(context: Context, args: UpdateItems) -> Body:
         rules.clean_tag_changes("item", rules.read_changes("tags", args.tags))
     if args.to:
         projects.get(context.tx, context.scope, args.to)
-    found = find_items(context, args.items)
+    found = _find_items(context, args.items)
     for index, item in enumerate(found):
         with name_place(f"items[{index}]"):
             _check_change(context, item, args)
     if args.status == "cancelled":
-        confirm(context, "Cancel", found)
+        _confirm(context, "Cancel", found)
     elif args.to and not args.copy:
-        confirm(context, "Move", found, f" to project '{args.to}'")
+        _confirm(context, "Move", found, f" to project '{args.to}'")
     changed, notes = _Changed([], []), []
     for index, item in enumerate(found):
         with name_place(f"items[{index}]"):
             notes += _change(context, item, args, changed)
         answers.report_progress(context, index + 1, len(found))
     return _reply_changes(context, args, changed, notes)
-
-
-# -- parts of update_items --------------------------------------------------------------------------------------
-
-
-class _Changed(Struct):
-    """The changes of a call so far."""
-
-    items: list[Copyable | int]  # tasks by number, because a later change may unblock them
-    closed: list[int]  # tasks that were open
 
 
 def _check_change(context: Context, item: Item, args: UpdateItems) -> None:
@@ -122,61 +303,34 @@ def _change_task(context: Context, item: Item, args: UpdateItems, changed: _Chan
     if is_so or args.status == "pending" or before.is_completed:
         return []
     changed.closed.append(before.number)
-    return task_answers.describe_holder(context, before, f"#{before.number}")
-
-
-# -- answers ----------------------------------------------------------------------------------------------------
+    return describe_holder(context, before, f"#{before.number}")
 
 
 def _reply_changes(context: Context, args: UpdateItems, changed: _Changed, notes: list[str]) -> Body:
     here = context.scope.project
     there = args.to or here
-    after = _find_tasks(context, [one for one in changed.items if isinstance(one, int)])
-    rows, lines = [], []
-    for one in changed.items:
-        row, line = _show(after[one] if isinstance(one, int) else one, here, there)
-        rows.append(row)
-        lines.append(line)
+    numbers = [one for one in changed.items if isinstance(one, int)]
+    after = {task.number: task for task in tasks.list_some(context.tx, context.scope, numbers)}
+    shown = [_show(after[one] if isinstance(one, int) else one, here, there) for one in changed.items]
     done = "Updated" if not args.to else f"{'Copied' if args.copy else 'Moved'} to project '{args.to}'"
-    structured: dict[str, Any] = {"project": here, "items": rows}
-    text = [f"{done}:", *lines]
     if args.status == "completed":
-        notes = [*notes, *(_tell_blockers(after[number]) for number in changed.closed if after[number].open_blockers)]
-    if unblocked := _find_unblocked(context, changed.closed):
-        structured["ready"] = [task_answers.make_row(task, here) for task in unblocked]
-        text += ["Ready now:", *(task_answers.format_task(task, here) for task in unblocked)]
-    if args.to and not args.copy and any(not isinstance(one, int) for one in changed.items):
-        notes = [*notes, f"The originals of prompts and documents are in the trash of project '{here}'."]
-    return answers.reply("\n".join(text), structured, notes=notes)
+        for task in (after[number] for number in changed.closed):
+            if blockers := list_blockers(task):
+                notes.append(f"#{task.number} was still blocked by {', '.join(blockers)}.")
+    if args.to and not args.copy and len(numbers) < len(changed.items):
+        notes.append(f"The originals of prompts and documents are in the trash of project '{here}'.")
+    ready, lines = show_ready(find_unblocked(context, changed.closed), here)
+    text = "\n".join([f"{done}:", *(line for _, line in shown), *lines])
+    return answers.reply(context, text, notes=notes, items=[row for row, _ in shown], **ready)
 
 
 def _show(one: Prompt | Document | Task, here: str, there: str) -> tuple[dict[str, Any], str]:
     """Describe a changed item in a row and in a line."""
     if isinstance(one, Task):
-        row = to_builtins(task_answers.make_row(one, here, is_echo=True))
-        return row, f"{task_answers.format_task(one, here)}, version {one.version}"
+        return to_builtins(make_row(one, here, is_echo=True)), f"{format_task(one, here)}, version {one.version}"
     elsewhere = {} if there == here else {"project": there}
     if isinstance(one, Prompt):
         prompt = prompt_tools.echo_prompt(one)
         return {"kind": "prompt", **to_builtins(prompt), **elsewhere}, prompt_tools.format_row(prompt)
     document = document_tools.make_row(one, is_echo=True)
     return {"kind": "document", **to_builtins(document), **elsewhere}, document_tools.format_row(document)
-
-
-def _tell_blockers(task: Task) -> str:
-    return f"#{task.number} was still blocked by {', '.join(task_answers.list_blockers(task))}."
-
-
-def _find_tasks(context: Context, numbers: Sequence[int]) -> dict[int, Task]:
-    return {task.number: task for task in tasks.list_some(context.tx, context.scope, numbers)}
-
-
-def _find_unblocked(context: Context, closed: Sequence[int]) -> list[Task]:
-    """List the tasks that became ready because others were closed, each once."""
-    found = {
-        task.number: task
-        for number in closed
-        for task in tasks.list_blocked(context.tx, context.scope, number)
-        if task.is_ready
-    }
-    return [found[number] for number in sorted(found)]

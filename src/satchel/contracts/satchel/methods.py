@@ -11,7 +11,6 @@ from satchel.contracts.satchel.answers import mark_layer
 from satchel.contracts.satchel.app import read_app_resource
 from satchel.contracts.satchel.errors import TemplateFailed, WrongValue
 from satchel.contracts.satchel.task_answers import HIDDEN_BLOCKER, format_task, list_blockers
-from satchel.contracts.satchel.tasks import find_task
 from satchel.contracts.satchel.templates import (
     START_TASK,
     LibraryTemplate,
@@ -110,7 +109,7 @@ def _list_libraries(context: Context, page: PageRows, start: int) -> Result:
 def _start_task(context: Context, given: dict[str, str]) -> Result:
     if not given.get("task", "").strip():
         raise WrongValue("The prompt needs a value for task.", "Give the number of a task.", "task")
-    task = find_task(context, given["task"])
+    task = tasks.find(context.tx, context.scope, given["task"])
     return {
         "description": f"Start task #{task.number}",
         "messages": [_message("user", write_start_page(context, task))],
@@ -280,7 +279,7 @@ def read_page(context: Context, uri: str) -> GeneratedPage | None:
         version = found.version if isinstance(found, Prompt) else 0
         return GeneratedPage(MARKDOWN, read_template(context, found), context.scope.project, version)
     if prefix == TASK_URI:
-        task = find_task(context, name)
+        task = tasks.find(context.tx, context.scope, name)
         project = task.project or context.scope.project
         return GeneratedPage(MARKDOWN, write_task_page(context, task), project, task.version)
     return GeneratedPage(JSON, write_project_page(context.within(name)), name)

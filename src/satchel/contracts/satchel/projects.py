@@ -35,7 +35,7 @@ def add_project(context: Context, args: AddProject) -> Body:
     project = projects.add(context.tx, args.name)
     is_current = project.name == context.scope.project
     text = f"Added project '{project.name}'." if is_current else f"Added project '{project.name}': name it in project."
-    return answers.reply(text, {"project": project.name, "added": True})
+    return answers.reply(context, text, project=project.name, added=True)
 
 
 def list_projects(context: Context, _args: ListProjects) -> Body:
@@ -49,7 +49,7 @@ def list_projects(context: Context, _args: ListProjects) -> Body:
     why = projects.describe_why(context.scope, exists=exists)
     current = "The current project is" if exists or context.scope.makes else "There is no project"
     text = "\n".join([f"{current} '{here}' ({why}).", *lines])
-    return answers.reply(text, {"project": here, "why": why, "projects": rows})
+    return answers.reply(context, text, why=why, projects=rows)
 
 
 # -- catch_up ---------------------------------------------------------------------------------------------------
@@ -61,17 +61,17 @@ Part = tuple[dict[str, Any], list[str]]  # members of the answer, and lines of i
 def catch_up(context: Context, args: CatchUp) -> Body:
     context = context.within(args.project)
     query, said = _read_since(context, args)
-    structured: dict[str, Any] = {"project": context.scope.project}
+    members: dict[str, Any] = {}
     lines: list[str] = []
-    for members, more in (
+    for part, more in (
         _tell_projects(context),
         _tell_done(context, query, said),
         _tell_claims(context),
         _tell_ready(context),
     ):
-        structured |= members
+        members |= part
         lines += more
-    return answers.reply("\n".join(lines), structured)
+    return answers.reply(context, "\n".join(lines), **members)
 
 
 def _read_since(context: Context, args: CatchUp) -> tuple[ChangeQuery, str]:

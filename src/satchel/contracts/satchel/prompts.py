@@ -8,8 +8,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 from satchel.contracts.content import count_fitting, join_lines
 from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers, texts
-from satchel.contracts.satchel.answers import answer_once, decode_cursor, read_tags, with_place
-from satchel.contracts.satchel.deleting import delete_one
+from satchel.contracts.satchel.answers import answer_once, decode_cursor, read_tags
 from satchel.contracts.satchel.errors import name_in_errors, name_place
 from satchel.contracts.satchel.methods import MARKDOWN, quote_prompt_uri
 from satchel.contracts.satchel.templates import (
@@ -33,7 +32,6 @@ from satchel.contracts.satchel.tools import (
     ListTags,
     NewArgument,
     NewPrompt,
-    OnePrompt,
     RenderPrompt,
     UpdatePrompt,
 )
@@ -47,18 +45,6 @@ from satchel.services.prompts import make_name
 # -- answers -----------------------------------------------------------------------------------------------------
 
 
-class PromptRow(Struct, omit_defaults=True):
-    """A prompt in a list or after a change, without empty members; a title equal to the name is left out."""
-
-    name: str
-    title: str | None = None
-    version: int | None = None  # in echoes
-    description: str | None = None
-    tags: tuple[str, ...] = ()
-    arguments: tuple[str, ...] = ()  # their names, optional ones with a question mark
-    layer: str = field(default="", name="from")  # the personal project
-
-
 class ArgumentAnswer(Struct, omit_defaults=True):
     """An argument of a prompt in an answer."""
 
@@ -70,15 +56,15 @@ class ArgumentAnswer(Struct, omit_defaults=True):
 
 
 class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
-    """A whole prompt; empty members are left out."""
+    """A prompt in an answer: whole, in a list, or as the echo of a change. Empty members are left out."""
 
     name: str
     layer: str = field(default="", name="from")  # the personal project
-    title: str | None = None
-    version: int | None = None  # library prompts have none: they change on disk
+    title: str | None = None  # in lists and echoes unless it is the name
+    version: int | None = None  # not in lists; prompts of libraries have none
     description: str | None = None
     tags: tuple[str, ...] = ()
-    arguments: tuple[ArgumentAnswer, ...] = ()
+    arguments: tuple[Any, ...] = ()  # ArgumentAnswers; in lists and echoes their names
     created: str | None = None
     updated: str | None = None
     lines: str = ""
@@ -98,8 +84,7 @@ def list_prompts(context: Context, args: ListPrompts) -> Body:
     query, tags = args.query or None, read_tags(args.tags)
     found, has_more = _list_stored(context, args, tags, last)
     items = [list_prompt(prompt) for prompt in found]
-    fitting = count_fitting(items)
-    items, found, has_more = items[:fitting], found[:fitting], has_more or fitting < len(found)
+    items, found, has_more = answers.fit_page(items, found, has_more=has_more)
     next_cursor = _encode_position(found[-1]) if found else None
     if not has_more and not tags:  # libraries come after stored prompts; their prompts have no tags
         rest = _list_libraries(context, query, behind=last[1] if last and last[0] == "l" else "")
@@ -109,14 +94,15 @@ def list_prompts(context: Context, args: ListPrompts) -> Body:
         has_more = len(taken) < len(rest)
         next_cursor = encode_cursor("l", taken[-1].name) if taken else next_cursor
     return answers.reply_page(
+        context,
         "prompts",
-        context.scope.project,
         [format_row(item) for item in items],
-        {"project": context.scope.project, "prompts": items},
+        where=context.scope.project,
         next_cursor=next_cursor if has_more else None,
         is_narrowed=bool(query or tags),
         is_continued=last is not None,
         notes=_describe_missing_tags(context, tags, found) if last is None else (),
+        prompts=items,
     )
 
 
@@ -131,10 +117,8 @@ def get_prompt(context: Context, args: GetPrompt) -> Body:
         content = read_template(opened, found)
         read = texts.read_part(content, args.lines, args.heading, is_whole=args.whole is True)
         answer = describe_prompt(opened, found, read)
-        structured = {"project": context.scope.project, "prompt": answer}
         link = texts.make_link(quote_prompt_uri(found.name), found.name, MARKDOWN, len(content.encode()))
-        body = texts.reply_text(read, structured, format_facts(answer, read), link)
-        return with_place(opened, body)
+        return texts.reply_text(opened, read, format_facts(answer, read), link, prompt=answer)
 
 
 def render_prompt(context: Context, args: RenderPrompt) -> Body:
@@ -146,14 +130,13 @@ def list_tags(context: Context, args: ListTags) -> Body:
     tags = layers.list_tags(context.tx, context.scope)
     text = ", ".join(f"{tag.name} ({tag.prompts})" for tag in tags) or f"No tags in project '{context.scope.project}'."
     entries = [{"name": tag.name, "prompts": tag.prompts} for tag in tags]
-    return answers.reply(text, {"project": context.scope.project, "tags": entries})
+    return answers.reply(context, text, tags=entries)
 
 
 def _render(context: Context, reference: str, given: dict[str, str]) -> Body:
     values = {name: value for name, value in given.items() if value is not None}  # null is absent
     found, text, notes = fill_in(context, reference, values, fill_text)
-    structured = {"project": context.scope.project, **name_rendered(found), "text": text}
-    return answers.reply(text, structured, notes=notes)
+    return answers.make_reply(context, text, notes=notes, **name_rendered(found), text=text)
 
 
 def _describe_missing_tags(context: Context, tags: Sequence[str], found: Sequence[PromptSummary]) -> list[str]:
@@ -182,7 +165,7 @@ def _encode_position(prompt: PromptSummary) -> str:
     return encode_cursor("q" if prompt.layer else "p", *prompts.position_of(prompt))
 
 
-def _list_libraries(context: Context, query: str | None, behind: str) -> list[PromptRow]:
+def _list_libraries(context: Context, query: str | None, behind: str) -> list[PromptAnswer]:
     """Return the prompts of libraries after a name, by name, with a text in name or description."""
     folded = (query or "").casefold()
     # Sorted by name, not as the library lists them: the cursor stays good when its prompt has been deleted.
@@ -212,11 +195,10 @@ def add_prompts(context: Context, args: AddPrompts) -> Body:
             notes += [f"{prompt.name}: {note}" for note in about]
             answers.report_progress(context, index + 1, len(args.prompts))
         text = f"Added to project '{context.scope.project}':\n" + "\n".join(map(format_row, rows))
-        return answers.reply(text, {"project": context.scope.project, "prompts": rows}, notes=notes)
+        return answers.reply(context, text, notes=notes, prompts=rows)
 
     with context.write() as opened:
-        reply = answer_once(opened, "add_prompts", args.key, {"prompts": args.prompts}, lambda: add_all(opened))
-        return with_place(opened, reply)
+        return answer_once(opened, "add_prompts", args.key, {"prompts": args.prompts}, lambda: add_all(opened))
 
 
 def add_prompt(context: Context, args: AddPrompt) -> Body:
@@ -224,7 +206,7 @@ def add_prompt(context: Context, args: AddPrompt) -> Body:
     checked = check_templates(context, [] if args.arguments == [] else [args.content])
     with context.write() as opened:
         prompt, notes = _add(opened, args, checked)
-        return with_place(opened, _reply_echo("Added to", opened, prompt, notes))
+        return _reply_echo("Added to", opened, prompt, notes)
 
 
 def update_prompt(context: Context, args: UpdatePrompt) -> Body:
@@ -252,17 +234,8 @@ def update_prompt(context: Context, args: UpdatePrompt) -> Body:
         version = None if args.expected_version is UNSET else args.expected_version
         with name_in_errors(seen.name):
             prompt = prompts.update(opened.tx, opened.scope, seen.id, patch, expected_version=version)
-        return with_place(
-            opened,
-            _reply_echo("Unchanged in" if prompt.version == seen.version else "Updated in", opened, prompt, notes),
-        )
-
-
-def delete_prompt(context: Context, args: OnePrompt) -> Body:
-    context = context.within(args.project)
-    prompt = find_stored(context, args.prompt)
-    text = f"Deleted prompt '{prompt.name}' from project '{context.scope.project}'."
-    return delete_one(context, prompt, context.scope.project, prompt.name, text)
+        done = "Unchanged in" if prompt.version == seen.version else "Updated in"
+        return _reply_echo(done, opened, prompt, notes)
 
 
 def _add(context: Context, new: NewPrompt | AddPrompt, checked: templates.Checked) -> tuple[Prompt, list[str]]:
@@ -295,28 +268,28 @@ def _read_arguments(given: Sequence[NewArgument] | UnsetType) -> tuple[Argument,
 def _reply_echo(done: str, context: Context, prompt: Prompt, notes: list[str]) -> Body:
     row = echo_prompt(prompt)
     text = f"{done} project '{context.scope.project}':\n{format_row(row)}"
-    return answers.reply(text, {"project": context.scope.project, "prompt": row}, notes=notes)
+    return answers.reply(context, text, notes=notes, prompt=row)
 
 
 # -- answers in words ----------------------------------------------------------------------------------------------
 
 
-def echo_prompt(prompt: Prompt) -> PromptRow:
+def echo_prompt(prompt: Prompt) -> PromptAnswer:
     """Return the row of a prompt that was just written."""
-    return PromptRow(
-        prompt.name,
-        None if prompt.title == prompt.name else prompt.title,
+    return PromptAnswer(
+        name=prompt.name,
+        title=None if prompt.title == prompt.name else prompt.title,
         version=prompt.version,
         tags=prompt.tags,
         arguments=_name_arguments(prompt.arguments),
     )
 
 
-def list_prompt(prompt: PromptSummary) -> PromptRow:
+def list_prompt(prompt: PromptSummary) -> PromptAnswer:
     """Return the row of a stored prompt in a list."""
-    return PromptRow(
-        prompt.name,
-        None if prompt.title == prompt.name else prompt.title,
+    return PromptAnswer(
+        name=prompt.name,
+        title=None if prompt.title == prompt.name else prompt.title,
         description=answers.shorten(prompt.description) if prompt.description else None,
         tags=prompt.tags,
         arguments=_name_arguments(prompt.arguments),
@@ -324,13 +297,13 @@ def list_prompt(prompt: PromptSummary) -> PromptRow:
     )
 
 
-def list_library_prompt(name: str, prompt: LibraryPrompt) -> PromptRow:
+def list_library_prompt(name: str, prompt: LibraryPrompt) -> PromptAnswer:
     """Return the row of a library prompt in a list."""
     about = answers.shorten(prompt.description) if prompt.description else None
-    return PromptRow(name, description=about, arguments=_name_arguments(prompt.arguments))
+    return PromptAnswer(name=name, description=about, arguments=_name_arguments(prompt.arguments))
 
 
-def format_row(row: PromptRow) -> str:
+def format_row(row: PromptAnswer) -> str:
     """Return a row as a line."""
     title = row.title if row.title and make_name(row.title) != row.name else None  # else the name says as much
     about = " - ".join(join_lines(one) for one in (title, row.description) if one)

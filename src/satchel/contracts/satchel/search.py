@@ -44,13 +44,14 @@ def search(context: Context, args: Search) -> Body:
     libraries = [LibraryText(name, prompt.description or "", text) for name, prompt, text in context.libraries.texts()]
     hits, has_more = find(context.tx, scope, query, libraries)
     return answers.reply_page(
+        context,
         "hits",
-        scope.project,
         [_format_hit(hit) for hit in hits],
-        {"project": scope.project, "hits": [_describe_hit(hit) for hit in hits]},
+        where=scope.project,
         next_cursor=encode_cursor("f", offset + args.limit) if has_more else None,
         is_narrowed=True,
         is_continued=offset > 0,
+        hits=[_describe_hit(hit) for hit in hits],
     )
 
 

@@ -75,6 +75,11 @@ def format_task(task: Task, here: str | None = None) -> str:
     return " ".join([write(line), *filter(None, more)])
 
 
+def write_minute(moment: str) -> str:
+    """Write a time to the minute."""
+    return f"{moment[:16]}Z"
+
+
 def list_blockers(task: Task) -> list[str]:
     """Return the open tasks that block a task."""
     numbers = [f"#{number}" for number in task.open_blockers]
@@ -84,11 +89,6 @@ def list_blockers(task: Task) -> list[str]:
 def format_claim(claim: Claim) -> str:
     """Format the holder of a task and the end of the claim in UTC."""
     return f"{claim.holder} until {claim.until[11:16]}"
-
-
-def write_minute(moment: str) -> str:
-    """Write a time to the minute."""
-    return f"{moment[:16]}Z"
 
 
 def find_holder(context: Context) -> Holder:
@@ -101,6 +101,25 @@ def describe_holder(context: Context, task: Task, what: str = "It") -> list[str]
     if task.claim is None or task.claim.holder_key == find_holder(context).key:
         return []
     return [f"{what} was held by {format_claim(task.claim)}."]
+
+
+def find_unblocked(context: Context, closed: Sequence[int]) -> list[Task]:
+    """Find the tasks that became ready because others were closed, each once."""
+    found = {
+        task.number: task
+        for number in closed
+        for task in tasks.list_blocked(context.tx, context.scope, number)
+        if task.is_ready
+    }
+    return [found[number] for number in sorted(found)]
+
+
+def show_ready(unblocked: Sequence[Task], here: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the members and the lines of an answer that list tasks that became ready."""
+    if not unblocked:
+        return {}, []
+    lines = ["Ready now:", *(format_task(task, here) for task in unblocked)]
+    return {"ready": [make_row(task, here) for task in unblocked]}, lines
 
 
 # -- whole tasks ------------------------------------------------------------------------------------------------

@@ -1,21 +1,22 @@
 """The tools for tasks: list, read, add, update, complete, claim and delete; `task_answers` says what they answer."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from satchel.contracts.content import count_fitting, join_lines
 from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.answers import List, answer_once, decode_cursor, read_tags
-from satchel.contracts.satchel.deleting import delete_one
 from satchel.contracts.satchel.task_answers import (
     describe_holder,
     find_holder,
+    find_unblocked,
     format_task,
     list_blockers,
     make_row,
+    show_ready,
     show_whole,
     write_minute,
 )
@@ -43,8 +44,6 @@ from satchel.protocol.cursors import encode_cursor
 from satchel.services import rules, task_lines, tasks
 from satchel.services.task_lines import TaskLine
 
-_STEP = 50  # tasks between two reports of progress
-
 # -- lists and whole tasks ----------------------------------------------------------------------------------------
 
 LISTS: dict[TaskFilter, List] = {
@@ -70,26 +69,26 @@ def list_tasks(context: Context, args: ListTasks) -> Body:
     )
     found, has_more = tasks.list_page(context.tx, context.scope, query, limit=args.limit, after=_decode_position(last))
     rows = [make_row(task, here) for task in found]
-    fitting = count_fitting(rows)
-    rows, found, has_more = rows[:fitting], found[:fitting], has_more or fitting < len(found)
+    rows, found, has_more = answers.fit_page(rows, found, has_more=has_more)
     next_cursor = None
     if has_more:
         at = tasks.position_of(args.status, found[-1])
         next_cursor = encode_cursor(LISTS[args.status], at.moment, at.number, at.priority, at.due or "")
     lines = [format_task(task, here) for task in found]
-    structured: dict[str, Any] = {"project": here, "tasks": rows}
+    members: dict[str, Any] = {"project": here, "tasks": rows}
     if args.status == "ready" and last is None and (held := tasks.count_held(context.tx, context.scope, query)):
-        structured["held"] = held
+        members["held"] = held
         lines.append(f"{held} more {'is' if held == 1 else 'are'} held by others.")
     return answers.reply_page(
+        context,
         "tasks" if args.status == "all" else f"{args.status.replace('_', ' ')} tasks",
-        args.project or None,
         lines,
-        structured,
+        where=args.project or None,
         next_cursor=next_cursor,
         is_narrowed=bool(args.query or args.tags),
         is_continued=last is not None,
         notes=_describe_missing_tags(context, query, found) if last is None else (),
+        **members,
     )
 
 
@@ -114,10 +113,10 @@ def _decode_position(last: tuple[str, ...] | None) -> TaskPosition | None:
 
 
 def get_task(context: Context, args: OneTask) -> Body:
-    task = find_task(context, args.task)
+    task = tasks.find(context.tx, context.scope, args.task)
     here = task.project or context.scope.project
     text, whole = show_whole(context, task, here)
-    return answers.reply(text, {"project": here, "task": whole})
+    return answers.reply(context, text, project=here, task=whole)
 
 
 # -- changes ----------------------------------------------------------------------------------------------------
@@ -154,15 +153,12 @@ def _read_lines(args: AddTasks) -> list[TaskLine]:
 
 def _add_lines(context: Context, args: AddTasks, lines: list[TaskLine]) -> Reply:
     here = args.project or context.scope.project
-
-    def report(count: int) -> None:
-        if count % _STEP == 0:
-            context.report(count, len(lines), f"{count} of {len(lines)} tasks")
-
+    report = partial(answers.report_progress, context, total=len(lines), what="tasks")
     added = task_lines.add_all(context.tx, context.scope, lines, here, report)
     text = "\n".join(["Added:", *(format_task(task, here) for task in added)])
     notes = [note for task in added for note in _describe_doubts(task)]
-    return answers.reply(text, {"project": here, "tasks": [make_row(task, here) for task in added]}, notes=notes)
+    rows = [make_row(task, here) for task in added]
+    return answers.reply(context, text, notes=notes, project=here, tasks=rows)
 
 
 def _describe_doubts(task: Task) -> list[str]:
@@ -190,9 +186,7 @@ def update_task(context: Context, args: UpdateTask) -> Body:
     _add_note(context, before, args.note)
     is_changed = after.version != before.version or args.note is not UNSET
     notes = describe_holder(context, before) if is_changed else []
-    return _reply(
-        "Updated" if is_changed else "Unchanged", context, after, _find_unblocked(context, before, after), notes
-    )
+    return _reply("Updated" if is_changed else "Unchanged", context, after, before, notes)
 
 
 def complete_task(context: Context, args: CompleteTask) -> Body:
@@ -206,13 +200,7 @@ def complete_task(context: Context, args: CompleteTask) -> Body:
         notes.append("It was cancelled.")
     if blockers := list_blockers(after):
         notes.append(f"It was still blocked by {', '.join(blockers)}.")
-    return _reply("Completed", context, after, _find_unblocked(context, before, after), notes)
-
-
-def delete_task(context: Context, args: OneTask) -> Body:
-    task = find_task(context, args.task)
-    text = f"Deleted #{task.number} {join_lines(task.title)}"
-    return delete_one(context, task, task.project or context.scope.project, task.number, text)
+    return _reply("Completed", context, after, before, notes)
 
 
 def _read_blockers(context: Context, references: list[str] | UnsetType) -> list[int] | BlockerChange | UnsetType:
@@ -231,24 +219,16 @@ def _add_note(context: Context, task: Task, note: str | UnsetType) -> None:
         tasks.add_note(context.tx, context.scope, task, note)
 
 
-def _find_unblocked(context: Context, before: Task, after: Task) -> list[Task]:
-    """Return the tasks that are ready now, if the change closed an open task."""
-    if before.is_completed or not after.is_completed:
-        return []
-    return [task for task in tasks.list_blocked(context.tx, context.scope, after.number) if task.is_ready]
-
-
 def _reply(
-    done: str, context: Context, task: Task, unblocked: Sequence[Task] = (), notes: Sequence[str] = (), **facts: Any
+    done: str, context: Context, task: Task, before: Task | None = None, notes: Sequence[str] = (), **members: Any
 ) -> Body:
-    """Answer a change with the row of the task, what became ready by it, and what the caller may not expect."""
+    """Answer a change with the row of the task, and the tasks that became ready if it closed the task."""
     here = task.project or context.scope.project
-    structured: dict[str, Any] = {"project": here, "task": make_row(task, here, is_echo=True), **facts}
-    text = f"{done} {format_task(task, here)}, version {task.version}"
-    if unblocked:
-        structured["ready"] = [make_row(one, here) for one in unblocked]
-        text = "\n".join([text, "Ready now:", *(format_task(one, here) for one in unblocked)])
-    return answers.reply(text, structured, notes=notes)
+    closed = [task.number] if before and task.is_completed and not before.is_completed else []
+    ready, lines = show_ready(find_unblocked(context, closed), here)
+    text = "\n".join([f"{done} {format_task(task, here)}, version {task.version}", *lines])
+    row = make_row(task, here, is_echo=True)
+    return answers.reply(context, text, notes=notes, project=here, task=row, **members, **ready)
 
 
 # -- claims -----------------------------------------------------------------------------------------------------
@@ -266,17 +246,12 @@ def claim_task(context: Context, args: ClaimTask) -> Body:
         task, claim = tasks.claim_next(context.tx, context.scope, wanted, holder, args.minutes)
     here = task.project or context.scope.project
     text, whole = show_whole(context, task, here, with_claim=False)
-    structured = {
-        "project": here,
-        "task": whole,
-        "holder": claim.holder,
-        "until": write_minute(claim.until),
-        "fence": claim.fence,
-    }
+    until = write_minute(claim.until)
+    text = f"Claimed until {until} as {claim.holder}, fence {claim.fence}:\n{text}"
     blocked = f"It is still blocked by {', '.join(f'#{one}' for one in task.open_blockers)}."
-    head = f"Claimed until {write_minute(claim.until)} as {claim.holder}, fence {claim.fence}:"
     notes = [blocked] if task.open_blockers else []
-    return answers.reply(f"{head}\n{text}", structured, notes=notes)
+    facts = {"holder": claim.holder, "until": until, "fence": claim.fence}
+    return answers.reply(context, text, notes=notes, project=here, task=whole, **facts)
 
 
 def _release(context: Context, args: ClaimTask) -> Body:
@@ -286,25 +261,16 @@ def _release(context: Context, args: ClaimTask) -> Body:
     task = tasks.release(context.tx, context.scope, before)
     here, was_claimed = task.project or context.scope.project, before.claim is not None
     text = f"Gave back #{task.number}" if was_claimed else f"#{task.number} was not claimed"
-    structured = {"project": here, "task": make_row(task, here, is_echo=True), "released": was_claimed}
-    return answers.reply(f"{text}, version {task.version}", structured, notes=describe_holder(context, before))
+    text, row = f"{text}, version {task.version}", make_row(task, here, is_echo=True)
+    notes = describe_holder(context, before)
+    return answers.reply(context, text, notes=notes, project=here, task=row, released=was_claimed)
 
 
 # -- tasks that arguments name ------------------------------------------------------------------------------------
 
 
-def find_task(context: Context, reference: str) -> Task:
-    """Return the task with a number, id, title or URI.
-
-    Raises:
-        NotFound: there is none.
-        AmbiguousItem: several tasks have that title.
-    """
-    return tasks.find(context.tx, context.scope, reference)
-
-
 def _lock_task(context: Context, reference: str) -> Task:
-    """Lock the task that `find_task` returns; it has the blockers too that the caller may not see."""
+    """Lock the task that a reference names; it has the blockers too that the caller may not see."""
     try:
         return tasks.lock(context.tx, context.scope, reference)
     except Forbidden as error:

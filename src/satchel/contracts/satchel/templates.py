@@ -7,15 +7,15 @@ from typing import TypeVar
 from msgspec import UNSET, Struct, UnsetType
 
 from satchel.contracts.contract import Context
-from satchel.contracts.satchel.answers import check_number, describe_place
-from satchel.contracts.satchel.errors import MissingValue, TemplateFailed, WrongValue, name_place
+from satchel.contracts.satchel.answers import describe_place
+from satchel.contracts.satchel.errors import MissingValue, TemplateFailed, WrongValue
 from satchel.errors import NotFound, SatchelError, WrongArgument
 from satchel.library.catalog import ContentMissing, Library, Unreadable
 from satchel.library.manifest import LibraryPrompt
 from satchel.library.render import RenderFailed
 from satchel.library.roles import Message, split_text
 from satchel.log import log, log_surprise
-from satchel.model import Argument, Item, ItemKind, Prompt, Scope
+from satchel.model import Argument, Prompt, Scope
 from satchel.services import layers, lookup, prompts, templates
 from satchel.services.rules import MAX_ARGUMENTS, MAX_TEMPLATE_BYTES
 from satchel.services.suggestions import closest_names
@@ -94,54 +94,6 @@ def find_in_libraries(context: Context, reference: str) -> LibraryTemplate | Non
         name = same[0] if len(same) == 1 else name
         found = context.libraries.find(name)
     return None if found is None else LibraryTemplate(name, *found)
-
-
-# -- items of any kind ------------------------------------------------------------------------------------
-
-# By kind: the tool that a caller must be able to use to change it.
-_CHANGING: dict[ItemKind, str] = {"prompt": "update_prompt", "document": "update_resource", "task": "update_task"}
-
-
-def find_items(context: Context, given: Sequence[str]) -> list[Item]:
-    """Return the items that a call names, each once and without its content.
-
-    Raises:
-        EntryRefused: one of them cannot be found or changed.
-    """
-    check_number("items", given)
-    found: dict[tuple[ItemKind, int], Item] = {}
-    for index, (reference, item) in enumerate(
-        zip(given, lookup.find_all(context.tx, context.scope, given), strict=True)
-    ):
-        with name_place(f"items[{index}]"):
-            item = _check_found(context, reference, item)
-        found[item.kind, item.number] = item
-    return list(found.values())
-
-
-def find_item(context: Context, reference: str) -> Item:
-    """Return the prompt, document or task that a reference names, whole.
-
-    Raises:
-        NotFound: there is none that the caller may change.
-        WrongArgument: it is a prompt of a library.
-        AmbiguousItem: several have this name.
-    """
-    return _check_found(context, reference, None)
-
-
-def _check_found(context: Context, reference: str, item: Item | None) -> Item:
-    in_library = find_in_libraries(context, reference)
-    if in_library is not None:
-        raise WrongArgument("prompt", "readOnly", value=in_library.name)
-    try:
-        item = item or lookup.find(context.tx, context.scope, reference).live
-    except NotFound as missing:
-        if missing.kind == "project":
-            raise
-    if item is None or _CHANGING.get(item.kind) not in context.tools:
-        raise NotFound("item", reference, context.scope)
-    return item
 
 
 # -- values and texts -------------------------------------------------------------------------------------------------

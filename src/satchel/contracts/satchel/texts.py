@@ -1,91 +1,17 @@
-"""Parts of texts: reading a part of a prompt or document, and editing one, or the description of a task."""
+"""Texts in answers: a part of a prompt or document, its outline, its links from and to other items."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import Struct, UnsetType
 
 from satchel.contracts.content import format_count, join_lines
-from satchel.contracts.contract import Body, Context, Reply
+from satchel.contracts.contract import Context, Reply
 from satchel.contracts.satchel import answers
-from satchel.contracts.satchel.answers import with_place
-from satchel.contracts.satchel.errors import WrongValue, describe
-from satchel.contracts.satchel.templates import check_templates, find_item, settle_update
-from satchel.contracts.satchel.tools import EditText
-from satchel.errors import MissingPart, StoreConflict, VersionConflict, WrongArgument
-from satchel.model import DocumentPatch, Item, ItemKind, PromptPatch, TaskPatch
-from satchel.services import documents, layers, links, lookup, prompts, tasks, texts
+from satchel.errors import MissingPart, WrongArgument
+from satchel.model import ItemKind
+from satchel.services import layers, links, texts
 from satchel.services.links import Linked
-from satchel.services.templates import Checked
-from satchel.services.texts import Edit, EditedText
-
-# -- editing ------------------------------------------------------------------------------------------------------
-
-_CORRECTING = {  # by the rule that the edited text breaks
-    "template": "Correct the edit; update_prompt with arguments: [] makes it plain text.",
-    "minLength": "Leave some text, or delete it.",
-}
-
-
-def edit_text(context: Context, args: EditText) -> Body:
-    context = context.within(args.project)
-    with context.read() as opened:
-        item, edited = _edit(opened, args)
-    checked = check_templates(context, [edited.text] if item.kind == "prompt" else [])
-    with context.write() as opened:
-        return with_place(opened, _edit_and_save(opened, args, checked))
-
-
-def _edit(context: Context, args: EditText) -> tuple[Item, EditedText]:
-    """Find the item and apply the edits to its text.
-
-    Raises:
-        UnknownName, AmbiguousItem: as `find_item`.
-        WrongArgument: it is a prompt of a library, or a document of bytes.
-        VersionConflict: it has another version than expected.
-        WrongEdit: as `texts.apply_edits`.
-    """
-    item = find_item(context, args.item)
-    if isinstance(item.content, bytes):
-        raise WrongArgument("item", "contentEncoding", value=item.name)
-    if args.expected_version is not UNSET and args.expected_version != item.version:
-        raise VersionConflict(item.kind, lookup.name_item(item), expected=args.expected_version, actual=item.version)
-    edits = [Edit(one.old, one.new, one.all) for one in args.edits or []]
-    if not edits and not args.append and not args.prepend:
-        raise WrongArgument("edits", "anyOf", limit=("edits", "append", "prepend"))
-    return item, texts.apply_edits(item.content, edits, prepend=args.prepend or "", append=args.append or "")
-
-
-def _edit_and_save(context: Context, args: EditText, checked: Checked) -> Body:
-    item, edited = _edit(context, args)
-    key = lookup.name_item(item)
-    try:
-        version, notes = _save(context, item, edited.text, checked)
-    except VersionConflict as clash:  # changed since this call read it, which only PostgreSQL allows
-        raise StoreConflict(f"{key} was changed while it was edited") from clash
-    except WrongArgument as wrong:  # about a field that this tool does not take
-        message, hint = describe(wrong)
-        message = f"With these edits, {message} Nothing was changed."
-        raise WrongValue(message, _CORRECTING.get(wrong.rule, hint), "edits" if args.edits else "append") from wrong
-    changed = [{"line": one.line, "text": one.text} for one in edited.changed]
-    structured: dict[str, Any] = {"project": context.scope.project, "item": key, "version": version, "changed": changed}
-    lines = [f"{one.line}: {one.text}" for one in edited.changed]
-    if edited.more:
-        structured["more"] = edited.more
-        lines.append(f"and {format_count(edited.more, 'more line')}")
-    return answers.reply("\n".join([f"Edited {key}, version {version}:", *lines]), structured, notes=notes)
-
-
-def _save(context: Context, item: Item, text: str, checked: Checked) -> tuple[int, list[str]]:
-    """Store the new text of an item; return the new version, and notes about the text."""
-    tx, scope, version = context.tx, context.scope, item.version
-    if item.kind == "task":
-        return tasks.update(tx, scope, item.number, TaskPatch(description=text or None), version).version, []
-    if item.kind == "document":
-        return documents.update(tx, scope, item.name, DocumentPatch(content=text), version).version, []
-    arguments, notes = settle_update(checked, prompts.get(tx, scope, item.id), text, None)
-    return prompts.update(tx, scope, item.id, PromptPatch(content=text, arguments=arguments), version).version, notes
-
 
 # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -114,7 +40,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     def facts(self) -> list[str]:
         """Return the same in lines, for clients that show a model only the texts."""
         part = [f"lines {self.lines} of {self.of}"] if self.lines else []
-        return [*part, *(["outline:", *self.outline] if self.outline else []), *self.notes]
+        return [*part, *(["outline:", *self.outline] if self.outline else [])]
 
 
 def read_part(
@@ -175,12 +101,10 @@ def _show_beginning(text: str, *, has_headings: bool) -> Reading:
 # -- answers ----------------------------------------------------------------------------------------------------
 
 
-def reply_text(reading: Reading, structured: dict[str, Any], facts: str, link: dict[str, Any]) -> Reply:
+def reply_text(context: Context, reading: Reading, facts: str, link: dict[str, Any], **members: Any) -> Reply:
     """Return an answer with a text, what the text does not say, and for a long one a link to all of it."""
-    content = [{"type": "text", "text": reading.text}, {"type": "text", "text": facts}]
-    if reading.notes:
-        structured = {**structured, "notes": list(reading.notes)}
-    return Reply([*content, link] if reading.is_shortened else content, structured)
+    reply = answers.reply(context, reading.text, facts, notes=reading.notes, **members)
+    return Reply([*reply.content, link], reply.structured) if reading.is_shortened else reply
 
 
 def make_link(uri: str, name: str, mime_type: str, size: int) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def _tool(
             name,
             description,
             input,
-            run if opens_transactions else _with_place(run),
+            run,
             transaction=None if opens_transactions else transaction,
             title=name.replace("_", " ").capitalize(),
             size_argument="limit" if "limit" in input.__struct_fields__ else None,
@@ -130,17 +130,6 @@ def _tool(
         )
 
     return make
-
-
-def _with_place(run: Callable[[Context, Any], Body]) -> Callable[[Context, Any], Body]:
-    """Wrap a tool to report a project that it created; tools that open their own transactions do so themselves."""
-
-    def run_with_place(context: Context, args: Any) -> Body:
-        from satchel.contracts.satchel.answers import with_place
-
-        return with_place(context, run(context, args))
-
-    return run_with_place
 
 
 # -- search, catch_up, projects -----------------------------------------------------------------------------------
@@ -362,9 +351,9 @@ def render_prompt(context: Context, args: RenderPrompt) -> Body:
 
 @_tool("prompts", "Delete a prompt; restore brings it back", answer_with(deleted=STRING), DELETES, is_listed=False)
 def delete_prompt(context: Context, args: OnePrompt) -> Body:
-    from satchel.contracts.satchel import prompts
+    from satchel.contracts.satchel import items
 
-    return prompts.delete_prompt(context, args)
+    return items.delete_prompt(context, args)
 
 
 @_tool("prompts", "Tags of prompts with counts", answer_with(tags=array_of(COUNTED)), is_listed=False)
@@ -484,9 +473,9 @@ def add_resource(context: Context, args: AddResource) -> Body:
 
 @_tool("documents", "Delete a document; restore brings it back", answer_with(deleted=STRING), DELETES, is_listed=False)
 def delete_resource(context: Context, args: OneResource) -> Body:
-    from satchel.contracts.satchel import documents
+    from satchel.contracts.satchel import items
 
-    return documents.delete_resource(context, args)
+    return items.delete_resource(context, args)
 
 
 # -- parts of texts -----------------------------------------------------------------------------------------------
@@ -525,9 +514,9 @@ class EditText(Struct):
     opens_transactions=True,
 )
 def edit_text(context: Context, args: EditText) -> Body:
-    from satchel.contracts.satchel import texts
+    from satchel.contracts.satchel import items
 
-    return texts.edit_text(context, args)
+    return items.edit_text(context, args)
 
 
 # -- tasks --------------------------------------------------------------------------------------------------------
@@ -672,9 +661,9 @@ def add_task(context: Context, args: AddTask) -> Body:
 
 @_tool("tasks", "Delete a task; restore brings it back", answer_with(deleted=INTEGER), DELETES, is_listed=False)
 def delete_task(context: Context, args: OneTask) -> Body:
-    from satchel.contracts.satchel import tasks
+    from satchel.contracts.satchel import items
 
-    return tasks.delete_task(context, args)
+    return items.delete_task(context, args)
 
 
 # -- items of any kind, their history, and the chat app -----------------------------------------------------------
