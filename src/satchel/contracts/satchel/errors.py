@@ -321,13 +321,11 @@ def protocol_error(missing: NotFound | Forbidden) -> ProtocolError:
     what = f"{missing.kind.capitalize()} '{missing.key}'"
     if isinstance(missing, Forbidden):
         return ProtocolError(INVALID_PARAMS, f"{what} is not open here")
-    message, data = f"{what} not found{_who_names(missing)}", {"name": missing.key}
+    message = f"{what} not found{_who_names(missing)}"
+    data: dict[str, Any] = {"name": missing.key}
     if missing.near:
-        return ProtocolError(
-            INVALID_PARAMS,
-            f"{message}. Did you mean {' or '.join(missing.near)}?",
-            {**data, "near": list(missing.near)},
-        )
+        message += f". Did you mean {' or '.join(missing.near)}?"
+        data["near"] = list(missing.near)
     return ProtocolError(INVALID_PARAMS, message, data)
 
 
