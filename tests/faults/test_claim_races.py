@@ -5,9 +5,6 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
-from tests.support.http import HttpServer
 from tests.support.satchel import ok
 from tests.support.soak import amount
 from tests.support.stdio import NEWEST, Server
@@ -62,10 +59,3 @@ def test_processes_on_one_store_do_each_task_once(store: str, serve_process: Cal
     clients = [serve_process("satchel", store, NEWEST, "--user", ADA) for _ in range(AGENTS)]
     race([client.call for client in clients])
     assert len(ok(clients[0], "list_tasks", status="completed", limit=200)["tasks"]) == TASKS
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_clients_of_a_server_do_each_task_once(store: str, workers: int) -> None:
-    with HttpServer("--contract", "satchel", "--database", store, "--user", ADA, "--workers", str(workers)) as server:
-        race([server.call] * AGENTS)
-        assert len(ok(server, "list_tasks", status="completed", limit=200)["tasks"]) == TASKS

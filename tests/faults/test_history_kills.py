@@ -7,19 +7,20 @@ import threading
 from pathlib import Path
 
 import apsw
+import pytest
 
 from satchel.model import PromptQuery, uri_of
 from satchel.services import history, lookup, projects, prompts, states
 from satchel.storage.database import Database, Tx, open_database
 from tests.faults.history_writer import SCOPE, token_of
 from tests.support.process import ROOT
-from tests.support.soak import amount
 
-KILLS = amount(6, 60)
+KILLS = 60
 WRITERS = 3
 TABLES = {"prompt": "prompts", "document": "documents", "task": "tasks"}
 
 
+@pytest.mark.soak
 def test_history_and_items_are_never_apart_over_kills_of_several_writers(tmp_path: Path) -> None:
     store = str(tmp_path / "s.db")
     database = open_database(store)

@@ -24,8 +24,8 @@ from tests.support.process import TIMEOUT, eventually, is_running
 from tests.support.soak import amount
 from tests.support.web import HANDSHAKE, JSON, Closed, WebServer, Wire, call, request
 
-CLIENTS, CALLS = 64, amount(3_200, 20_000)
-KILLS = amount(4, 20)
+CLIENTS, CALLS = 64, 20_000
+KILLS = amount(1, 20)
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +75,7 @@ class Client:
         writer.close()
 
 
+@pytest.mark.soak
 def test_64_clients_with_the_same_ids_get_their_own_answers_from_two_workers(postgres: PostgresServer) -> None:
     clients = [Client(number) for number in range(CLIENTS)]
 
@@ -380,41 +381,3 @@ def test_while_all_connections_are_busy_the_database_is_there(postgres: Postgres
         assert [wire.read().status for wire in waiting] == [200] * 12
         for wire in waiting:
             wire.close()
-
-
-def test_a_restart_in_mid_load_loses_nothing_that_was_acknowledged(own_postgres: PostgresServer) -> None:
-    where = own_postgres.fresh()
-    acknowledged: set[str] = set()
-    failed = 0
-    is_over = threading.Event()
-
-    def work(client: int) -> None:
-        nonlocal failed
-        with server.connect(60) as wire:
-            number = 0
-            while not is_over.is_set():
-                number += 1
-                title = f"{client}/{number}"
-                answer = wire.ask("POST", "/mcp", *call("add_prompt", {"title": title, "content": "x"}))
-                assert answer.status == 200
-                if answer.json["result"]["isError"]:
-                    assert answer.tool["error"]["code"] == "INTERNAL_ERROR"
-                    failed += 1
-                else:
-                    acknowledged.add(title)
-
-    with WebServer("-c", "prompt-store", "-d", where) as server:
-        clients = [threading.Thread(target=work, args=(client,)) for client in range(4)]
-        for client in clients:
-            client.start()
-        for _ in range(amount(1, 5)):
-            before = len(acknowledged)
-            assert eventually(lambda: len(acknowledged) > before + 20)  # noqa: B023
-            own_postgres.stop()
-            own_postgres.start()
-        before = len(acknowledged)
-        assert eventually(lambda: len(acknowledged) > before + 20)
-        is_over.set()
-        for client in clients:
-            client.join()
-    assert acknowledged <= titles(where)

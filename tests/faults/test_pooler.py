@@ -16,13 +16,14 @@ from tests.support.command import run as run_command
 from tests.support.pooler import PgBouncer, find_pgbouncer
 from tests.support.postgres import PostgresServer
 from tests.support.process import PATIENCE, eventually
-from tests.support.soak import amount
 from tests.support.web import JSON, WebServer
 
-if find_pgbouncer() is None:
-    pytest.skip("THERE IS NO PGBOUNCER: poolers are not tested. tools/pgbouncer installs it.", allow_module_level=True)
+CALLS = 10_000
 
-CALLS = amount(300, 10_000)
+pytestmark = [
+    pytest.mark.soak,
+    pytest.mark.skipif(find_pgbouncer() is None, reason="there is no PgBouncer; tools/pgbouncer installs it"),
+]
 
 
 @pytest.fixture(scope="module")

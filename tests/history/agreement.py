@@ -49,7 +49,8 @@ def _check_versions(tx: Tx, past: Past, thing: Thing) -> None:
         for one in found
     }
     assert len(found) == len(said)
-    assert said == {version: _describe(past, change) for version, change in thing.versions.items()}, thing.key
+    expected = {version: _describe(past, change) for version, change in thing.versions.items()}
+    assert said == expected, (thing.key, said, expected)
 
 
 def _describe(past: Past, change: Version) -> tuple[Any, ...]:

@@ -125,7 +125,7 @@ class Past:
     def edit(self, thing: Thing, **changed: Any) -> None:
         state = {**thing.state, **changed}
         if state != thing.state or thing.kind == "project":  # the others get no version without a change
-            self._record(thing, "update", state)
+            self._record(thing, name_update(thing.state, state), state)
 
     def move(self, thing: Thing, project: int | None, **changed: Any) -> None:
         if project == thing.project:
@@ -311,6 +311,14 @@ class Past:
         number = len(self.transactions) - 1
         thing.versions[version] = Version(action, state, thing.project, number, self._undoing)
         self.transactions[number].changes.append((thing.key, version))
+
+
+def name_update(before: State, after: State) -> str:
+    """Return how history calls a change: a task that gets another status was completed, cancelled or reopened."""
+    old, new = ((state.get("completed_at") is not None, state.get("is_cancelled")) for state in (before, after))
+    if new == old:
+        return "update"
+    return "cancel" if new[1] else "complete" if new[0] else "reopen"
 
 
 def first_free(wanted: str, taken: list[str], pattern: str) -> str:

@@ -1,11 +1,12 @@
 """Three users change a store in every way there is, and a plain dictionary of the past agrees after each step."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import rule, run_state_machine_as_test
 
@@ -124,14 +125,19 @@ class Changes(TextChanges, TaskChanges):
 
 
 def check_everything(
-    fresh: Callable[[], Database], monkeypatch: pytest.MonkeyPatch, open_to_purge: Callable[[], Database] | None = None
+    fresh: Callable[[], Database],
+    monkeypatch: pytest.MonkeyPatch,
+    examples: int,
+    open_to_purge: Callable[[], Database] | None = None,
 ) -> None:
     class OnThisStore(Changes):
         pass
 
     OnThisStore.fresh, OnThisStore.monkeypatch = staticmethod(fresh), monkeypatch
     OnThisStore.open_to_purge = staticmethod(open_to_purge) if open_to_purge else None
-    size = settings(max_examples=amount(12, 200), stateful_step_count=amount(30, 60))
+    size = settings(
+        max_examples=amount(examples, 200), stateful_step_count=amount(30, 60), phases=(Phase.explicit, Phase.generate)
+    )
     run_state_machine_as_test(OnThisStore, settings=size)
 
 
@@ -139,15 +145,14 @@ def test_the_past_agrees_on_sqlite(sqlite_template: Path, tmp_path: Path, monkey
     def fresh() -> Database:
         for file in tmp_path.glob("s.db*"):
             file.unlink()
-        file = tmp_path / "s.db"
-        file.write_bytes(sqlite_template.read_bytes())
-        return open_database(str(file))
+        return open_database(str(shutil.copy(sqlite_template, tmp_path / "s.db")))
 
-    check_everything(fresh, monkeypatch)
+    check_everything(fresh, monkeypatch, 10)
 
 
+@pytest.mark.soak
 def test_the_past_agrees_on_postgres(reused_database: ReusedDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_everything(lambda: open_database(reused_database.emptied()), monkeypatch)
+    check_everything(lambda: open_database(reused_database.emptied()), monkeypatch, 10)
 
 
 def test_the_past_agrees_as_a_role_that_owns_nothing(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,4 +166,4 @@ def test_the_past_agrees_as_a_role_that_owns_nothing(postgres: PostgresServer, m
             connection.execute(f"truncate {names} restart identity".encode())
         return open_database(app)
 
-    check_everything(fresh, monkeypatch, lambda: open_database(owner))
+    check_everything(fresh, monkeypatch, 4, lambda: open_database(owner))

@@ -20,7 +20,7 @@ from tests.support.soak import amount
 
 # Without shrinking, which would take minutes: the steps that led to a failure are printed as they were.
 SIZE = settings(
-    max_examples=amount(100, 5_000), stateful_step_count=amount(30, 60), phases=(Phase.explicit, Phase.generate)
+    max_examples=amount(25, 5_000), stateful_step_count=amount(30, 60), phases=(Phase.explicit, Phase.generate)
 )
 
 
