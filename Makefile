@@ -20,7 +20,6 @@ quick: ## in half a minute: protocol, rules, contracts in process on SQLite, hou
 
 test: ## everything but the npm judges: SQLite files, a PostgreSQL that the tests start, real processes
 	@tools/setup dev
-	@tools/pgbouncer
 	@tools/nginx
 	$(PYTEST) -m "not npm and not browser and not soak"
 
