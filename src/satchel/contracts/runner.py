@@ -265,14 +265,19 @@ class Runner:
             return _transact(start, method.transaction, run)
         except (ProtocolError, Abandoned):
             raise
-        except Exception as caught:
-            error = self._explain_missing(start, caught) if isinstance(caught, NotFound) else caught
-            explain = find_row(self._contract.method_failures, error)
-            if isinstance(error, StoreError):
-                log(f"{call.method}: {error}")
-            elif explain is None:
-                log_surprise(call.method)
-            raise ProtocolError(INTERNAL_ERROR, "Internal error") if explain is None else explain(error) from None
+        except NotFound as error:
+            raise self._word_failure(call, self._explain_missing(start, error)) from None
+        except Exception as error:
+            raise self._word_failure(call, error) from None
+
+    def _word_failure(self, call: Call, error: Exception) -> ProtocolError:
+        """Return an error of a method as the contract words it; what it has no words for is an internal error."""
+        explain = find_row(self._contract.method_failures, error)
+        if isinstance(error, StoreError):
+            log(f"{call.method}: {error}")
+        elif explain is None:
+            log_surprise(call.method)
+        return ProtocolError(INTERNAL_ERROR, "Internal error") if explain is None else explain(error)
 
     def _start(self, scope: Scope, report: Report, call: Call | None, work: Work) -> Context:
         """Return the context of a call before a transaction is open."""

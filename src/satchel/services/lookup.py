@@ -154,7 +154,7 @@ def find(tx: Tx, scope: Scope, reference: str) -> FoundItem:
         AmbiguousItem: several items have this name.
     """
     kind, key = _parse(reference)
-    if rules.is_storable(key) and rules.is_storable(scope.project):
+    if rules.is_storable(without_scheme("document", key)) and rules.is_storable(scope.project):
         # A transaction that writes sees on PostgreSQL what others commit meanwhile: an item may be restored between
         # the look for it and the look into the trash.
         for _ in range(2 if tx.writes else 1):
