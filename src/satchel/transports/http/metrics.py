@@ -74,13 +74,22 @@ class Metrics:
         if not IS_COUNTING:
             return None
         from prometheus_client.exposition import CONTENT_TYPE_LATEST
+        from prometheus_client.metrics_core import Metric
         from prometheus_client.multiprocess import MultiProcessCollector
 
-        registry = self._registry
-        if _FOLDER in os.environ:
-            _forget_dead_workers(Path(os.environ[_FOLDER]))
-            registry = CollectorRegistry()
-            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        if _FOLDER not in os.environ:
+            return prometheus_client.generate_latest(self._registry), CONTENT_TYPE_LATEST
+        folder, registry = Path(os.environ[_FOLDER]), CollectorRegistry()
+        _forget_dead_workers(folder)
+
+        class Workers(MultiProcessCollector):
+            """Adds up what the workers counted, without the empty file of one that is just starting."""
+
+            def collect(self) -> Iterator[Metric]:
+                files = [str(file) for file in folder.glob("*.db") if file.stat().st_size]
+                return self.merge(files, accumulate=True)  # type: ignore[no-any-return, no-untyped-call]
+
+        Workers(registry)  # type: ignore[no-untyped-call]
         return prometheus_client.generate_latest(registry), CONTENT_TYPE_LATEST
 
 
