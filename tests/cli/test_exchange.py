@@ -276,7 +276,9 @@ def test_an_interrupted_import_tells_what_is_committed(embedded: dict[str, str],
         assert run.wait(60) == 130, err
     assert out.startswith("Interrupted. What is counted here is in the store; run the same command again to go on.\n")
     total = count_prompts(run_command(*list_prompts, environment=embedded, cwd=tmp_path))
-    assert f"  prompts    {total} new\n" in out and total % 1000 == 0
+    # The signal may come between the commit of the last batch and its count.
+    counts = [f"  prompts    {count} new\n" for count in (total, total - 1000)]
+    assert any(count in out for count in counts) and total % 1000 == 0
 
 
 @pytest.mark.process
