@@ -1,14 +1,15 @@
-"""Measurements of Satchel beside its rivals, interleaved in one run: `make bench`, or `python -m bench PART …`.
+"""Measurements of Satchel and its rivals, interleaved in one run: `make bench`, or `python -m bench PART …`.
 
 | module | what it holds |
 |---|---|
-| `parts/` | one module per part: what is measured, as tables, plots and figures |
-| `measuring` | the one way of measuring: cases in rotation, medians with their spread |
-| `results` | what a part has found; kept in `results/` as JSON |
+| `parts/` | one module per part, which returns tables, plots and figures |
+| `measuring` | cases in rotation; medians and quartiles |
+| `results` | the results of a part, stored in `results/` as JSON with their raw samples |
 | `goals`, `report`, `plots` | the report, made from the results |
 | `smoke` | the short form for `make check` |
-| `installing`, `rivals`, `drivers` | rivals: brought into `.bench/`, started, and driven |
-| `servers/` | rivals of our own: the least that a server can be, and the same two tools on the SDK and on fastmcp |
-| `stdio`, `web`, `load` | clients that time what they wait for |
-| `stores`, `texts`, `postgres`, `surroundings` | what is stored, and where |
+| `installing`, `rivals`, `drivers` | rivals: installed into `.bench/`, started, and driven |
+| `servers/` | our own rivals: a bare loop, and the same two tools on the SDK and on fastmcp |
+| `stdio`, `web`, `load` | clients that time their calls |
+| `stores`, `texts`, `postgres` | stores and their contents |
+| `surroundings` | the run, and the machine |
 """

@@ -1,6 +1,7 @@
-"""What each rival's tools are called: the same jobs (add, get, list, update, complete, search) in its own words.
+"""The tools of each rival for the same jobs: add, get, list, update, complete, search and render.
 
-Items are numbered from 1 in the order in which they are added, and `text(number)` is what item `number` says.
+Items are numbered from 1 in the order of their addition; `text(number)` is the content of an item. `get` reads one item
+by its id and returns all of it.
 """
 
 import json
@@ -17,10 +18,10 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 
 
 class Conversation(Protocol):
-    """What a driver needs of a client, over stdio or HTTP."""
+    """The part of a client that a driver needs, over stdio or HTTP."""
 
     def call(self, tool: str, arguments: dict[str, Any]) -> tuple[float, Any]:
-        """The milliseconds of a call, and its result."""
+        """Call a tool; return the milliseconds and the result."""
         ...
 
 
@@ -43,28 +44,28 @@ class Driver:
     ids: list[str] = field(default_factory=list)
 
     def prepare(self) -> None:
-        """Make the call that must be first, once for a store."""
+        """Make the first call that a new store needs."""
         if self.vocabulary.first:
             self.client.call(*self.vocabulary.first)
 
     def save_template(self) -> None:
-        """Save what `render` renders; the worker that checks it would count where nothing is rendered."""
+        """Save the template of `render`; parts that weigh memory do not, because saving it starts the worker."""
         if self.vocabulary.template:
             self.client.call(*self.vocabulary.template)
 
     def can(self, verb: str) -> bool:
-        """Whether the rival has a tool for it."""
+        """Return whether the rival has a tool for a verb."""
         return verb in self.vocabulary.verbs
 
     def add(self) -> float:
-        """Add the next item; the milliseconds."""
+        """Add the next item; return the milliseconds."""
         number = len(self.ids) + 1
         taken, result = self._call("add", number, "")
         self.ids.append(self.vocabulary.find_id(number, result))
         return taken
 
     def do(self, verb: str, number: int) -> float:
-        """Do something with an item; the milliseconds."""
+        """Call the tool of a verb for an item; return the milliseconds."""
         if verb == "add":
             return self.add()
         return self._call(verb, number, self.ids[number - 1])[0]
@@ -75,12 +76,12 @@ class Driver:
 
 
 def title(number: int) -> str:
-    """The title of an item."""
+    """Return the title of an item."""
     return f"Item {number} {texts.word(number)}"
 
 
 def text(number: int) -> str:
-    """What an item says: some 200 characters."""
+    """Return the content of an item: some 200 characters."""
     return texts.sentence(number)
 
 
@@ -200,7 +201,7 @@ BASIC_MEMORY = Vocabulary(
 
 
 def taskwarrior_mcp() -> Vocabulary:
-    """taskwarrior-mcp, whose tools take one object."""
+    """Return the vocabulary of taskwarrior-mcp, whose tools take one object."""
 
     def words(tool: str, arguments: Callable[[int, str], dict[str, Any]]) -> Any:
         return f"taskwarrior_{tool}", lambda n, id: {"params": arguments(n, id)}
@@ -218,7 +219,7 @@ def taskwarrior_mcp() -> Vocabulary:
 
 
 def task_master(root: str) -> Vocabulary:
-    """task-master-ai, whose tools want the folder each time; without a language model it changes only the status."""
+    """Return the vocabulary of task-master-ai; without a language model it updates only the status."""
     return Vocabulary(
         {
             "add": ("add_task", lambda n, _: {"projectRoot": root, "title": title(n), "description": text(n)}),

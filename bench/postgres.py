@@ -1,4 +1,4 @@
-"""A PostgreSQL server for one part: in a temporary folder, on a Unix socket, with its commits on the disk."""
+"""A PostgreSQL server for one part: in a temporary folder, on a Unix socket, with durable commits."""
 
 import os
 import shutil
@@ -54,37 +54,37 @@ class Server:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def make_database(self, name: str) -> str:
-        """The address of a new database."""
+        """Create a database; return its address."""
         self._execute(f"create database {name}")
         return self.address(name)
 
-    def make_store(self, name: str, source: Path | None = None) -> str:
-        """The address of a new store, with the schema of this Satchel or of another's sources."""
+    def make_store(self, name: str) -> str:
+        """Create a store; return its address."""
         address = self.make_database(name)
-        _satchel(["database", "migrate", "--database", address], source)
+        _satchel(["database", "migrate", "--database", address])
         return address
 
-    def make_guarded_store(self, name: str, source: Path | None = None) -> tuple[str, str, str]:
-        """A new store for two roles: the addresses of the owner and of the application role, and a token."""
+    def make_guarded_store(self, name: str) -> tuple[str, str, str]:
+        """Create a store for two roles; return the addresses of owner and application role, and a token."""
         owner = self.make_database(name)
         role = f"{name}_app"
         self._execute(f"create role {role} login")
-        _satchel(["database", "migrate", "--role", role, "--database", owner], source)
+        _satchel(["database", "migrate", "--role", role, "--database", owner])
         user = "550e8400-e29b-41d4-a716-446655440000"
-        said = _satchel(["token", "create", "--json", "--user", user, "--database", owner], source)
+        said = _satchel(["token", "create", "--json", "--user", user, "--database", owner])
         return owner, self.address(name, role), str(msgspec.json.decode(said)["token"])
 
     def copy_store(self, name: str, file: Path) -> str:
-        """The address of a new store with everything that a SQLite file has."""
+        """Copy a SQLite store into a new database; return its address."""
         address, dump = self.make_database(name), self.folder / f"{name}.jsonl"
-        _satchel(["dump", str(dump), "--database", str(file)], None)
-        _satchel(["load", str(dump), "--database", address], None)
+        _satchel(["dump", str(dump), "--database", str(file)])
+        _satchel(["load", str(dump), "--database", address])
         dump.unlink()
         settle(address)
         return address
 
     def address(self, name: str = "postgres", role: str = "satchel") -> str:
-        """The address of a database for a role."""
+        """Return the address of a database for a role."""
         return f"postgresql://{role}@/{name}?host={self.folder}"
 
     def _execute(self, sql: str) -> None:
@@ -104,14 +104,13 @@ class Server:
 
 
 def settle(address: str) -> None:
-    """Do at once what autovacuum does by itself a minute after a big load."""
+    """Vacuum and analyse a database, as autovacuum does a minute after a big load."""
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute("vacuum (analyze)")
 
 
-def _satchel(words: list[str], source: Path | None) -> bytes:
-    environment = {**os.environ, **({"PYTHONPATH": str(source)} if source else {})}
-    done = subprocess.run([PYTHON, "-m", "satchel", *words], capture_output=True, env=environment, check=False)
+def _satchel(words: list[str]) -> bytes:
+    done = subprocess.run([PYTHON, "-m", "satchel", *words], capture_output=True, check=False)
     if done.returncode:
         raise RuntimeError(f"satchel {' '.join(words[:2])}: {done.stderr.decode()[-300:]}")
     return done.stdout

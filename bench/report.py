@@ -1,10 +1,10 @@
-"""Writes `docs/dev/benchmarks.md` and its plots from the results that are kept."""
+"""Writes `docs/dev/benchmarks.md` and its plots from the stored results."""
 
 from bench import goals, plots
 from bench.measuring import show
 from bench.parts import PARTS
 from bench.results import Result, render_table
-from bench.surroundings import ROOT, describe_machine
+from bench.surroundings import ROOT
 
 PAGE = ROOT / "docs" / "dev" / "benchmarks.md"
 PICTURES = ROOT / "docs" / "dev" / "benchmarks"
@@ -12,17 +12,22 @@ HEAD = """# Benchmarks
 
 <!-- made by `make bench`; edit bench/report.py instead -->
 
-Satchel beside a bare loop, which is the limit of a server in Python, the same two tools on the official SDK and on
-fastmcp, and published servers for the same job. Each table was measured in one run, in rotation, so other work affects
-all alike. **Read the ratios**: milliseconds depend on the machine. `make bench` repeats everything, `make bench
-PARTS="start calls"` some parts; [bench/README.md](../../bench/README.md) explains the figures.
+Satchel, a bare loop, which is the limit of a server in Python, the same two tools on the official SDK and on fastmcp,
+and published servers for the same job. Each table was measured in one run, in rotation, so other load affects all
+rivals alike. **Read the ratios**: milliseconds depend on the machine. Figures are medians, with quartiles in
+parentheses; a percentile is shown if at least ten samples lie above it. **get** always reads one item by its id and
+returns all of it: a prompt from the bare loop, the libraries and the contract prompt-store, a task from `satchel`, the
+item that `add` added from the peers.
+
+`make bench` repeats everything, `make bench PARTS="start calls"` some parts. [bench/README.md](../../bench/README.md)
+explains the parts. Parts measured from 19 November 2026 on store their raw samples in `bench/results/samples/`.
 """
 
 _OWN_LOAD = 3  # of our own clients and servers; a higher one is of other programs
 
 
 def write(found: dict[str, Result]) -> None:
-    """The page and its pictures."""
+    """Write the page and its pictures."""
     PICTURES.mkdir(exist_ok=True)
     ordered = [found[part] for part in PARTS if part in found]
     drawn = [plot for result in ordered for plot in result.plots]
@@ -37,26 +42,33 @@ def write(found: dict[str, Result]) -> None:
 
 
 def describe(ordered: list[Result]) -> str:
-    """The machine, and when and beside how much other work each part was measured."""
-    lines = ["## Machine\n", *(f"- {name}: {value}" for name, value in describe_machine()), ""]
+    """Describe the machine, and when and under which load each part was measured."""
+    newest = max(ordered, key=lambda result: result.taken_at)
+    lines = ["## Machine and versions\n", *(f"- {name}: {value}" for name, value in newest.machine.items()), ""]
     busy = [result for result in ordered if max(result.load) > _OWN_LOAD]
     if busy:
         worst = max(max(result.load) for result in busy)
         lines.append(
-            f"**The machine was busy with other work** during {len(busy)} of {len(ordered)} parts, with a load of up "
-            f"to {worst:.0f}: their milliseconds are too long, and their ratios less exact.\n"
+            f"**The machine had other load** during {len(busy)} of {len(ordered)} parts, up to {worst:.0f}: their "
+            "milliseconds are too long, and their ratios less exact.\n"
         )
-    lines.append("| part | measured | sources | took | load before and after | share of full size |")
-    lines.append("|---|---|---|---:|---:|---:|")
+    lines.append(
+        "| part | measured | sources | took | load before and after | share of full size | fsync of 4 KiB, ms |"
+    )
+    lines.append("|---|---|---|---:|---:|---:|---:|")
     for result in ordered:
         load, took = f"{result.load[0]} → {result.load[1]}", f"{show(result.seconds)} s"
-        cells = [result.part, result.taken_at, result.sources, took, load, f"{result.share:.0%}"]
+        sync = "not measured"
+        if result.sync_ms is not None:
+            lower, median, upper = map(show, result.sync_ms)
+            sync = f"{median} ({lower}–{upper})"
+        cells = [result.part, result.taken_at, result.sources, took, load, f"{result.share:.0%}", sync]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
 def render_part(result: Result) -> str:
-    """The section of one part."""
+    """Render the section of one part."""
     lines = [f"## {result.part.capitalize()}: {PARTS[result.part]}\n"]
     lines += [f"![{plot.title}](benchmarks/{plot.name}.svg)\n" for plot in result.plots]
     for table in result.tables:

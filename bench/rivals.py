@@ -1,4 +1,4 @@
-"""The rivals over stdio: how each is made ready in a folder of its own, started, and driven."""
+"""The rivals over stdio: how each is prepared in its own folder, started and driven."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from bench.surroundings import HERE, PYTHON, SATCHEL, SCRATCH, Run, environment
 
 @dataclass
 class Rival:
-    """A server that can be started: its command and surroundings, with a store in `folder`."""
+    """A server that can be started: its command and environment, with a store in `folder`."""
 
     name: str
     kind: str  # "satchel", "limit", "library" or "peer"
@@ -28,11 +28,11 @@ class Rival:
     count: Callable[[], int] | None = None  # of the items in the store, read without the server
 
     def start(self) -> Client:
-        """A new process of it."""
+        """Start a new process."""
         return Client(self.command, self.environment, self.folder)
 
     def drive(self) -> Driver:
-        """A new process with a driver; the store must be new."""
+        """Start a new process with a driver; the store must be new."""
         driver = Driver(self.start(), self.vocabulary)
         driver.prepare()
         return driver
@@ -40,18 +40,18 @@ class Rival:
 
 @dataclass
 class Field:
-    """All rivals that could be had, and why the others could not."""
+    """The rivals that could be installed, and the reasons why others could not."""
 
     rivals: list[Rival] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
 
 
 def gather(run: Run, name: str, *, is_first: bool = False) -> Field:
-    """Every rival with a new store, in folders below `name`."""
+    """Prepare every rival with a new store, in folders below `name`."""
     place = run.make_folder(name)
 
     def surround(name: str) -> dict[str, str]:
-        """Each has bytecode of its own: new where the first start counts, else what earlier parts have left."""
+        """Return an environment with its own bytecode: new if the first start counts, else from earlier parts."""
         return environment((place if is_first else SCRATCH / "bytecode") / f"{name}-bytecode")
 
     found = Field([make_bare(place, surround("bare"))])
@@ -73,32 +73,32 @@ LIBRARIES = (("official SDK", "official.py"), ("fastmcp", "fast.py"))
 
 
 def make_bare(place: Path, plain: dict[str, str]) -> Rival:
-    """The limit."""
+    """Prepare the bare loop, the limit."""
     command = [PYTHON, str(HERE / "servers" / "bare.py"), str(place / "bare.db")]
     return Rival("bare loop", "limit", place, command, plain, drivers.SAME_TOOLS)
 
 
 def make_library(place: Path, plain: dict[str, str], name: str, script: str) -> Rival:
-    """The two tools on a library for MCP servers."""
+    """Prepare the two tools on a library for MCP servers."""
     command = [PYTHON, str(HERE / "servers" / script), str(place / f"{script}.db")]
     return Rival(name, "library", place, command, plain, drivers.SAME_TOOLS)
 
 
 def make_satchel(place: Path, plain: dict[str, str]) -> Rival:
-    """Satchel as it is by default, with tasks."""
+    """Prepare Satchel with its default contract, and tasks."""
     store = place / "satchel.db"
     command = [SATCHEL, "serve", "--database", str(store), "--project", "default"]
     return Rival("satchel", "satchel", place, command, plain, drivers.SATCHEL, lambda: count_rows(store, "tasks"))
 
 
 def make_prompt_store(place: Path, plain: dict[str, str]) -> Rival:
-    """Satchel with the contract that has the same two tools as the libraries."""
+    """Prepare Satchel with the contract that has the same two tools as the libraries."""
     command = [SATCHEL, "serve", "--contract", "prompt-store", "--database", str(place / "prompts.db")]
     return Rival("satchel, prompt-store", "satchel", place, command, plain, drivers.PROMPT_STORE)
 
 
 def make_kazuph(name: str, folder: Path, env: dict[str, str]) -> Rival:
-    """A queue of tasks in one JSON file."""
+    """Prepare @kazuph/mcp-taskmanager: a queue of tasks in one JSON file."""
     file = folder / "tasks.json"
     command = _node("kazuph", "@kazuph/mcp-taskmanager/dist/index.js")
     env = {**env, "TASK_MANAGER_FILE_PATH": str(file)}
@@ -106,7 +106,7 @@ def make_kazuph(name: str, folder: Path, env: dict[str, str]) -> Rival:
 
 
 def make_server_memory(name: str, folder: Path, env: dict[str, str]) -> Rival:
-    """A graph of entities in one file of JSON lines."""
+    """Prepare server-memory: a graph of entities in one file of JSON lines."""
     file = folder / "memory.jsonl"
     command = _node("server-memory", "@modelcontextprotocol/server-memory/dist/index.js")
     env = {**env, "MEMORY_FILE_PATH": str(file)}
@@ -114,7 +114,7 @@ def make_server_memory(name: str, folder: Path, env: dict[str, str]) -> Rival:
 
 
 def make_backlog(name: str, folder: Path, env: dict[str, str]) -> Rival:
-    """A Markdown file for each task, in a git repository."""
+    """Prepare backlog.md: a Markdown file per task, in a git repository."""
     program = _node("backlog", "backlog.md/cli.js")
     _prepare(["git", "init", "--quiet"], folder, env)
     _prepare([*program, "init", "bench", "--defaults", "--integration-mode", "mcp"], folder, env)
@@ -124,7 +124,7 @@ def make_backlog(name: str, folder: Path, env: dict[str, str]) -> Rival:
 
 
 def make_shrimp(name: str, folder: Path, env: dict[str, str]) -> Rival:
-    """Tasks in one JSON file."""
+    """Prepare mcp-shrimp-task-manager: tasks in one JSON file."""
     command = _node("shrimp", "mcp-shrimp-task-manager/dist/index.js")
     env = {**env, "DATA_DIR": str(folder), "TEMPLATES_USE": "en", "ENABLE_GUI": "false"}
     file = folder / "tasks.json"
@@ -132,7 +132,7 @@ def make_shrimp(name: str, folder: Path, env: dict[str, str]) -> Rival:
 
 
 def make_task_master(name: str, folder: Path, env: dict[str, str]) -> Rival:
-    """Tasks in one JSON file; the tool that adds one is only in the full set."""
+    """Prepare task-master-ai: tasks in one JSON file. Only its full set of tools adds one."""
     file = folder / ".taskmaster" / "tasks" / "tasks.json"
     file.parent.mkdir(parents=True)
     file.write_text('{"master":{"tasks":[],"metadata":{}}}')
@@ -145,7 +145,7 @@ def make_task_master(name: str, folder: Path, env: dict[str, str]) -> Rival:
 
 
 def make_taskwarrior(name: str, folder: Path, env: dict[str, str]) -> Rival:
-    """A wrapper around the program `task`."""
+    """Prepare taskwarrior-mcp: a wrapper around the program `task`."""
     command = [str(installing.install_python("taskwarrior-mcp") / "taskwarrior-mcp")]
     settings, data = folder / "taskrc", folder / "data"
     settings.write_text("confirmation=off\n")
@@ -158,7 +158,7 @@ def make_taskwarrior(name: str, folder: Path, env: dict[str, str]) -> Rival:
 
 
 def make_basic_memory(name: str, folder: Path, env: dict[str, str]) -> Rival:
-    """Markdown notes with an index in SQLite; without its search by embeddings, which needs a model."""
+    """Prepare basic-memory: Markdown notes with an index in SQLite, without its search by embeddings."""
     command = [str(installing.install_python("basic-memory", needs=(3, 12)) / "basic-memory"), "mcp"]
     notes = folder / "notes"
     env = {**env, "BASIC_MEMORY_HOME": str(notes), "BASIC_MEMORY_SEMANTIC_SEARCH_ENABLED": "false"}
@@ -177,7 +177,7 @@ PEERS: dict[str, Callable[[str, Path, dict[str, str]], Rival]] = {
 
 
 def count_rows(store: Path, table: str) -> int:
-    """The rows of a table of a SQLite file."""
+    """Count the rows of a table in a SQLite file."""
     import apsw
 
     connection = apsw.Connection(str(store), flags=apsw.SQLITE_OPEN_READONLY)
@@ -188,7 +188,7 @@ def count_rows(store: Path, table: str) -> int:
 
 
 def count_matches(file: Path, piece: str) -> int:
-    """How often something stands in a file."""
+    """Count the occurrences of a text in a file."""
     return file.read_text().count(piece)
 
 

@@ -1,6 +1,6 @@
-"""The short form for `make check`: a few ratios, each against the figure that `bench/smoke.json` keeps.
+"""The short form for `make check`: a few ratios, each compared with its stored value in `bench/smoke.json`.
 
-Only gross regressions fail: more than `SLACK` times the kept ratio, in two tries.
+Only gross regressions fail: more than `SLACK` times the stored ratio, in two tries.
 """
 
 import tempfile
@@ -30,7 +30,7 @@ CALLS, ADDS = 4000, 600  # whose processor time is measured
 
 
 def main(*, renews: bool) -> int:
-    """Measure, print, and say by the exit status whether something has become much slower."""
+    """Measure and print; return 1 if something has become much slower."""
     found = measure()
     if renews:
         KEPT.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
@@ -48,12 +48,12 @@ def main(*, renews: bool) -> int:
 
 
 def find_worse(found: dict[str, float], kept: dict[str, float]) -> list[str]:
-    """The ratios that are far above what was kept."""
+    """Return the ratios that are far above the stored ones."""
     return [name for name, value in found.items() if value > SLACK * max(1.0, kept[name])]
 
 
 def measure() -> dict[str, float]:
-    """All ratios; smaller is better."""
+    """Measure all ratios; smaller is better."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="satchel-smoke-")))
         run = Run(folder, stack, share=0, rivals=())
@@ -66,14 +66,14 @@ def measure() -> dict[str, float]:
 
 
 def measure_start(rivals: dict[str, Rival]) -> dict[str, float]:
-    """A start against the bare loop's."""
+    """Compare a start with the bare loop's."""
     cases = [Case(name, make_start(rivals[name])) for name in ("bare loop", "satchel")]
     interleave(cases, 8, warmup=2)
     return {"start / bare loop": cases[1].median / cases[0].median}
 
 
 def measure_calls(run: Run, rivals: dict[str, Rival]) -> dict[str, float]:
-    """Memory, and the processor time of a get and of an add, against the bare loop's; the disk's time is not in it."""
+    """Compare memory, and the processor time of a get and an add, with the bare loop's."""
     gets, adds, weights = [], [], []
     for name in ("bare loop", "satchel, prompt-store"):
         driver = rivals[name].drive()
@@ -97,7 +97,7 @@ def measure_calls(run: Run, rivals: dict[str, Rival]) -> dict[str, float]:
 
 
 def measure_growth(run: Run) -> dict[str, float]:
-    """A list and a search in 3,000 items against the same in 30."""
+    """Compare lists and a search in 3,000 items with the same in 30."""
     clients = []
     for size in (30, 3000):
         file = run.folder / f"{size}.db"
@@ -115,14 +115,14 @@ def measure_growth(run: Run) -> dict[str, float]:
 
 
 def measure_http(run: Run) -> dict[str, float]:
-    """Processor time of a get over HTTP against a bare ASGI application's."""
+    """Compare the processor time of a get over HTTP with a bare ASGI application's."""
     commands = {
         "bare": script_command("asgi.py", run.folder / "asgi.db"),
         "satchel": satchel_command(str(run.folder / "http.db")),
     }
     loads = []
     for command in commands.values():
-        server = HttpServer(command, drivers.SAME_TOOLS, http_environment("current"))
+        server = HttpServer(command, drivers.SAME_TOOLS, http_environment())
         run.stack.callback(server.close)
         client = HttpClient(server.port)
         driver = Driver(client, server.vocabulary)

@@ -1,4 +1,4 @@
-"""A client of stdio servers that times what it waits for, and weighs the processes behind it."""
+"""A client of stdio servers that times its calls and measures memory and processor time of the server."""
 
 import os
 import selectors
@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 TICK = os.sysconf("SC_CLK_TCK")
-PATIENCE = 120.0  # seconds for one answer, which only ends what hangs
+PATIENCE = 120.0  # seconds for one answer, which only ends a call that hangs
 INITIALIZE = {
     "protocolVersion": "2025-06-18",  # which all rivals speak
     "capabilities": {},
@@ -48,18 +48,18 @@ class Client:
             raise
 
     def call(self, tool: str, arguments: dict[str, Any]) -> tuple[float, Any]:
-        """Call a tool; the milliseconds from the first byte sent to the last byte received, and the result."""
+        """Call a tool; return the milliseconds from the first byte sent to the last byte received, and the result."""
         taken, result = self.ask_timed("tools/call", {"name": tool, "arguments": arguments})
         if result.get("isError"):
             raise RuntimeError(f"{tool} answered {str(result)[:300]}")
         return taken, result
 
     def ask(self, method: str, params: dict[str, Any]) -> Any:
-        """The result of a request."""
+        """Send a request; return its result."""
         return self.ask_timed(method, params)[1]
 
     def ask_timed(self, method: str, params: dict[str, Any]) -> tuple[float, Any]:
-        """The milliseconds that a request takes, and its result. Requests of the server are answered in between."""
+        """Send a request; return the milliseconds and the result. Answer requests of the server in between."""
         self._id += 1
         raw = msgspec.json.encode({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}) + b"\n"
         started = time.perf_counter()
@@ -86,7 +86,7 @@ class Client:
         self._write(msgspec.json.encode(message) + b"\n")
 
     def close(self) -> None:
-        """Leave, and wait until the server and what it has started have left too."""
+        """Close the pipes, and wait until the server and its children have ended."""
         self._poll.close()
         started = find_tree(self.process.pid)[1:]
         assert self.process.stdin is not None
@@ -120,7 +120,7 @@ class Client:
 
 
 def find_tree(pid: int) -> list[int]:
-    """A process and all its descendants."""
+    """Return the ids of a process and all its descendants."""
     try:
         below = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except OSError:
@@ -129,7 +129,7 @@ def find_tree(pid: int) -> list[int]:
 
 
 def read_memory(pid: int) -> float:
-    """The resident memory of a process and its descendants, in MiB; pages that they share count once for each."""
+    """Return the resident memory of a process tree in MiB; shared pages count once per process."""
     total = 0.0
     for one in find_tree(pid):
         for line in Path(f"/proc/{one}/status").read_text().splitlines():
@@ -139,9 +139,9 @@ def read_memory(pid: int) -> float:
 
 
 def read_cpu(pid: int) -> float:
-    """The seconds of processor time of a process, its descendants, and those of them that have ended.
+    """Return the seconds of processor time of a process tree, including children that have ended.
 
-    Living threads are counted in nanoseconds: the usual ticks of 10 ms are samples, and wrong on a busy machine.
+    Living threads are counted in nanoseconds; the usual ticks of 10 ms are samples, and wrong on a busy machine.
     """
     total = 0.0
     for one in find_tree(pid):

@@ -16,7 +16,7 @@ TEXT_BYTES = 600  # of a prompt, in the growing stores
 
 
 def open_new(address: str) -> Database:
-    """A new store with the default project."""
+    """Open a new store with the default project."""
     database = open_database(address)
     projects.require(database, SCOPE)
     return database
@@ -32,7 +32,7 @@ def grow(database: Database, start: int, end: int, scope: Scope = SCOPE) -> None
 
 
 def make_samples(start: int, end: int) -> Iterator[Sample]:
-    """Prompts of some 600 bytes; every thousandth has the rare word, every second the common one."""
+    """Yield prompts of some 600 bytes; every thousandth has the rare word, every second the common one."""
     for number in range(start, end):
         dice = random.Random(number)
         words = [texts.word(dice.randrange(900)) for _ in range(TEXT_BYTES // 12)]

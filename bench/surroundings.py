@@ -1,19 +1,24 @@
-"""Where a run takes place: its folders, sizes, rivals and progress; the machine it runs on."""
+"""One run: its folder, sizes, rivals, progress and samples; the machine it runs on."""
 
 import os
 import platform
 import sqlite3
+import statistics
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
+
+from bench.measuring import Case, interleave
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-SCRATCH = ROOT / ".bench"  # not in git: rivals, and the Satchel of before
+SCRATCH = ROOT / ".bench"  # rivals; not in git
 PYTHON = sys.executable
 SATCHEL = str(Path(sys.executable).parent / "satchel")
 
@@ -28,10 +33,19 @@ class Run:
     rivals: tuple[str, ...] | None = None  # only these peers; None: all
     step: Callable[[], None] = lambda: None  # tells the progress bar that a round is done
     expect: Callable[[int], None] = lambda _: None  # tells it how many rounds a part has
+    samples: dict[str, list[float]] = field(default_factory=dict)  # of the part, by case
 
     def amount(self, quick: int, full: int) -> int:
-        """A size, by how long the run may take."""
+        """Return a size, scaled by how long the run may take."""
         return max(quick, round(full * self.share))
+
+    def interleave(
+        self, label: str, cases: Sequence[Case], rounds: int, *, warmup: int = 1, budget: float = 60
+    ) -> None:
+        """Measure cases in rotation, and keep their samples under a label."""
+        interleave(cases, rounds, warmup=warmup, budget=budget, step=self.step)
+        for case in cases:
+            self.samples[f"{label}: {case.name}" if label != case.name else label] = case.values
 
     @property
     def is_quick(self) -> bool:
@@ -39,14 +53,14 @@ class Run:
         return self.share == 0
 
     def make_folder(self, name: str) -> Path:
-        """A new folder."""
+        """Make a new folder."""
         folder = self.folder / name
         folder.mkdir(parents=True)
         return folder
 
 
 def environment(cache: Path, **more: str) -> dict[str, str]:
-    """The surroundings of a server: nothing of ours leaks in, and bytecode is kept, in a folder of the run's own.
+    """Return the environment of a server: without our own settings, and with a folder for its bytecode.
 
     An installed package has its bytecode beside it; a checkout has it after one start, unless
     PYTHONDONTWRITEBYTECODE is set, as it is in many containers. A warm-up fills the folder for all rivals alike.
@@ -55,32 +69,39 @@ def environment(cache: Path, **more: str) -> dict[str, str]:
     return {**kept, "PYTHONPYCACHEPREFIX": str(cache), **more}
 
 
-def describe_machine() -> list[tuple[str, str]]:
-    """What a reader must know about the machine."""
+def describe_machine() -> dict[str, str]:
+    """Describe the machine, and the versions of interpreters and engines."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return [
-        ("processor", f"{_read_processor()}, {os.cpu_count()} cores"),
-        ("memory", f"{memory:.0f} GiB"),
-        ("system", f"{platform.system()} {platform.release().split('-')[0]}"),
-        ("Python", platform.python_version()),
-        ("SQLite", f"{_read_version('apsw')} (apsw), {sqlite3.sqlite_version} (rivals)"),
-    ]
+    return {
+        "processor": f"{_read_processor()}, {os.cpu_count()} cores",
+        "memory": f"{memory:.0f} GiB",
+        "system": f"{platform.system()} {platform.release().split('-')[0]}",
+        "Python": platform.python_version(),
+        "SQLite": f"{version('apsw')} (apsw), {sqlite3.sqlite_version} (Python)",
+    }
+
+
+def measure_sync(folder: Path) -> tuple[float, float, float]:
+    """Return the quartiles of the milliseconds of a write of 4 KiB and its fsync in a folder, of 60 of them."""
+    taken = []
+    with open(folder / "sync", "wb", buffering=0) as file:
+        for _ in range(60):
+            started = time.perf_counter()
+            file.write(bytes(4096))
+            os.fsync(file.fileno())
+            taken.append((time.perf_counter() - started) * 1000)
+    lower, median, upper = statistics.quantiles(taken, n=4)
+    return lower, median, upper
 
 
 def name_sources() -> str:
-    """The commit that last changed Satchel's sources."""
+    """Return the commit that last changed Satchel's sources."""
     return _ask("git", "-C", str(ROOT), "log", "-1", "--format=%h", "--", "src")
 
 
 def tell_time() -> str:
-    """Now, in UTC, to the minute."""
+    """Return the time in UTC, to the minute."""
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def _read_version(package: str) -> str:
-    from importlib.metadata import version
-
-    return version(package)
 
 
 def _read_processor() -> str:

@@ -24,12 +24,12 @@ class Sample:
 
 
 def word(number: int) -> str:
-    """A word that few items have, always the same for the same number."""
+    """Return a word that few items have, the same for the same number."""
     dice = random.Random(number % 997)
     return "".join(dice.choices(_SYLLABLES, k=4))
 
 
 def sentence(number: int) -> str:
-    """Some 200 characters, always the same for the same number."""
+    """Return some 200 characters, the same for the same number."""
     dice = random.Random(number)
     return f"About {word(number)}: " + " ".join("".join(dice.choices(_SYLLABLES, k=2)) for _ in range(30))

@@ -19,7 +19,7 @@ PATIENCE = 120.0  # seconds until a server must answer
 
 
 class HttpServer:
-    """A server process on a port of the system's choice."""
+    """A server process on a free port."""
 
     def __init__(self, command: Sequence[str], vocabulary: Vocabulary, env: dict[str, str]) -> None:
         with socket.socket() as free:
@@ -40,7 +40,7 @@ class HttpServer:
                 time.sleep(0.05)
 
     def close(self) -> None:
-        """End it."""
+        """End the server."""
         self.process.terminate()
         try:
             self.process.wait(20)
@@ -50,14 +50,14 @@ class HttpServer:
 
 
 class HttpClient:
-    """A connection that is kept open, and times its calls."""
+    """A client that keeps one connection open and times its calls."""
 
     def __init__(self, port: int, token: str | None = None) -> None:
         self._connection = Connection(port)
         self._token = token
 
     def call(self, tool: str, arguments: dict[str, Any]) -> tuple[float, Any]:
-        """The milliseconds of a call, and its result."""
+        """Call a tool; return the milliseconds and the result."""
         request = make_request(tool, arguments, self._token)
         started = time.perf_counter()
         raw = self._connection.ask(request)
@@ -70,7 +70,7 @@ class HttpClient:
 
 
 def make_request(tool: str, arguments: dict[str, Any], token: str | None = None) -> bytes:
-    """The bytes of a call."""
+    """Make the bytes of a call."""
     params = {"name": tool, "arguments": arguments}
     body = msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
     lines = ["POST /mcp HTTP/1.1", "Host: 127.0.0.1:80", "Content-Type: application/json"]
@@ -80,24 +80,23 @@ def make_request(tool: str, arguments: dict[str, Any], token: str | None = None)
 
 
 def satchel_command(store: str, *more: str, contract: str = "prompt-store") -> list[str]:
-    """How Satchel is started over HTTP."""
+    """Return the command that starts Satchel over HTTP."""
     words = ["-m", "satchel", "serve", "--transport", "http", "--port", "PORT", "--contract", contract]
     return [PYTHON, *words, "--database", store, *more]
 
 
 def script_command(script: str, file: Path, *more: str) -> list[str]:
-    """How a rival of our own is started."""
+    """Return the command that starts one of `bench/servers/`."""
     return [PYTHON, str(HERE / "servers" / script), str(file), "PORT", *more]
 
 
-def http_environment(name: str, source: Path | None = None) -> dict[str, str]:
-    """The surroundings of a server over HTTP; with other sources of Satchel where `source` names them."""
-    more = {"PYTHONPATH": str(source)} if source else {}
-    return environment(SCRATCH / "bytecode" / f"http-{name}", **more)
+def http_environment() -> dict[str, str]:
+    """Return the environment of a server over HTTP."""
+    return environment(SCRATCH / "bytecode" / "http")
 
 
 def gather_http(run: Run, name: str) -> dict[str, HttpServer]:
-    """Satchel and the libraries over HTTP, each with a new store."""
+    """Start Satchel and the libraries over HTTP, each with a new store."""
     place = run.make_folder(name)
     wanted = {
         "bare ASGI": (script_command("asgi.py", place / "bare.db"), drivers.SAME_TOOLS),
@@ -108,6 +107,6 @@ def gather_http(run: Run, name: str) -> dict[str, HttpServer]:
     }
     servers = {}
     for title, (command, vocabulary) in wanted.items():
-        servers[title] = HttpServer(command, vocabulary, http_environment("current"))
+        servers[title] = HttpServer(command, vocabulary, http_environment())
         run.stack.callback(servers[title].close)
     return servers

@@ -1,7 +1,7 @@
-"""The parts of the measurements; each module has `measure(run) -> Result`, and is imported when it is run."""
+"""The parts of the measurements; each module has `measure(run) -> Result` and is imported when it runs."""
 
 PARTS = {
-    "start": "from a process to its first answer",
+    "start": "from the start of a process to its first answer",
     "memory": "memory after a start and after 10,000 calls, processor time of a call",
     "definitions": "what tools/list costs a model",
     "calls": "add, get, list, update, search, complete, render: over stdio and HTTP",
@@ -12,7 +12,6 @@ PARTS = {
     "commits": "additions a second at a commit of 3 ms, PostgreSQL",
     "history": "what history costs a write",
     "security": "what row-level security costs on PostgreSQL",
-    "unanalysed": "lists of tasks on PostgreSQL while a store grows, without statistics",
     "libraries": "3,000 templates listed, and rendered",
     "page": "every screen of the page for people",
     "jobs": "eight jobs of an agent in calls and tokens",

@@ -1,4 +1,4 @@
-"""A quiet user of a server under each attack of tests/attacks: how long answers take, and the server's memory."""
+"""A quiet user of a server under each attack of tests/attacks: the times of its answers, and the server's memory."""
 
 import multiprocessing
 import multiprocessing.synchronize
@@ -26,6 +26,7 @@ def measure(run: Run) -> Result:
     rows, medians, worsts, peaks = [], [], [], []
     for name in ("no attack", *ATTACKS):
         quiet, peak = attack(site, name, seconds)
+        run.samples[f"ms under {name}"] = [one * 1000 for one in quiet.seconds]
         medians.append(quiet.median * 1000)
         worsts.append(quiet.worst * 1000)
         peaks.append(peak.mb)
@@ -45,7 +46,7 @@ def measure(run: Run) -> Result:
 
 
 def attack(site: Site, name: str, seconds: float) -> tuple[QuietUser, PeakMemory]:
-    """Have a quiet user work while an attack runs."""
+    """Run a quiet user beside an attack."""
     peak = PeakMemory(site.server.process.pid)
     quiet = QuietUser(site.server.port, make_token(site.store))
     if name not in ATTACKS:

@@ -1,9 +1,9 @@
-"""What each call costs with some hundreds of items: all rivals over stdio, Satchel and the libraries over HTTP too."""
+"""What each call costs with some dozens of items: all rivals over stdio, Satchel and the libraries also over HTTP."""
 
 from collections.abc import Callable
 
 from bench.drivers import VERBS, Driver
-from bench.measuring import Case, interleave, show
+from bench.measuring import Case, count_samples
 from bench.results import Plot, Result, Table
 from bench.rivals import PEERS, gather
 from bench.stdio import Client
@@ -15,11 +15,11 @@ PEER_NAMES = tuple(PEERS)
 
 
 def measure(run: Run) -> Result:
-    """One verb after the other, and for each all rivals in rotation."""
+    """Measure one verb after the other, each for all rivals in rotation."""
     rounds = run.amount(5, 60)
     field = gather(run, "calls")
     run.expect((rounds + 1) * len(VERBS) * 2)
-    notes = [f"{name} could not be had: {why}" for name, why in field.missing.items()]
+    notes = [f"{name} could not be installed: {why}" for name, why in field.missing.items()]
     result = Result("calls", notes=notes)
     drivers: dict[str, Driver] = {}
     for rival in field.rivals:
@@ -31,7 +31,7 @@ def measure(run: Run) -> Result:
             drivers[rival.name] = driver
         except (RuntimeError, OSError) as error:
             notes.append(f"{rival.name} failed: {str(error)[:200]}")
-    result.tables.append(tabulate("Calls over stdio", drivers, measure_verbs(drivers, rounds, run), result))
+    result.tables.append(tabulate("Calls over stdio", drivers, measure_verbs("stdio", drivers, rounds, run), result))
     web: dict[str, Driver] = {}
     for name, server in gather_http(run, "calls-http").items():
         client = HttpClient(server.port)
@@ -39,43 +39,44 @@ def measure(run: Run) -> Result:
         web[name] = Driver(client, server.vocabulary)
         web[name].prepare()
         fill(web[name], run.amount(6, ITEMS))
-    result.tables.append(tabulate("Calls over HTTP", web, measure_verbs(web, rounds, run), result))
+    result.tables.append(tabulate("Calls over HTTP", web, measure_verbs("HTTP", web, rounds, run), result))
     return result
 
 
 def fill(driver: Driver, count: int) -> None:
-    """Add the items that are there before, and the template."""
+    """Save the template and add the first items."""
     driver.save_template()
     for _ in range(count):
         driver.add()
 
 
-def measure_verbs(drivers: dict[str, Driver], rounds: int, run: Run) -> dict[str, list[Case]]:
-    """The milliseconds of each verb for each driver."""
+def measure_verbs(kind: str, drivers: dict[str, Driver], rounds: int, run: Run) -> dict[str, list[Case]]:
+    """Measure the milliseconds of each verb for each driver."""
     measured = {}
     for verb in VERBS:
         cases = [Case(name, make_call(driver, verb)) for name, driver in drivers.items() if driver.can(verb)]
-        interleave(cases, rounds, budget=run.amount(2, 6), step=run.step)
+        run.interleave(f"{verb} over {kind}", cases, rounds, budget=run.amount(2, 6))
         measured[verb] = cases
     return measured
 
 
 def make_call(driver: Driver, verb: str) -> Callable[[int], float]:
-    """A call with another item in each round. The last come first: in one rival, ids shift behind a completed one."""
+    """Make a call with another item in each round, last one first: one rival renumbers items after a completed one."""
     return lambda round: driver.do(verb, max(1, len(driver.ids) - round))
 
 
 def tabulate(title: str, drivers: dict[str, Driver], measured: dict[str, list[Case]], result: Result) -> Table:
-    """Milliseconds of every verb, and a plot of each; `add` and `get` also as figures."""
+    """Make the table of every verb, plots of `add` and `get`, and the figures of `add`."""
     cells = {(verb, case.name): case for verb, cases in measured.items() for case in cases}
 
     def show_case(verb: str, name: str) -> str:
         case = cells.get((verb, name))
-        if case is None or not case.values:
-            return "–"
-        return " / ".join(show(case.quantile(share)) for share in (0.5, 0.95, 0.99))
+        return case.summary if case is not None and case.values else "–"
 
-    rows = [[name, *(show_case(verb, name) for verb in VERBS)] for name in drivers]
+    rows = []
+    for name in drivers:
+        samples = count_samples(case for (_, rival), case in cells.items() if rival == name)
+        rows.append([name, *(show_case(verb, name) for verb in VERBS), samples])
     result.notes += [f"{title}: {case.name} failed: {case.failure}" for case in cells.values() if case.failure]
     kind = title.rpartition(" ")[2].lower()
     for verb in ("add", "get"):
@@ -86,5 +87,8 @@ def tabulate(title: str, drivers: dict[str, Driver], measured: dict[str, list[Ca
         result.figures["add ms"] = cells["add", "satchel"].median
         if slow:
             result.figures["add/fastest peer"] = cells["add", "satchel"].median / min(slow)
-    note = "Milliseconds: median / 95 % / 99 %. A dash: the rival has no such tool, or needs a language model for it."
-    return Table(title, ["rival", *VERBS], rows, note)
+    note = (
+        "Milliseconds: median (quartiles). `get` reads one item by its id and returns all of it. Samples of each call; "
+        "slow rivals stop early. A dash: the rival has no such tool, or needs a language model for it."
+    )
+    return Table(title, ["rival", *VERBS, "samples"], rows, note)

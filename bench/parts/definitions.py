@@ -1,4 +1,4 @@
-"""What `tools/list` costs a model before its first question: all of it, and the part that models are shown."""
+"""What `tools/list` costs a model before its first question: all of it, and the part that a model is shown."""
 
 import msgspec
 from rs_bpe.bpe import openai
@@ -16,7 +16,7 @@ def measure(run: Run) -> Result:
     run.expect(len(field.rivals))
     tokens = openai.o200k_base()
     rows, shown = [], {}
-    notes = [f"{name} could not be had: {why}" for name, why in field.missing.items()]
+    notes = [f"{name} could not be installed: {why}" for name, why in field.missing.items()]
     for rival in field.rivals:
         run.step()
         try:

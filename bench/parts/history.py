@@ -1,6 +1,6 @@
-"""What history costs: a write with it beside one without, and what the store grows by.
+"""What history costs: writes with it and without, and how much a store grows.
 
-The same services write into two stores in turn; for one of them, what records changes does nothing.
+The same services write into two stores in turn; for one of them the functions that record changes do nothing.
 """
 
 import os
@@ -13,14 +13,14 @@ import apsw
 import psycopg
 
 from bench import postgres, texts
-from bench.measuring import Case, interleave, show, time_ms
+from bench.measuring import Case, count_samples, time_ms
 from bench.results import Result, Table
 from bench.stores import SCOPE
 from bench.surroundings import Run
 from satchel.model import Prompt, PromptDraft, PromptPatch, TaskDraft, TaskPatch
 from satchel.services import projects, prompts, tasks
 from satchel.services import recording as recorder
-from satchel.storage import revisions, trash
+from satchel.storage import revisions
 from satchel.storage.database import Database, Tx, open_database
 
 SIZES = {"2.5 KB": 2500, "12 KB": 12_000, "63 KB": 63_000}
@@ -30,7 +30,7 @@ FILLING = 100  # prompts, and tasks, that are there already
 
 @dataclass
 class Store:
-    """An open store, and what the cases work on in it."""
+    """An open store, and the items that the cases work on."""
 
     database: Database
     has_history: bool
@@ -40,7 +40,7 @@ class Store:
 
 
 def measure(run: Run) -> Result:
-    """Each engine: writes with history and without, in turn, and what an edit makes the store grow by."""
+    """Measure for each engine writes with history and without, and how much an edit makes the store grow."""
     result = Result("history")
     rounds, edits = run.amount(3, 100), run.amount(5, 200)
     run.expect((rounds + 1) * len(WRITES) * 2)
@@ -55,28 +55,29 @@ def measure(run: Run) -> Result:
 
 
 def measure_engine(run: Run, engine: str, make: Callable[[str], str], rounds: int, edits: int, result: Result) -> None:
-    """The tables of one engine; `make` returns the address of a new store."""
+    """Make the tables of one engine; `make` returns the address of a new store."""
     kept = [open_store(make(f"writes{number}"), bool(number)) for number in (0, 1)]
     for store in kept:
         with recording(store.has_history):
             fill(store)
     rows = []
     for name, prepare in WRITES.items():
-        cases = [Case(name, make_write(store, prepare)) for store in kept]
-        interleave(cases, rounds, step=run.step)
+        names = ("without", "with")
+        cases = [Case(one, make_write(store, prepare)) for one, store in zip(names, kept, strict=True)]
+        run.interleave(f"{name}, {engine}", cases, rounds)
         without, with_ = cases
         ratio = with_.median / without.median
-        rows.append([name, show(without.median), show(with_.median), with_.spread, f"{ratio:.2f}"])
+        rows.append([name, without.summary, with_.summary, count_samples(cases), f"{ratio:.2f}"])
         result.figures[f"history of {name}, {engine}"] = ratio
     for store in kept:
         store.database.close()
-    head = [f"write on {engine}", "without, ms", "with, ms", "quartiles", "ratio"]
+    head = [f"write on {engine}", "without, ms", "with, ms", "samples", "ratio"]
     result.tables.append(Table(f"What history costs on {engine}", head, rows))
     result.tables.append(measure_growth(engine, make, edits))
 
 
 def make_write(store: Store, prepare: Callable[[Store], Callable[[Tx], object]]) -> Callable[[int], float]:
-    """A write whose transaction is timed, and not making its text."""
+    """Make a function that times the transaction of a write, without making its text."""
 
     def write(_: int) -> float:
         act = prepare(store)
@@ -88,11 +89,11 @@ def make_write(store: Store, prepare: Callable[[Store], Callable[[Tx], object]])
 
 @contextmanager
 def recording(has_history: bool) -> Iterator[None]:
-    """With history, or with nothing in the place of what keeps old states; the index of words is kept either way."""
+    """Record history during the block, or replace the functions that store it; keep the index of words."""
     if has_history:
         yield
         return
-    places = [(revisions, "add"), (revisions, "keep_state"), (trash, "add"), (recorder, "make_delta")]
+    places = [(revisions, "add"), (revisions, "keep_state"), (recorder, "make_delta")]
     kept = [getattr(module, name) for module, name in places]
     for module, name in places:
         setattr(module, name, lambda *_: b"")
@@ -104,7 +105,7 @@ def recording(has_history: bool) -> Iterator[None]:
 
 
 def open_store(address: str, has_history: bool) -> Store:
-    """A new store with the default project."""
+    """Open a new store with the default project."""
     database = open_database(address)
     with recording(has_history):
         projects.require(database, SCOPE)
@@ -120,13 +121,13 @@ def fill(store: Store) -> None:
 
 
 def run_in_transaction(store: Store, act: Callable[[Tx], object]) -> None:
-    """Do something in a transaction."""
+    """Run an action in a transaction."""
     with store.database.write(SCOPE) as tx:
         act(tx)
 
 
 def make_text(dice: random.Random, length: int) -> str:
-    """Sentences of words, as long as that."""
+    """Make sentences of words, with a length in all."""
     text = ""
     while len(text) < length:
         text += " ".join(dice.choices(WORDS, k=dice.randrange(6, 18))).capitalize() + ". "
@@ -134,7 +135,7 @@ def make_text(dice: random.Random, length: int) -> str:
 
 
 def edit_sentence(dice: random.Random, text: str) -> str:
-    """A text with another sentence in the place of one."""
+    """Replace one sentence of a text."""
     sentences = text.split(". ")
     sentences[dice.randrange(len(sentences))] = make_text(dice, 80).strip(". ")
     return ". ".join(sentences)
@@ -199,7 +200,7 @@ WRITES: dict[str, Callable[[Store], Callable[[Tx], object]]] = {
 
 
 def measure_growth(engine: str, make: Callable[[str], str], edits: int) -> Table:
-    """Edit one sentence of a text again and again, with history and without: by how much does the store grow?"""
+    """Measure how much repeated edits of one sentence make a store grow, with history and without."""
     rows = []
     for size, length in SIZES.items():
         grown = []
@@ -220,7 +221,7 @@ def measure_growth(engine: str, make: Callable[[str], str], edits: int) -> Table
 
 
 def stored_bytes(address: str) -> int:
-    """How many bytes a store has on the disk, after its log was moved into it and what is dead was removed."""
+    """Return the bytes of a store on disk, after a checkpoint and a vacuum."""
     if not address.startswith("postgresql"):
         connection = apsw.Connection(address)
         connection.execute("pragma wal_checkpoint(truncate)")

@@ -1,6 +1,6 @@
-"""What libraries cost: 3,000 prompts in 300 libraries listed cold and warm, and a template with ten arguments rendered.
+"""What libraries cost: listing 3,000 prompts of 300 libraries, and rendering a template with ten arguments.
 
-A render goes through the whole server and its worker; beside it stands the same template rendered by Jinja2 alone.
+A render goes through the whole server and its worker; the same template is also rendered by Jinja2 alone.
 """
 
 import time
@@ -9,7 +9,7 @@ from typing import Any
 
 import jinja2
 
-from bench.measuring import Case, interleave, show, time_ms
+from bench.measuring import Case, show, show_tail, time_ms
 from bench.results import Result, Table
 from bench.stdio import Client
 from bench.surroundings import SATCHEL, SCRATCH, Run, environment
@@ -24,8 +24,8 @@ PROMPTS = 10  # of each library
 
 
 def measure(run: Run) -> Result:
-    """List and render, and render beside Jinja2 alone."""
-    libraries, rounds = run.amount(10, FULL), run.amount(5, 300)
+    """Measure lists and renders, and renders by Jinja2 alone."""
+    libraries, rounds = run.amount(10, FULL), run.amount(5, 1000)
     run.expect(rounds + 1 + 11 + 21)
     place = run.make_folder("libraries")
     write(place / "all", libraries, PROMPTS)
@@ -44,22 +44,26 @@ def measure(run: Run) -> Result:
     first = Case("first render of a process", lambda _: render_first(place / "small"))
     rendered = Case("render with ten arguments", lambda _: client.ask_timed("prompts/get", params)[0])
     alone = Case("the same by Jinja2 alone", lambda _: time_ms(lambda: template.render(VALUES)))
-    interleave([rendered, alone], rounds, step=run.step)
-    interleave([listed], min(20, rounds), step=run.step)
-    interleave([first], min(10, rounds), step=run.step)
+    run.interleave("render", [rendered, alone], rounds)
+    run.interleave("list", [listed], min(20, rounds))
+    run.interleave("start", [first], min(10, rounds))
     cases = (listed, first, rendered, alone)
-    rows = [[case.name, show(case.median), show(case.quantile(0.95)), show(case.quantile(0.99))] for case in cases]
-    rows.insert(0, [f"start to {count:,} prompts listed", show(cold), "", ""])
-    rows.insert(2, ["first render of a template, which compiles it", show(compiled), "", ""])
+    rows = [
+        [case.name, case.summary, show_tail(case.values, 0.95), show_tail(case.values, 0.99), f"{len(case.values)}"]
+        for case in cases
+    ]
+    rows.insert(0, [f"start to {count:,} prompts listed", show(cold), "–", "–", "1"])
+    rows.insert(2, ["first render of a template, which compiles it", show(compiled), "–", "–", "1"])
     figures = {"render ms": rendered.median, "first render ms": first.median}
     if count == FULL * PROMPTS:
         figures["listing ms"] = listed.median
-    table = Table("Libraries of templates", ["what", "median ms", "95 %", "99 %"], rows)
+    note = "Median (quartiles). A percentile is shown if ten samples lie above it."
+    table = Table("Libraries of templates", ["what", "ms", "95 %", "99 %", "samples"], rows, note)
     return Result("libraries", tables=[table], figures=figures)
 
 
 def serve(folder: Path) -> Client:
-    """Satchel with the libraries of a folder."""
+    """Start Satchel with the libraries of a folder."""
     command = [SATCHEL, "serve", "--contract", "twig", "--libraries", str(folder)]
     return Client(command, environment(SCRATCH / "bytecode" / "satchel-bytecode", SATCHEL_HOME=str(folder.parent)))
 
@@ -81,7 +85,7 @@ def write(root: Path, libraries: int, prompts: int) -> None:
 
 
 def render_first(folder: Path) -> float:
-    """The milliseconds of the first render of a new server."""
+    """Return the milliseconds of the first render of a new server."""
     client = serve(folder)
     taken = client.ask_timed("prompts/get", {"name": "library_000:prompt_0", "arguments": VALUES})[0]
     client.close()
@@ -89,7 +93,7 @@ def render_first(folder: Path) -> float:
 
 
 def list_prompts(client: Client) -> tuple[int, float]:
-    """Go through all pages of `prompts/list`: how many there are, and the milliseconds of the calls."""
+    """Read all pages of `prompts/list`; return the number of prompts and the milliseconds of the calls."""
     count, spent = 0, 0.0
     params: dict[str, Any] = {}
     while True:

@@ -1,10 +1,10 @@
-"""What every screen of the page costs the server with few and with many prompts and tasks, without sending it."""
+"""What every screen of the page costs the server, with 100 to 10,000 prompts and tasks; sending is not included."""
 
 import random
 import time
 from collections.abc import Callable
 
-from bench.measuring import Case, interleave, show
+from bench.measuring import Case, count_samples
 from bench.results import Plot, Result, Table
 from bench.stores import SCOPE
 from bench.surroundings import Run
@@ -29,7 +29,7 @@ SCREENS = (
 
 
 def measure(run: Run) -> Result:
-    """Every screen of stores of three sizes, in turn."""
+    """Measure every screen of stores of three sizes, in turn."""
     sizes = [100] if run.is_quick else [100, 1000, max(2000, round(10_000 * run.share))]
     rounds = run.amount(2, 15)
     run.expect((rounds + 1) * len(SCREENS))
@@ -43,26 +43,31 @@ def measure(run: Run) -> Result:
         sites[size] = make_site(database, libraries)
     rows, slowest = [], {}
     for screen in SCREENS:
-        cases = [Case(screen, make_opening(site, screen)) for site in sites.values()]
-        interleave(cases, rounds, step=run.step)
+        cases = [Case(f"{size:,}", make_opening(site, screen)) for size, site in sites.items()]
+        run.interleave(screen, cases, rounds)
         length = open_screen(sites[sizes[-1]], screen)[1]
         growth = cases[-1].median / cases[0].median
-        rows.append([screen, *(show(case.median) for case in cases), f"{length / 1000:.0f}", f"{growth:.2f}"])
+        samples = count_samples(cases)
+        cells = [*(case.summary for case in cases), samples, f"{length / 1000:.0f}", f"{growth:.2f}"]
+        rows.append([screen, *cells])
         slowest[screen] = cases[-1].median
-    head = ["screen, ms", *(f"{size:,}" for size in sizes), "KB", "last / first"]
-    note = "From the request to the bytes of the page. A screen that 100 items do not fill shows more with more items."
+    head = ["screen, ms", *(f"{size:,}" for size in sizes), "samples", "KB", "last / first"]
+    note = (
+        "Medians (quartiles) from the request to the bytes of the page. A screen that 100 items do not fill shows more "
+        "with more items."
+    )
     plot = Plot("page", f"Screens of the page with {sizes[-1]:,} prompts and tasks", "ms", slowest)
     figures = {"slowest screen ms": max(slowest.values())}
     return Result("page", tables=[Table("The page", head, rows, note)], plots=[plot], figures=figures)
 
 
 def make_opening(site: Site, screen: str) -> Callable[[int], float]:
-    """Something that opens a screen, and returns the milliseconds."""
+    """Make a function that opens a screen and returns the milliseconds."""
     return lambda _: open_screen(site, screen)[0]
 
 
 def make_site(database: Database, libraries: Libraries) -> Site:
-    """The pages of a store."""
+    """Make the pages of a store."""
     server = Server(database=database, libraries=libraries, url="http://127.0.0.1:8000", auth="none", contracts=())
     return Site(server)
 
@@ -104,7 +109,7 @@ def fill(database: Database, size: int) -> None:
 
 
 def open_screen(site: Site, address: str) -> tuple[float, int]:
-    """The milliseconds of one view, from the request to the bytes of its page, and how many these are."""
+    """Open a screen; return the milliseconds from the request to the bytes of the page, and their number."""
     path, _, query = address.partition("?")
     match = site.match(path)
     assert match is not None, address

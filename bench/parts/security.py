@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from bench import postgres, stores, texts
-from bench.measuring import Case, interleave, show, time_ms
+from bench.measuring import Case, count_samples, time_ms
 from bench.results import Result, Table
 from bench.stores import SCOPE
 from bench.surroundings import Run
@@ -25,7 +25,7 @@ READS: dict[str, Callable[[Tx, int], object]] = {
 
 
 def measure(run: Run) -> Result:
-    """Both roles on one store, in turn."""
+    """Measure both roles on one store, in turn."""
     try:
         server = run.stack.enter_context(postgres.Server())
     except (RuntimeError, OSError) as error:
@@ -43,25 +43,26 @@ def measure(run: Run) -> Result:
         run.stack.callback(database.close)
     rows, result = [], Result("security")
     for name in (*READS, "add a task"):
-        cases = [Case(name, make_call(database, name)) for database in opened]
-        interleave(cases, rounds, step=run.step)
+        roles = ("owner", "application role")
+        cases = [Case(who, make_call(one, name)) for who, one in zip(roles, opened, strict=True)]
+        run.interleave(name, cases, rounds)
         if not all(case.values for case in cases):
             result.notes += [f"{name}: {case.failure}" for case in cases if case.failure]
             continue
         plain, guarded = cases
         ratio = guarded.median / plain.median
-        rows.append([name, show(plain.median), show(guarded.median), guarded.spread, f"{ratio:.2f}"])
+        rows.append([name, plain.summary, guarded.summary, count_samples(cases), f"{ratio:.2f}"])
         result.figures[f"row-level security of {name}"] = ratio
         if name == "list tasks":
             result.figures["guarded list_tasks ms"] = guarded.median
-    head = ["call on PostgreSQL", "owner, ms", "behind row-level security, ms", "quartiles", "ratio"]
+    head = ["call on PostgreSQL", "owner, ms", "behind row-level security, ms", "samples", "ratio"]
     note = f"In process, through the services; the user has {mine:,} tasks, another one {mine // 4:,}."
     result.tables.append(Table("What row-level security costs", head, rows, note))
     return result
 
 
 def make_call(database: Database, name: str) -> Callable[[int], float]:
-    """A call in a transaction of its own, timed whole."""
+    """Make a function that times a call in a transaction of its own."""
 
     def read(round: int) -> None:
         with database.read(SCOPE) as tx:

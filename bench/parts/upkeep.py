@@ -1,4 +1,4 @@
-"""What upkeep takes: backup, restore, dump, load, and the longest step of pruning."""
+"""How long upkeep takes: backup, restore, dump, load, and the longest step of pruning."""
 
 import time
 from pathlib import Path
@@ -19,7 +19,7 @@ OLD = "2020-01-01T00:00:00.000000Z"
 
 
 def measure(run: Run) -> Result:
-    """Each once: these take seconds."""
+    """Measure each once, because these take seconds."""
     count = run.amount(50, 10_000)
     run.expect(5)
     place = run.make_folder("upkeep")
@@ -41,7 +41,7 @@ def measure(run: Run) -> Result:
     taken, removed = prune(str(place / "old.db"), many)
     rows.append([f"longest of {len(taken):,} steps that pruned {removed:,} rows", f"{show(max(taken) * 1000)} ms"])
     run.step()
-    return Result("upkeep", tables=[Table("Upkeep on SQLite", ["what", "took"], rows)])
+    return Result("upkeep", tables=[Table("Upkeep on SQLite", ["what", "took"], rows, "One sample each.")])
 
 
 def write_dump(store: str, file: Path) -> None:

@@ -1,4 +1,4 @@
-"""Several clients of one store that write at the same time, each with a server process of its own: what is lost?"""
+"""Concurrent writers of one store, each with its own server process, and the writes that are lost."""
 
 import threading
 import time
@@ -15,13 +15,13 @@ WRITERS = 4
 
 
 def measure(run: Run) -> Result:
-    """All rivals that say what is in their store, one after the other: each wants the whole machine."""
+    """Measure all rivals whose items can be counted, one after the other, because each needs the whole machine."""
     field = gather(run, "writers")
     rivals = [rival for rival in field.rivals if rival.count is not None]
     run.expect(len(rivals))
     most, seconds = run.amount(5, 100), run.amount(10, 20)
     rows, figures = [], {}
-    notes = [f"{name} could not be had: {why}" for name, why in field.missing.items()]
+    notes = [f"{name} could not be installed: {why}" for name, why in field.missing.items()]
     for rival in rivals:
         assert rival.count is not None
         try:
@@ -40,13 +40,14 @@ def measure(run: Run) -> Result:
             figures["lost writes"] = float(acknowledged - (kept or 0))
     head = ["rival", "acknowledged", "in the store", "lost", "writes a second"]
     note = (
-        f"{WRITERS} clients with a server process each add items to one store, up to {most} each or {seconds} seconds."
+        f"{WRITERS} clients with a server process each add items to one store, up to {most} each or {seconds} seconds. "
+        "One run."
     )
     return Result("writers", tables=[Table("Concurrent writers", head, rows, note)], figures=figures, notes=notes)
 
 
 def write(rival: Rival, most: int, seconds: float) -> tuple[int, float]:
-    """Let all writers add; how many additions were acknowledged, and the seconds from the first to the last."""
+    """Add items with all writers; return the acknowledged ones and the seconds that they took."""
     first = rival.drive()
     drivers = [first, *(Driver(rival.start(), rival.vocabulary) for _ in range(WRITERS - 1))]
     counts = [0] * WRITERS
@@ -77,7 +78,7 @@ def write(rival: Rival, most: int, seconds: float) -> tuple[int, float]:
 
 
 def read_count(count: Callable[[], int]) -> int | None:
-    """How many items a store has, or None where it cannot be read any more."""
+    """Count the items of a store; return None if it can no longer be read."""
     try:
         return count()
     except (OSError, ValueError, KeyError):

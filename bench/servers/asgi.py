@@ -12,7 +12,7 @@ from notes import Notes  # type: ignore[import-not-found]
 
 
 def make_app(notes: Notes) -> Any:
-    """An ASGI application that answers `tools/call`."""
+    """Make an ASGI application that answers `tools/call`."""
 
     async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:  # noqa: ARG001
         message = await receive()

@@ -1,6 +1,6 @@
-"""The two tools that all rivals of our own share: `add_prompt` and `get_prompt` on one table, durable as Satchel's.
+"""The two tools of our own rivals, `add_prompt` and `get_prompt` on one table, as durable as Satchel's.
 
-Only what a bare loop cannot do without is imported here, because the start of that loop is the limit of a start.
+It imports only what a bare loop needs, because the start of that loop is the limit of a start.
 """
 
 import os
@@ -21,7 +21,7 @@ DESCRIPTIONS = {"add_prompt": ("Add a prompt", ADD_SCHEMA), "get_prompt": ("Get 
 
 
 class Notes:
-    """The table in a SQLite file: what was acknowledged is on the disk."""
+    """The table in a SQLite file; acknowledged writes are on disk."""
 
     def __init__(self, path: str) -> None:
         self._connection = apsw.Connection(path)
@@ -30,7 +30,7 @@ class Notes:
         self._tools: dict[str, Any] = {"add_prompt": self.add, "get_prompt": self.get}
 
     def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """What a tool says."""
+        """Call a tool."""
         body: dict[str, Any] = self._tools[tool](**arguments)
         return body
 

@@ -16,7 +16,7 @@ TOOLS = [types.Tool(name=name, description=text, input_schema=form) for name, (t
 
 
 def make_server(notes: Notes) -> Server[Any]:
-    """A server with both tools."""
+    """Make a server with both tools."""
 
     async def list_tools(ctx: object, params: object) -> types.ListToolsResult:  # noqa: ARG001
         return types.ListToolsResult(tools=TOOLS)

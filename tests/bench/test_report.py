@@ -5,7 +5,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from bench.measuring import Case, interleave
+from bench.measuring import Case, interleave, quantile, show_tail
 from bench.parts import PARTS
 from bench.results import Plot, Result, Table, render_table
 
@@ -13,6 +13,23 @@ from bench import goals, plots, results, smoke
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCKS = ROOT / "bench" / "locks"
+
+
+def test_a_percentile_needs_ten_samples_above_it() -> None:
+    values = [float(number) for number in range(200)]
+    assert [show_tail(values, share) for share in (0.5, 0.95, 0.99)] == ["100", "189", "–"]
+    assert [quantile(values, share) for share in (0.0, 1.0)] == [0.0, 199.0]
+
+
+def test_samples_are_stored_beside_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    monkeypatch.setattr(results, "SAMPLES", tmp_path / "samples")
+    results.save(Result("start"), {"start: satchel": [1.23456, 20.0], "start: 'other'": []})
+    assert json.loads((tmp_path / "samples" / "start.json").read_text()) == {
+        "start: satchel": [1.235, 20.0],
+        "start: 'other'": [],
+    }
+    assert set(results.load_all()) == {"start"}
 
 
 def test_a_goal_says_by_how_much_it_is_missed() -> None:
