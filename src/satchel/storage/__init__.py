@@ -23,9 +23,7 @@ links               queries about links between items, and the URIs in a text th
 lookup              which items have a number, an id, a name, a title or a URI
 search              the index of words, which items have a word, and the texts of what was found
 search_words        how texts become words, each with how much the item is about it
-prompts_sqlite      prompts with a text in title or content, on SQLite
-search_engines      the full-text index on each engine
-prompts_postgres    the literal search for prompts on PostgreSQL
+search_engines      the full-text index, and the literal search for prompts, on each engine
 revisions           queries about changes: who made them, and the states that they replaced
 deltas              old states as differences from the next one
 history_labels      what the items of changes are called now

@@ -9,8 +9,7 @@ from functools import lru_cache
 import psycopg
 
 from satchel.errors import StoreConflict, StoreFailed, TooCostly
-from satchel.model import PromptPosition, PromptQuery
-from satchel.storage import prompts_postgres, search_engines
+from satchel.storage import search_engines
 from satchel.storage.changes import encode
 from satchel.storage.database import ALTERED, PARAMETERS, Row, Tx, Violation
 from satchel.storage.postgres_connect import Connection, is_lost
@@ -136,16 +135,12 @@ class PostgresTx(Tx):
     def lock(self, what: str) -> None:
         self.run("select pg_advisory_xact_lock(hashtextextended(:what, 0))", what=what)
 
-    def prompts_containing(
-        self, project: int, query: PromptQuery, limit: int, *, offset: int = 0, after: PromptPosition | None = None
-    ) -> tuple[list[int], int]:
-        is_confined = self.scope.projects is not None
-        sql = prompts_postgres.choose_search(query, is_guarded=bool(self._shown), is_confined=is_confined)
-        values = prompts_postgres.make_values(project, query, limit, offset, after)
-        # Not prepared: the plan depends on how common the text is.
-        [[total, numbers]] = self.execute(sql, values, prepare=False)
-        return numbers, total
+    @property
+    def is_guarded(self) -> bool:
+        """Whether row-level security applies to our role."""
+        return bool(self._shown)
 
+    prompts_containing = search_engines.find_prompts_in_postgres
     find_words = search_engines.find_in_postgres
     find_together = search_engines.find_together_in_postgres
     add_words = search_engines.add_words_in_postgres

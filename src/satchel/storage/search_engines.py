@@ -1,19 +1,27 @@
-"""The full-text index on each engine: FTS5 on SQLite, GIN over tsvectors on PostgreSQL, both without positions.
+"""The two searches on each engine: for words, and for a literal text in prompts.
 
-Every indexed word begins with the number of its space, so that a search reads nothing of other spaces.
+The index of words is FTS5 on SQLite, GIN over tsvectors on PostgreSQL, both without positions. Every indexed word
+begins with the number of its space, so that a search reads nothing of other spaces. Literal texts are found by their
+trigrams.
 """
 
+import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from satchel.model import PromptPosition, PromptQuery
+from satchel.storage.database import NEWEST
 from satchel.storage.search_words import LEVELS, MOST_COUNTED
 
 if TYPE_CHECKING:
     from satchel.storage.database import Tx, WordList
+    from satchel.storage.postgres_tx import PostgresTx
+    from satchel.storage.sqlite import SqliteTx
 
 Position = tuple[int, str]  # a space, and a word in it
 
-# -- SQLite -----------------------------------------------------------------------------------------------------
+# -- words on SQLite --------------------------------------------------------------------------------------------
 
 _FIND = "select rowid from search_index where search_index match :words order by rowid desc limit :most"
 # Up to the same bound as all items are counted, beyond which a word is common anyway.
@@ -89,7 +97,90 @@ def _write_match(spaces: Sequence[int], levels: str, word: str, is_prefix: bool)
     return " OR ".join(f'"{space}.{level}.{word}{end}' for space in spaces for level in levels)
 
 
-# -- PostgreSQL, whose functions are in schema/search.py --------------------------------------------------------
+# -- literal texts on SQLite ------------------------------------------------------------------------------------
+
+# With fewer hits than this, sorting the hits is cheaper than walking through all prompts in order.
+_FEW = 300
+
+# `glob` takes half the time of `instr` on a short text, and the product of both lengths on a long one: on 4 MiB of the
+# same letter that was 5 s, in which SQLite cannot be interrupted.
+_SHORT = 8  # characters of a text that `glob` looks for
+_WITH_SHORT = "select prompt from prompt_texts where (title glob :pattern or content glob :pattern)"
+_WITH_LONG = "select prompt from prompt_texts where (instr(title, :text) > 0 or instr(content, :text) > 0)"
+_OF_PROJECT = "and prompt in (select number from prompts where project = :project and deleted_at is null)"
+_WITH_TRIGRAMS = """
+    select rowid from prompt_index where prompt_index match :phrase
+    union
+    select prompt from prompt_texts where is_indexed = 0 and instr(content, :text) > 0
+"""
+_LAST_UPDATED = "(updated_at, number) < (:moment, :last) order by updated_at desc, number desc"
+
+
+def find_prompts_in_sqlite(
+    tx: "SqliteTx",
+    project: int,
+    query: PromptQuery,
+    limit: int,
+    *,
+    offset: int = 0,
+    after: PromptPosition | None = None,
+) -> tuple[list[int], int]:
+    """Return a page of the numbers of prompts with a folded text, last updated first, and their total."""
+    hits = _find_text(tx, query.text, project)
+    if hits and query.tags:
+        tagged = _find_tagged(tx, project, query)
+        hits = [number for number in hits if number in tagged]
+    elif hits and tx.scope.projects is None and _has_other_projects(tx, project):
+        sql = "select number from prompts where project = :project and deleted_at is null"
+        own = {number for (number,) in tx.all(sql, project=project)}
+        hits = [number for number in hits if number in own]
+    moment, last = after or NEWEST
+    if len(hits) <= _FEW:
+        sql = f"select number from prompts where number in :numbers and {_LAST_UPDATED}"
+        found = [number for (number,) in tx.all(sql, numbers=hits, moment=moment, last=last)]
+        return found[offset : offset + limit], len(hits)
+    sql = f"select number from prompts where project = :project and deleted_at is null and {_LAST_UPDATED}"
+    wanted, walked = set(hits), tx.walk(sql, project=project, moment=moment, last=last)
+    page = islice((number for (number,) in walked if number in wanted), offset, offset + limit)
+    return list(page) if offset < len(hits) else [], len(hits)
+
+
+def _find_text(tx: "SqliteTx", folded: str, project: int) -> list[int]:
+    """Return the numbers of prompts with a text in title or content, in no particular order.
+
+    They are those of all projects, except for callers who may not enter all: the index has the texts of all, so that
+    the time it takes would tell them what is in the others.
+    """
+    is_short, is_confined = len(folded) <= _SHORT, tx.scope.projects is not None
+    # Too short for trigrams, or with one of three characters that FTS5 does not tell apart.
+    is_scanned = len(folded) < 3 or any("\ufffd" <= character <= "\uffff" for character in folded)
+    sql = _WITH_TRIGRAMS
+    if is_confined:
+        sql = f"{_WITH_SHORT} {_OF_PROJECT}" if is_short else f"{_WITH_LONG} {_OF_PROJECT}"
+    elif is_scanned:
+        sql = _WITH_SHORT if is_short else _WITH_LONG
+    pattern = "".join(f"[{character}]" if character in "*?[" else character for character in folded)
+    # In double quotes the query is literal, even where it looks like operators of FTS5.
+    phrase = '"' + folded.replace('"', '""') + '"'
+    return [number for (number,) in tx.all(sql, project=project, text=folded, pattern=f"*{pattern}*", phrase=phrase)]
+
+
+def _find_tagged(tx: "SqliteTx", project: int, query: PromptQuery) -> set[int]:
+    """Return the numbers of a project's prompts with one of the tags of a query, or with all."""
+    sql = "select prompt from prompt_tags where project = :project and tag = :tag"
+    sets = [{number for (number,) in tx.all(sql, project=project, tag=tag)} for tag in query.tags]
+    return set.intersection(*sets) if query.needs_all_tags else set.union(*sets)
+
+
+def _has_other_projects(tx: "SqliteTx", project: int) -> bool:
+    sql = """
+        select exists (select 1 from prompts where project < :project)
+            or exists (select 1 from prompts where project > :project)
+    """
+    return tx.one(sql, project=project) == (1,)
+
+
+# -- words on PostgreSQL, whose functions are in schema/search.py -----------------------------------------------
 
 _FIND_LISTS = """
     select place, numbers, total
@@ -136,3 +227,66 @@ def clean_words_in_postgres(tx: "Tx", after: Position) -> Position | None:
     """Delete the words that no item has from the first space after a position; return the next position, if any."""
     [[space]] = tx.all("select satchel_clean_words(:space, :levels::text[])", space=after[0], levels=list(LEVELS))
     return None if space is None else (space, "")
+
+
+# -- literal texts on PostgreSQL --------------------------------------------------------------------------------
+
+_SEARCH_PROMPTS = """
+    with hits as materialized (select p.number, p.updated_at from {} {})
+    select (select count(*) from hits),
+        array(
+            select number from hits where (updated_at collate "C", number) < (:moment, :last)
+            order by updated_at collate "C" desc, number desc limit :limit offset :offset
+        )
+"""
+_HITS = "prompt_texts t join prompts p on p.number = t.prompt where p.project = :project and ({})"
+# For callers who may not enter all projects: the index has the texts of all, so that the time it takes would tell them
+# what is in the others. `offset 0` makes the planner start with the prompts of the project.
+_HITS_WITHIN = """
+    prompts p, lateral (
+        select from prompt_texts t where t.prompt = p.number
+        and (strpos(t.title, :text) > 0 or strpos(t.content, :text) > 0) offset 0
+    ) as t where p.project = :project
+"""
+# Row-level security would keep the planner off the trigram index; a function of the owner uses it, see migrations.
+_HITS_BY_FUNCTION = "satchel_prompts_containing(:project, :text) p where true"
+_LIKE = r"t.title like :pattern escape '\' or t.content like :pattern escape '\'"
+_POSITION = "strpos(t.title, :text) > 0 or strpos(t.content, :text) > 0"
+_WITH_TAGS = """
+    and (select count(*) from prompt_tags g where g.prompt = p.number and g.tag = any (:tags)) >= :needed
+"""
+_LARGEST = 2**63 - 1
+
+
+def find_prompts_in_postgres(
+    tx: "PostgresTx",
+    project: int,
+    query: PromptQuery,
+    limit: int,
+    *,
+    offset: int = 0,
+    after: PromptPosition | None = None,
+) -> tuple[list[int], int]:
+    """Return a page of the numbers of prompts with a folded text, last updated first, and their total."""
+    # `like` uses the trigram index; for a text too short for trigrams, `strpos` is faster.
+    hits = _HITS.format(_LIKE if len(query.text) >= 3 else _POSITION)
+    if tx.is_guarded:
+        hits = _HITS_BY_FUNCTION
+    elif tx.scope.projects is not None:
+        hits = _HITS_WITHIN
+    moment, last = after or NEWEST
+    values = {
+        "project": project,
+        "text": query.text,
+        "pattern": "%" + re.sub(r"([\\%_])", r"\\\1", query.text) + "%",
+        "tags": list(query.tags),
+        "needed": query.needed_tags,
+        "moment": moment,
+        "last": last,
+        "limit": limit,
+        "offset": min(offset, _LARGEST),
+    }
+    # Not prepared: the plan depends on how common the text is.
+    sql = _SEARCH_PROMPTS.format(hits, _WITH_TAGS if query.tags else "")
+    [[total, numbers]] = tx.execute(sql, values, prepare=False)
+    return numbers, total

@@ -15,11 +15,10 @@ import apsw
 import msgspec
 
 from satchel.errors import StoreFailed, StoreGone, StoreUnusable, TooCostly
-from satchel.model import PromptPosition, PromptQuery, Scope
-from satchel.storage import changes, completion, prompts_sqlite, pruning, schema, search_engines, sqlite_file
+from satchel.model import Scope
+from satchel.storage import changes, completion, pruning, schema, search_engines, sqlite_file
 from satchel.storage.database import (
     ALTERED,
-    NEWEST,
     PARAMETERS,
     Cutoffs,
     Database,
@@ -47,7 +46,6 @@ class SqliteTx(Tx):
         self._connection = connection
         self._seconds = math.inf  # for one statement
         self._ends_at = math.inf  # of the running statement, by `time.monotonic()`
-        self.hits: tuple[str, list[int]] | None = None  # of the last text that was searched, while nothing is written
 
     def execute(self, sql: str, values: dict[str, object]) -> list[Row]:
         sql, lists = _spell_lists(sql)
@@ -114,11 +112,7 @@ class SqliteTx(Tx):
         if number % 256 == 0:
             self.run("delete from changes where number <= :old", old=number - 1024)
 
-    def prompts_containing(
-        self, project: int, query: PromptQuery, limit: int, *, offset: int = 0, after: PromptPosition | None = None
-    ) -> tuple[list[int], int]:
-        return prompts_sqlite.find_prompts(self, project, query, limit, offset=offset, after=after or NEWEST)
-
+    prompts_containing = search_engines.find_prompts_in_sqlite
     find_words = search_engines.find_in_sqlite
     find_together = search_engines.find_together_in_sqlite
     add_words = search_engines.add_words_in_sqlite
