@@ -4,11 +4,12 @@ import random
 from collections.abc import Callable
 from contextlib import closing
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from satchel.model import PRIORITIES, ChangeQuery, PromptDraft, PromptQuery, Scope, TaskDraft, TaskFilter, TaskQuery
-from satchel.services import history, links, projects, prompts, tasks
+from satchel.services import history, links, lookup, projects, prompts, tasks
 from satchel.storage import prompts as prompt_rows
 from satchel.storage import task_pages
 from satchel.storage.database import Database, Row, Tx, open_database
@@ -82,6 +83,19 @@ def test_the_links_of_a_task_are_three_statements_however_many_projects_there_ar
         [("satchel://prompt/steps", ""), ("satchel://prompt/steps", "project-17")],
         3,
     )
+
+
+def test_an_exact_name_is_as_much_work_however_many_prompts_there_are(tmp_path: Path) -> None:
+    def look(tx: Tx) -> object:
+        return lookup.find_all(tx, EVERYWHERE, ["prompt-1", "Prompt 2", "none-such"])
+
+    with closing(open_database(str(tmp_path / "satchel.db"))) as database:  # PostgreSQL reads a small table whole
+        projects.require(database, EVERYWHERE)
+        work = []
+        for start, end in pairwise((0, 50, 500)):
+            add_prompts(database, EVERYWHERE, start, end, ())
+            work.append(measure(database, EVERYWHERE, look))
+    assert work[1] <= work[0] + 10
 
 
 def test_a_rare_tag_is_as_much_work_however_many_prompts_do_not_have_it(database: Database) -> None:

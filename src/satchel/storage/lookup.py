@@ -6,20 +6,25 @@ from satchel.model import Item
 from satchel.storage.database import Row, Tx
 from satchel.storage.tasks import CONFINED, OWNED, Allowed, confine
 
-_PROJECT = "project = (select number from projects where name = :project and deleted_at is null)"
+_PROJECT = "(select number from projects where name = :project and deleted_at is null)"
 _PROMPT = f"""
     number, id, version, updated_at, name, title, project, null as owner from prompts
-    where {_PROJECT} and deleted_at is null and
+    where project = {_PROJECT} and deleted_at is null and
+"""
+# `project + 0` keeps SQLite off the index by project, which it would walk whole to find these few ids.
+_PROMPT_BY_ID = f"""
+    number, id, version, updated_at, name, title, project, null as owner from prompts
+    where project + 0 = {_PROJECT} and deleted_at is null and id in :keys
 """
 _DOCUMENT = f"""
     number, id, version, updated_at, name, name, project, null from documents
-    where {_PROJECT} and deleted_at is null and
+    where project = {_PROJECT} and deleted_at is null and
 """
 _TASK = "number, id, version, updated_at, '', title, project, owner from tasks where"
 _AMONG = f"owner || '' = :owner and deleted_at is null and {CONFINED}"
 # First what was matched, then the columns of an item. A name counts before a title or a URI, and an id before all.
 _TEXTS = f"""
-    select id as key, 0 as rank, 'prompt' as kind, {_PROMPT} id in :keys
+    select id as key, 0 as rank, 'prompt' as kind, {_PROMPT_BY_ID}
     union all select name, 1, 'prompt', {_PROMPT} name in :keys
     union all select title, 2, 'prompt', {_PROMPT} title in :keys
     union all select name, 1, 'document', {_DOCUMENT} name in :keys
