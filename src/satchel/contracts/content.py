@@ -102,6 +102,11 @@ def encode_document(document: Document) -> dict[str, Any]:
     return {**value, "text": document.content}
 
 
+def format_minute(moment: str) -> str:
+    """Return a time to the minute."""
+    return f"{moment[:16]}Z"
+
+
 def format_count(count: int, what: str) -> str:
     """Return a number of things, as in `1 byte` and `2 bytes`."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"

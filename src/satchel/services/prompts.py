@@ -180,7 +180,7 @@ def update(
     given = {name: value for name, value in asdict(patch).items() if value is not UNSET}
     given |= {name: tuple(given[name]) for name in ("tags", "arguments") if name in given}
     if expected_version not in (None, before.version):
-        raise VersionConflict("prompt", id, expected=expected_version or 0, actual=before.version)
+        raise VersionConflict("prompt", before.name, expected=expected_version or 0, actual=before.version)
     if replace(before, **given) == before and tx.restores is None:  # a restore is always recorded
         if not renews_time:
             return before
@@ -192,7 +192,7 @@ def update(
     except Violation as violation:
         raise Taken("prompt", "title", str(patch.title), scope) from violation
     if renewed is None:
-        raise VersionConflict("prompt", id, expected=expected_version or 0, actual=before.version)
+        raise VersionConflict("prompt", before.name, expected=expected_version or 0, actual=before.version)
     if "tags" in given:
         rows.set_tags(tx, before.project, before.number, given["tags"])
     updated_at, version = renewed

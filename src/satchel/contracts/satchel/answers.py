@@ -88,6 +88,15 @@ def reply_page(
     return reply(context, "\n".join(lines), notes=notes, **members)
 
 
+# By kind: a tool that reads such items. A server that is narrowed to some tools serves all that read a kind, or none.
+_READING: dict[str, str] = {"prompt": "get_prompt", "document": "read_resource", "task": "get_task"}
+
+
+def may_read(context: Context, kind: str) -> bool:
+    """Return whether the caller may use the tools that read a kind of items."""
+    return _READING.get(kind, "list_projects") in context.tools
+
+
 def shorten(text: str) -> str:
     """Shorten a text to its beginning, in one line."""
     plain = " ".join(text[: 2 * _SHORT].split())

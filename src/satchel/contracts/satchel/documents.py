@@ -5,11 +5,11 @@ from typing import Any
 
 from msgspec import UNSET, Struct, field
 
-from satchel.contracts.content import encode_document, format_count
+from satchel.contracts.content import encode_document, format_count, format_minute
 from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers, texts
 from satchel.contracts.satchel.answers import answer_once, decode_cursor
-from satchel.contracts.satchel.errors import name_in_errors, name_place
+from satchel.contracts.satchel.errors import name_place
 from satchel.contracts.satchel.methods import GeneratedPage, read_page
 from satchel.contracts.satchel.texts import Reading
 from satchel.contracts.satchel.tools import (
@@ -116,8 +116,7 @@ def update_resource(context: Context, args: UpdateResource) -> Body:
     seen = documents.find(context.tx, context.scope, args.resource)
     patch = DocumentPatch(content=args.content, mime_type=args.mime_type, description=args.description)
     version = None if args.expected_version is UNSET else args.expected_version
-    with name_in_errors(seen.name):
-        document = documents.update(context.tx, context.scope, seen.name, patch, version)
+    document = documents.update(context.tx, context.scope, seen.name, patch, version)
     return _reply_echo("Unchanged in" if document.version == seen.version else "Updated in", context, document)
 
 
@@ -217,8 +216,8 @@ def _describe(context: Context, document: Document, read: Reading | None) -> Doc
         size=document.size,
         uri=_other_uri(document),
         description=document.description,
-        created=texts.format_time(document.created_at),
-        updated=texts.format_time(document.updated_at),
+        created=format_minute(document.created_at),
+        updated=format_minute(document.updated_at),
         links=linked,
         linked_from=linked_from,
     )

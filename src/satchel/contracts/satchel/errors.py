@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from satchel.contracts.content import join_lines
+from satchel.contracts.content import format_minute, join_lines
 from satchel.contracts.contract import Body, Reply, find_row
 from satchel.contracts.schema import UNSTORABLE
 from satchel.errors import (
@@ -62,17 +62,6 @@ class WrongValue(Refused):
 
 class MissingValue(WrongValue):
     """A prompt needs a value that it was not given."""
-
-
-@contextmanager
-def name_in_errors(name: str) -> Iterator[None]:
-    """Make errors about something name it by its name, although it was looked up by its id."""
-    try:
-        yield
-    except VersionConflict as clash:
-        raise VersionConflict(clash.kind, name, expected=clash.expected, actual=clash.actual) from clash
-    except NotFound as missing:
-        raise NotFound(missing.kind, missing.key if missing.kind == "project" else name, missing.scope) from missing
 
 
 @contextmanager
@@ -206,7 +195,7 @@ def explain_missing_part(missing: MissingPart) -> Body:
 
 def explain_held(held: TaskHeld) -> Body:
     hint = "Take another, or wait until then. If that agent is gone, free it: claim_task with release: true."
-    return error("conflict", _sentence(held), hint, holder=held.claim.holder, until=f"{held.claim.until[:16]}Z")
+    return error("conflict", _sentence(held), hint, holder=held.claim.holder, until=format_minute(held.claim.until))
 
 
 def explain_stale_fence(stale: StaleFence) -> Body:

@@ -8,8 +8,10 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
+from satchel.contracts.content import format_minute
 from satchel.contracts.contract import Context
-from satchel.contracts.satchel.history import may_read, name_author, write_time
+from satchel.contracts.satchel.answers import may_read
+from satchel.contracts.satchel.history import name_author
 from satchel.contracts.schema import UnknownArgument
 from satchel.errors import EntryRefused, NotFound, Reason, Refused
 from satchel.model import uri_of
@@ -72,7 +74,7 @@ def _find_deleted(context: Context, missing: NotFound) -> NotFound | None:
     if found is None or found.kind == "project" or not may_read(context, found.kind):
         return None
     deletion = lookup.find_deletion(context.tx, found)
-    when = f" {write_time(deletion)} by {name_author(deletion.author, context.scope)}" if deletion else ""
+    when = f" {format_minute(deletion.at)} by {name_author(deletion.author, context.scope)}" if deletion else ""
     can_restore = "restore" in context.tools
     hint = "Use restore to bring it back." if can_restore else "It is in the trash; history shows what it was."
     return NotFound(found.kind, found.key, missing.scope, why=Reason(f"was deleted{when}", hint, is_deleted=True))
@@ -96,11 +98,9 @@ def _suggest(context: Context, missing: NotFound) -> NotFound:
         if missing.kind == "item":
             deleted = lookup.suggest_deleted(tx, scope, kinds, key)
             near = dict.fromkeys(deleted[:2], "") | near | dict.fromkeys(deleted, "")
-    why = None if near or _LISTING.get(missing.kind) in context.tools else Reason(hint="Check the name.")
+    can_list = missing.kind == "item" or may_read(context, missing.kind)
+    why = None if near or can_list else Reason(hint="Check the name.")
     return NotFound(missing.kind, key, scope, near=dict(list(near.items())[:_MOST_NEAR]), why=why)
-
-
-_LISTING = {"prompt": "list_prompts", "document": "list_resources", "task": "list_tasks", "item": "search"}
 
 
 def describe_tags(missing: Sequence[str], what: str, known: Iterable[str]) -> list[str]:

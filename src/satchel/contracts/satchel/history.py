@@ -5,13 +5,13 @@ from typing import Any
 
 from msgspec import UNSET
 
-from satchel.contracts.content import format_count, join_lines
+from satchel.contracts.content import format_count, format_minute, join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers
-from satchel.contracts.satchel.answers import decode_cursor
+from satchel.contracts.satchel.answers import decode_cursor, may_read
 from satchel.contracts.satchel.tools import History, Restore
 from satchel.errors import NotFound, WrongArgument
-from satchel.model import KINDS, Author, ChangeQuery, ItemKind, Scope, Version, uri_of
+from satchel.model import KINDS, Author, ChangeQuery, Scope, Version, uri_of
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import diffs, lookup, restoring
 from satchel.services import history as versions
@@ -24,8 +24,6 @@ from satchel.storage.database import Tx
 _PAGE = 50
 _MOST_LINES = 6  # of what a restore changed
 _LONGEST_LINE = 100
-# By kind: the tool that a caller must be able to use to see its history.
-_READING: dict[ItemKind, str] = {"prompt": "get_prompt", "document": "read_resource", "task": "list_tasks"}
 
 
 def history(context: Context, args: History) -> Body:
@@ -135,7 +133,8 @@ def _list_versions(context: Context, reference: str, args: History) -> Body:
     item, found, has_more = versions.list_versions(context.tx, context.scope, reference, before=before, limit=_PAGE)
     lines = [f"{item.kind} {item.key}{'' if item.live else ' (in the trash)'}"] if last is None else []
     lines += [
-        f"v{one.version} {write_time(one)} {one.done} by {name_author(one.author, context.scope)}" for one in found
+        f"v{one.version} {format_minute(one.at)} {one.done} by {name_author(one.author, context.scope)}"
+        for one in found
     ]
     rows = [_describe_version(one, context.scope) for one in found]
     return answers.reply_page(
@@ -163,11 +162,6 @@ def _compare(context: Context, reference: str, against: int, version: int | None
     return answers.reply(context, said, kind=item.kind, item=item.key, version=new, against=old, diff=text)
 
 
-def may_read(context: Context, kind: ItemKind) -> bool:
-    """Return whether this server offers the tools for a kind of items; it may be narrowed to some."""
-    return _READING.get(kind, "list_projects") in context.tools
-
-
 def _find(context: Context, reference: str, find: Callable[[Tx, Scope, str], FoundItem] = lookup.find) -> FoundItem:
     """Return the item that a reference names, deleted or not.
 
@@ -192,17 +186,13 @@ def _describe_change(entry: FeedEntry, scope: Scope) -> dict[str, Any]:
 
 def _describe_version(one: Version, scope: Scope) -> dict[str, Any]:
     author = name_author(one.author, scope)
-    return {"version": one.version, "at": write_time(one), "action": one.action, "by": author}
+    return {"version": one.version, "at": format_minute(one.at), "action": one.action, "by": author}
 
 
 def _format_change(entry: FeedEntry, scope: Scope) -> str:
     one = entry.revision
     name = f"{entry.key} {join_lines(entry.title)}".rstrip() if one.kind == "task" else f"{one.kind} {entry.key}"
-    return f"{write_time(one)} {name} {one.done}, v{one.version}, by {name_author(one.author, scope)}"
-
-
-def write_time(revision: Version) -> str:
-    return f"{revision.at[:16]}Z"
+    return f"{format_minute(one.at)} {name} {one.done}, v{one.version}, by {name_author(one.author, scope)}"
 
 
 def name_author(author: Author, scope: Scope) -> str:

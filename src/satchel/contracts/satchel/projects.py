@@ -6,11 +6,12 @@ from typing import Any
 
 from msgspec import UNSET
 
-from satchel.contracts.content import format_count, join_lines
+from satchel.contracts.content import format_count, format_minute, join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers
-from satchel.contracts.satchel.history import may_read, name_author, read_since
-from satchel.contracts.satchel.task_answers import format_task, make_row, write_minute
+from satchel.contracts.satchel.answers import may_read
+from satchel.contracts.satchel.history import name_author, read_since
+from satchel.contracts.satchel.task_answers import format_task, make_row
 from satchel.contracts.satchel.tools import AddProject, CatchUp, ListProjects
 from satchel.model import KINDS, ChangeQuery, ItemKind, ProjectCounts, TaskQuery
 from satchel.services import history, layers, projects, tasks
@@ -80,7 +81,7 @@ def _read_since(context: Context, args: CatchUp) -> tuple[ChangeQuery, str]:
     if not after and not moment:
         moment = history.find_last_visit(context.tx, context.scope, context.client.name)
     kinds = [kind for kind in KINDS if kind != "project" and may_read(context, kind)]
-    said = write_minute(moment) if moment else str(args.since)
+    said = format_minute(moment) if moment else str(args.since)
     return ChangeQuery(kinds=kinds, since=moment, after=after), said
 
 
@@ -133,7 +134,7 @@ def _tell_done(context: Context, query: ChangeQuery, said: str) -> Part:
 
 
 def _list_notes(context: Context, query: ChangeQuery) -> list[str]:
-    if "list_tasks" not in context.tools:
+    if not may_read(context, "task"):
         return []
     return [
         f"{_write_time(context, note.at)} #{number} {name_author(note.author, context.scope)}: "
@@ -144,7 +145,7 @@ def _list_notes(context: Context, query: ChangeQuery) -> list[str]:
 
 def _tell_claims(context: Context) -> Part:
     """List the claimed tasks."""
-    if "list_tasks" not in context.tools:
+    if not may_read(context, "task"):
         return {}, []
     here = context.scope.project
     found, has_more = tasks.list_page(context.tx, context.scope, TaskQuery(filter="in_progress"), limit=_MOST_CLAIMED)
@@ -161,7 +162,7 @@ def _tell_claims(context: Context) -> Part:
 
 def _tell_ready(context: Context) -> Part:
     """List the most urgent unclaimed tasks of the project, and count the others."""
-    if "list_tasks" not in context.tools:
+    if not may_read(context, "task"):
         return {}, []
     here = context.scope.project
     query = TaskQuery(filter="ready", project=here, holder_key="")  # of no holder: claimed tasks were told

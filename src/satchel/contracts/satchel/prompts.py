@@ -5,11 +5,11 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from satchel.contracts.content import count_fitting, join_lines
+from satchel.contracts.content import count_fitting, format_minute, join_lines
 from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers, texts
 from satchel.contracts.satchel.answers import answer_once, decode_cursor, read_tags
-from satchel.contracts.satchel.errors import name_in_errors, name_place
+from satchel.contracts.satchel.errors import name_place
 from satchel.contracts.satchel.methods import MARKDOWN, quote_prompt_uri
 from satchel.contracts.satchel.templates import (
     START_TASK,
@@ -232,8 +232,7 @@ def update_prompt(context: Context, args: UpdatePrompt) -> Body:
             arguments=arguments,
         )
         version = None if args.expected_version is UNSET else args.expected_version
-        with name_in_errors(seen.name):
-            prompt = prompts.update(opened.tx, opened.scope, seen.id, patch, expected_version=version)
+        prompt = prompts.update(opened.tx, opened.scope, seen.id, patch, expected_version=version)
         done = "Unchanged in" if prompt.version == seen.version else "Updated in"
         return _reply_echo(done, opened, prompt, notes)
 
@@ -339,8 +338,8 @@ def describe_prompt(context: Context, found: FoundPrompt, read: Reading) -> Prom
             ArgumentAnswer(one.name, one.description, one.is_required, one.values, one.is_open)
             for one in found.arguments
         ),
-        created=texts.format_time(stored.created_at) if stored else None,
-        updated=texts.format_time(stored.updated_at) if stored else None,
+        created=format_minute(stored.created_at) if stored else None,
+        updated=format_minute(stored.updated_at) if stored else None,
         links=linked,
         linked_from=linked_from,
         content=read.text,

@@ -5,7 +5,7 @@ from msgspec import Struct, field
 from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers
-from satchel.contracts.satchel.answers import decode_cursor
+from satchel.contracts.satchel.answers import decode_cursor, may_read
 from satchel.contracts.satchel.task_answers import MARKS
 from satchel.contracts.satchel.tools import Search
 from satchel.errors import WrongArgument
@@ -14,7 +14,7 @@ from satchel.services.search import Hit, LibraryText, SearchQuery
 from satchel.services.search import search as find
 from satchel.storage.search import FoundKind
 
-_TOOLS: dict[FoundKind, str] = {"prompt": "list_prompts", "document": "list_resources", "task": "list_tasks"}
+_KINDS: tuple[FoundKind, ...] = ("prompt", "document", "task")
 
 
 class HitAnswer(Struct, omit_defaults=True):
@@ -57,7 +57,7 @@ def search(context: Context, args: Search) -> Body:
 
 def _choose_kinds(context: Context, args: Search) -> list[FoundKind]:
     """Return the kind that was asked for, or all whose tools the caller may use."""
-    served = [kind for kind, tool in _TOOLS.items() if tool in context.tools]
+    served = [kind for kind in _KINDS if may_read(context, kind)]
     if not args.kind:
         return served
     if args.kind not in served:

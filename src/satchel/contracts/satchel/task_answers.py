@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
-from satchel.contracts.content import format_count, join_lines
+from satchel.contracts.content import format_count, format_minute, join_lines
 from satchel.contracts.contract import Context
 from satchel.contracts.satchel.texts import find_links
 from satchel.model import Claim, Holder, Task, TaskNote
@@ -50,7 +50,7 @@ def make_row(task: Task, here: str, *, is_echo: bool = False) -> TaskRow:
         blocked_by=task.open_blockers,
         blocked_elsewhere=task.waits_elsewhere,
         holder=task.claim.holder if task.claim else "",
-        until=write_minute(task.claim.until) if task.claim else "",
+        until=format_minute(task.claim.until) if task.claim else "",
         version=task.version if is_echo else UNSET,
     )
 
@@ -73,11 +73,6 @@ def format_task(task: Task, here: str | None = None) -> str:
         "(in no project)" if here is not None and task.project is None else "",
     )
     return " ".join([write(line), *filter(None, more)])
-
-
-def write_minute(moment: str) -> str:
-    """Write a time to the minute."""
-    return f"{moment[:16]}Z"
 
 
 def list_blockers(task: Task) -> list[str]:
@@ -167,9 +162,9 @@ def show_whole(context: Context, task: Task, here: str, *, with_claim: bool = Tr
         title=task.title,
         status=task.status,
         version=task.version,
-        created=write_minute(task.created_at),
-        updated=write_minute(task.updated_at),
-        completed=write_minute(task.completed_at) if task.completed_at else "",
+        created=format_minute(task.created_at),
+        updated=format_minute(task.updated_at),
+        completed=format_minute(task.completed_at) if task.completed_at else "",
         description=task.description,
         priority=task.priority,
         due=task.due,
@@ -179,9 +174,9 @@ def show_whole(context: Context, task: Task, here: str, *, with_claim: bool = Tr
         blocked_elsewhere=task.waits_elsewhere,
         blocks=[_describe_neighbour(one) for one in blocked],
         holder=claim.holder if claim else "",
-        until=write_minute(claim.until) if claim else "",
+        until=format_minute(claim.until) if claim else "",
         fence=claim.fence if claim else 0,
-        notes=[{"at": write_minute(one.at), "by": _name_author(one), "text": one.text} for one in notes],
+        notes=[{"at": format_minute(one.at), "by": _name_author(one), "text": one.text} for one in notes],
         older_notes=count - len(notes),
         links=links,
         linked_from=linked_from,

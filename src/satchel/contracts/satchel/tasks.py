@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
+from satchel.contracts.content import format_minute
 from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.answers import List, answer_once, decode_cursor, read_tags
@@ -18,7 +19,6 @@ from satchel.contracts.satchel.task_answers import (
     make_row,
     show_ready,
     show_whole,
-    write_minute,
 )
 from satchel.contracts.satchel.tools import (
     AddTask,
@@ -246,7 +246,7 @@ def claim_task(context: Context, args: ClaimTask) -> Body:
         task, claim = tasks.claim_next(context.tx, context.scope, wanted, holder, args.minutes)
     here = task.project or context.scope.project
     text, whole = show_whole(context, task, here, with_claim=False)
-    until = write_minute(claim.until)
+    until = format_minute(claim.until)
     text = f"Claimed until {until} as {claim.holder}, fence {claim.fence}:\n{text}"
     blocked = f"It is still blocked by {', '.join(f'#{one}' for one in task.open_blockers)}."
     notes = [blocked] if task.open_blockers else []

@@ -112,11 +112,6 @@ def make_link(uri: str, name: str, mime_type: str, size: int) -> dict[str, Any]:
     return {"type": "resource_link", "uri": uri, "name": name, "mimeType": mime_type, "size": size}
 
 
-def format_time(time: str) -> str:
-    """Return a time to the minute."""
-    return f"{time[:16]}Z"
-
-
 def find_links(context: Context, kind: ItemKind, item: Linked) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what an item links to, and what links to it, each as a reference and a title."""
     to, back = links.of(context.tx, context.scope, kind, item)
