@@ -1,6 +1,8 @@
 """The settings files of MCP clients: their paths, the shape of an entry, and safe changes of one entry.
 
-Nothing here runs a shell, and nothing is written that was not parsed again and compared first.
+The files contain their owner's comments, other servers and their keys. So an edit changes only the characters of our
+entry; the result is parsed again and must equal the old document with this one change, or nothing is written. Nothing
+here runs a shell.
 
 table    the clients: their files, keys and shapes of an entry, as one literal table
 places   the paths of those files on this machine, and which clients are installed

@@ -1,6 +1,7 @@
-"""A contract behind the official SDK's low-level server: answers to its requests, announcements to its streams.
+"""A contract behind the official SDK's low-level server: answers to requests, and announcements on streams.
 
-The SDK moves the messages and checks their form; the contract answers them.
+The SDK moves the messages and checks their form; the contract answers them. Changes are announced on
+`subscriptions/listen` only: for older revisions the SDK has no public way to reach all connections.
 """
 
 import asyncio
