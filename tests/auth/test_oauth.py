@@ -73,6 +73,17 @@ def test_scopes_say_whether_it_may_write(
     assert oauth.identify(issuer.token(KEY, "one", **claims)).is_read_only is is_read_only
 
 
+def test_where_any_scope_is_enough_only_the_scope_to_read_limits_a_token(issuer: Issuer) -> None:
+    oauth = OAuth(issuer.url, {AUDIENCE}, keys=f"{issuer.url}/keys", is_any_scope_enough=True)
+    for scope, is_read_only in (
+        ("openid profile", False),
+        ("", False),
+        ("satchel:writer", False),
+        ("satchel:read", True),
+    ):
+        assert oauth.identify(issuer.token(KEY, "one", scope=scope)).is_read_only is is_read_only
+
+
 def test_a_claim_limits_the_projects(issuer: Issuer, oauth: OAuth) -> None:
     assert oauth.identify(issuer.token(KEY, "one", satchel_projects=["a", "b"])).projects == ("a", "b")
     assert oauth.identify(issuer.token(KEY, "one", satchel_projects=[])).projects == ()

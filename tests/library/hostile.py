@@ -5,10 +5,12 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.support.process import count_watches, eventually
 from tests.support.stdio import Server, plain
@@ -163,6 +165,11 @@ class Live:
             with suppress(FileNotFoundError, ProcessLookupError):  # a thread or a child that has just ended
                 for child in (task / "children").read_text().split():
                     yield Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def in_soak(cases: Sequence[Any], quick: Sequence[Any]) -> list[Any]:
+    """The parameters of a test: all cases, of which `make test` takes the quick ones only."""
+    return [pytest.param(one, id=one.name, marks=[] if one in quick else [pytest.mark.soak]) for one in cases]
 
 
 def assert_no_leak(answer: Any) -> None:

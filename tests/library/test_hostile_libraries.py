@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.library.hostile import BUSY, SECRET, Live, write_good, write_library
+from tests.library.hostile import BUSY, SECRET, Live, in_soak, write_good, write_library
 from tests.support.process import eventually
 from tests.support.soak import amount
 
@@ -342,6 +342,7 @@ NAMES = [
 ]
 
 CASES = [*SLOW, *TOML, *TYPES, *KEYS, *PLACES, *NAMES]
+QUICK = SLOW[:3]  # by themselves; most of the others are tested together
 
 
 def write_secrets(outside: Path) -> None:
@@ -435,7 +436,7 @@ def test_the_corpus_has_at_least_forty_libraries() -> None:
 
 
 @pytest.mark.timeout(3 * BUSY)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", in_soak(CASES, QUICK))
 def test_a_hostile_library_leaves_the_good_one_listed_and_reads_nothing_outside(place: Place, case: Case) -> None:
     deadline = time.monotonic() + BUSY
     while not is_as_expected(place, case, is_last=time.monotonic() > deadline):
@@ -465,7 +466,7 @@ def is_as_expected(place: Place, case: Case, *, is_last: bool) -> bool:
 # -- from a cold start ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("case", SLOW[:9], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", in_soak(SLOW[:9], QUICK))
 def test_a_bomb_does_not_hold_up_a_cold_start(tmp_path: Path, case: Case) -> None:
     root = tmp_path / "root"
     write_good(root)
@@ -505,7 +506,7 @@ def test_prompts_are_rendered_in_time_while_many_bombs_arrive_at_once(place: Pla
 
 def test_all_hostile_libraries_of_the_disk_together_leave_the_good_one_listed(place: Place) -> None:
     def build(here: Path, outside: Path) -> None:
-        for case in [*PLACES, *NAMES[:2], *TYPES, *KEYS]:
+        for case in [*PLACES, *NAMES[:2], *TYPES, *KEYS, *TOML]:
             own = here / f"of {case.name}"
             own.mkdir()
             case.build(own, outside)
@@ -584,6 +585,7 @@ def test_a_swap_for_a_link_in_mid_read_gives_nothing_away(place: Place, what: st
     live.assert_unharmed(GROWTH)
 
 
+@pytest.mark.soak
 def test_libraries_that_come_and_go_leave_no_memory_behind(place: Place) -> None:
     def build(here: Path, _: Path) -> None:
         for number in range(20):

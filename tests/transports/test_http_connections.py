@@ -385,10 +385,12 @@ def test_workers_that_sighup_replaced_keep_all_bounds(tmp_path: Path) -> None:
         before = set(server.children())
         server.process.send_signal(signal.SIGHUP)
         assert eventually(lambda: len(server.children()) == 2 and before.isdisjoint(server.children()))
-        for _ in range(6):  # whichever worker takes it
-            with server.connect() as wire:
-                wire.send(b"GET /health HTTP/1.1\r\n")
-                assert wire.read().status == 408
+        wires = [server.connect() for _ in range(6)]  # whichever worker takes them
+        for wire in wires:
+            wire.send(b"GET /health HTTP/1.1\r\n")
+        for wire in wires:
+            assert wire.read().status == 408
+            wire.close()
 
 
 @pytest.mark.parametrize("loop", ["uvloop", "asyncio"])

@@ -4,15 +4,16 @@ import base64
 import shutil
 import signal
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support import conformance_server
-from tests.support.http import Answer, HttpServer, encoded
+from tests.support.http import Answer, HttpClient, HttpServer, encoded
+from tests.support.in_process_http import HttpInProcess
+from tests.support.process import eventually
 from tests.support.stdio import META, NEWEST, REVISIONS, modern_meta
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "libraries"
@@ -23,10 +24,10 @@ VERSION, METHOD, NAME = "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpInProcess]:
     """A server with something of everything: tools at /mcp, prompts and resources at /mcp/mcpkg, libraries at twig."""
     store = str(tmp_path_factory.mktemp("http") / "satchel.db")
-    with HttpServer("--contract", "prompt-store", "--database", store, "--libraries", str(EXAMPLES)) as server:
+    with HttpInProcess("--contract", "prompt-store", "--database", store, "--libraries", str(EXAMPLES)) as server:
         for tool, given in (
             ("create_prompt", {"name": "greeting", "content": "Hello"}),
             ("create_resource", {"name": "notes", "uri": "file:///Grüße/notes.md", "content": "# Notes"}),
@@ -39,20 +40,10 @@ def refusal(answer: Answer) -> tuple[int, int, str]:
     return answer.status, answer.error["code"], answer.error["message"]
 
 
-def eventually(claim: Callable[[], bool], patience: float = 10.0) -> bool:
-    """Whether a claim comes true in time."""
-    deadline = time.monotonic() + patience
-    while not claim():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
-
-
 # -- the newest generation: headers that mirror the body ----------------------------------------------------------
 
 
-def test_a_request_whose_headers_mirror_it_is_answered_in_json(server: HttpServer) -> None:
+def test_a_request_whose_headers_mirror_it_is_answered_in_json(server: HttpClient) -> None:
     answer = server.ask("tools/call", LIST_TAGS)
 
     assert (answer.status, answer.kind) == (200, "application/json")
@@ -62,7 +53,7 @@ def test_a_request_whose_headers_mirror_it_is_answered_in_json(server: HttpServe
 
 
 @pytest.mark.parametrize("name", [VERSION, METHOD, NAME])
-def test_a_header_that_is_missing_is_a_mismatch(server: HttpServer, name: str) -> None:
+def test_a_header_that_is_missing_is_a_mismatch(server: HttpClient, name: str) -> None:
     answer = server.ask("tools/call", LIST_TAGS, headers={name: None})
 
     assert refusal(answer) == (400, -32020, f"Header mismatch: {name} header is missing")
@@ -82,20 +73,20 @@ def test_a_header_that_is_missing_is_a_mismatch(server: HttpServer, name: str) -
         (NAME, ""),
     ],
 )
-def test_a_header_that_says_something_else_is_a_mismatch(server: HttpServer, name: str, value: str) -> None:
+def test_a_header_that_says_something_else_is_a_mismatch(server: HttpClient, name: str, value: str) -> None:
     answer = server.ask("tools/call", LIST_TAGS, headers={name: value})
 
     assert refusal(answer) == (400, -32020, f"Header mismatch: {name} header does not match the body")
 
 
 @pytest.mark.parametrize(("name", "value"), [(VERSION, NEWEST), (METHOD, "tools/call"), (NAME, "list_tags")])
-def test_a_header_that_is_given_twice_is_a_mismatch(server: HttpServer, name: str, value: str) -> None:
+def test_a_header_that_is_given_twice_is_a_mismatch(server: HttpClient, name: str, value: str) -> None:
     answer = server.ask("tools/call", LIST_TAGS, headers={name: [value, value]})
 
     assert refusal(answer) == (400, -32020, f"Header mismatch: {name} is given more than once")
 
 
-def test_names_of_headers_have_no_case_and_white_space_around_values_does_not_count(server: HttpServer) -> None:
+def test_names_of_headers_have_no_case_and_white_space_around_values_does_not_count(server: HttpClient) -> None:
     shouted = {VERSION: None, METHOD: None, NAME: None}
     headers = {**shouted, "mcp-protocol-VERSION": NEWEST, "MCP-METHOD": "tools/call\t", "mcp-name": "  list_tags  "}
 
@@ -112,7 +103,7 @@ def test_names_of_headers_have_no_case_and_white_space_around_values_does_not_co
     ],
 )
 def test_every_method_is_mirrored_and_some_have_a_name(
-    server: HttpServer, method: str, params: dict[str, Any], path: str
+    server: HttpClient, method: str, params: dict[str, Any], path: str
 ) -> None:
     assert server.ask(method, params, path=path).status == 200
     assert server.ask(method, params, path=path, headers={METHOD: None}).error["code"] == -32020
@@ -126,7 +117,7 @@ def base64_form(value: str) -> str:
     return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
 
 
-def test_a_name_may_come_in_its_base64_form(server: HttpServer) -> None:
+def test_a_name_may_come_in_its_base64_form(server: HttpClient) -> None:
     uri = "file:///Grüße/notes.md"
 
     assert encoded(uri) == base64_form(uri)
@@ -134,7 +125,7 @@ def test_a_name_may_come_in_its_base64_form(server: HttpServer) -> None:
     assert server.ask("tools/call", LIST_TAGS, headers={NAME: base64_form("list_tags")}).status == 200
 
 
-def test_a_name_that_looks_like_the_base64_form_has_to_come_in_it(server: HttpServer) -> None:
+def test_a_name_that_looks_like_the_base64_form_has_to_come_in_it(server: HttpClient) -> None:
     name = "=?base64?bGlzdF90YWdz?="  # list_tags
     unknown = (400, -32602, f"Unknown tool: {name}")
 
@@ -156,13 +147,13 @@ def test_a_name_that_looks_like_the_base64_form_has_to_come_in_it(server: HttpSe
         "=?base64?=",
     ],
 )
-def test_a_base64_form_that_is_malformed_or_another_name_is_a_mismatch(server: HttpServer, value: str) -> None:
+def test_a_base64_form_that_is_malformed_or_another_name_is_a_mismatch(server: HttpClient, value: str) -> None:
     answer = server.ask("tools/call", LIST_TAGS, headers={NAME: value})
 
     assert refusal(answer) == (400, -32020, "Header mismatch: Mcp-Name header does not match the body")
 
 
-def test_a_base64_form_that_is_not_canonical_is_a_mismatch(server: HttpServer) -> None:
+def test_a_base64_form_that_is_not_canonical_is_a_mismatch(server: HttpClient) -> None:
     # The last character has bits that say nothing; a reader who minds and one who does not would differ.
     assert base64.b64decode("ZWNvbGU=") == base64.b64decode("ZWNvbGV=") == b"ecole"
 
@@ -179,7 +170,7 @@ def test_a_base64_form_that_is_not_canonical_is_a_mismatch(server: HttpServer) -
 
 
 @pytest.mark.parametrize("date", ["2025-11-25", "2024-11-05", "2027-01-01", "v999", ""])
-def test_a_version_that_no_request_may_name_is_told_which_it_may(server: HttpServer, date: str) -> None:
+def test_a_version_that_no_request_may_name_is_told_which_it_may(server: HttpClient, date: str) -> None:
     message = server.message("tools/list")
     message["params"]["_meta"] = modern_meta(date)
     answer = server.post(message, {VERSION: date})  # and who knows what other headers it has
@@ -202,7 +193,7 @@ def test_a_version_that_no_request_may_name_is_told_which_it_may(server: HttpSer
     ],
 )
 def test_metadata_that_lacks_something_is_refused(
-    server: HttpServer, meta: dict[str, Any] | None, complaint: str
+    server: HttpClient, meta: dict[str, Any] | None, complaint: str
 ) -> None:
     params = {} if meta is None else {"_meta": meta}
     message = {"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": params}
@@ -215,7 +206,7 @@ def test_metadata_that_lacks_something_is_refused(
 @pytest.mark.parametrize("headers", [{}, {VERSION: "2025-11-25"}], ids=["no version", "a version of the handshake"])
 @pytest.mark.parametrize("key", ["clientCapabilities", "clientInfo"])
 def test_metadata_of_the_newest_generation_without_a_version_is_a_bad_request(
-    server: HttpServer, key: str, headers: dict[str, str]
+    server: HttpClient, key: str, headers: dict[str, str]
 ) -> None:
     for method in ("tools/list", "server/discover", "initialize"):
         params = {"_meta": {f"{META}{key}": {}}}
@@ -223,7 +214,7 @@ def test_metadata_of_the_newest_generation_without_a_version_is_a_bad_request(
         assert (answer.status, answer.json["id"], answer.error["code"]) == (400, 7, -32602)
 
 
-def test_who_the_client_is_may_stay_unsaid(server: HttpServer) -> None:
+def test_who_the_client_is_may_stay_unsaid(server: HttpClient) -> None:
     meta = {key: value for key, value in modern_meta().items() if not key.endswith("clientInfo")}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}}
 
@@ -234,22 +225,22 @@ def test_who_the_client_is_may_stay_unsaid(server: HttpServer) -> None:
     "method",
     ["satchel/nope", "initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"],
 )
-def test_a_method_that_is_not_there_is_not_found(server: HttpServer, method: str) -> None:
+def test_a_method_that_is_not_there_is_not_found(server: HttpClient, method: str) -> None:
     for path in ("/mcp", "/mcp/mcpkg"):
         assert refusal(server.ask(method, {}, path=path)) == (404, -32601, "Method not found")
 
 
-def test_wrong_parameters_are_a_bad_request(server: HttpServer) -> None:
+def test_wrong_parameters_are_a_bad_request(server: HttpClient) -> None:
     assert refusal(server.ask("tools/call", {"name": "nope"})) == (400, -32602, "Unknown tool: nope")
     assert refusal(server.ask("tools/call", {})) == (400, -32602, "Invalid params")
     assert refusal(server.ask("tools/list", {"cursor": "nope"})) == (400, -32602, "Invalid params")
 
 
-def test_a_failure_of_a_tool_is_a_good_answer(server: HttpServer) -> None:
+def test_a_failure_of_a_tool_is_a_good_answer(server: HttpClient) -> None:
     assert server.call("get_prompt", id="nope")["isError"] is True
 
 
-def test_an_unknown_prompt_of_twig_is_not_found(server: HttpServer) -> None:
+def test_an_unknown_prompt_of_twig_is_not_found(server: HttpClient) -> None:
     answer = server.ask("prompts/get", {"name": "everyday:nope"}, path="/mcp/twig")
 
     assert refusal(answer) == (404, -32601, "Method not found")
@@ -260,7 +251,7 @@ def test_an_unknown_prompt_of_twig_is_not_found(server: HttpServer) -> None:
 
 
 @pytest.mark.parametrize("revision", HANDSHAKES)
-def test_a_handshake_is_answered_and_needs_no_session(server: HttpServer, revision: str) -> None:
+def test_a_handshake_is_answered_and_needs_no_session(server: HttpClient, revision: str) -> None:
     opened = server.ask("initialize", revision=revision)
     ready = server.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, {VERSION: revision})
     called = server.ask("tools/call", LIST_TAGS, revision=revision)
@@ -272,7 +263,7 @@ def test_a_handshake_is_answered_and_needs_no_session(server: HttpServer, revisi
     assert "mcp-session-id" not in opened.headers
 
 
-def test_what_older_clients_send_besides_is_ignored(server: HttpServer) -> None:
+def test_what_older_clients_send_besides_is_ignored(server: HttpClient) -> None:
     headers = {"Mcp-Session-Id": "mine", "Last-Event-ID": "7", METHOD: "something/else"}
     answer = server.ask("tools/list", revision="2025-11-25", headers=headers)
 
@@ -281,21 +272,21 @@ def test_what_older_clients_send_besides_is_ignored(server: HttpServer) -> None:
 
 
 @pytest.mark.parametrize("date", ["1999-01-01", "", "2025-06-18, 2025-11-25"])
-def test_a_header_with_a_version_that_nobody_knows_is_refused(server: HttpServer, date: str) -> None:
+def test_a_header_with_a_version_that_nobody_knows_is_refused(server: HttpClient, date: str) -> None:
     answer = server.ask("tools/list", revision="2025-11-25", headers={VERSION: date})
 
     assert refusal(answer) == (400, -32022, "Unsupported protocol version")
     assert answer.error["data"] == {"supported": [NEWEST], "requested": date}
 
 
-def test_a_handshake_may_ask_for_a_version_that_nobody_knows(server: HttpServer) -> None:
+def test_a_handshake_may_ask_for_a_version_that_nobody_knows(server: HttpClient) -> None:
     answer = server.ask("initialize", {"protocolVersion": "2099-01-01"}, revision="2025-11-25")
 
     assert answer.result["protocolVersion"] == "2025-11-25"
 
 
 @pytest.mark.parametrize("revision", HANDSHAKES)
-def test_errors_of_requests_are_told_in_the_body_alone(server: HttpServer, revision: str) -> None:
+def test_errors_of_requests_are_told_in_the_body_alone(server: HttpClient, revision: str) -> None:
     unknown = server.ask("satchel/nope", {}, revision=revision)
     wrong = server.ask("tools/call", {"name": "nope"}, revision=revision)
 
@@ -303,7 +294,7 @@ def test_errors_of_requests_are_told_in_the_body_alone(server: HttpServer, revis
     assert refusal(wrong) == (200, -32602, "Unknown tool: nope")
 
 
-def test_without_the_header_a_batch_is_answered_as_a_batch(server: HttpServer) -> None:
+def test_without_the_header_a_batch_is_answered_as_a_batch(server: HttpClient) -> None:
     batch = [
         {"jsonrpc": "2.0", "id": 1, "method": "ping"},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
@@ -318,20 +309,20 @@ def test_without_the_header_a_batch_is_answered_as_a_batch(server: HttpServer) -
         assert [one.get("error", {}).get("code") for one in answer.json] == [None, -32601, -32600, None]
 
 
-def test_a_batch_of_notifications_has_no_answer(server: HttpServer) -> None:
+def test_a_batch_of_notifications_has_no_answer(server: HttpClient) -> None:
     answer = server.post([{"jsonrpc": "2.0", "method": "notifications/initialized"}] * 2)
 
     assert (answer.status, answer.body) == (202, b"")
 
 
 @pytest.mark.parametrize("revision", ["2024-11-05", "2025-06-18", "2025-11-25", NEWEST])
-def test_other_revisions_have_no_batches(server: HttpServer, revision: str) -> None:
+def test_other_revisions_have_no_batches(server: HttpClient, revision: str) -> None:
     answer = server.post([{"jsonrpc": "2.0", "id": 1, "method": "ping"}], {VERSION: revision})
 
     assert (answer.status, answer.error["code"]) == (400, -32600)
 
 
-def test_an_empty_batch_is_refused(server: HttpServer) -> None:
+def test_an_empty_batch_is_refused(server: HttpClient) -> None:
     answer = server.post([])
 
     assert (answer.status, answer.json) == (
@@ -347,7 +338,7 @@ def test_an_empty_batch_is_refused(server: HttpServer) -> None:
 
 
 @pytest.mark.parametrize("revision", [None, *REVISIONS])
-def test_notifications_and_responses_are_accepted_without_a_word(server: HttpServer, revision: str | None) -> None:
+def test_notifications_and_responses_are_accepted_without_a_word(server: HttpClient, revision: str | None) -> None:
     for message in (
         {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}},
         {"jsonrpc": "2.0", "method": "notifications/whatever"},
@@ -357,7 +348,7 @@ def test_notifications_and_responses_are_accepted_without_a_word(server: HttpSer
         assert (answer.status, answer.body, answer.kind) == (202, b"", None)
 
 
-def test_a_notification_of_a_version_that_nobody_knows_is_refused(server: HttpServer) -> None:
+def test_a_notification_of_a_version_that_nobody_knows_is_refused(server: HttpClient) -> None:
     answer = server.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, {VERSION: "1999-01-01"})
 
     assert (answer.status, answer.error["code"], "id" in answer.json) == (400, -32022, False)
@@ -365,7 +356,7 @@ def test_a_notification_of_a_version_that_nobody_knows_is_refused(server: HttpSe
 
 @pytest.mark.parametrize("revision", [None, *REVISIONS])
 @pytest.mark.parametrize("body", [b"", b"{", b"nope", b'{"jsonrpc":"2.0","id":1,"method":NaN}', b"\xff\xfe", b"[" * 99])
-def test_what_is_no_json_is_a_bad_request(server: HttpServer, body: bytes, revision: str | None) -> None:
+def test_what_is_no_json_is_a_bad_request(server: HttpClient, body: bytes, revision: str | None) -> None:
     answer = server.post(body, {VERSION: revision})
 
     assert refusal(answer) == (400, -32700, "Parse error")
@@ -386,7 +377,7 @@ def test_what_is_no_json_is_a_bad_request(server: HttpServer, body: bytes, revis
     ],
 )
 def test_what_is_no_request_is_a_bad_request(
-    server: HttpServer, message: object, identity: int | None, revision: str | None
+    server: HttpClient, message: object, identity: int | None, revision: str | None
 ) -> None:
     answer = server.post(message, {VERSION: revision, METHOD: "tools/list"})
 
@@ -396,7 +387,7 @@ def test_what_is_no_request_is_a_bad_request(
 
 @pytest.mark.parametrize("verb", ["DELETE", "PUT", "PATCH"])
 @pytest.mark.parametrize(("path", "allow"), [("/mcp", "POST"), ("/mcp/twig", "GET, POST")])
-def test_there_is_nothing_to_delete(server: HttpServer, verb: str, path: str, allow: str) -> None:
+def test_there_is_nothing_to_delete(server: HttpClient, verb: str, path: str, allow: str) -> None:
     answer = server.fetch(verb, path, headers={VERSION: "2025-11-25", "Mcp-Session-Id": "x"})
 
     assert (answer.status, answer.headers["allow"]) == (405, allow)
@@ -409,21 +400,21 @@ EVENTS = {"Accept": "text/event-stream"}
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/todo", "/mcp/tasks", "/mcp/mcpkg"])
-def test_there_is_no_stream_where_nothing_is_announced(server: HttpServer, path: str) -> None:
+def test_there_is_no_stream_where_nothing_is_announced(server: HttpClient, path: str) -> None:
     answer = server.fetch("GET", path, headers={**EVENTS, VERSION: "2025-11-25"})
 
     assert (answer.status, answer.headers["allow"]) == (405, "POST")
 
 
 @pytest.mark.parametrize("date", [NEWEST, "1999-01-01"])
-def test_a_get_is_of_the_handshake_generation(server: HttpServer, date: str) -> None:
+def test_a_get_is_of_the_handshake_generation(server: HttpClient, date: str) -> None:
     answer = server.fetch("GET", "/mcp/twig", headers={**EVENTS, VERSION: date})
 
     assert (answer.status, answer.headers["allow"]) == (405, "POST")
 
 
 @pytest.mark.parametrize("accept", [None, "", "application/json", "text/plain, application/*"])
-def test_a_get_that_takes_no_events_is_refused(server: HttpServer, accept: str | None) -> None:
+def test_a_get_that_takes_no_events_is_refused(server: HttpClient, accept: str | None) -> None:
     answer = server.fetch("GET", "/mcp/twig", headers={"Accept": accept, VERSION: "2025-11-25"})
 
     assert answer.status == 406
@@ -432,20 +423,20 @@ def test_a_get_that_takes_no_events_is_refused(server: HttpServer, accept: str |
 @pytest.mark.parametrize(
     "accept", ["*/*", "text/*;q=0.5", "application/json,TEXT/EVENT-STREAM ; q=1", "x, text/event-stream"]
 )
-def test_a_stream_is_accepted_in_every_way_that_http_has(server: HttpServer, accept: str) -> None:
+def test_a_stream_is_accepted_in_every_way_that_http_has(server: HttpClient, accept: str) -> None:
     with server.open("2025-11-25", path="/mcp/twig", accept=accept) as stream:
         assert stream.is_silent()
 
 
 @pytest.mark.parametrize("revision", HANDSHAKES)
-def test_a_get_opens_a_stream_that_no_proxy_keeps_back(server: HttpServer, revision: str) -> None:
+def test_a_get_opens_a_stream_that_no_proxy_keeps_back(server: HttpClient, revision: str) -> None:
     with server.open(revision, path="/mcp/twig") as stream:
         assert stream.headers["cache-control"] == "no-cache, no-transform"
         assert stream.headers["x-accel-buffering"] == "no"
         assert stream.is_silent()
 
 
-def test_a_listener_is_told_first_what_is_honoured(server: HttpServer) -> None:
+def test_a_listener_is_told_first_what_is_honoured(server: HttpClient) -> None:
     wish = {"promptsListChanged": True, "toolsListChanged": True, "resourceSubscriptions": ["x:y"]}
     with server.listen(wish, path="/mcp/twig") as stream:
         assert stream.headers["x-accel-buffering"] == "no"
@@ -457,20 +448,20 @@ def test_a_listener_is_told_first_what_is_honoured(server: HttpServer) -> None:
         assert stream.is_silent()
 
 
-def test_a_wish_that_makes_no_sense_is_a_bad_request(server: HttpServer) -> None:
+def test_a_wish_that_makes_no_sense_is_a_bad_request(server: HttpClient) -> None:
     answer = server.ask("subscriptions/listen", {"notifications": []}, path="/mcp/twig")
 
     assert refusal(answer) == (400, -32602, "Invalid params")
 
 
-def test_handshake_clients_have_no_listen(server: HttpServer) -> None:
+def test_handshake_clients_have_no_listen(server: HttpClient) -> None:
     params = {"notifications": {"promptsListChanged": True}}
     answer = server.ask("subscriptions/listen", params, revision="2025-11-25", path="/mcp/twig")
 
     assert refusal(answer) == (200, -32601, "Method not found")
 
 
-def test_a_stream_that_is_left_frees_its_listener(server: HttpServer) -> None:
+def test_a_stream_that_is_left_frees_its_listener(server: HttpClient) -> None:
     assert eventually(lambda: server.metric("satchel_streams") == 0)
     with server.listen({"promptsListChanged": True}, path="/mcp/twig") as listened:
         listened.read()
@@ -484,7 +475,7 @@ def test_a_change_reaches_both_generations(tmp_path: Path) -> None:
     shutil.copytree(EXAMPLES, tmp_path / "libraries")
     options = ("--contract", "twig", "--libraries", str(tmp_path / "libraries"), "--database", str(tmp_path / "s.db"))
     with (
-        HttpServer(*options) as server,
+        HttpInProcess(*options) as server,
         server.listen({"promptsListChanged": True}) as listened,
         server.listen({"toolsListChanged": True}) as elsewhere,
         server.open() as opened,
@@ -505,7 +496,7 @@ def test_a_change_reaches_both_generations(tmp_path: Path) -> None:
 def test_quiet_streams_show_signs_of_life(tmp_path: Path) -> None:
     options = ("--contract", "twig", "--libraries", str(EXAMPLES), "--database", str(tmp_path / "s.db"))
     with (
-        HttpServer(*options, command=[sys.executable, "-m", "tests.support.short_timeouts"]) as server,
+        HttpInProcess(*options, is_hurried=True) as server,
         server.open() as opened,
         server.listen({"promptsListChanged": True}) as listened,
     ):
