@@ -2,14 +2,19 @@
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 from contextlib import ExitStack
 from pathlib import Path
 
+from tests.support.command import run
+
 # How long a line may take. Those that ask a registry for packages take longest.
 LINE_TIMEOUT = 300  # seconds
 
+# A command without anything of the shell, which runs in this process.
+_PLAIN = re.compile(r"satchel (?!serve|board)[^|<>$;&`*~]*")
 _SERVING = re.compile(r"make run\b|satchel serve .*--transport http")
 _ADDRESS = re.compile(r"serving \w+ at https?://[\w.]+(?::(\d+))?/")
 
@@ -32,18 +37,20 @@ def run_lines(lines: list[str], folder: Path, environment: dict[str, str]) -> li
                 servers.callback(_stop, server, line)
                 printed.append(_wait_until_it_listens(server, line, Path(environment["HOME"])))
                 continue
-            done = subprocess.run(
-                ["bash", "-c", line],
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=LINE_TIMEOUT,
-                check=False,
-            )
+            if _PLAIN.fullmatch(line):
+                done = run(*shlex.split(line, comments=True)[1:], environment=environment, cwd=folder, is_alone=True)
+            else:
+                done = subprocess.run(
+                    ["bash", "-c", line],
+                    cwd=folder,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    timeout=LINE_TIMEOUT,
+                    check=False,
+                )
             assert done.returncode == 0, (line, done.returncode, done.stdout[-2000:], done.stderr[-2000:])
-            printed.append(done.stdout)
+            printed.append(done.stdout.decode())
     return printed
 
 

@@ -18,8 +18,8 @@ def test_it_has_every_setting_once() -> None:
     assert list(tomllib.loads("\n".join(LINES))) == [setting.name for setting in SETTINGS]
 
 
-@pytest.mark.parametrize("line", LINES, ids=lambda line: line.split(" ")[0])
-def test_a_line_of_it_is_accepted(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "satchel.toml").write_text(f"{line}\n")
+def test_every_line_of_it_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SATCHEL_HOME", str(tmp_path))
-    config.load({})
+    for line in LINES:
+        (tmp_path / "satchel.toml").write_text(f"{line}\n")
+        config.load({})

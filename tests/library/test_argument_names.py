@@ -33,26 +33,24 @@ def renderer() -> Iterator[Renderer]:
     renderer.close()
 
 
-@pytest.mark.parametrize("word", [word for word in WORDS if can_be_argument(word)])
-def test_a_template_can_use_every_argument_that_may_be_declared(word: str, renderer: Renderer) -> None:
-    template = TEMPLATE.replace("W", word)
-    if word != "self":  # which in Jinja2 is the template
-        assert jinja2.Template(template).render({word: "value"}) == EXPECTED
-    assert renderer.render(template, {word: "value"}).replace("true", "True") == EXPECTED
+def test_a_template_can_use_every_argument_that_may_be_declared(renderer: Renderer) -> None:
+    for word in [word for word in WORDS if can_be_argument(word)]:
+        template = TEMPLATE.replace("W", word)
+        if word != "self":  # which in Jinja2 is the template
+            assert jinja2.Template(template).render({word: "value"}) == EXPECTED
+        assert renderer.render(template, {word: "value"}).replace("true", "True") == EXPECTED
 
 
-@pytest.mark.parametrize("word", ["true", "false", "none", "True", "False", "None", "not", "and", "or", "is", "else"])
-def test_jinja2_cannot_read_some_of_its_words_as_variables(word: str, renderer: Renderer) -> None:
-    template = TEMPLATE.replace("W", word)
-    assert not can_be_argument(word)
-    with contextlib.suppress(jinja2.TemplateSyntaxError, TypeError):
-        assert jinja2.Template(template).render({word: "value"}) != EXPECTED
-    with contextlib.suppress(RenderFailed):
-        assert renderer.render(template, {word: "value"}).replace("true", "True") != EXPECTED
+def test_jinja2_cannot_read_some_of_its_words_as_variables(renderer: Renderer) -> None:
+    for word in ["true", "false", "none", "True", "False", "None", "not", "and", "or", "is", "else"]:
+        template = TEMPLATE.replace("W", word)
+        assert not can_be_argument(word)
+        with contextlib.suppress(jinja2.TemplateSyntaxError, TypeError):
+            assert jinja2.Template(template).render({word: "value"}) != EXPECTED
+        with contextlib.suppress(RenderFailed):
+            assert renderer.render(template, {word: "value"}).replace("true", "True") != EXPECTED
 
 
-@pytest.mark.parametrize(
-    "name", ["", "1", "1a", "a-b", "a.b", "a b", "a\n", " a", "é", "ａ", "a\0", "日本", *JINJA2_WORDS]
-)
-def test_other_names_may_not_be_declared(name: str) -> None:
-    assert not can_be_argument(name)
+def test_other_names_may_not_be_declared() -> None:
+    for name in ["", "1", "1a", "a-b", "a.b", "a b", "a\n", " a", "é", "ａ", "a\0", "日本", *JINJA2_WORDS]:
+        assert not can_be_argument(name)

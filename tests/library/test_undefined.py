@@ -37,16 +37,16 @@ EVERYWHERE = (
 NOT_GIVEN = "[][d][no][FalseTrue][][['']][][][x][x][0][0][D][][\"\"][['']][][n][d][True][]"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_name_that_was_not_given_is_undefined_everywhere(renderer: Renderer, name: str) -> None:
-    assert render(renderer, EVERYWHERE.replace("N", name)) == NOT_GIVEN
+def test_a_name_that_was_not_given_is_undefined_everywhere(renderer: Renderer) -> None:
+    for name in NAMES:
+        assert render(renderer, EVERYWHERE.replace("N", name)) == NOT_GIVEN
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_name_that_was_given_is_its_value(renderer: Renderer, name: str) -> None:
+def test_a_name_that_was_given_is_its_value(renderer: Renderer) -> None:
     template = "{{ N }} {{ N|upper }} {{ N.title() }} {{ N is defined }} {{ N|default('d') }} {% set x = N %}{{ x }}"
     expected = "value VALUE Value True value value"
-    assert render(renderer, template.replace("N", name), {name: "value"}) == expected
+    for name in NAMES:
+        assert render(renderer, template.replace("N", name), {name: "value"}) == expected
 
 
 ARGUMENTS = {
@@ -58,13 +58,13 @@ ARGUMENTS = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(set(FILTERS) - {"default", "d", "items"}))
-def test_a_filter_takes_what_was_not_given_as_an_empty_text(renderer: Renderer, name: str) -> None:
+def test_a_filter_takes_what_was_not_given_as_an_empty_text(renderer: Renderer) -> None:
     """Where Jinja2 cannot apply it to an empty text, both fail; a list stands for every iterator."""
-    template = f"[{{{{ X|{name}({ARGUMENTS.get(name, '')})|LIST }}}}]"
-    is_iterator = "<" in str(render_by_jinja2(template.replace("X", "''").replace("|LIST", "")))
-    template = template.replace("LIST", "list" if is_iterator else "string")
-    assert render(renderer, template.replace("X", "a")) == render_by_jinja2(template.replace("X", "''"))
+    for name in sorted(set(FILTERS) - {"default", "d", "items"}):
+        template = f"[{{{{ X|{name}({ARGUMENTS.get(name, '')})|LIST }}}}]"
+        is_iterator = "<" in str(render_by_jinja2(template.replace("X", "''").replace("|LIST", "")))
+        template = template.replace("LIST", "list" if is_iterator else "string")
+        assert render(renderer, template.replace("X", "a")) == render_by_jinja2(template.replace("X", "''"))
 
 
 METHODS = {
@@ -78,26 +78,23 @@ METHODS = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in dir(str) if not name.startswith("_") and name != "encode"])
-def test_a_method_works_on_what_was_not_given_as_on_an_empty_text(renderer: Renderer, name: str) -> None:
-    call = f"[{{{{ X.{name}({METHODS.get(name, '')}) }}}}]"
-    assert render(renderer, call.replace("X", "a")) == render_by_jinja2(call.replace("X", "''"))
-    assert render(renderer, call.replace("X", "a.b['c']")) == render_by_jinja2(call.replace("X", "''"))
+def test_a_method_works_on_what_was_not_given_as_on_an_empty_text(renderer: Renderer) -> None:
+    for name in [name for name in dir(str) if not name.startswith("_") and name != "encode"]:
+        call = f"[{{{{ X.{name}({METHODS.get(name, '')}) }}}}]"
+        assert render(renderer, call.replace("X", "a")) == render_by_jinja2(call.replace("X", "''"))
+        assert render(renderer, call.replace("X", "a.b['c']")) == render_by_jinja2(call.replace("X", "''"))
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [
+def test_an_operator_works_on_what_was_not_given_as_on_an_empty_text(renderer: Renderer) -> None:
+    for expression in [
         *("X + 'x'", "'x' + X", "X * 3", "3 * X", "X + X", "'%s' % X", "X < 'a'", "'a' < X", "X >= ''", "X <= X"),
         *("X - 1", "X / 2", "X // 2", "X ** 2", "X % 2", "X > 1", "1 + X", "-X", "X is odd", "X is gt 'a'"),
         *("'abc'.replace('a', X)", "'abc'.strip(X)", "'abc'|trim(X)", "'abc'|indent(X)", "'abc'|replace('b', X)"),
         *("{'a': X}|tojson", "'{:>3}|{}'.format(X, X)", "['b', X, 'a']|sort", "[X, 'a']|max", "['a', X]|join('-')"),
         *("{'a': 1}.get(X)", "{'a': 1}[X]", "[1][X]", "range(X)", "X[1:]", "dict(a=X).a", "X|int + 1", "[X]"),
-    ],
-)
-def test_an_operator_works_on_what_was_not_given_as_on_an_empty_text(renderer: Renderer, expression: str) -> None:
-    template = "[{{ " + expression + " }}]"
-    assert render(renderer, template.replace("X", "a")) == render_by_jinja2(template.replace("X", "''"))
+    ]:
+        template = "[{{ " + expression + " }}]"
+        assert render(renderer, template.replace("X", "a")) == render_by_jinja2(template.replace("X", "''"))
 
 
 def test_the_functions_of_jinja2_can_be_called(renderer: Renderer) -> None:
@@ -108,21 +105,20 @@ def test_the_functions_of_jinja2_can_be_called(renderer: Renderer) -> None:
     assert render(renderer, template) == "[0, 1, 2]{'a': 1}xy/5True"
 
 
-@pytest.mark.parametrize("name", ["range", "dict", "lipsum", "cycler", "joiner", "namespace"])
-def test_an_argument_hides_the_function_of_its_name(renderer: Renderer, name: str) -> None:
-    assert render(renderer, f"\n{{{{ {name} }}}}", {name: "value"}) == "\nvalue"
-    assert render(renderer, f"\n{{{{ {name}(1) }}}}", {name: "value"}) == 2
+def test_an_argument_hides_the_function_of_its_name(renderer: Renderer) -> None:
+    for name in ["range", "dict", "lipsum", "cycler", "joiner", "namespace"]:
+        assert render(renderer, f"\n{{{{ {name} }}}}", {name: "value"}) == "\nvalue"
+        assert render(renderer, f"\n{{{{ {name}(1) }}}}", {name: "value"}) == 2
 
 
-@pytest.mark.parametrize("call", ["update({'x': 'hacked'})", "items()", "a()", "a.b()", "a.update(x=1)", "super()"])
-def test_what_was_not_given_cannot_be_called(renderer: Renderer, call: str) -> None:
-    assert render(renderer, "\n{{ x }}{{ " + call + " }}{{ x }}", {"x": "kept"}) == 2
-    assert render(renderer, "{{ x }}{% if false %}{{ " + call + " }}{% endif %}", {"x": "kept"}) == "kept"
+def test_what_was_not_given_cannot_be_called(renderer: Renderer) -> None:
+    for call in ["update({'x': 'hacked'})", "items()", "a()", "a.b()", "a.update(x=1)", "super()"]:
+        assert render(renderer, "\n{{ x }}{{ " + call + " }}{{ x }}", {"x": "kept"}) == 2
+        assert render(renderer, "{{ x }}{% if false %}{{ " + call + " }}{% endif %}", {"x": "kept"}) == "kept"
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
+def test_nothing_is_printed_of_functions_methods_and_the_engine(renderer: Renderer) -> None:
+    for value in [
         *("who.upper", "[].count", "{}.items", "{}.get", "(1).bit_length", "'{}'.format", "who|attr('upper')"),
         *("(who|e).unescape", "range", "cycler", "cycler('a')", "joiner", "joiner()", "namespace", "namespace(a=1)"),
         *(
@@ -137,26 +133,24 @@ def test_what_was_not_given_cannot_be_called(renderer: Renderer, call: str) -> N
             "dict",
             "who.upper.x",
         ),
-    ],
-)
-def test_nothing_is_printed_of_functions_methods_and_the_engine(renderer: Renderer, value: str) -> None:
-    forms = (
-        "{{ V }}",
-        "{{ '' ~ V }}",
-        "{{ '%s'|format(V) }}",
-        "{{ '{}'.format(V) }}",
-        "{{ V|string }}",
-        "{{ [V]|join }}",
-    )
-    shown = "".join(forms).replace("V", value)
-    template = (
-        "{% macro macro() %}{{ caller is defined }}SHOWN{% endmacro %}{% block block %}{% endblock %}"
-        "{% for one in [1] %}{% call macro() %}{% endcall %}{% endfor %}"
-    )
-    assert render(renderer, template.replace("SHOWN", shown.replace("loop", "nothing")), {"who": "w"}) == "True"
-    assert render(renderer, "{% for one in [1] %}" + shown + "{% endfor %}", {"who": "w"}) == ""
-    inside = str(render(renderer, "{% for one in [1] %}{{ [" + value + "] }}{% endfor %}", {"who": "w"}))
-    assert inside in ("[]", "['']")
+    ]:
+        forms = (
+            "{{ V }}",
+            "{{ '' ~ V }}",
+            "{{ '%s'|format(V) }}",
+            "{{ '{}'.format(V) }}",
+            "{{ V|string }}",
+            "{{ [V]|join }}",
+        )
+        shown = "".join(forms).replace("V", value)
+        template = (
+            "{% macro macro() %}{{ caller is defined }}SHOWN{% endmacro %}{% block block %}{% endblock %}"
+            "{% for one in [1] %}{% call macro() %}{% endcall %}{% endfor %}"
+        )
+        assert render(renderer, template.replace("SHOWN", shown.replace("loop", "nothing")), {"who": "w"}) == "True"
+        assert render(renderer, "{% for one in [1] %}" + shown + "{% endfor %}", {"who": "w"}) == ""
+        inside = str(render(renderer, "{% for one in [1] %}{{ [" + value + "] }}{% endfor %}", {"who": "w"}))
+        assert inside in ("[]", "['']")
 
 
 def test_whatever_a_template_can_reach_is_a_plain_value() -> None:

@@ -19,14 +19,18 @@ from satchel.__main__ import main
 
 
 def run(
-    *arguments: str, environment: Mapping[str, str] | None = None, cwd: Path | None = None, input: bytes = b""
+    *arguments: str,
+    environment: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    input: bytes = b"",
+    is_alone: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run one command with the variables of an environment added to ours; its status and what it wrote."""
+    """Run one command with the variables of an environment added to ours, or alone; its status and what it wrote."""
     assert arguments[:1] != ("serve",), "serving takes over the process's streams and signals"
     command = ["satchel", *arguments]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         with (
-            mock.patch.dict(os.environ, environment or {}),
+            mock.patch.dict(os.environ, environment or {}, clear=is_alone),
             mock.patch.object(sys, "argv", command),
             _working_directory(cwd),
             _redirected(1, out),
