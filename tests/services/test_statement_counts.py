@@ -125,3 +125,14 @@ def test_any_number_of_exact_names_is_one_statement(count: Count) -> None:
     one = count("satchel", "update_items", items=["prompt-0"], tags=["+a"])
     many = count("satchel", "update_items", items=[f"prompt-{number}" for number in range(1, 12)], tags=["+a"])
     assert many - 11 * one <= -10
+
+
+def test_prompts_that_are_deleted_together_leave_the_indexes_together(send: Send) -> None:
+    for number in range(40):
+        send("satchel", "add_prompt", title=f"Prompt {number}", content="text", tags=["a"])
+    few = send("satchel", "delete", items=[f"prompt-{number}" for number in range(10)])
+    many = send("satchel", "delete", items=[f"prompt-{number}" for number in range(10, 40)])
+
+    assert len(many) - len(few) <= 20 * 5
+    assert len([sql for sql in many if sql.startswith("delete from search_items")]) == 1
+    assert len([sql for sql in many if sql.startswith("delete from prompt_texts")]) == 1

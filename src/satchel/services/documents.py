@@ -10,7 +10,7 @@ from satchel.errors import NotFound, StoreConflict, Taken, VersionConflict, Wron
 from satchel.model import UNSET, Document, DocumentDraft, DocumentPatch, Scope, StoreChange
 from satchel.services import lookup, rules
 from satchel.services.projects import current, find_within
-from satchel.services.recording import record_add, record_delete, record_restore, record_update
+from satchel.services.recording import forget, record_add, record_delete, record_restore, record_update
 from satchel.services.states import of_document
 from satchel.services.suggestions import closest_entries
 from satchel.storage import documents as rows
@@ -203,6 +203,7 @@ def delete(tx: Tx, scope: Scope, name: str) -> None:
     document = _find_to_change(tx, scope, name)
     rows.delete(tx, document)
     record_delete(tx, of_document(document))
+    forget(tx, "document", [document.number])
     tx.changed(StoreChange("project", scope.project))
     _announce(tx, scope, document.uri)
 

@@ -17,12 +17,6 @@ def index_item(tx: Tx, after: Item, before: Item | None = None) -> None:
         tx.gather(search.put, space, (after.number, text))
 
 
-def forget_item(tx: Tx, item: Item) -> None:
-    """Remove an item that was deleted from the index."""
-    if item.kind != "project":
-        search.remove(tx, item.kind, item.number)
-
-
 def _space(item: Item) -> Space:
     return Space(item.kind, item.project, item.owner)
 

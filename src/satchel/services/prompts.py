@@ -25,7 +25,7 @@ from satchel.model import (
 )
 from satchel.services import lookup, rules, texts
 from satchel.services.projects import check_access, current, find_within
-from satchel.services.recording import record_add, record_delete, record_restore, record_update
+from satchel.services.recording import forget, record_add, record_delete, record_restore, record_update
 from satchel.services.states import of_prompt
 from satchel.services.suggestions import closest_entries
 from satchel.storage import prompts as rows
@@ -206,17 +206,23 @@ def update(
     return prompt
 
 
-def delete(tx: Tx, scope: Scope, id: str) -> None:
-    """Delete a prompt; it can be restored from the trash.
+def delete(tx: Tx, scope: Scope, *ids: str) -> None:
+    """Delete prompts; they can be restored from the trash.
 
     Raises:
         NotFound: the project has no such prompt.
     """
-    prompt = _find_to_change(tx, scope, id)
-    rows.delete(tx, prompt)
-    record_delete(tx, of_prompt(prompt))
+    numbers = []
+    for id in ids:
+        prompt = _find_to_change(tx, scope, id)
+        rows.mark_deleted(tx, prompt)
+        record_delete(tx, of_prompt(prompt))
+        tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
+        numbers.append(prompt.number)
+    # Together, because the full-text index writes what it has gathered to the disk before each revision.
+    rows.leave_lists(tx, numbers)
+    forget(tx, "prompt", numbers)
     _announce_list(tx, scope)
-    tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
 
 
 def restore(tx: Tx, scope: Scope, number: int) -> Prompt:

@@ -3,13 +3,13 @@
 The index of words and the links follow, so that every way to change an item keeps them in step.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from satchel.model import Action, Item, TaskStatus
+from satchel.model import Action, Item, ItemKind, TaskStatus
 from satchel.services import indexing, links, quotas
 from satchel.services.states import encode, find_status, is_same, measure
-from satchel.storage import revisions
+from satchel.storage import revisions, search
 from satchel.storage.database import Tx
 from satchel.storage.deltas import make_delta
 
@@ -42,9 +42,13 @@ def record_update(tx: Tx, before: Item, after: Item) -> None:
 
 
 def record_delete(tx: Tx, item: Item) -> None:
-    """Record that an item was deleted."""
+    """Record that an item was deleted; `forget` follows."""
     revisions.add(tx, item, "delete", item.version + 1)
-    indexing.forget_item(tx, item)
+
+
+def forget(tx: Tx, kind: ItemKind, numbers: Sequence[int]) -> None:
+    """Remove items that were deleted from the index of words."""
+    search.remove(tx, kind, numbers)
 
 
 def record_restore(tx: Tx, deleted: Item, restored: Item) -> None:

@@ -46,7 +46,7 @@ from satchel.model import (
     Timestamp,
 )
 from satchel.services import links, lookup, projects, quotas, rules
-from satchel.services.recording import record_add, record_delete, record_restore, record_update
+from satchel.services.recording import forget, record_add, record_delete, record_restore, record_update
 from satchel.services.states import of_task
 from satchel.services.suggestions import closest_names
 from satchel.storage import task_pages as pages
@@ -435,6 +435,7 @@ def delete(tx: Tx, scope: Scope, reference: Reference, expected_version: int | N
         rows.end_claim(tx, task.owner, task.number)
     rows.delete(tx, task.owner, task.number)
     record_delete(tx, of_task(task))
+    forget(tx, "task", [task.number])
     return task
 
 

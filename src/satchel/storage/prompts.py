@@ -136,12 +136,16 @@ def update(tx: Tx, seen: Prompt, patch: PromptPatch, version: int | None) -> tup
     return (row[0], row[1]) if row else None
 
 
-def delete(tx: Tx, seen: Prompt) -> None:
-    """Mark a prompt as deleted, and remove it from the lists by tag and text."""
+def mark_deleted(tx: Tx, seen: Prompt) -> None:
+    """Mark a prompt as deleted; `leave_lists` follows."""
     where = "number = :number and project = :project and deleted_at is null"
     tx.renew("prompts", "deleted_at = :now", where, columns="number", number=seen.number, project=seen.project)
-    tx.run("update prompt_tags set project = null where prompt = :number", number=seen.number)
-    tx.run("delete from prompt_texts where prompt = :number", number=seen.number)
+
+
+def leave_lists(tx: Tx, numbers: Sequence[int]) -> None:
+    """Remove prompts that were marked as deleted from the lists by tag and text."""
+    tx.run("update prompt_tags set project = null where prompt in :numbers", numbers=list(numbers))
+    tx.run("delete from prompt_texts where prompt in :numbers", numbers=list(numbers))
 
 
 def restore(tx: Tx, seen: Prompt, name: str, title: str) -> Prompt | None:

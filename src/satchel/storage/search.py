@@ -121,7 +121,7 @@ _PUT_MORE = f"""
     insert into search_items (space, {{0}}, name_key, title_key, words)
     values (:space, :item, :name_key, :title_key, :words) {_ON_CONFLICT}
 """
-_REMOVE = "delete from search_items where {0} = :item"
+_REMOVE = "delete from search_items where {0} in :items"
 _BY_NAME = "select {0} from search_items where space in :spaces and name_key = :key order by number limit 4"
 _BY_TITLE = "select {0} from search_items where space in :spaces and title_key = :key order by number limit 4"
 
@@ -144,10 +144,10 @@ def put(tx: Tx, space: Space, items: Sequence[tuple[int, ItemText]]) -> None:
     tx.add_words(number, sorted(mendable))
 
 
-def remove(tx: Tx, kind: ItemKind, item: int) -> None:
-    """Remove a deleted item from the index."""
+def remove(tx: Tx, kind: ItemKind, items: Sequence[int]) -> None:
+    """Remove deleted items from the index."""
     sql = _REMOVE.format(kind)
-    tx.run(sql, item=item)
+    tx.run(sql, items=list(items))
 
 
 def read_items(tx: Tx, spaces: Sequence[int], numbers: Sequence[int]) -> list[IndexedItem]:

@@ -125,14 +125,13 @@ def _delete(context: Context, items: Sequence[Item], text: str, deleted: Any, **
             referred.append({"item": lookup.name_item(item), "by": others})
     going_tasks = tasks.list_some(context.tx, context.scope, [item.number for item in items if item.kind == "task"])
     notes = [note for task in going_tasks for note in describe_holder(context, task, f"#{task.number}")]
-    for index, item in enumerate(items):
+    if ids := [item.id for item in items if item.kind == "prompt"]:
+        prompts.delete(context.tx, context.scope, *ids)
+    for item in items:
         if item.kind == "task":
             tasks.delete(context.tx, context.scope, item.number)
         elif item.kind == "document":
             documents.delete(context.tx, context.scope, item.name)
-        else:
-            prompts.delete(context.tx, context.scope, item.id)
-        answers.report_progress(context, index + 1, len(items))
     lines = [text, *(f"{one['item']} was referred to by {', '.join(one['by'])}." for one in referred)]
     members |= {"referred": referred} if referred else {}
     return answers.reply(context, "\n".join(lines), notes=notes, deleted=deleted, **members)
