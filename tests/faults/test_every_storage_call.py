@@ -33,12 +33,10 @@ from tests.support.dumps import without_generated
 from tests.support.every_call import CALLS, PLACE, WRITING, arguments_of
 from tests.support.postgres import ReusedDatabase
 from tests.support.runners import STORED, body_of, has_failed
-from tests.support.soak import amount
 
 MOST_CALLS = 2_000  # of the driver, in one call of a tool
-KINDS = amount(1, 100)  # of faults that are tried at each place; `make test` takes another one at each
 
-pytestmark = pytest.mark.timeout(1800)  # the long form; and a busy machine
+pytestmark = pytest.mark.timeout(1800)
 
 Reached = tuple[dict[str, Any], dict[str, Any], str]  # the rows before a call, after it, and its answer
 
@@ -84,28 +82,34 @@ def test_every_tool_and_method_has_a_call() -> None:
         assert CALLS[contract].keys() == {tool.name for tool in table.tools} | set(table.methods)
 
 
-@pytest.mark.parametrize("contract", STORED)
+@pytest.mark.parametrize(
+    "contract", [one if one == "tasks" else pytest.param(one, marks=pytest.mark.soak) for one in STORED]
+)
 def test_statements_of_sqlite(sqlite_statements: tuple[Filled, Injector], contract: str) -> None:
     fail_everywhere(*sqlite_statements, contract, list(SQLITE_FAULTS.values()))
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("contract", STORED)
 def test_writes_and_syncs_of_sqlite(sqlite_files: tuple[Filled, Injector], contract: str) -> None:
     fail_everywhere(*sqlite_files, contract, list(FILE_FAULTS.values()))
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("sqlite_files", [True], indirect=True)
-@pytest.mark.parametrize("contract", amount(("tasks",), STORED))
+@pytest.mark.parametrize("contract", STORED)
 def test_writes_and_syncs_of_checkpoints(sqlite_files: tuple[Filled, Injector], contract: str) -> None:
     # SQLite goes on when a checkpoint fails. Our file layer cannot: apsw raises what a method of it raised.
     fail_everywhere(*sqlite_files, contract, list(FILE_FAULTS.values()), may_be_done=True)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("contract", STORED)
 def test_statements_of_postgres(postgres_statements: tuple[Filled, Injector], contract: str) -> None:
     fail_everywhere(*postgres_statements, contract, list(POSTGRES_FAULTS.values()))
 
 
+@pytest.mark.soak
 def test_a_lost_answer_of_a_commit_means_done_or_undone(postgres_statements: tuple[Filled, Injector]) -> None:
     filled, injector = postgres_statements
     for contract, name in sorted(WRITING):
@@ -128,8 +132,7 @@ def fail_everywhere(
         reached = reach(filled, contract, name)
         for number in range(1, MOST_CALLS):
             fired = False
-            for index in range(min(KINDS, len(faults))):
-                fault = faults[(number + index) % len(faults)]
+            for fault in faults:
                 result = attempt(filled, injector, contract, name, number, fault)
                 fired = fired or injector.has_fired
                 if may_be_done and without_generated(filled.dumper.dump()) == reached[1]:
@@ -180,6 +183,7 @@ def check(
     filled.rewind()
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("is_new", [True, False])
 def test_a_store_that_cannot_be_opened_is_refused_and_opens_the_next_time(
     monkeypatch: pytest.MonkeyPatch, sqlite_template: Path, tmp_path: Path, is_new: bool

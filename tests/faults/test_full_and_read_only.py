@@ -131,8 +131,10 @@ def make_read_only(path: Path, file: int, folder: int) -> None:
     path.parent.chmod(folder)
 
 
-@pytest.mark.parametrize("contract", STORED)
-@pytest.mark.parametrize(("file", "folder"), [(0o400, 0o500), (0o600, 0o500), (0o400, 0o700)])
+@pytest.mark.parametrize(
+    ("contract", "file", "folder"),
+    [*((contract, 0o400, 0o500) for contract in STORED), ("tasks", 0o600, 0o500), ("tasks", 0o400, 0o700)],
+)
 def test_a_store_that_cannot_be_written_is_read(
     filled: tuple[Path, dict[str, str]], contract: str, file: int, folder: int
 ) -> None:

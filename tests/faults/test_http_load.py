@@ -224,9 +224,8 @@ def test_workers_end_when_their_supervisor_is_killed(tmp_path: Path) -> None:
 # -- signals --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
-def test_a_signal_in_mid_load_lets_every_answer_finish(tmp_path: Path, workers: str, number: signal.Signals) -> None:
+@pytest.mark.parametrize(("number", "workers"), [(signal.SIGTERM, "1"), (signal.SIGINT, "2")])
+def test_a_signal_in_mid_load_lets_every_answer_finish(tmp_path: Path, number: signal.Signals, workers: str) -> None:
     store = str(tmp_path / "s.db")
     server = WebServer("-c", "prompt-store", "-d", store, "--workers", workers)
     acknowledged: set[str] = set()
@@ -280,9 +279,8 @@ def test_a_signal_in_mid_load_lets_every_answer_finish(tmp_path: Path, workers: 
     assert "surprise" not in server.stderr and "Traceback" not in server.stderr
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_server_that_greets_hears_signals(tmp_path: Path, workers: str, number: signal.Signals) -> None:
+@pytest.mark.parametrize(("number", "workers"), [(signal.SIGTERM, "1"), (signal.SIGINT, "2")])
+def test_a_server_that_greets_hears_signals(tmp_path: Path, number: signal.Signals, workers: str) -> None:
     server = WebServer("-d", str(tmp_path / "s.db"), "--workers", workers)
     server.process.send_signal(number)
     assert server.process.wait(TIMEOUT) == 0
@@ -290,10 +288,9 @@ def test_a_server_that_greets_hears_signals(tmp_path: Path, workers: str, number
     server.kill()
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_server_that_is_about_to_end_lets_nobody_wait(tmp_path: Path, workers: str) -> None:
+def test_a_server_that_is_about_to_end_lets_nobody_wait(tmp_path: Path) -> None:
     """Who comes while answers are being finished is refused at once, and finds another server."""
-    with WebServer("-d", str(tmp_path / "s.db"), "--workers", workers) as server, server.connect() as wire:
+    with WebServer("-d", str(tmp_path / "s.db"), "--workers", "2") as server, server.connect() as wire:
         headers, body = call("list_prompts")
         head, half = request("POST", "/mcp", headers, body)[:-20], request("POST", "/mcp", headers, body)[-20:]
         assert server.ask("GET", "/health").status == 200
@@ -314,6 +311,7 @@ def test_a_server_that_is_about_to_end_lets_nobody_wait(tmp_path: Path, workers:
         assert server.process.wait(TIMEOUT) == 0
 
 
+@pytest.mark.soak
 def test_a_client_that_never_reads_does_not_hold_up_the_end(tmp_path: Path) -> None:
     server = WebServer("-c", "prompt-store", "-d", str(tmp_path / "s.db"))
     headers, body = call("add_prompt", {"title": "large", "content": "x" * 4_000_000})
@@ -333,6 +331,7 @@ def wait_for(server: WebServer, status: int) -> Any:
     return server.ask("GET", "/health").json
 
 
+@pytest.mark.soak
 def test_while_the_database_is_away_calls_fail_cleanly_and_then_work_again(own_postgres: PostgresServer) -> None:
     where = own_postgres.fresh()
     with WebServer("-c", "tasks", "-d", where, "--auth", "none") as server:

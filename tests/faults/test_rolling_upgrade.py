@@ -7,16 +7,16 @@ import sys
 import threading
 
 import psycopg
+import pytest
 
 from satchel.storage import schema
 from satchel.storage.database import open_database
 from tests.support.postgres import PostgresServer
 from tests.support.process import PATIENCE, eventually
-from tests.support.soak import amount
 from tests.support.web import JSON, Closed, WebServer
 
 NEWER = (sys.executable, "-m", "tests.support.newer")
-TASKS = amount(500, 20_000)
+TASKS = 20_000
 USER = "550e8400-e29b-41d4-a716-446655440000"
 
 
@@ -65,6 +65,7 @@ def has_grown(client: Client, by: int = 6) -> bool:
     return eventually(lambda: len(client.acknowledged) >= before + by)
 
 
+@pytest.mark.soak
 def test_an_old_and_a_new_server_share_a_store_while_the_new_one_migrates_it(postgres: PostgresServer) -> None:
     where = postgres.fresh()
     open_database(where).close()

@@ -194,6 +194,7 @@ class SqliteDatabase(Database):
         try:
             connection.execute("begin")
         except apsw.Error as error:
+            connection.close(force=True)
             raise _explain(error) from error
         return connection
 
