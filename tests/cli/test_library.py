@@ -56,7 +56,7 @@ def test_a_rendering_that_fails_is_reported(tmp_path: Path) -> None:
         (("lib:x",), 3, "Did you mean 'lib:p'?"),
         (("lib:p",), 2, "needs a=…"),
         (("lib:p", "a=1", "b=2"), 2, "has no argument 'b'. It has: a."),
-        (("lib:p", "a"), 2, "is not KEY=VALUE"),
+        (("lib:p", "a"), 2, "gives no value: write NAME=VALUE"),
         (("lib:p", "a=1"), 1, "lib/prompts/p.md:2: "),
         (("lib:gone",), 3, "no file lib/prompts/gone.md"),
     ):

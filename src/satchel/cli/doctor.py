@@ -9,12 +9,14 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from functools import partial
 from typing import Literal
 
 import apsw
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel import __version__, config
 from satchel.cli.examples import Command
@@ -30,11 +32,10 @@ from satchel.errors import SatchelError
 from satchel.library.validate import check_all
 from satchel.library.watch import sees_changes
 from satchel.storage import schema
-from satchel.storage.database import Database, is_postgres, open_database
+from satchel.storage.database import is_postgres, open_database
 from satchel.storage.status import StoreStatus, check_file, compare_index, read_status, rebuild_index
 
 _LEAST_SPACE = 100 * 2**20  # bytes of free space below which a warning is due
-_FIRST_SOUND_SQLITE = (3, 51, 3)  # before it, a rare race while the log is reset can damage a file
 _SCOPES: tuple[Scope, ...] = ("user", "project")
 _MARKS = {"ok": ("ok", "green"), "fixed": ("fixed", "green"), "note": ("note", None), "warning": ("warning", "yellow")}
 
@@ -52,29 +53,32 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     line: int | None = None
 
 
-class Repairable(Exception):
-    """A problem: its message, the remedy for a person, and the safe repair."""
+class Problem(Exception):
+    """Something that a check found: its message, the remedy for a person, and the safe repair if there is one."""
 
-    def __init__(self, message: str, remedy: str, repair: Callable[[], str], *, is_failure: bool = True) -> None:
+    def __init__(
+        self, message: str, remedy: str = "", repair: Callable[[], str] | None = None, status: Status = "failure"
+    ) -> None:
         super().__init__(message)
-        self.message, self.remedy, self.repair = message, remedy, repair
-        self.status: Status = "failure" if is_failure else "warning"
+        self.remedy, self.repair, self.status = remedy, repair, status
 
 
-def attempt(check: str, look: Callable[[], str], *, is_fixing: bool) -> Finding:
-    """Check something; with `is_fixing` repair a problem and check again."""
+def attempt(check: str, look: Callable[[], str], *, is_fixing: bool = False) -> Finding:
+    """Check something: `look` says what is well, or raises a Problem; with `is_fixing`, repair that and look again."""
     try:
         return Finding(check=check, status="ok", message=look())
-    except Repairable as wrong:
-        if not is_fixing:
-            return Finding(check=check, status=wrong.status, message=wrong.message, remedy=wrong.remedy)
+    except Problem as wrong:
+        found = Finding(check=check, status=wrong.status, message=str(wrong), remedy=wrong.remedy)
+        if not is_fixing or wrong.repair is None:
+            return found
         try:
             done = wrong.repair()
             look()
         except Exception as error:
-            failed = f"{wrong.message} It could not be repaired: {error}"
-            return Finding(check=check, status="failure", message=failed, remedy=wrong.remedy)
-        return Finding(check=check, status="fixed", message=f"{wrong.message} {done}")
+            return replace(found, status="failure", message=f"{wrong} It could not be repaired: {error}")
+        return Finding(check=check, status="fixed", message=f"{wrong} {done}")
+    except Exception as error:
+        return _explain_break(check, error)
 
 
 # -- the command ------------------------------------------------------------------------------------------------
@@ -104,24 +108,22 @@ def cli(fix: bool, database: str | None, as_json: bool) -> None:
 
 def _look(database: str | None, *, is_fixing: bool) -> Iterator[Finding]:
     """Yield every finding as soon as it is known."""
-    yield from _guard("interpreter", lambda: [check_interpreter()])
+    versions = f"Satchel {__version__}, Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}"
+    yield Finding(check="interpreter", status="ok", message=f"{versions} ({sys.executable})")
     try:
         settings = config.load({"database": database})
-        served = config.load({"database": database, "transport": "http"})
+        http = config.load({"database": database, "transport": "http"}).http
     except config.SettingsError as error:
         yield Finding(check="settings", status="failure", message=str(error), remedy="Correct the setting.")
     else:
-        yield Finding(
-            check="settings", status="ok", message=f"contract {settings.contract}, project {settings.project}"
-        )
-        http = served.http
-        assert http is not None
+        told = f"contract {settings.contract}, project {settings.project}"
+        yield Finding(check="settings", status="ok", message=told)
         home, store, direct = settings.home, settings.database, settings.database_direct
-        yield from _guard("data folder", lambda: [check_data_folder(home, is_fixing=is_fixing)])
+        yield attempt("data folder", lambda: check_home(home), is_fixing=is_fixing)
         yield from _guard("store", lambda: check_store(store, direct, is_fixing=is_fixing))
         yield from _guard("libraries", lambda: check_libraries(settings))
-        yield from _guard("watcher", lambda: [check_watcher(home)])
-        yield from _guard("port", lambda: [check_port(http, is_needed=settings.http is not None)])
+        yield attempt("watcher", lambda: check_watcher(home))
+        yield attempt("port", lambda: check_port(http, is_needed=settings.http is not None))
     yield from _guard("clients", lambda: check_clients(Machine.current(), is_fixing=is_fixing))
 
 
@@ -130,8 +132,12 @@ def _guard(check: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Findin
     try:
         yield from look()
     except Exception as error:
-        message = f"it could not be checked: {type(error).__name__}: {error}"
-        yield Finding(check=check, status="failure", message=message)
+        yield _explain_break(check, error)
+
+
+def _explain_break(check: str, error: Exception) -> Finding:
+    message = f"it could not be checked: {type(error).__name__}: {error}"
+    return Finding(check=check, status="failure", message=message)
 
 
 def _print(finding: Finding) -> None:
@@ -144,46 +150,31 @@ def _print(finding: Finding) -> None:
 # -- this machine -----------------------------------------------------------------------------------------------
 
 
-def check_interpreter() -> Finding:
-    """Return the versions of Satchel, Python and SQLite."""
-    versions = f"Satchel {__version__}, Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}"
-    where = f"{versions} ({sys.executable})"
-    if tuple(int(part) for part in apsw.sqlite_lib_version().split(".")[:3]) < _FIRST_SOUND_SQLITE:
-        remedy = "Install a newer apsw: pip install --upgrade apsw"
-        return Finding(check="interpreter", status="warning", message=f"{where}: this SQLite is old.", remedy=remedy)
-    return Finding(check="interpreter", status="ok", message=where)
-
-
-def check_data_folder(home: str, *, is_fixing: bool) -> Finding:
+def check_home(home: str) -> str:
     """Check that the data folder is writable, private, and has space."""
-
-    def look() -> str:
-        if not os.path.isdir(home):
-            if os.path.lexists(home):
-                raise Repairable(f"{home} is not a folder.", "Move it away, or set SATCHEL_HOME.", _refuse_repair)
-            return f"{home} does not exist yet; the first use makes it"
-        if not os.access(home, os.W_OK | os.X_OK):
-            raise Repairable(
-                f"{home} cannot be written.", "Make it yours, or set SATCHEL_HOME to another.", _refuse_repair
-            )
-        if stat.S_IMODE(os.stat(home).st_mode) & 0o077:
-            mode = f"{home} can be read by others."
-            raise Repairable(mode, f"chmod 700 {home}", lambda: _make_private(home, 0o700), is_failure=False)
-        free = shutil.disk_usage(home).free
-        if free < _LEAST_SPACE:
-            raise Repairable(f"{home}: only {free // 2**20} MiB are free.", "Free some space.", _refuse_repair)
-        return f"{home} is writable and private, {free / 2**30:.1f} GiB free"
-
-    return attempt("data folder", look, is_fixing=is_fixing)
+    if not os.path.isdir(home):
+        if os.path.lexists(home):
+            raise Problem(f"{home} is not a folder.", "Move it away, or set SATCHEL_HOME.")
+        return f"{home} does not exist yet; the first use makes it"
+    if not os.access(home, os.W_OK | os.X_OK):
+        raise Problem(f"{home} cannot be written.", "Make it yours, or set SATCHEL_HOME to another.")
+    check_private(home, 0o700)
+    free = shutil.disk_usage(home).free
+    if free < _LEAST_SPACE:
+        raise Problem(f"{home}: only {free // 2**20} MiB are free.", "Free some space.")
+    return f"{home} is writable and private, {free / 2**30:.1f} GiB free"
 
 
-def _refuse_repair() -> str:
-    raise OSError("only you can do it")
+def check_private(path: str, mode: int) -> str:
+    """Check that nobody else can read a file or folder."""
 
+    def tighten() -> str:
+        os.chmod(path, mode)
+        return f"Its mode is {mode:o} now."
 
-def _make_private(path: str, mode: int) -> str:
-    os.chmod(path, mode)
-    return f"Its mode is {mode:o} now."
+    if stat.S_IMODE(os.stat(path).st_mode) & 0o077:
+        raise Problem(f"{path} can be read by others.", f"chmod {mode:o} {path}", tighten, "warning")
+    return "only you can read the file"
 
 
 def check_libraries(settings: Settings) -> Iterator[Finding]:
@@ -194,12 +185,13 @@ def check_libraries(settings: Settings) -> Iterator[Finding]:
         return
     report = check_all(settings.libraries)
     for problem in report.problems:
+        paths = [os.path.join(root, problem.file) for root in settings.libraries]
         yield Finding(
             check="libraries",
             status="warning" if problem.is_warning else "failure",
             message=str(problem),
             remedy="" if problem.is_warning else "Correct it, then: satchel library validate",
-            file=_whole_path(settings.libraries, problem.file),
+            file=next((path for path in paths if os.path.lexists(path)), problem.file),
             line=problem.line,
         )
     if not any(not problem.is_warning for problem in report.problems):
@@ -207,49 +199,40 @@ def check_libraries(settings: Settings) -> Iterator[Finding]:
         yield Finding(check="libraries", status="ok", message=f"{counts} in {', '.join(settings.libraries)}")
 
 
-def _whole_path(roots: tuple[str, ...], file: str) -> str:
-    """Return the path of a file in one of the folders of libraries."""
-    paths = [os.path.join(root, file) for root in roots]
-    return next((path for path in paths if os.path.lexists(path)), file)
-
-
-def check_watcher(home: str) -> Finding:
+def check_watcher(home: str) -> str:
     """Check that the system reports changed files, which tell clients of changed templates."""
     base = home if os.path.isdir(home) and os.access(home, os.W_OK | os.X_OK) else None
+    why = ""
     try:
         with tempfile.TemporaryDirectory(prefix=".doctor-", dir=base) as folder:
-            is_seen = sees_changes(folder)
+            if sees_changes(folder):
+                return "a touched file was noticed"
     except (OSError, RuntimeError) as error:
-        is_seen, why = False, f": {error}"
-    else:
-        why = ""
-    if is_seen:
-        return Finding(check="watcher", status="ok", message="a touched file was noticed")
+        why = f": {error}"
     remedy = "Changed templates are noticed within 30 seconds. On Linux raise fs.inotify.max_user_watches."
-    return Finding(check="watcher", status="warning", message=f"A touched file was not noticed{why}.", remedy=remedy)
+    raise Problem(f"A touched file was not noticed{why}.", remedy, status="warning")
 
 
-def check_port(http: Http, *, is_needed: bool) -> Finding:
+def check_port(http: Http | None, *, is_needed: bool) -> str:
     """Check that the port for HTTP is free, or served by Satchel."""
-    place = f"{http.host}:{http.port}"
+    assert http is not None, "these settings are of the transport http"
+    place, host = f"{http.host}:{http.port}", http.host.strip("[]")
     try:
-        host = http.host.strip("[]")
         family = socket.getaddrinfo(host, http.port, type=socket.SOCK_STREAM)[0][0]
         socket.create_server((host, http.port), family=family).close()
     except OSError as error:
-        if _is_satchel(http):
-            return Finding(check="port", status="ok", message=f"Satchel serves at {place} already")
-        message = f"{place} cannot be used for HTTP: {error.strerror}."
+        if _is_satchel(host, http.port):
+            return f"Satchel serves at {place} already"
         remedy = "Choose another: satchel serve --transport http --port 0, or port = … in satchel.toml"
-        return Finding(check="port", status="failure" if is_needed else "warning", message=message, remedy=remedy)
-    return Finding(check="port", status="ok", message=f"{place} is free")
+        what = f"{place} cannot be used for HTTP: {error.strerror}."
+        raise Problem(what, remedy, status="failure" if is_needed else "warning") from error
+    return f"{place} is free"
 
 
-def _is_satchel(settings: Http) -> bool:
+def _is_satchel(host: str, port: int) -> bool:
     """Return whether Satchel answers at the port."""
-    host = settings.host.strip("[]")
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - only compared  # nosec B104
-    connection = http.client.HTTPConnection(host, settings.port, timeout=2)
+    connection = http.client.HTTPConnection(host, port, timeout=2)
     try:
         connection.request("GET", "/health")
         return b'"schema"' in connection.getresponse().read(1000)
@@ -281,12 +264,12 @@ def check_store(where: str, direct: str | None = None, *, is_fixing: bool) -> It
     counts = ", ".join(count(number, name.removesuffix("s")) for name, number in known.items())
     yield Finding(check="store", status="ok", message=f"{status.engine} {status.store} opens: {counts or 'empty'}")
     if not is_shared:
-        yield _check_file(where, is_fixing=is_fixing)
-        yield _check_mode(where, is_fixing=is_fixing)
+        yield attempt("integrity", lambda: _look_at_file(where))
+        yield attempt("privacy", lambda: check_private(where, 0o600), is_fixing=is_fixing)
     schema = attempt("schema", lambda: _look_at_schema(where, direct, status), is_fixing=is_fixing)
     yield schema
     if schema.status in ("ok", "fixed"):
-        yield _check_search(where, direct, status, is_fixing=is_fixing)
+        yield attempt("search", lambda: _look_at_search(where, direct, status), is_fixing=is_fixing)
 
 
 def _remedy(where: str) -> str:
@@ -295,26 +278,14 @@ def _remedy(where: str) -> str:
     return "Restore a backup of it, or name another file with --database or SATCHEL_DATABASE."
 
 
-def _check_file(where: str, *, is_fixing: bool) -> Finding:
-    del is_fixing  # only its owner can restore a damaged file
+def _look_at_file(where: str) -> str:
     try:
         wrong = check_file(where)
     except SatchelError as error:
         wrong = [str(error)]
-    if not wrong:
-        return Finding(check="integrity", status="ok", message="the file is sound")
-    remedy = "Stop all servers, keep a copy of the file, and restore a backup."
-    return Finding(check="integrity", status="failure", message="; ".join(wrong), remedy=remedy)
-
-
-def _check_mode(where: str, *, is_fixing: bool) -> Finding:
-    def look() -> str:
-        if stat.S_IMODE(os.stat(where).st_mode) & 0o077:
-            what = f"{where} can be read by others."
-            raise Repairable(what, f"chmod 600 {where}", lambda: _make_private(where, 0o600), is_failure=False)
-        return "only you can read the file"
-
-    return attempt("privacy", look, is_fixing=is_fixing)
+    if wrong:
+        raise Problem("; ".join(wrong), "Stop all servers, keep a copy of the file, and restore a backup.")
+    return "the file is sound"
 
 
 def _look_at_schema(where: str, direct: str | None, status: StoreStatus) -> str:
@@ -322,12 +293,11 @@ def _look_at_schema(where: str, direct: str | None, status: StoreStatus) -> str:
     if schema.explain_number(now.schema):
         what = f"the store has schema {now.schema}, and this Satchel knows schemas {schema.NUMBER} to {now.newest}."
         remedy = "Dump the store with the Satchel that wrote it, and load the dump into a new store with this one."
-        raise Repairable(what, remedy, _refuse_repair)
+        raise Problem(what, remedy)
     if now.schema < now.newest:
         what = f"the store has schema {now.schema}; the newest is {now.newest}."
-        raise Repairable(
-            what, "satchel database migrate", lambda: _migrate(where, direct), is_failure=status.schema > 0
-        )
+        how: Status = "failure" if status.schema > 0 else "warning"
+        raise Problem(what, "satchel database migrate", lambda: _migrate(where, direct), how)
     return f"schema {now.schema}, the newest"
 
 
@@ -336,33 +306,23 @@ def _migrate(where: str, direct: str | None) -> str:
     return "It was migrated."
 
 
-def _check_search(where: str, direct: str | None, status: StoreStatus, *, is_fixing: bool) -> Finding:
+def _look_at_search(where: str, direct: str | None, status: StoreStatus) -> str:
     if status.row_security:
-        message = "not compared: this role sees one user at a time. Run it as the owner of the store."
-        return Finding(check="search", status="note", message=message)
+        what = "not compared: this role sees one user at a time. Run it as the owner of the store."
+        raise Problem(what, status="note")
     try:
-        opened = open_database(where, direct)
+        with closing(open_database(where, direct)) as opened, opened.read() as tx:
+            state = compare_index(tx)
     except SatchelError as error:
-        return Finding(check="search", status="failure", message=str(error), remedy=_remedy(where))
-    try:
-        return attempt("search", lambda: _look_at_search(opened), is_fixing=is_fixing)
-    except SatchelError as error:
-        return Finding(check="search", status="failure", message=str(error), remedy=_remedy(where))
-    finally:
-        opened.close()
-
-
-def _look_at_search(opened: Database) -> str:
-    with opened.read() as tx:
-        state = compare_index(tx)
+        raise Problem(str(error), _remedy(where)) from error
     if not state.is_in_step:
         what = f"the search index lacks {state.missing} items, and has {state.stale} wrong."
-        raise Repairable(what, "satchel doctor --fix", lambda: _rebuild(opened))
+        raise Problem(what, "satchel doctor --fix", lambda: _rebuild(where, direct))
     return f"the search index is in step ({state.compared} items compared)"
 
 
-def _rebuild(opened: Database) -> str:
-    with opened.write() as tx:
+def _rebuild(where: str, direct: str | None) -> str:
+    with closing(open_database(where, direct)) as opened, opened.write() as tx:
         rebuild_index(tx)
     return "It was rebuilt from all items."
 
@@ -415,26 +375,23 @@ def _look_at_entry(
     try:
         answer = probe.call(target, _client_environment(machine.environment, target))
     except probe.NoAnswer as error:
+        repair = None
         if isinstance(target, Local):
             remedy = again
+            if not probe.is_executable(target.command, machine.environment):
+                repair = partial(_renew_entry, machine, client, scope, name, path, target)
         elif target.token_variable and not machine.environment.get(target.token_variable):
             remedy = f"Set {target.token_variable} to a token: satchel token create, on the server."
         else:
             remedy = "Check that the server runs, and that the token is valid."
-        repair = partial(_repair_entry, machine, client, scope, name, path, target)
-        raise Repairable(f"{name} in {path}: {error}.", remedy, repair) from error
+        raise Problem(f"{name} in {path}: {error}.", remedy, repair) from error
     tools = "" if answer.tools is None else f", {answer.tools} tools"
     return f"{client.title}: {name} answers ({answer.server} {answer.version}{tools})"
 
 
-def _repair_entry(machine: Machine, client: Client, scope: Scope, name: str, path: str, target: Local | Remote) -> str:
+def _renew_entry(machine: Machine, client: Client, scope: Scope, name: str, path: str, target: Local) -> str:
     """Make an entry whose command is gone start this Satchel."""
-    if not isinstance(target, Local) or probe.is_executable(target.command, machine.environment):
-        raise OSError("only you can do it")
-    try:
-        command, *before = own_command(machine.environment)
-    except CannotInstall as error:
-        raise OSError(str(error)) from error
+    command, *before = own_command(machine.environment)
     given = target.arguments[2:] if target.arguments[:2] == ("-m", "satchel") else target.arguments
     renewed = Local(command, (*before, *given), target.variables)
     changes.plan_install(client, path, name, renewed, scope).make()

@@ -35,7 +35,7 @@ from satchel.model import Scope, uri_of
 
 if TYPE_CHECKING:
     from satchel.services.wording import Voice
-    from satchel.storage.database import Database, Tx
+    from satchel.storage.database import Database
 
 
 class Exit(NamedTuple):
@@ -199,38 +199,34 @@ def _explain_missing(error: NotFound, database: "Database", scope: Scope) -> str
     from satchel.services import projects
 
     key, project, noun = error.key.removeprefix(uri_of(error.kind, "")), error.scope.project, error.kind
-    if error.kind == "token":
-        return f"there is no token {error.key}. List them with: satchel token list"
-    if error.kind == "project":
-        near = projects.suggest(database, key)
-        what, advice = f"project '{key}' does not exist", f"Make it with: satchel project create {key}"
-    else:
-        near = _suggest(error, key, database, scope)
-        what, advice = (
-            f"{noun} '{key}' is not in project '{project}'",
-            f"List them with: satchel {noun} list -p {project}",
-        )
-    if error.kind == "task":
-        what, advice = f"task {error.key} is not among your tasks", "List them with: satchel task list --status all"
-    elif error.kind == "item":
-        what = f"neither project '{project}' nor its trash has '{key}'"
-        advice = f"See what changed with: satchel log -p {project}"
+    sentences = {
+        "token": (f"there is no token {error.key}", "List them with: satchel token list"),
+        "project": (f"project '{key}' does not exist", f"Make it with: satchel project create {key}"),
+        "task": (f"task {error.key} is not among your tasks", "List them with: satchel task list --status all"),
+        "item": (
+            f"neither project '{project}' nor its trash has '{key}'",
+            f"See what changed with: satchel log -p {project}",
+        ),
+    }
+    others = (f"{noun} '{key}' is not in project '{project}'", f"List them with: satchel {noun} list -p {project}")
+    what, advice = sentences.get(noun, others)
+    near = projects.suggest(database, key) if noun == "project" else _suggest(error, key, database, scope)
     hint = f"Did you mean '{near}'? " if near else ""
     return f"{what}. {hint}{advice}"
 
 
 def _suggest(error: NotFound, key: str, database: "Database", scope: Scope) -> str | None:
     """Return the name, or the number of a task, that was probably meant."""
-    kinds = ("prompt", "document", "task") if error.kind == "item" else (error.kind,)
-    known = tuple(error.near)  # the contract knows libraries too
-    with suppress(NotFound), database.read(scope) as tx:  # the project may not exist
-        known = known or tuple(name for kind in kinds for name in _suggest_kind(tx, error.scope, kind, key))
-    return next(iter(known), None)
-
-
-def _suggest_kind(tx: "Tx", scope: Scope, kind: str, key: str) -> tuple[str, ...]:
     from satchel.services import documents, prompts, tasks
 
-    if kind == "task":
-        return tuple(f"#{number}" for number, _ in tasks.suggest(tx, scope, key)) if scope.user else ()
-    return {"prompt": prompts.suggest, "document": documents.suggest}[kind](tx, scope, key)
+    if error.near:  # the contract knows libraries too
+        return next(iter(error.near))
+    found: list[str] = []
+    with suppress(NotFound), database.read(scope) as tx:  # the project may not exist
+        if error.kind in ("prompt", "item"):
+            found += prompts.suggest(tx, error.scope, key)
+        if error.kind in ("document", "item"):
+            found += documents.suggest(tx, error.scope, key)
+        if error.kind in ("task", "item") and error.scope.user:
+            found += [f"#{number}" for number, _ in tasks.suggest(tx, error.scope, key)]
+    return found[0] if found else None

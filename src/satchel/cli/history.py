@@ -13,7 +13,7 @@ from satchel.cli.examples import Command, Group
 from satchel.cli.output import count, has_colors, name_item, say, to_json
 from satchel.cli.session import VERSION, Session, check_owner, command, confirm
 from satchel.errors import StoreFailed, WrongArgument
-from satchel.model import Author, ChangeQuery, Scope, TrashedItem, Version
+from satchel.model import Author, ChangeQuery, Scope, Version
 from satchel.services import diffs, lookup, projects, pruning
 from satchel.services import history as changes
 from satchel.services import undo as undoing
@@ -65,14 +65,7 @@ def log(
     elif item is not None:
         _show_versions(session, item, query, limit or _LIMIT)
     else:
-        if not is_everything:
-            _require_project(session)
         _show_feed(session, query, limit or _LIMIT, is_everything=is_everything)
-
-
-def _require_project(session: Session) -> None:
-    with session.read() as tx:
-        projects.current(tx, session.scope)
 
 
 def _read_query(session: Session, since: str, by: str) -> ChangeQuery:
@@ -85,17 +78,11 @@ def _read_query(session: Session, since: str, by: str) -> ChangeQuery:
 
 def _show_feed(session: Session, query: ChangeQuery, limit: int, *, is_everything: bool) -> None:
     with session.read() as tx:
+        if not is_everything:
+            projects.current(tx, session.scope)
         found, has_more = changes.list_changes(tx, session.scope, query, limit=limit, is_everything=is_everything)
     columns = ["TIME", "WHO", "WITH", "WHAT"]
-    rows = [
-        [
-            shorten_time(entry.revision.at),
-            name_user(entry.revision.author, session.scope),
-            name_program(entry.revision.author),
-            summarize(entry),
-        ]
-        for entry in found
-    ]
+    rows = [[*_list_facts(session, entry.revision), summarize(entry)] for entry in found]
     if is_everything:
         columns.append("PROJECT")
         rows = [[*row, entry.project or ""] for row, entry in zip(rows, found, strict=True)]
@@ -108,14 +95,7 @@ def _show_versions(session: Session, reference: str, query: ChangeQuery, limit: 
     with session.read() as tx:
         item, found, has_more = changes.list_versions(tx, session.scope, reference, query=query, limit=limit)
     rows = [
-        [
-            str(one.version),
-            shorten_time(one.at),
-            name_user(one.author, session.scope),
-            name_program(one.author),
-            name_action(one),
-        ]
-        for one in found
+        [str(one.version), *_list_facts(session, one), f"{one.done}{' (undo)' if one.undoes else ''}"] for one in found
     ]
     value = {
         "kind": item.kind,
@@ -126,6 +106,12 @@ def _show_versions(session: Session, reference: str, query: ChangeQuery, limit: 
     }
     session.table(("VERSION", "TIME", "WHO", "WITH", "WHAT"), rows, value)
     _hint_at_more(session, has_more)
+
+
+def _list_facts(session: Session, revision: Version) -> tuple[str, str, str]:
+    """Return when, by whom and through what a change was made."""
+    author = revision.author
+    return shorten_time(revision.at), name_user(author, session.scope), name_program(author)
 
 
 def _stream(session: Session, query: ChangeQuery, limit: int | None) -> None:
@@ -169,19 +155,9 @@ def summarize(entry: FeedEntry) -> str:
     return f"{one.done} {name_entry(entry)}, version {one.version}{' (undo)' if one.undoes else ''}"
 
 
-def name_action(revision: Version) -> str:
-    """Return what a change did to its item."""
-    return f"{revision.done}{' (undo)' if revision.undoes else ''}"
-
-
 def name_entry(entry: FeedEntry) -> str:
     """Return the item of a change."""
     return name_item(entry.revision.kind, entry.key, entry.title)
-
-
-def key_of(item: TrashedItem) -> str:
-    """Return the name of a deleted item; of a task #NUMBER."""
-    return item.name or f"#{item.number}"
 
 
 def shorten_time(at: str) -> str:
@@ -297,11 +273,8 @@ def _propose(entry: FeedEntry) -> str:
 
 def _report(done: Sequence[Step]) -> list[str]:
     words = {"add": "Deleted", "delete": "Brought back"}
-    return [
-        f"{words.get(entry.revision.action, 'Put back')} {name_entry(entry)}."
-        for step in done
-        for entry in step.changes
-    ]
+    changed = [entry for step in done for entry in step.changes]
+    return [f"{words.get(entry.revision.action, 'Put back')} {name_entry(entry)}." for entry in changed]
 
 
 # -- trash ------------------------------------------------------------------------------------------------------
@@ -317,15 +290,15 @@ def trash() -> None:
 @command(as_user=True, reads=True)
 def list_trash(session: Session, is_everything: bool) -> None:
     """List deleted items that can be brought back, the last deleted first."""
-    if not is_everything:
-        _require_project(session)
     with session.read() as tx:
+        if not is_everything:
+            projects.current(tx, session.scope)
         found = changes.list_trash(tx, session.scope, is_everything=is_everything)
         names = projects.names_of(tx, [one.project or 0 for one in found])
     value = [
         {
             "kind": one.kind,
-            "item": key_of(one),
+            "item": one.name or f"#{one.number}",
             "title": one.title,
             "id": one.id,
             "project": names.get(one.project or 0),

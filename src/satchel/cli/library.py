@@ -9,6 +9,7 @@ from satchel.cli.completion import LIBRARY, TEMPLATE
 from satchel.cli.errors import EXITS, end
 from satchel.cli.examples import Group
 from satchel.cli.output import count, print_table, say, show_content, to_json
+from satchel.cli.prompt import read_values
 from satchel.cli.session import json_option
 from satchel.config import SettingsError, load
 from satchel.files import printable
@@ -90,13 +91,13 @@ def list_(libraries: tuple[str, ...], as_json: bool) -> None:
         return
     for problem in found.problems:
         say(str(problem), err=True)
-    rows = [(one.name, one.folder, str(len(one.available)), str(len(one.problems))) for one in found.libraries]
-    columns: tuple[str, ...] = ("NAME", "FOLDER", "PROMPTS", "PROBLEMS")
-    if any(origins.values()):
-        columns += ("VERSION", "SOURCE")
-        print_table(columns, [(*row, *_format_origin(origins[row[0]])) for row in rows])
-    else:
-        print_table(columns, rows)
+    rows = [
+        (one.name, one.folder, str(len(one.available)), str(len(one.problems)), *_format_origin(origins[one.name]))
+        for one in found.libraries
+    ]
+    kept = 6 if any(origins.values()) else 4
+    columns = ("NAME", "FOLDER", "PROMPTS", "PROBLEMS", "VERSION", "SOURCE")
+    print_table(columns[:kept], [row[:kept] for row in rows])
 
 
 @cli.command()
@@ -105,7 +106,10 @@ def list_(libraries: tuple[str, ...], as_json: bool) -> None:
 @json_option
 def show(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
     """Show the prompts of a library, their arguments, and its problems."""
-    library = _library(_open(libraries), name)
+    known = _open(libraries).catalog.libraries
+    library = next((one for one in known if one.name == name), None)
+    if library is None:
+        end(f"there is no library '{name}'. {_hint(name, [one.name for one in known])}", "not_found")
     prompts = [_describe(library, prompt) for prompt in library.prompts]
     problems = [str(problem) for problem in library.problems]
     if as_json:
@@ -160,10 +164,8 @@ def validate(path: str | None, libraries: tuple[str, ...], as_json: bool) -> Non
 def new(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
     """Make a small working library in folder NAME of the first folder of libraries."""
     if os.sep in name or name in (".", "..") or not library_name(name):
-        end(
-            f"'{name}' cannot be a library: its folder needs a name with a letter or a digit, and no {os.sep}.",
-            "invalid_argument",
-        )
+        why = f"its folder needs a name with a letter or a digit, and no {os.sep}"
+        end(f"'{name}' cannot be a library: {why}.", "invalid_argument")
     root = find_roots(libraries)[0]
     folder = os.path.join(root, name)
     try:
@@ -183,25 +185,23 @@ def new(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
 
 @cli.command()
 @click.argument("name", type=TEMPLATE, metavar="LIB:PROMPT")
-@click.argument("arguments", metavar="KEY=VALUE...", nargs=-1)
+@click.argument("arguments", metavar="[NAME=VALUE]...", nargs=-1)
 @roots_option
 @json_option
 def render(name: str, arguments: tuple[str, ...], libraries: tuple[str, ...], as_json: bool) -> None:
-    """Render a prompt with arguments and print it."""
+    """Fill in a prompt and print it. A value is the text itself, @FILE, or - for stdin."""
     opened = _open(libraries)
     found = opened.find(name)
     if found is None:
         end(f"there is no prompt '{name}'. {_hint(name, [known for known, _ in opened.catalog.view])}", "not_found")
     library, prompt = found
-    given = dict(_pair(argument) for argument in arguments)
+    given = read_values(arguments)
     declared = {argument.name: argument for argument in prompt.arguments}
     unknown = [key for key in given if key not in declared]
     missing = [key for key, argument in declared.items() if argument.is_required and key not in given]
     if unknown:
-        end(
-            f"prompt '{name}' has no argument '{unknown[0]}'. It has: {', '.join(declared) or 'none'}.",
-            "invalid_argument",
-        )
+        known = ", ".join(declared) or "none"
+        end(f"prompt '{name}' has no argument '{unknown[0]}'. It has: {known}.", "invalid_argument")
     if missing:
         end(f"prompt '{name}' needs {missing[0]}=…", "invalid_argument")
     try:
@@ -223,16 +223,6 @@ def _open(given: tuple[str, ...]) -> Libraries:
     return Libraries(find_roots(given), is_quiet=True)
 
 
-def _library(libraries: Libraries, name: str) -> Library:
-    found = next((one for one in libraries.catalog.libraries if one.name == name), None)
-    if found is None:
-        end(
-            f"there is no library '{name}'. {_hint(name, [one.name for one in libraries.catalog.libraries])}",
-            "not_found",
-        )
-    return found
-
-
 def _format_origin(origin: Origin | None) -> tuple[str, str]:
     if origin is None:
         return "", ""
@@ -248,13 +238,6 @@ def _describe(library: Library, prompt: LibraryPrompt) -> dict[str, Any]:
 
 def _as_json(problems: list[Problem]) -> list[dict[str, Any]]:
     return [{"file": printable(one.file), "line": one.line, "what": printable(one.what)} for one in problems]
-
-
-def _pair(argument: str) -> tuple[str, str]:
-    key, is_pair, value = argument.partition("=")
-    if not is_pair:
-        end(f"'{argument}' is not KEY=VALUE.", "invalid_argument")
-    return key, value
 
 
 def _hint(name: str, names: list[str]) -> str:
@@ -288,7 +271,9 @@ def add(
     if as_json:
         click.echo(to_json(_describe_installed(done)))
         return
-    _print_problems(done)
+    for problem in done.report.problems:
+        if not problem.is_warning:
+            say(str(problem), err=True)
     where = f"{done.origin.source} at {done.origin.short_version}"
     say(f"Added {library_name(done.folder)} ({_count_installed(done)}) from {where}.")
 
@@ -320,14 +305,13 @@ def update(name: str | None, anyway: bool, libraries: tuple[str, ...], as_json: 
             continue
         if done is None:
             results.append({"name": library_name(folder), "version": added[folder].version, "updated": False})
-            _say_unless(as_json, f"{library_name(folder)} is up to date at {added[folder].short_version}.")
+            text = f"{library_name(folder)} is up to date at {added[folder].short_version}."
         else:
             results.append({**_describe_installed(done), "updated": True, "was": done.was})
-            was = done.was.removeprefix("sha256:")[:12]
-            _say_unless(
-                as_json,
-                f"Updated {library_name(folder)} from {was} to {done.origin.short_version} ({_count_installed(done)}).",
-            )
+            versions = f"from {done.was.removeprefix('sha256:')[:12]} to {done.origin.short_version}"
+            text = f"Updated {library_name(folder)} {versions} ({_count_installed(done)})."
+        if not as_json:
+            say(text)
     if as_json:
         click.echo(to_json({"libraries": results}))
     elif not folders:
@@ -376,17 +360,6 @@ def _count_installed(done: Installed) -> str:
     return ", ".join([count(done.report.prompts, "prompt"), *skills])
 
 
-def _print_problems(done: Installed) -> None:
-    for problem in done.report.problems:
-        if not problem.is_warning:
-            say(str(problem), err=True)
-
-
-def _say_unless(as_json: bool, text: str) -> None:
-    if not as_json:
-        say(text)
-
-
 def _refuse(refused: SourceRefused) -> NoReturn:
     if isinstance(refused, Invalid):
         for problem in refused.problems:
@@ -398,7 +371,6 @@ def _find_added(added: dict[str, Origin], name: str) -> str:
     """Return the folder of a library by its name, or by that of its folder."""
     found = [folder for folder in added if name in (folder, library_name(folder))]
     if not found:
-        near = closest_name(name, [library_name(folder) for folder in added])
-        hint = f"Did you mean '{near}'?" if near else "See what there is: satchel library list"
+        hint = _hint(name, [library_name(folder) for folder in added])
         end(f"no library '{name}' was added from elsewhere. {hint}", "not_found")
     return found[0]
