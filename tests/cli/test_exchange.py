@@ -93,7 +93,7 @@ def test_an_export_goes_to_a_folder_a_file_or_stdout(satchel: Command, tmp_path:
     done(satchel("prompt", "add", "Code review", "Review it.", "--tag", "x", "--description", "Two\nlines"))
     done(satchel("document", "add", "notes.md", "file:///notes.md", "# Notes", "--mime-type", "text/markdown"))
     assert done(satchel("export", "out")) == (
-        "Exported 1 prompts, 1 documents of project 'default' to out (4 files, of which 4 changed).\n"
+        "Exported 1 prompt, 1 document of project 'default' to out (4 files, of which 4 changed).\n"
     )
     assert (tmp_path / "out/prompts/code-review.md").read_text() == (
         "---\ntitle: Code review\ndescription: |-\n  Two\n  lines\ntags: [x]\n---\nReview it.\n"
@@ -107,7 +107,7 @@ def test_an_export_goes_to_a_folder_a_file_or_stdout(satchel: Command, tmp_path:
         satchel("export", "out", "--prune")
     )
     assert done(satchel("export", "-", "--format", "jsonl")).startswith('{"kind": "document", "name": "notes.md"')
-    assert "1 documents" in done(satchel("export", "all.jsonl", "--format", "jsonl"))
+    assert "1 document of" in done(satchel("export", "all.jsonl", "--format", "jsonl"))
     report = value(satchel("export", "tasks", "-f", "todo.txt", "--json"))
     assert (report["target"], report["notes"]) == (
         "tasks/todo.txt",

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from satchel.exchange import format_names
 from satchel.exchange.entries import DocumentEntry, PromptEntry
+from satchel.exchange import formats
 from satchel.exchange.formats import BY_NAME
 from satchel.model import Argument
 from satchel.services import documents
@@ -266,9 +266,8 @@ def test_a_named_format_reads_what_is_not_recognised(tmp_path: Path) -> None:
 
 
 def test_the_names_that_help_pages_list_are_those_of_the_table() -> None:
-    assert sorted(format_names.NAMES) == sorted(BY_NAME)
-    assert {*format_names.OTHER_NAMES.values()} <= {*BY_NAME}
-    assert [format_names.find_name(given) for given in ("todo.txt", "Claude_Agents", ".mdc", "nothing")] == [
+    assert {*formats.OTHER_NAMES.values()} <= {*BY_NAME}
+    assert [formats.find_name(given) for given in ("todo.txt", "Claude_Agents", ".mdc", "nothing")] == [
         "todo-txt",
         "claude-agents",
         "cursor-rules",

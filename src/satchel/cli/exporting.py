@@ -1,7 +1,7 @@
 """`satchel export`: a project as files, in a folder of Satchel or in the format of another tool."""
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -9,11 +9,11 @@ from satchel.cli.examples import Command
 from satchel.cli.importing import read_format
 from satchel.cli.output import count
 from satchel.cli.session import Session, command
-from satchel.exchange.format_names import NAMES
+from satchel.exchange import exporting
+from satchel.exchange.entries import Unreadable
+from satchel.exchange.exporting import ExportReport
+from satchel.exchange.formats import NAMES
 from satchel.files import printable
-
-if TYPE_CHECKING:
-    from satchel.exchange.exporting import ExportReport
 
 EPILOG = f"Formats: {', '.join(NAMES)}."
 
@@ -39,9 +39,6 @@ def cli(session: Session, target: str, format_: str | None, is_whole: bool, prun
     unchanged. The folder has one Markdown file for each prompt, documents as files, and one file of tasks, in a stable
     order.
     """
-    from satchel.exchange import exporting  # all formats, which a help page does not need
-    from satchel.exchange.entries import Unreadable
-
     try:
         chosen = exporting.choose_format(target, format_)
     except exporting.WrongTarget as wrong:
@@ -59,8 +56,8 @@ def cli(session: Session, target: str, format_: str | None, is_whole: bool, prun
     session.say(_describe(session, report, is_whole=is_whole), to_value(report))
 
 
-def _describe(session: Session, report: "ExportReport", *, is_whole: bool) -> str:
-    what = ", ".join(f"{number} {kind}s" for kind, number in report.counts.items() if number) or "nothing"
+def _describe(session: Session, report: ExportReport, *, is_whole: bool) -> str:
+    what = ", ".join(count(number, kind) for kind, number in report.counts.items() if number) or "nothing"
     where = "all projects" if is_whole else f"project '{session.scope.project}'"
     files = f"{count(report.files, 'file')}, of which {report.changed} changed"
     lines = [f"Exported {what} of {where} to {report.where} ({files})."]
@@ -71,7 +68,7 @@ def _describe(session: Session, report: "ExportReport", *, is_whole: bool) -> st
     return "\n".join(map(printable, [*lines, *(f"Note: {note}" for note in report.notes)]))
 
 
-def to_value(report: "ExportReport") -> dict[str, Any]:
+def to_value(report: ExportReport) -> dict[str, Any]:
     """Return a report as JSON."""
     return {
         "target": report.where,

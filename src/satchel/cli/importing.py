@@ -1,7 +1,7 @@
 """`satchel import`: prompts, documents and tasks from files of other tools."""
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -9,12 +9,12 @@ from satchel.cli.errors import end
 from satchel.cli.examples import Command
 from satchel.cli.output import show_progress, to_json
 from satchel.cli.session import Session, command
-from satchel.exchange.format_names import NAMES, find_name
+from satchel.exchange import importing
+from satchel.exchange.entries import KINDS
+from satchel.exchange.formats import BY_NAME, NAMES, find_name
+from satchel.exchange.importing import ImportReport
 from satchel.files import printable
 from satchel.services.suggestions import closest_names
-
-if TYPE_CHECKING:
-    from satchel.exchange.importing import ImportReport
 
 _SHOWN = 10  # lines of each part of a report
 _INTERRUPTED = 130  # exit status, as of a process that SIGINT ended
@@ -54,9 +54,6 @@ def cli(session: Session, paths: tuple[str, ...], format_: str | None, dry_run: 
     PATH is a file, a folder, or - for stdin. The format of each file is recognised, or named with --format. Items that
     are in the store already stay as they are.
     """
-    from satchel.exchange import importing  # all formats, which a help page does not need
-    from satchel.exchange.formats import BY_NAME
-
     try:
         files = importing.list_files(paths, sys.stdin.buffer.read() if "-" in paths else None)
     except OSError as error:
@@ -76,10 +73,8 @@ def cli(session: Session, paths: tuple[str, ...], format_: str | None, dry_run: 
         raise SystemExit(1)
 
 
-def describe(session: Session, result: "ImportReport") -> dict[str, Any]:
+def describe(session: Session, result: ImportReport) -> dict[str, Any]:
     """Return a report as JSON."""
-    from satchel.exchange.entries import KINDS
-
     return {
         "project": session.scope.project,
         "dry_run": result.is_dry_run,
@@ -94,9 +89,7 @@ def describe(session: Session, result: "ImportReport") -> dict[str, Any]:
     }
 
 
-def _print(session: Session, result: "ImportReport") -> None:
-    from satchel.exchange.entries import KINDS
-
+def _print(session: Session, result: ImportReport) -> None:
     lines: list[str] = []
     if result.is_interrupted:
         lines.append("Interrupted. What is counted here is in the store; run the same command again to go on.")

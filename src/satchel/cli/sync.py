@@ -2,7 +2,7 @@
 
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -10,10 +10,10 @@ from satchel.cli.errors import end
 from satchel.cli.examples import Command
 from satchel.cli.output import to_json
 from satchel.cli.session import Session, command
+from satchel.exchange import syncing
+from satchel.exchange.entries import Unreadable
+from satchel.exchange.syncing import SyncOptions, SyncReport
 from satchel.files import printable
-
-if TYPE_CHECKING:
-    from satchel.exchange.syncing import SyncOptions, SyncReport
 
 _POLL = 500  # milliseconds between looks at whether the store changed
 _DEBOUNCE = 200  # milliseconds in which changes of files are collected
@@ -34,8 +34,6 @@ def cli(session: Session, folder: str, check: bool, watch: bool, yes: bool) -> N
     """
     if check and watch:
         raise click.UsageError("--check and --watch exclude each other.")
-    from satchel.exchange.syncing import SyncOptions  # all of it, which a help page does not need
-
     options = SyncOptions(is_check=check, is_sure=yes, waits=watch, tell=lambda text: click.echo(text, err=True))
     report = _sync(session, folder, options)
     _print(session, folder, report)
@@ -46,10 +44,7 @@ def cli(session: Session, folder: str, check: bool, watch: bool, yes: bool) -> N
         raise SystemExit(report.exit_status)
 
 
-def _sync(session: Session, folder: str, options: "SyncOptions") -> "SyncReport":
-    from satchel.exchange import syncing
-    from satchel.exchange.entries import Unreadable
-
+def _sync(session: Session, folder: str, options: SyncOptions) -> SyncReport:
     try:
         return syncing.run(session.database, session.scope, folder, options)
     except Unreadable as wrong:
@@ -58,7 +53,7 @@ def _sync(session: Session, folder: str, options: "SyncOptions") -> "SyncReport"
         end(f"{folder} cannot be used: {error.strerror}.", "failed", as_json=session.as_json)
 
 
-def _watch(session: Session, folder: str, options: "SyncOptions") -> None:
+def _watch(session: Session, folder: str, options: SyncOptions) -> None:
     from watchfiles import watch  # only here
 
     changed = [True]  # what happened before the watcher was ready
@@ -78,7 +73,7 @@ def _watch(session: Session, folder: str, options: "SyncOptions") -> None:
         click.echo("Stopped.", err=True)
 
 
-def _print(session: Session, folder: str, report: "SyncReport") -> None:
+def _print(session: Session, folder: str, report: SyncReport) -> None:
     if session.as_json:
         click.echo(to_json(describe(report)))
         return
@@ -89,7 +84,7 @@ def _print(session: Session, folder: str, report: "SyncReport") -> None:
     click.echo("\n".join(map(printable, lines)))
 
 
-def describe(report: "SyncReport") -> dict[str, Any]:
+def describe(report: SyncReport) -> dict[str, Any]:
     """Return a report as JSON."""
     return {
         "check": report.is_check,

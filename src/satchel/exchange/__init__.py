@@ -4,7 +4,6 @@ entries       the values between a format and the store
 cleaning      foreign values as values that the store takes
 sources       finds, reads and writes files
 templates     foreign templates as ours, and the other way
-format_names  the names of the formats
 formats       a module for each format, and the table of them
 storing       reads a project as entries, and adds, changes and deletes them
 importing     reads files of any format, and brings their entries into the store

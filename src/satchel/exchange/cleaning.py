@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from satchel import clock
 from satchel.errors import Refused
-from satchel.exchange.entries import DocumentEntry, Entry, PromptEntry, TaskEntry, Unreadable
-from satchel.model import MAX_DESCRIPTION, PRIORITIES, STATUSES, Priority, TaskStatus
-from satchel.services import prompts, rules
+from satchel.exchange.entries import DocumentEntry, Entry, PromptEntry, Unreadable
+from satchel.model import MAX_DESCRIPTION, Priority, TaskStatus
+from satchel.services import prompts, rules, wording
 from satchel.services.rules import drop_hidden, find_hidden
 
 _LONGEST_VALUE = 500  # characters of a field in a description
@@ -23,19 +23,12 @@ _PRIORITIES: dict[str, Priority] = {
     **dict.fromkeys(("high", "h", "p1", "b", "important", "major"), "high"),
     **dict.fromkeys(("low", "l", "p3", "p4", "d", "minor", "lowest", "trivial", "backlog", "someday"), "low"),
 }
+# Words for a status, without - and _.
 _COMPLETED = {"done", "completed", "complete", "closed", "finished", "resolved", "merged"}
-_CANCELLED = {
-    "cancelled",
-    "canceled",
-    "deleted",
-    "wontfix",
-    "won't fix",
-    "won't do",
-    "rejected",
-    "abandoned",
-    "archived",
-}
-_CANCELLED |= {"not_planned", "not planned", "duplicate", "tombstone"}
+_CANCELLED = {"cancelled", "canceled", "deleted", "wontfix", "won't fix", "won't do", "rejected", "abandoned"}
+_CANCELLED |= {"archived", "not planned", "duplicate", "tombstone"}
+_PENDING = {"", "pending", "open", "todo", "to do", "new", "none", "reopened"}
+_VOICE = wording.Voice(quote=lambda text: f"'{text}'", advice={})
 
 
 def clean_name(text: str) -> str:
@@ -161,21 +154,18 @@ def clean_priority(value: object) -> Priority:
 
 def clean_status(value: object) -> TaskStatus:
     """Return the status with a usual name, and pending for any other text."""
-    text = to_text(value).casefold().strip()
-    plain = text.replace("-", " ").replace("_", " ")
-    if text in _COMPLETED or plain in _COMPLETED:
-        return "completed"
-    return "cancelled" if text in _CANCELLED or plain in _CANCELLED else "pending"
-
-
-_PLAIN_STATUSES = {"", "pending", "open", "todo", "to do", "new", "none", "reopened"}
+    plain = _plain_status(value)
+    return "completed" if plain in _COMPLETED else "cancelled" if plain in _CANCELLED else "pending"
 
 
 def status_tags(value: object) -> list[str]:
     """Return a tag for an open status that the store does not have, such as `in-progress` or `review`."""
-    text = to_text(value).casefold().strip()
-    is_known = text.replace("-", " ").replace("_", " ") in _PLAIN_STATUSES or clean_status(text) != "pending"
-    return [] if is_known else [text]
+    is_known = _plain_status(value) in _PENDING | _COMPLETED | _CANCELLED
+    return [] if is_known else [to_text(value).casefold()]
+
+
+def _plain_status(value: object) -> str:
+    return to_text(value).casefold().replace("-", " ").replace("_", " ")
 
 
 def clean_day(value: object) -> str | None:
@@ -223,9 +213,16 @@ def clean_entry(entry: Entry) -> Entry:
         Unreadable: a value breaks a rule.
     """
     try:
-        if isinstance(entry, DocumentEntry):
-            return _clean_document(entry)
-        return _clean_prompt(entry) if isinstance(entry, PromptEntry) else _clean_task(entry)
+        if isinstance(entry, PromptEntry) and entry.arguments:
+            rules.check_template(entry.content)
+        if not isinstance(entry, DocumentEntry):
+            made = rules.clean(entry.kind, entry)
+            return replace(made, tags=tuple(made.tags), description=made.description or None)
+        document = rules.clean("document", replace(entry, uri=entry.uri or rules.make_own_uri(entry.name)))
+        content = rules.clean_content(document.mime_type, entry.content)
+        return replace(
+            document, content=content, description=rules.clean_description("document", entry.description or "")
+        )
     except Refused as refused:
         raise Unreadable(explain(refused)) from None
 
@@ -238,56 +235,6 @@ def drop_hidden_characters(entry: Entry) -> Entry:
     return replace(entry, title=drop_hidden(entry.title.strip()), notes=(*entry.notes, note))
 
 
-def _clean_prompt(entry: PromptEntry) -> PromptEntry:
-    if entry.arguments:
-        rules.check_template(entry.content)
-    return replace(
-        entry,
-        name=None if entry.name is None else rules.clean_name("prompt", entry.name),
-        title=rules.clean_title("prompt", entry.title),
-        content=rules.clean_prompt_content("prompt", entry.content),
-        description=rules.clean_description("prompt", entry.description or ""),
-        tags=tuple(rules.clean_tags("prompt", entry.tags)),
-        arguments=tuple(rules.clean_arguments("prompt", entry.arguments)),
-    )
-
-
-def _clean_document(entry: DocumentEntry) -> DocumentEntry:
-    name = rules.clean_name("document", entry.name)
-    mime_type = rules.clean_mime_type("document", entry.mime_type)
-    return replace(
-        entry,
-        name=name,
-        uri=rules.clean_uri("document", entry.uri or rules.make_own_uri(name)),
-        content=rules.clean_content(mime_type, entry.content),
-        mime_type=mime_type,
-        description=rules.clean_description("document", entry.description or ""),
-    )
-
-
-def _clean_task(entry: TaskEntry) -> TaskEntry:
-    rules.clean_choice("task", "status", entry.status, STATUSES)
-    rules.clean_choice("task", "priority", entry.priority, PRIORITIES)
-    return replace(
-        entry,
-        title=rules.clean_title("task", entry.title),
-        description=rules.clean_description("task", entry.description or ""),
-        due=rules.clean_due("task", entry.due) if entry.due else None,
-        tags=tuple(rules.clean_tags("task", entry.tags)),
-    )
-
-
 def explain(refused: Refused) -> str:
-    """Explain why the store refuses a value."""
-    field, rule = getattr(refused, "field", ""), getattr(refused, "rule", "")
-    limit, value = getattr(refused, "limit", ""), getattr(refused, "value", "")
-    words = {
-        "minLength": f"its {field} is empty",
-        "maxLength": f"its {field} has more than {limit} characters",
-        "maxBytes": f"its {field} has more than {limit} bytes",
-        "maxItems": f"it has more than {limit} {field}",
-        "hidden": f"its {field} has a character that does not show: {value}",
-        "type": f"its {field} has NUL or half a character in it, which no store keeps",
-        **dict.fromkeys(("pattern", "format", "enum"), f"its {field} cannot be {value!r}"),
-    }
-    return words.get(rule) or f"the store does not take it: {refused}"
+    """Say why the store does not take a value."""
+    return wording.describe(refused, _VOICE)

@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from satchel.exchange import folder, sources, storing
 from satchel.exchange.entries import KINDS, Entry, Kind, Unreadable
-from satchel.exchange.format_names import find_name
-from satchel.exchange.formats import BY_NAME, FORMATS
+from satchel.exchange.formats import BY_NAME, FORMATS, find_name
 from satchel.exchange.formats.shared import Format, Written
 from satchel.model import Scope
 from satchel.services import projects

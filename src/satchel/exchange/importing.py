@@ -68,40 +68,30 @@ def read_files(files: Sequence[SourceFile | Problem], format: Format | None = No
     for file in files:
         if isinstance(file, Problem):
             yield FileRead(file.where, "", (file,))
-        elif format is not None and not _can_be(file, format):
-            yield FileRead(file.shown, "", ())
-        else:
+        elif format is None or file.is_given or file.extension in ("", *(format.extensions or (file.extension,))):
             yield _read_file(file, format)
             file.release()
-
-
-def _can_be(file: SourceFile, format: Format) -> bool:
-    return file.is_given or not file.extension or not format.extensions or file.extension in format.extensions
+        else:
+            yield FileRead(file.shown, "", ())
 
 
 def _read_file(file: SourceFile, format: Format | None) -> FileRead:
-    used = format
+    """Return the entries of a file, and a Problem at the place where it is broken."""
+    found: list[Found] = []
     try:
-        if used is None and file.extension in _FOREIGN and (file.extension in _COMPILED or not is_part(file)):
-            return FileRead(file.shown, "", ())
-        used = used or recognise(file)
-        if used is None:
-            return FileRead(file.shown, "", ())
-        return FileRead(file.shown, used.name, tuple(_finish(one, used, file) for one in _guard(used, file)))
+        is_foreign = file.extension in _FOREIGN and (file.extension in _COMPILED or not is_part(file))
+        if format is None and not is_foreign:
+            format = recognise(file)
+        if format is not None:
+            for one in format.read(file):
+                found.append(_finish(one, format, file))
     except Unreadable as wrong:
-        return FileRead(file.shown, used.name if used else "", (Problem(file.shown, str(wrong)),))
-
-
-def _guard(format: Format, file: SourceFile) -> Iterator[Found]:
-    """Yield the entries of a file, and a Problem at the place where it is broken."""
-    try:
-        yield from format.read(file)
-    except Unreadable as wrong:
-        yield Problem(file.shown, str(wrong))
+        found.append(Problem(file.shown, str(wrong)))
     except RecursionError:
-        yield Problem(file.shown, "it is nested too deep")
+        found.append(Problem(file.shown, "it is nested too deep"))
     except OSError as error:
-        yield Problem(file.shown, f"it cannot be read: {error.strerror}")
+        found.append(Problem(file.shown, f"it cannot be read: {error.strerror}"))
+    return FileRead(file.shown, format.name if format else "", tuple(found))
 
 
 def _finish(found: Found, format: Format, file: SourceFile) -> Found:
@@ -161,23 +151,23 @@ class Options(Struct, frozen=True, kw_only=True):
 
 
 def run(database: Database, scope: Scope, files: Iterable[FileRead], options: Options) -> ImportReport:
-    """Import what some files hold."""
-    importer = _Importer(database, scope, options)
-    report = importer.report
+    """Import what some files hold, in batches of one transaction each."""
+    report = ImportReport(is_dry_run=options.is_dry_run)
+    placer = Placer(scope, options.on_clash, is_dry_run=options.is_dry_run)
     waiting: list[Entry] = []
     try:
         for file in files:
             entries = _sort_out(report, file)
-            importer.placer.expect(entries)
+            placer.expect(entries)
             waiting += entries
             while len(waiting) >= BATCH:
-                importer.commit(waiting[:BATCH])
+                _commit(database, scope, placer, report, waiting[:BATCH], options)
                 del waiting[:BATCH]
-        importer.commit(waiting)
+        _commit(database, scope, placer, report, waiting, options)
     except KeyboardInterrupt:
         report.is_interrupted = True
     else:
-        report.left_alone += [*importer.placer.links.lost, *importer.placer.links.list_missing()]
+        report.left_alone += [*placer.links.lost, *placer.links.list_missing()]
     return report
 
 
@@ -196,38 +186,24 @@ def _sort_out(report: ImportReport, file: FileRead) -> list[Entry]:
     return entries
 
 
-class _Importer:
-    """Places entries in batches of one transaction each."""
-
-    def __init__(self, database: Database, scope: Scope, options: Options) -> None:
-        self._database = database
-        self._scope = scope
-        self._options = options
-        self._done = 0
-        self.report = ImportReport(is_dry_run=options.is_dry_run)
-        self.placer = Placer(scope, options.on_clash, is_dry_run=options.is_dry_run)
-
-    def commit(self, entries: Sequence[Entry]) -> None:
-        """Place some entries in one transaction."""
-        if not entries:
-            return
-        open_transaction = self._database.read if self._options.is_dry_run else self._database.write
-        self.placer.begin()
-        with open_transaction(self._scope) as tx, tx.gathering():
-            placed = [self._place(tx, entry, place, len(entries)) for place, entry in enumerate(entries, 1)]
-        self.report.projects = [*self.placer.made]
-        self._done += len(entries)
-        self.report.lines += [one for one in placed if isinstance(one, Line)]
-        self.report.problems += [one for one in placed if isinstance(one, Problem)]
-
-    def _place(self, tx: Tx, entry: Entry, place: int, total: int) -> Line | Problem:
-        try:
-            state, label = self.placer.place(tx, entry)
-            return Line(entry.kind, label, state, entry.where, entry.notes)
-        except Refused as refused:
-            return Problem(entry.where or entry.label, cleaning.explain(refused))
-        finally:
-            self._options.report(self._done + place, self._done + total)
+def _commit(
+    database: Database, scope: Scope, placer: "Placer", report: ImportReport, entries: Sequence[Entry], options: Options
+) -> None:
+    """Place some entries in one transaction, and report what was done once it is committed."""
+    lines: list[Line] = []
+    refused: list[Problem] = []
+    placer.begin()
+    with (database.read if options.is_dry_run else database.write)(scope) as tx, tx.gathering():
+        for place, entry in enumerate(entries, 1):
+            try:
+                state, label = placer.place(tx, entry)
+                lines.append(Line(entry.kind, label, state, entry.where, entry.notes))
+            except Refused as error:
+                refused.append(Problem(entry.where or entry.label, cleaning.explain(error)))
+            options.report(placer.count, placer.count + len(entries) - place)
+    report.projects = [*placer.made]
+    report.lines += lines
+    report.problems += refused
 
 
 # -- placing ----------------------------------------------------------------------------------------------------
@@ -317,6 +293,7 @@ class Placer:
         self._wanted: Counter[object] = Counter()  # entries that are still to come
         self._named: dict[tuple[str | None, object], str] = {}  # titles of prompts in the files, by project and name
         self._matched: set[object] = set()  # items that an entry has
+        self.count = 0  # entries so far
         self.made: list[str] = []  # projects
         self.links = TaskLinks(scope)
 
@@ -337,6 +314,7 @@ class Placer:
         Raises:
             Refused: the store does not take it.
         """
+        self.count += 1
         identity = _identify(entry)
         self._wanted[identity] -= 1
         if self._wanted[identity] <= 0:
@@ -403,18 +381,16 @@ class Placer:
                 is_matched = item.id in self._matched
                 has_own_entry = item.key != getattr(free, "name", None) and (entry.project, item.key) in self._named
                 is_open = not is_matched and (number == 1 if is_task else not has_own_entry)
-                if clashing is None and is_open and not self._is_wanted(known.read(tx, item), entry):
-                    clashing = free, item
+                # An item that is the same as an entry to come, of this one's name or title, is left for that.
+                if clashing is None and is_open:
+                    wanted = self._wanted[(*_identify(entry)[:3], storing.facts(known.read(tx, item)))]
+                    clashing = None if wanted > 0 else (free, item)
         if clashing is None:
             # Several tasks may have one title.
             return ("new", entry, None) if is_task or number == 1 else ("renamed", free, None)
         if self._on_clash == "rename":
             return "renamed", free, None
         return ("replaced" if self._on_clash == "replace" else "clashing"), *clashing
-
-    def _is_wanted(self, there: Entry, entry: Entry) -> bool:
-        """Return whether an item is the same as a later entry that has the name or title of this one."""
-        return self._wanted[(*_identify(entry)[:3], storing.facts(there))] > 0
 
     def _will_be_renamed(self, item: _Item, entry: Entry) -> bool:
         """Return whether a later entry will rename the prompt that has an entry's title now."""

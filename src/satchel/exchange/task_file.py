@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from satchel.errors import Refused, WrongArgument
+from satchel.errors import Refused
 from satchel.exchange import cleaning
 from satchel.exchange.entries import NoteEntry, Problem, TaskEntry, Unreadable
 from satchel.model import TaskStatus
@@ -96,14 +96,7 @@ def read(text: str, where: str) -> Iterator[TaskEntry | Problem]:
         except Unreadable as wrong:
             yield Problem(place, str(wrong))
         except Refused as refused:
-            yield Problem(place, _explain(refused))
-
-
-def _explain(refused: Refused) -> str:
-    cause = getattr(refused, "cause", refused)
-    if isinstance(cause, WrongArgument) and cause.rule == "grammar":
-        return f"it says both {cause.value}"
-    return f"the task cannot be read: {cause}"
+            yield Problem(place, cleaning.explain(refused))
 
 
 def _split(text: str) -> Iterator[tuple[int, list[str]]]:

@@ -24,6 +24,7 @@ from satchel.errors import (
     WrongEdit,
 )
 
+_LONGEST_QUOTED = 60  # characters of a wrong value
 _SCOPED = ("prompt", "document")  # kinds whose names are those of a project
 
 
@@ -184,4 +185,5 @@ def _describe_wrong(error: WrongArgument, voice: Voice) -> str:
             return f"{said[:1].lower()}{said[1:]}"
     if error.is_unstorable:
         return f"{what} contains NUL or bytes that are not UTF-8, and cannot be stored"
-    return f"{what} cannot be that"
+    is_short = isinstance(error.value, str) and len(error.value) <= _LONGEST_QUOTED
+    return f"{what} cannot be {voice.quote(error.value) if is_short else 'that'}"

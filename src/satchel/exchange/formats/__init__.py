@@ -53,6 +53,31 @@ FORMATS = (
     Format("markdown", "Markdown with front matter", ("prompt",), markdown, ("md", "markdown")),
 )
 BY_NAME = {one.name: one for one in FORMATS}
+NAMES = tuple(BY_NAME)
+# Other names that people use.
+OTHER_NAMES = {
+    "csv": "prompts-chat",
+    "skill": "skills",
+    "agents": "claude-agents",
+    "todo": "todo-txt",
+    "md": "markdown",
+    "github-issues": "github",
+    "backlog-md": "backlog",
+    "taskmaster": "task-master",
+    "json-lines": "jsonl",
+    "folder": "satchel",
+    **dict.fromkeys(("commands", "claude-code", "claude-code-commands"), "claude-commands"),
+    **dict.fromkeys(("vscode", "prompt-md"), "vscode-prompts"),
+    **dict.fromkeys(("cursor", "mdc"), "cursor-rules"),
+    **dict.fromkeys(("llm-template", "llm-templates"), "llm"),
+}
+
+
+def find_name(given: str) -> str | None:
+    """Return the name of a format from any spelling of it, or None."""
+    key = given.strip().lower().replace("_", "-").replace(" ", "-").replace(".", "-").strip("-")
+    name = OTHER_NAMES.get(key, key)
+    return name if name in BY_NAME else None
 
 
 def recognise(file: SourceFile) -> Format | None:
