@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from satchel.exchange.entries import DocumentEntry, PromptEntry
 from satchel.exchange import formats
+from satchel.exchange.entries import DocumentEntry, PromptEntry
 from satchel.exchange.formats import BY_NAME
 from satchel.model import Argument
 from satchel.services import documents
