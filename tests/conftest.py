@@ -114,18 +114,24 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def empty_store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of a new store without a schema, on each engine in turn."""
-    if request.param == "postgres":
+def engine(request: pytest.FixtureRequest) -> str:
+    """Each engine in turn. A folder that needs only SQLite overrides this in its conftest.py."""
+    return str(request.param)
+
+
+@pytest.fixture
+def empty_store(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of a new store without a schema."""
+    if engine == "postgres":
         server: PostgresServer = request.getfixturevalue("postgres")
         return server.fresh()
     return str(tmp_path / "satchel.db")
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of a new store with our schema and nothing in it, on each engine in turn."""
-    if request.param == "postgres":
+@pytest.fixture
+def store(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of a new store with our schema and nothing in it."""
+    if engine == "postgres":
         reused: ReusedDatabase = request.getfixturevalue("reused_database")
         return reused.emptied()
     return str(shutil.copy(request.getfixturevalue("sqlite_template"), tmp_path / "satchel.db"))
@@ -133,7 +139,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 def database(store: str) -> Iterator[Database]:
-    """An open store, on each engine in turn."""
+    """An open store."""
     database = open_database(store)
     yield database
     database.close()

@@ -1,4 +1,7 @@
-"""Fixtures of the contract satchel: a folder of libraries, and a client of a store with two projects."""
+"""Stores on SQLite; for the contract satchel, a folder of libraries and a client of a store with two projects.
+
+Both engines are compared by test_real_transports.py and where a test says `@both_engines`.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +12,12 @@ from satchel.services import projects
 from satchel.storage.database import open_database
 from tests.support.satchel import make_library
 from tests.support.stdio import NEWEST, Server
+
+
+@pytest.fixture
+def engine() -> str:
+    """The engine of the store."""
+    return "sqlite"
 
 
 @pytest.fixture
