@@ -11,13 +11,19 @@ import pytest
 from satchel.services import projects
 from satchel.storage.database import open_database
 from tests.support.satchel import make_library
-from tests.support.stdio import NEWEST, Server
+from tests.support.stdio import NEWEST, Client
 
 
 @pytest.fixture
 def engine() -> str:
     """The engine of the store."""
     return "sqlite"
+
+
+@pytest.fixture
+def revision() -> str:
+    """The revision of MCP that a client speaks, unless a test says `@oldest_too`."""
+    return NEWEST
 
 
 @pytest.fixture
@@ -29,7 +35,7 @@ def shelf(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def client(store: str, shelf: Path, serve: Callable[..., Server]) -> Server:
+def client(store: str, shelf: Path, serve: Callable[..., Client]) -> Client:
     """A client of a store with the projects default and garden, and the library desk."""
     database = open_database(store)
     with database.write() as tx:

@@ -9,10 +9,11 @@ import pytest
 
 from satchel.contracts import content
 from satchel.storage.database import open_database
-from tests.support.http import HttpServer
+from tests.support.in_process import InProcess
+from tests.support.in_process_http import HttpInProcess
 from tests.support.published import published_output
 from tests.support.satchel import make_library, ok, refusal
-from tests.support.stdio import NEWEST, OLDEST, Server
+from tests.support.stdio import NEWEST, OLDEST, Client
 
 ADA = "550e8400-e29b-41d4-a716-446655440000"
 LIMIT = 5000
@@ -29,7 +30,7 @@ def test_the_bound_of_an_answer_is_64_mib() -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_prompt_store_asks_for_a_smaller_limit(store: str, serve: Callable[..., Server]) -> None:
+def test_prompt_store_asks_for_a_smaller_limit(store: str, serve: Callable[..., Client]) -> None:
     client = serve("prompt-store", store)
     for number in range(20):
         client.call("add_prompt", title=f"T{number}", content="word " * 40, tags=["t"])
@@ -50,7 +51,7 @@ def test_prompt_store_asks_for_a_smaller_limit(store: str, serve: Callable[..., 
 
 
 @pytest.mark.usefixtures("small")
-def test_todo_and_tasks_name_the_argument_that_asks_for_less(store: str, serve: Callable[..., Server]) -> None:
+def test_todo_and_tasks_name_the_argument_that_asks_for_less(store: str, serve: Callable[..., Client]) -> None:
     todo, tasks = serve("todo", store), serve("tasks", store, OLDEST, "--user", ADA)
     for number in range(40):
         id = todo.call("add_task", user_id=ADA, title=f"T{number}")["structuredContent"]["task"]["id"]
@@ -77,7 +78,7 @@ def test_todo_and_tasks_name_the_argument_that_asks_for_less(store: str, serve: 
 
 
 @pytest.mark.usefixtures("small")
-def test_mcpkg_says_of_what_there_is_too_much(store: str, serve: Callable[..., Server]) -> None:
+def test_mcpkg_says_of_what_there_is_too_much(store: str, serve: Callable[..., Client]) -> None:
     client = serve("mcpkg", store)
     for number in range(3):
         client.call("create_prompt", name=f"p{number}", content="x", description="d" * 2000)
@@ -97,7 +98,7 @@ def test_mcpkg_says_of_what_there_is_too_much(store: str, serve: Callable[..., S
 
 
 @pytest.mark.usefixtures("small")
-def test_twig_says_that_its_list_is_too_large(tmp_path: Path, serve: Callable[..., Server]) -> None:
+def test_twig_says_that_its_list_is_too_large(tmp_path: Path, serve: Callable[..., Client]) -> None:
     make_library(tmp_path, "desk", {f"letter{number}": ("Dear", ["to"]) for number in range(60)})
     client = serve("twig", str(tmp_path / "unused.db"), NEWEST, "--libraries", str(tmp_path))
     assert client.request("prompts/list")["error"] == {
@@ -109,7 +110,7 @@ def test_twig_says_that_its_list_is_too_large(tmp_path: Path, serve: Callable[..
 
 
 @pytest.mark.usefixtures("small")
-def test_satchel_asks_for_less_and_undoes_what_it_cannot_answer(store: str, serve: Callable[..., Server]) -> None:
+def test_satchel_asks_for_less_and_undoes_what_it_cannot_answer(store: str, serve: Callable[..., Client]) -> None:
     client = serve("satchel", store, NEWEST, "--user", ADA)
     for start in range(0, 200, 50):
         ok(client, "add_tasks", lines=[f"T{start + number}" for number in range(50)])
@@ -127,7 +128,7 @@ def test_satchel_asks_for_less_and_undoes_what_it_cannot_answer(store: str, serv
 
 
 @pytest.mark.usefixtures("small")
-def test_an_error_that_quotes_too_much_is_shortened_to_that(store: str, serve: Callable[..., Server]) -> None:
+def test_an_error_that_quotes_too_much_is_shortened_to_that(store: str, serve: Callable[..., Client]) -> None:
     client = serve("tasks", store, NEWEST, "--user", ADA)
     body = client.call("add_task", {"title": "T", "x" * 6000: 1})["structuredContent"]
     assert body["details"] == {"field": "arguments", "constraint": "maxLength", "limit": 5000}
@@ -147,9 +148,9 @@ def test_64_mib_of_tasks_are_refused_over_every_transport(store: str) -> None:
     database.close()
     expected = {"field": "status", "constraint": "maxLength", "limit": 64 * 1024 * 1024}
     options = ["--contract", "tasks", "--database", store, "--user", ADA]
-    with Server(*options) as server:
+    with InProcess(*options) as server:
         assert server.call("list_tasks")["structuredContent"]["details"] == expected
-    with HttpServer(*options) as server:
+    with HttpInProcess(*options) as server:
         assert server.call("list_tasks")["structuredContent"]["details"] == expected
         door = server.fetch("POST", "/mcp/tool/list_tasks", b"{}", {"Content-Type": "application/json"})
         assert (door.status, door.json["code"], door.json["details"]) == (400, "VALIDATION_ERROR", expected)
@@ -164,7 +165,7 @@ def batch(count: int) -> list[dict[str, Any]]:
     return [{"jsonrpc": "2.0", "id": number, "method": "ping"} for number in range(count)]
 
 
-def test_a_batch_of_more_than_100_messages_is_refused_whole(store: str, serve: Callable[..., Server]) -> None:
+def test_a_batch_of_more_than_100_messages_is_refused_whole(store: str, serve: Callable[..., Client]) -> None:
     client = serve("todo", store, "2025-03-26")
     client.methods |= dict.fromkeys(range(100), ("ping", "2025-03-26"))
     client.send(batch(100))
@@ -183,7 +184,7 @@ def test_a_batch_of_more_than_100_messages_is_refused_whole(store: str, serve: C
 
 @pytest.mark.process
 def test_over_http_too(store: str) -> None:
-    with HttpServer("--contract", "tasks", "--database", store, "--user", ADA) as server:
+    with HttpInProcess("--contract", "tasks", "--database", store, "--user", ADA) as server:
         answer = server.post(batch(101))
         assert (answer.status, answer.json) == (400, {"jsonrpc": "2.0", "error": TOO_MANY})
         assert len(server.post(batch(100)).json) == 100

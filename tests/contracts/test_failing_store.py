@@ -11,9 +11,9 @@ import pytest
 from satchel.model import Scope
 from satchel.services import projects
 from satchel.storage.database import Database, open_database
-from tests.support.http import HttpServer
+from tests.support.in_process_http import HttpInProcess
 from tests.support.process import eventually
-from tests.support.stdio import NEWEST, Server
+from tests.support.stdio import NEWEST, Client
 
 ADA = "550e8400-e29b-41d4-a716-446655440000"
 UNABLE = "Unable to complete request. Please try again."
@@ -36,13 +36,13 @@ def damage(store: str) -> Iterator[Callable[[str], None]]:
     database.close()
 
 
-def body_of(client: Server, tool: str, **arguments: Any) -> Any:
+def body_of(client: Client, tool: str, **arguments: Any) -> Any:
     result = client.call(tool, arguments)
     assert result["isError"] is True
     return result.get("structuredContent", result["content"][0]["text"])
 
 
-def wait_for(*clients: Server) -> None:
+def wait_for(*clients: Client) -> None:
     """Wait until the servers have opened the store."""
     for client in clients:
         assert "result" in client.request("tools/list")
@@ -55,7 +55,7 @@ PROMPTS_GONE = ["alter table prompts rename to prompts_elsewhere", "alter table 
 
 @pytest.mark.parametrize("sql", TASKS_GONE)
 def test_a_missing_table_or_column_of_tasks_is_a_failure_of_the_database(
-    sql: str, store: str, damage: Callable[[str], None], serve: Callable[..., Server]
+    sql: str, store: str, damage: Callable[[str], None], serve: Callable[..., Client]
 ) -> None:
     todo, tasks = serve("todo", store), serve("tasks", store, NEWEST, "--user", ADA)
     own = serve("satchel", store, NEWEST, "--user", ADA)
@@ -86,7 +86,7 @@ def test_a_missing_table_or_column_of_tasks_is_a_failure_of_the_database(
 
 @pytest.mark.parametrize("sql", PROMPTS_GONE)
 def test_a_missing_table_or_column_of_prompts_is_a_failure_of_the_database(
-    sql: str, store: str, damage: Callable[[str], None], serve: Callable[..., Server]
+    sql: str, store: str, damage: Callable[[str], None], serve: Callable[..., Client]
 ) -> None:
     prompts, mcpkg, own = serve("prompt-store", store), serve("mcpkg", store), serve("satchel", store)
     wait_for(prompts, mcpkg, own)
@@ -108,16 +108,15 @@ def test_a_missing_table_or_column_of_prompts_is_a_failure_of_the_database(
         assert NEXT_STEP in client.stderr
 
 
-@pytest.mark.process
 def test_over_http_the_door_answers_500(store: str, damage: Callable[[str], None]) -> None:
-    with HttpServer("--database", store, "--user", ADA) as server:
+    with HttpInProcess("--database", store, "--user", ADA) as server:
         damage(TASKS_GONE[0])
         door = server.fetch("POST", "/mcp/tool/list_tasks", b"{}", {"Content-Type": "application/json"})
         assert (door.status, door.json) == (500, {"success": False, "error": UNABLE, "code": "DATABASE_ERROR"})
 
 
 def test_a_store_whose_file_is_gone_says_that_a_new_start_helps(
-    sqlite_template: Path, tmp_path: Path, serve: Callable[..., Server]
+    sqlite_template: Path, tmp_path: Path, serve: Callable[..., Client]
 ) -> None:
     store = Path(shutil.copy(sqlite_template, tmp_path / "moved.db"))
     clients = {name: serve(name, str(store), NEWEST) for name in ("satchel", "prompt-store", "mcpkg", "tasks")}

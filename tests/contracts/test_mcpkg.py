@@ -46,9 +46,9 @@ def client(project: str, serve: Callable[..., Server]) -> Server:
     return serve("mcpkg", project, OLDEST, "--project", PROJECT)
 
 
-@pytest.fixture(params=[OLDEST, NEWEST])
-def either(request: pytest.FixtureRequest, project: str, serve: Callable[..., Server]) -> Server:
-    return serve("mcpkg", project, request.param, "--project", PROJECT)
+@pytest.fixture
+def newest(project: str, serve: Callable[..., Server]) -> Server:
+    return serve("mcpkg", project, NEWEST, "--project", PROJECT)
 
 
 def send(client: Server, message: dict[str, Any]) -> Any:
@@ -165,40 +165,40 @@ def test_the_error_table(client: Server) -> None:
 # -- beyond the document ----------------------------------------------------------------------------------------
 
 
-def test_lists_are_whole_and_in_order_of_creation(either: Server) -> None:
+def test_lists_are_whole_and_in_order_of_creation(newest: Server) -> None:
     names = [f"n{number}" for number in range(120)]
     random.Random(5).shuffle(names)
     for name in names:
-        text(either, "create_prompt", name=name, content="x")
-        text(either, "create_resource", name=name, uri=f"x:{name}", content="x")
-    text(either, "update_prompt", name=names[50], content="y")
-    assert [prompt["name"] for prompt in either.request("prompts/list")["result"]["prompts"]] == names
-    assert either.request("prompts/list")["result"]["prompts"][0] == {"name": names[0]}
-    listed = either.request("resources/list")["result"]["resources"]
+        text(newest, "create_prompt", name=name, content="x")
+        text(newest, "create_resource", name=name, uri=f"x:{name}", content="x")
+    text(newest, "update_prompt", name=names[50], content="y")
+    assert [prompt["name"] for prompt in newest.request("prompts/list")["result"]["prompts"]] == names
+    assert newest.request("prompts/list")["result"]["prompts"][0] == {"name": names[0]}
+    listed = newest.request("resources/list")["result"]["resources"]
     assert listed == [{"uri": f"x:{name}", "name": name, "mimeType": "text/plain"} for name in names]
     for method in ("prompts/list", "resources/list", "tools/list"):
-        assert either.request(method, {"cursor": "x"})["error"]["code"] == -32602
-        assert "result" in either.request(method, {"cursor": None})
+        assert newest.request(method, {"cursor": "x"})["error"]["code"] == -32602
+        assert "result" in newest.request(method, {"cursor": None})
 
 
-def test_prompts_are_literal(either: Server) -> None:
+def test_prompts_are_literal(newest: Server) -> None:
     content = "{{ braces }} {% tags %} {# notes #} {{{{ %s $x ${y} \\n\n"
-    text(either, "create_prompt", name="literal", content=content)
-    result = plain(either.request("prompts/get", {"name": "literal", "arguments": {"braces": "filled"}})["result"])
+    text(newest, "create_prompt", name="literal", content=content)
+    result = plain(newest.request("prompts/get", {"name": "literal", "arguments": {"braces": "filled"}})["result"])
     assert result == {"messages": [{"role": "user", "content": {"type": "text", "text": content}}]}
 
 
-def test_a_3_mib_png_comes_out_byte_for_byte(either: Server) -> None:
+def test_a_3_mib_png_comes_out_byte_for_byte(newest: Server) -> None:
     data = b"\x89PNG\r\n\x1a\n" + random.Random(1).randbytes(3 * 1024 * 1024)
     text(
-        either,
+        newest,
         "create_resource",
         name="png",
         uri="file:///a.png",
         content=base64.b64encode(data).decode(),
         mime_type="image/png",
     )
-    [entry] = either.request("resources/read", {"uri": "file:///a.png"})["result"]["contents"]
+    [entry] = newest.request("resources/read", {"uri": "file:///a.png"})["result"]["contents"]
     assert base64.b64decode(entry["blob"], validate=True) == data and entry["mimeType"] == "image/png"
 
 
@@ -209,7 +209,7 @@ def nothing_is_there(client: Server) -> bool:
     )
 
 
-def test_wrong_arguments_are_said_in_the_contracts_words_and_leave_nothing(either: Server) -> None:
+def test_wrong_arguments_are_said_in_the_contracts_words_and_leave_nothing(newest: Server) -> None:
     long = "n" * 256
     limit = 4 * 1024 * 1024
     for tool, arguments, said in (
@@ -262,77 +262,77 @@ def test_wrong_arguments_are_said_in_the_contracts_words_and_leave_nothing(eithe
             "Invalid MIME type 'a/b/c'",
         ),
     ):
-        assert text(either, tool, **arguments) == f"Error: {said}", arguments
+        assert text(newest, tool, **arguments) == f"Error: {said}", arguments
     for bad in ("QUJD=", "QUJD====", "QR==", "aGk", "aGk=$$$", "aGk=\n", "a G k =", "aGk_", "====", "é"):
-        said = text(either, "create_resource", name="a", uri="x:y", content=bad, mime_type="image/png")
+        said = text(newest, "create_resource", name="a", uri="x:y", content=bad, mime_type="image/png")
         assert said == NOT_BASE64, bad
     big = base64.b64encode(b"x" * (limit + 1)).decode()
-    said = text(either, "create_resource", name="a", uri="x:y", content=big, mime_type="image/png")
+    said = text(newest, "create_resource", name="a", uri="x:y", content=big, mime_type="image/png")
     assert said == f"Error: Content must be at most {limit} bytes"
     for name in ("a b", "name\n", "\n", "ä", "a/b", "a:b", "a\u2029"):
         for kind, more in (("prompt", {}), ("resource", {"uri": "x:y"})):
-            said = either.call(f"create_{kind}", name=name, content="x", **more)["content"][0]["text"]
+            said = newest.call(f"create_{kind}", name=name, content="x", **more)["content"][0]["text"]
             kind = kind.capitalize()
             allowed = "contains invalid characters. Allowed: a-z, A-Z, 0-9, -, _, ."
             assert said == f"Error: {kind} name '{name}' {allowed}"
-    assert nothing_is_there(either)
+    assert nothing_is_there(newest)
 
 
-def test_updates_change_what_is_given(either: Server) -> None:
-    text(either, "create_prompt", name="p", content="one", description="first")
+def test_updates_change_what_is_given(newest: Server) -> None:
+    text(newest, "create_prompt", name="p", content="one", description="first")
 
     def prompt() -> Any:
-        return plain(either.request("prompts/get", {"name": "p"})["result"])
+        return plain(newest.request("prompts/get", {"name": "p"})["result"])
 
-    text(either, "update_prompt", name="p", content="two")
+    text(newest, "update_prompt", name="p", content="two")
     assert (prompt()["messages"][0]["content"]["text"], prompt()["description"]) == ("two", "first")
-    text(either, "update_prompt", name="p", description="second", content=None)
+    text(newest, "update_prompt", name="p", description="second", content=None)
     assert (prompt()["messages"][0]["content"]["text"], prompt()["description"]) == ("two", "second")
-    text(either, "update_prompt", name="p", description="")
+    text(newest, "update_prompt", name="p", description="")
     assert "description" not in prompt()
     nothing = "Error: Nothing to update: give content or description"
-    assert text(either, "update_prompt", name="p") == nothing
-    assert text(either, "update_prompt", name="no-such") == nothing
-    assert text(either, "update_prompt", name="p", content="") == "Error: Prompt content must not be empty"
+    assert text(newest, "update_prompt", name="p") == nothing
+    assert text(newest, "update_prompt", name="no-such") == nothing
+    assert text(newest, "update_prompt", name="p", content="") == "Error: Prompt content must not be empty"
     missing = f"Error: Prompt 'no-such' does not exist in project '{PROJECT}'"
-    assert text(either, "update_prompt", name="no-such", content="x") == missing
-    assert text(either, "delete_prompt", name="no-such") == missing
+    assert text(newest, "update_prompt", name="no-such", content="x") == missing
+    assert text(newest, "delete_prompt", name="no-such") == missing
 
 
-def test_updates_of_resources_keep_text_and_bytes_apart(either: Server) -> None:
-    text(either, "create_resource", name="r", uri="x:r", content="one", description="first")
+def test_updates_of_resources_keep_text_and_bytes_apart(newest: Server) -> None:
+    text(newest, "create_resource", name="r", uri="x:r", content="one", description="first")
 
     def read() -> Any:
-        [entry] = either.request("resources/read", {"uri": "x:r"})["result"]["contents"]
+        [entry] = newest.request("resources/read", {"uri": "x:r"})["result"]["contents"]
         return {key: value for key, value in entry.items() if key != "uri"}
 
     nothing = "Error: Nothing to update: give content, mime_type or description"
-    assert text(either, "update_resource", name="r") == nothing
-    text(either, "update_resource", name="r", mime_type="text/markdown; charset=utf-8")
+    assert text(newest, "update_resource", name="r") == nothing
+    text(newest, "update_resource", name="r", mime_type="text/markdown; charset=utf-8")
     assert read() == {"mimeType": "text/markdown; charset=utf-8", "text": "one"}
     border = "Error: Changing the MIME type from text to binary needs new content"
-    assert text(either, "update_resource", name="r", mime_type="image/png") == border
-    assert text(either, "update_resource", name="r", mime_type="image/png", content="?") == NOT_BASE64
+    assert text(newest, "update_resource", name="r", mime_type="image/png") == border
+    assert text(newest, "update_resource", name="r", mime_type="image/png", content="?") == NOT_BASE64
     assert read() == {"mimeType": "text/markdown; charset=utf-8", "text": "one"}
-    text(either, "update_resource", name="r", mime_type="image/png", content="aGk=")
+    text(newest, "update_resource", name="r", mime_type="image/png", content="aGk=")
     assert read() == {"mimeType": "image/png", "blob": "aGk="}
-    assert text(either, "update_resource", name="r", content="plain text") == NOT_BASE64
-    text(either, "update_resource", name="r", content="")
+    assert text(newest, "update_resource", name="r", content="plain text") == NOT_BASE64
+    text(newest, "update_resource", name="r", content="")
     assert read() == {"mimeType": "image/png", "blob": ""}
     border = "Error: Changing the MIME type from binary to text needs new content"
-    assert text(either, "update_resource", name="r", mime_type="application/json") == border
-    text(either, "update_resource", name="r", mime_type="image/svg+xml", content="<svg/>")
+    assert text(newest, "update_resource", name="r", mime_type="application/json") == border
+    text(newest, "update_resource", name="r", mime_type="image/svg+xml", content="<svg/>")
     assert read() == {"mimeType": "image/svg+xml", "text": "<svg/>"}
-    text(either, "update_resource", name="r", description="")
-    assert "description" not in either.request("resources/list")["result"]["resources"][0]
+    text(newest, "update_resource", name="r", description="")
+    assert "description" not in newest.request("resources/list")["result"]["resources"][0]
     missing = f"Error: Resource 'no-such' does not exist in project '{PROJECT}'"
-    assert text(either, "update_resource", name="no-such", content="x") == missing
-    said = text(either, "update_resource", name="no-such", content="!", mime_type="image/png")
+    assert text(newest, "update_resource", name="no-such", content="x") == missing
+    said = text(newest, "update_resource", name="no-such", content="!", mime_type="image/png")
     assert said == NOT_BASE64
-    assert text(either, "delete_resource", name="no-such") == missing
+    assert text(newest, "delete_resource", name="no-such") == missing
 
 
-def test_text_types_are_text_and_all_others_base64(either: Server) -> None:
+def test_text_types_are_text_and_all_others_base64(newest: Server) -> None:
     texts = (
         *("text/plain", "text/x-anything", "application/json", "application/xml", "application/sql", "TEXT/HTML"),
         *("application/javascript", "application/typescript", "application/yaml", "application/toml"),
@@ -347,89 +347,89 @@ def test_text_types_are_text_and_all_others_base64(either: Server) -> None:
     )
     for number, mime_type in enumerate(texts):
         text(
-            either, "create_resource", name=f"t{number}", uri=f"t:{number}", content="not base64!", mime_type=mime_type
+            newest, "create_resource", name=f"t{number}", uri=f"t:{number}", content="not base64!", mime_type=mime_type
         )
-        [entry] = either.request("resources/read", {"uri": f"t:{number}"})["result"]["contents"]
+        [entry] = newest.request("resources/read", {"uri": f"t:{number}"})["result"]["contents"]
         assert entry == {"uri": f"t:{number}", "mimeType": mime_type, "text": "not base64!"}
     for mime_type in ("image/png", "application/octet-stream", "application/pdf", "audio/wav", "application/zip"):
-        said = text(either, "create_resource", name="b", uri="b:b", content="not base64!", mime_type=mime_type)
+        said = text(newest, "create_resource", name="b", uri="b:b", content="not base64!", mime_type=mime_type)
         assert said == f"Error: Content is not valid base64, which MIME type '{mime_type}' needs"
 
 
-def test_bounds_are_complained_of_in_the_order_of_the_schema_and_before_the_look_up(either: Server) -> None:
+def test_bounds_are_complained_of_in_the_order_of_the_schema_and_before_the_look_up(newest: Server) -> None:
     long = "d" * 10_001
     binary = {"content": "?", "mime_type": "image/png", "description": long}
     too_long = "Error: Description must be at most 10000 characters"
-    assert text(either, "create_resource", name="", uri="", **binary) == "Error: Resource name must be 1-255 characters"
-    assert text(either, "create_resource", name="r", uri="", **binary) == "Error: Invalid URI ''"
-    assert text(either, "create_resource", name="r", uri="x:r", **binary) == NOT_BASE64
-    assert text(either, "create_resource", name="r", uri="x:r", content="", description=long) == too_long
+    assert text(newest, "create_resource", name="", uri="", **binary) == "Error: Resource name must be 1-255 characters"
+    assert text(newest, "create_resource", name="r", uri="", **binary) == "Error: Invalid URI ''"
+    assert text(newest, "create_resource", name="r", uri="x:r", **binary) == NOT_BASE64
+    assert text(newest, "create_resource", name="r", uri="x:r", content="", description=long) == too_long
     assert (
-        text(either, "create_prompt", name="p", content="", description=long)
+        text(newest, "create_prompt", name="p", content="", description=long)
         == "Error: Prompt content must not be empty"
     )
     for kind in ("prompt", "resource"):
-        assert text(either, f"update_{kind}", name="no-such", description=long) == too_long
-    assert text(either, "update_resource", name="no-such", **binary) == NOT_BASE64
-    assert nothing_is_there(either)
+        assert text(newest, f"update_{kind}", name="no-such", description=long) == too_long
+    assert text(newest, "update_resource", name="no-such", **binary) == NOT_BASE64
+    assert nothing_is_there(newest)
 
 
-def test_bytes_of_a_type_that_has_become_text_stay_bytes_until_they_are_replaced(project: str, either: Server) -> None:
+def test_bytes_of_a_type_that_has_become_text_stay_bytes_until_they_are_replaced(project: str, newest: Server) -> None:
     """Stored by an older Satchel, to which application/x-python was binary."""
-    text(either, "create_resource", name="r", uri="x:r", content="aGk=", mime_type="image/png")
+    text(newest, "create_resource", name="r", uri="x:r", content="aGk=", mime_type="image/png")
     database = open_database(project)
     with database.write() as tx:
         tx.run("update documents set mime_type = 'application/x-python'")
     database.close()
-    [entry] = either.request("resources/read", {"uri": "x:r"})["result"]["contents"]
+    [entry] = newest.request("resources/read", {"uri": "x:r"})["result"]["contents"]
     assert entry == {"uri": "x:r", "mimeType": "application/x-python", "blob": "aGk="}
     border = "Error: Changing the MIME type from binary to text needs new content"
-    assert text(either, "update_resource", name="r", mime_type="text/plain") == border
-    text(either, "update_resource", name="r", content="print()")
-    [entry] = either.request("resources/read", {"uri": "x:r"})["result"]["contents"]
+    assert text(newest, "update_resource", name="r", mime_type="text/plain") == border
+    text(newest, "update_resource", name="r", content="print()")
+    [entry] = newest.request("resources/read", {"uri": "x:r"})["result"]["contents"]
     assert entry == {"uri": "x:r", "mimeType": "application/x-python", "text": "print()"}
 
 
-def test_names_and_uris_are_unique_in_a_project(either: Server) -> None:
-    text(either, "create_resource", name="r", uri="x:r", content="kept")
+def test_names_and_uris_are_unique_in_a_project(newest: Server) -> None:
+    text(newest, "create_resource", name="r", uri="x:r", content="kept")
     taken = f"Error: Resource 'r' already exists in project '{PROJECT}'"
-    assert text(either, "create_resource", name="r", uri="x:other", content="lost") == taken
-    assert text(either, "create_resource", name="r", uri="x:r", content="lost") == taken
+    assert text(newest, "create_resource", name="r", uri="x:other", content="lost") == taken
+    assert text(newest, "create_resource", name="r", uri="x:r", content="lost") == taken
     belongs = f"Error: URI 'x:r' already belongs to resource 'r' in project '{PROJECT}'"
-    assert text(either, "create_resource", name="other", uri="x:r", content="lost") == belongs
-    [entry] = either.request("resources/list")["result"]["resources"]
+    assert text(newest, "create_resource", name="other", uri="x:r", content="lost") == belongs
+    [entry] = newest.request("resources/list")["result"]["resources"]
     assert entry == {"uri": "x:r", "name": "r", "mimeType": "text/plain"}
-    text(either, "create_prompt", name="r", content="prompts have names of their own")
+    text(newest, "create_prompt", name="r", content="prompts have names of their own")
 
 
-def test_prompts_of_other_contracts_are_listed_under_their_slug(project: str, either: Server) -> None:
+def test_prompts_of_other_contracts_are_listed_under_their_slug(project: str, newest: Server) -> None:
     database = open_database(project)
     with database.write() as tx:
         prompts.add(tx, Scope(project=PROJECT), PromptDraft(title="Code Review", content="x"))
         prompts.add(tx, Scope(project=PROJECT), PromptDraft(title="plain", content="y"))
     database.close()
-    listed = [prompt["name"] for prompt in either.request("prompts/list")["result"]["prompts"]]
+    listed = [prompt["name"] for prompt in newest.request("prompts/list")["result"]["prompts"]]
     assert listed == ["code-review", "plain"]
     exists = "Error: Prompt '{}' already exists in project '" + PROJECT + "'"
-    assert text(either, "create_prompt", name="code-review", content="x") == exists.format("code-review")
-    with_title = either.call("update_prompt", name="plain", content="z")
+    assert text(newest, "create_prompt", name="code-review", content="x") == exists.format("code-review")
+    with_title = newest.call("update_prompt", name="plain", content="z")
     assert with_title["isError"] is False
 
 
-def test_a_name_is_free_whatever_titles_there_are(project: str, either: Server, serve: Callable[..., Server]) -> None:
+def test_a_name_is_free_whatever_titles_there_are(project: str, newest: Server, serve: Callable[..., Server]) -> None:
     """Only names clash here. The title that other contracts show is the name, with a number behind it if need be."""
     store = serve("prompt-store", project, NEWEST, "--project", PROJECT)
     for title in ("Title-1", "Title-1 (2)", "Title-1 (4)"):
         assert store.call("add_prompt", title=title, content="x")["isError"] is False
     for name, title in (("Title-1", "Title-1 (3)"), ("other", "other")):
         created = f"Created prompt '{name}' in project '{PROJECT}'"
-        assert text(either, "create_prompt", name=name, content="of mcpkg") == created
-        assert text(either, "create_prompt", name=name, content="again") == (
+        assert text(newest, "create_prompt", name=name, content="of mcpkg") == created
+        assert text(newest, "create_prompt", name=name, content="again") == (
             f"Error: Prompt '{name}' already exists in project '{PROJECT}'"
         )
         found = store.call("search_prompts", query="of mcpkg")["structuredContent"]["prompts"]
         assert title in {prompt["title"] for prompt in found}
-    listed = [prompt["name"] for prompt in either.request("prompts/list")["result"]["prompts"]]
+    listed = [prompt["name"] for prompt in newest.request("prompts/list")["result"]["prompts"]]
     assert listed == ["title-1", "title-1-2", "title-1-4", "Title-1", "other"]
     assert store.call("add_prompt", title="Title-1 (3)", content="x")["structuredContent"]["error"]["code"] == (
         "DUPLICATE_TITLE"
@@ -458,8 +458,8 @@ def test_two_projects_served_at_once_see_nothing_of_each_other(project: str, ser
     assert "of a" in str(a.request("resources/read", {"uri": "x:same"}))
 
 
-def test_a_project_deleted_while_serving_is_said_to_be_gone(project: str, either: Server) -> None:
-    text(either, "create_prompt", name="p", content="x")
+def test_a_project_deleted_while_serving_is_said_to_be_gone(project: str, newest: Server) -> None:
+    text(newest, "create_prompt", name="p", content="x")
     database = open_database(project)
     with database.write() as tx:
         projects.delete(tx, PROJECT)
@@ -473,14 +473,14 @@ def test_a_project_deleted_while_serving_is_said_to_be_gone(project: str, either
         ("update_resource", {"name": "p", "content": "x"}),
         ("delete_resource", {"name": "p"}),
     ):
-        assert text(either, tool, **arguments) == gone
+        assert text(newest, tool, **arguments) == gone
     for method, params in (
         ("prompts/list", {}),
         ("prompts/get", {"name": "p"}),
         ("resources/list", {}),
         ("resources/read", {"uri": "x:y"}),
     ):
-        assert either.request(method, params)["error"] == {"code": -32603, "message": gone}
+        assert newest.request(method, params)["error"] == {"code": -32603, "message": gone}
 
 
 @pytest.mark.process

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.satchel import ok, refusal, text
-from tests.support.stdio import NEWEST, Client, Server, modern_meta
+from tests.support.stdio import NEWEST, Client, modern_meta
 
 ADA = "550e8400-e29b-41d4-a716-446655440000"
 HUGE = ["1e300", "9007199254740993", "1" + "0" * 30, "1" + "0" * 3999, "1" + "0" * 5000, "1e999"]
@@ -23,7 +23,7 @@ def call_raw(client: Client, tool: str, arguments: str) -> Any:
 
 
 @pytest.mark.parametrize("two", ["2", "2.0", "2e0", "20e-1", "0.2E1", "2.000000000000000000000001"])
-def test_a_number_without_a_fraction_is_an_integer(two: str, store: str, serve: Callable[..., Server]) -> None:
+def test_a_number_without_a_fraction_is_an_integer(two: str, store: str, serve: Callable[..., Client]) -> None:
     prompts = serve("prompt-store", store)
     for title in ("A", "B", "C"):
         prompts.call("add_prompt", title=title, content="x")
@@ -56,7 +56,7 @@ def test_a_number_without_a_fraction_is_an_integer(two: str, store: str, serve: 
     assert blocked["task"]["blocked_by"] == [1]
 
 
-def test_a_fraction_and_a_truth_value_are_no_integers(store: str, serve: Callable[..., Server]) -> None:
+def test_a_fraction_and_a_truth_value_are_no_integers(store: str, serve: Callable[..., Client]) -> None:
     prompts, tasks = serve("prompt-store", store), serve("tasks", store, NEWEST, "--user", ADA)
     own = serve("satchel", store, NEWEST, "--user", ADA)
     for given in ("5.5", "true", '"5"', "1e-3", "-0.5", "5.000000001"):
@@ -75,7 +75,7 @@ def test_a_fraction_and_a_truth_value_are_no_integers(store: str, serve: Callabl
 
 @pytest.mark.parametrize("number", HUGE)
 def test_a_number_beyond_all_bounds_is_valid_and_finds_nothing(
-    number: str, store: str, serve: Callable[..., Server]
+    number: str, store: str, serve: Callable[..., Client]
 ) -> None:
     prompts, tasks = serve("prompt-store", store), serve("tasks", store, NEWEST, "--user", ADA)
     own = serve("satchel", store, NEWEST, "--user", ADA)
@@ -102,7 +102,7 @@ def test_a_number_beyond_all_bounds_is_valid_and_finds_nothing(
     assert tasks.call("list_tasks")["structuredContent"]["message"] == "Found 1 task"
 
 
-def test_a_number_is_never_a_title(store: str, serve: Callable[..., Server]) -> None:
+def test_a_number_is_never_a_title(store: str, serve: Callable[..., Client]) -> None:
     own = serve("satchel", store, NEWEST, "--user", ADA)
     for title in ("12", "#12", "0", "-5", "Plain"):
         ok(own, "add_task", title=title)
@@ -117,7 +117,7 @@ def test_a_number_is_never_a_title(store: str, serve: Callable[..., Server]) -> 
     assert own.request("prompts/get", start)["error"]["code"] == -32602
 
 
-def test_a_number_may_be_written_with_a_hash_wherever_one_is_taken(store: str, serve: Callable[..., Server]) -> None:
+def test_a_number_may_be_written_with_a_hash_wherever_one_is_taken(store: str, serve: Callable[..., Client]) -> None:
     own = serve("satchel", store, NEWEST, "--user", ADA)
     ok(own, "add_task", title="First")
     ok(own, "add_task", title="Second", blocked_by=["#1"])
@@ -140,7 +140,7 @@ def test_a_number_may_be_written_with_a_hash_wherever_one_is_taken(store: str, s
 TEMPLATE = "satchel://task/{number}"
 
 
-def test_deleting_a_blocker_gives_no_new_version_to_what_it_blocked(store: str, serve: Callable[..., Server]) -> None:
+def test_deleting_a_blocker_gives_no_new_version_to_what_it_blocked(store: str, serve: Callable[..., Client]) -> None:
     own, tasks = (serve(name, store, NEWEST, "--user", ADA) for name in ("satchel", "tasks"))
     for title in ("First", "Second"):
         ok(own, "add_task", title=title)

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from satchel.storage.database import open_database
-from tests.support.stdio import NEWEST, OLDEST, Server
+from tests.support.stdio import NEWEST, Client
+from tests.support.variants import oldest_too
 
 PRINTED = json.loads((Path(__file__).parent / "prompt_store.json").read_text())["tools"]
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -20,12 +21,12 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 NOBODY = "550e8400-e29b-41d4-a716-446655440000"
 
 
-@pytest.fixture(params=[NEWEST, OLDEST])
-def client(request: pytest.FixtureRequest, store: str, serve: Callable[..., Server]) -> Server:
-    return serve("prompt-store", store, request.param)
+@pytest.fixture
+def client(revision: str, store: str, serve: Callable[..., Client]) -> Client:
+    return serve("prompt-store", store, revision)
 
 
-def body(result: dict[str, Any], client: Server, *, is_error: bool = False) -> Any:
+def body(result: dict[str, Any], client: Client, *, is_error: bool = False) -> Any:
     """The body of a tool result, after looking at everything around it."""
     [content] = result["content"]
     said = json.loads(content["text"])
@@ -38,19 +39,19 @@ def body(result: dict[str, Any], client: Server, *, is_error: bool = False) -> A
     return said
 
 
-def ask(client: Server, tool: str, arguments: dict[str, Any] | None = None, **more: Any) -> Any:
+def ask(client: Client, tool: str, arguments: dict[str, Any] | None = None, **more: Any) -> Any:
     """A successful answer."""
     return body(client.call(tool, arguments, **more), client)
 
 
-def refused(client: Server, tool: str, arguments: dict[str, Any] | None = None, **more: Any) -> Any:
+def refused(client: Client, tool: str, arguments: dict[str, Any] | None = None, **more: Any) -> Any:
     """A refusal: code and message."""
     said = body(client.call(tool, arguments, **more), client, is_error=True)
     assert set(said) == {"error"} and set(said["error"]) == {"code", "message"}
     return said["error"]
 
 
-def add(client: Server, title: str, content: str = "Some content", tags: list[str] | None = None) -> str:
+def add(client: Client, title: str, content: str = "Some content", tags: list[str] | None = None) -> str:
     """Add a prompt and give its id."""
     arguments = {"title": title, "content": content} | ({} if tags is None else {"tags": tags})
     said = ask(client, "add_prompt", arguments)
@@ -67,7 +68,7 @@ def titles(page: dict[str, Any]) -> list[str]:
 # -- what is offered --------------------------------------------------------------------------------------------
 
 
-def test_the_server_introduces_itself_by_discover(store: str, serve: Callable[..., Server]) -> None:
+def test_the_server_introduces_itself_by_discover(store: str, serve: Callable[..., Client]) -> None:
     answer = serve("prompt-store", store).request("server/discover")
     from satchel import __version__
 
@@ -81,7 +82,7 @@ def test_the_server_introduces_itself_by_discover(store: str, serve: Callable[..
     }
 
 
-def test_the_server_introduces_itself_by_initialize(store: str, serve: Callable[..., Server]) -> None:
+def test_the_server_introduces_itself_by_initialize(store: str, serve: Callable[..., Client]) -> None:
     server = serve("prompt-store", store)
     answer = server.initialize("2024-11-05")
     from satchel import __version__
@@ -93,7 +94,7 @@ def test_the_server_introduces_itself_by_initialize(store: str, serve: Callable[
     }
 
 
-def test_eight_tools_are_listed_as_printed(client: Server) -> None:
+def test_eight_tools_are_listed_as_printed(client: Client) -> None:
     result = client.request("tools/list")["result"]
     assert result["tools"] == [
         {"name": name, "description": tool["description"], "inputSchema": tool["inputSchema"]}
@@ -101,12 +102,12 @@ def test_eight_tools_are_listed_as_printed(client: Server) -> None:
     ]
 
 
-def test_nothing_but_tools_is_offered(client: Server) -> None:
+def test_nothing_but_tools_is_offered(client: Client) -> None:
     for method in ("prompts/list", "resources/list", "completion/complete", "logging/setLevel", "nope"):
         assert client.request(method, {})["error"] == {"code": -32601, "message": "Method not found"}
 
 
-def test_an_unknown_tool_is_a_protocol_error(client: Server) -> None:
+def test_an_unknown_tool_is_a_protocol_error(client: Client) -> None:
     answer = client.request("tools/call", {"name": "nope", "arguments": {}})
     assert answer["error"] == {"code": -32602, "message": "Unknown tool: nope"}
 
@@ -131,7 +132,8 @@ def same_form(said: Any, printed: Any) -> bool:
     return type(said) is type(printed)
 
 
-def test_every_success_has_the_printed_form(client: Server) -> None:
+@oldest_too
+def test_every_success_has_the_printed_form(client: Client) -> None:
     content = "You are a code reviewer. Analyze the following code for bugs."
     said = ask(client, "add_prompt", title="Code Review Assistant", content=content, tags=["coding", "review"])
     id = said["id"]
@@ -150,7 +152,7 @@ def test_every_success_has_the_printed_form(client: Server) -> None:
         assert same_form(reply, PRINTED[name]["success"]), (name, reply)
 
 
-def test_every_printed_error_is_said_as_printed(client: Server) -> None:
+def test_every_printed_error_is_said_as_printed(client: Client) -> None:
     add(client, "Taken")
     other = add(client, "Other")
     said = {
@@ -173,7 +175,7 @@ def test_every_printed_error_is_said_as_printed(client: Server) -> None:
 # -- adding, getting, updating, deleting ------------------------------------------------------------------------
 
 
-def test_a_prompt_comes_back_as_it_went_in(client: Server) -> None:
+def test_a_prompt_comes_back_as_it_went_in(client: Client) -> None:
     content = '  Leading and trailing space stay. "Quotes", \\ back\\slashes, {{ braces }}, emoji 🎒, \u2028, tab\t\n'
     id = add(client, "  École 🎒  ", content, ["Zeta", "alpha", "ZETA", "b_1-x"])
     said = ask(client, "get_prompt", id=id)
@@ -187,13 +189,13 @@ def test_a_prompt_comes_back_as_it_went_in(client: Server) -> None:
     }
 
 
-def test_ids_are_found_in_either_case_and_returned_in_lower_case(client: Server) -> None:
+def test_ids_are_found_in_either_case_and_returned_in_lower_case(client: Client) -> None:
     id = add(client, "One")
     assert ask(client, "get_prompt", id=id.upper())["id"] == id
     assert ask(client, "delete_prompt", id=id.upper()) == {"deleted": True, "id": id}
 
 
-def test_a_malformed_id_is_not_found(client: Server) -> None:
+def test_a_malformed_id_is_not_found(client: Client) -> None:
     expected = {"code": "NOT_FOUND", "message": "Prompt not found"}
     for bad in ("", "1", "x" * 36, f"{{{NOBODY}}}", "urn:uuid:" + NOBODY, NOBODY.replace("-", ""), NOBODY + "\n"):
         assert refused(client, "get_prompt", id=bad) == expected
@@ -201,7 +203,7 @@ def test_a_malformed_id_is_not_found(client: Server) -> None:
         assert refused(client, "update_prompt", id=bad, title="t", content="c") == expected
 
 
-def test_titles_are_unique_to_the_letter_after_trimming(client: Server) -> None:
+def test_titles_are_unique_to_the_letter_after_trimming(client: Client) -> None:
     add(client, "Title")
     add(client, "title")
     add(client, "Title.")
@@ -209,7 +211,7 @@ def test_titles_are_unique_to_the_letter_after_trimming(client: Server) -> None:
     assert ask(client, "list_prompts")["total"] == 3
 
 
-def test_an_update_changes_title_content_and_time_and_keeps_the_rest(client: Server) -> None:
+def test_an_update_changes_title_content_and_time_and_keeps_the_rest(client: Client) -> None:
     id = add(client, "Old", "old", ["kept"])
     before = ask(client, "get_prompt", id=id)
     said = ask(client, "update_prompt", id=id, title=" New ", content="new")
@@ -219,7 +221,7 @@ def test_an_update_changes_title_content_and_time_and_keeps_the_rest(client: Ser
     assert after["updated_at"] > before["updated_at"]
 
 
-def test_an_update_without_tags_keeps_them_and_an_empty_list_clears_them(client: Server) -> None:
+def test_an_update_without_tags_keeps_them_and_an_empty_list_clears_them(client: Client) -> None:
     id = add(client, "One", "x", ["a", "b"])
     ask(client, "update_prompt", id=id, title="One", content="x", tags=None)
     assert ask(client, "get_prompt", id=id)["tags"] == ["a", "b"]
@@ -230,13 +232,13 @@ def test_an_update_without_tags_keeps_them_and_an_empty_list_clears_them(client:
     assert ask(client, "list_tags") == {"tags": [], "total": 0}
 
 
-def test_an_update_that_changes_nothing_still_renews_the_time(client: Server) -> None:
+def test_an_update_that_changes_nothing_still_renews_the_time(client: Client) -> None:
     id = add(client, "One", "x")
     first = ask(client, "get_prompt", id=id)["updated_at"]
     assert ask(client, "update_prompt", id=id, title="One", content="x")["updated_at"] > first
 
 
-def test_nothing_of_a_refused_update_remains(client: Server) -> None:
+def test_nothing_of_a_refused_update_remains(client: Client) -> None:
     add(client, "Taken")
     id = add(client, "Mine", "kept", ["kept"])
     before = ask(client, "get_prompt", id=id)
@@ -246,7 +248,7 @@ def test_nothing_of_a_refused_update_remains(client: Server) -> None:
     assert ask(client, "search_prompts", query="lost")["total"] == 0
 
 
-def test_a_deleted_prompt_is_gone_from_everywhere(client: Server) -> None:
+def test_a_deleted_prompt_is_gone_from_everywhere(client: Client) -> None:
     id = add(client, "Going", "unmistakable", ["leaving"])
     assert ask(client, "delete_prompt", id=id) == {"deleted": True, "id": id}
     assert refused(client, "delete_prompt", id=id)["code"] == "NOT_FOUND"
@@ -261,7 +263,7 @@ def test_a_deleted_prompt_is_gone_from_everywhere(client: Server) -> None:
 # -- lists ------------------------------------------------------------------------------------------------------
 
 
-def test_lists_run_from_the_last_updated_and_page_through(client: Server) -> None:
+def test_lists_run_from_the_last_updated_and_page_through(client: Client) -> None:
     ids = [add(client, f"P{number}") for number in range(5)]
     ask(client, "update_prompt", id=ids[1], title="P1", content="again")
     first = ask(client, "list_prompts", limit=2)
@@ -279,7 +281,7 @@ def test_lists_run_from_the_last_updated_and_page_through(client: Server) -> Non
     assert exact["has_more"] is False and len(exact["prompts"]) == 5
 
 
-def test_an_entry_of_a_list_is_whole(client: Server) -> None:
+def test_an_entry_of_a_list_is_whole(client: Client) -> None:
     id = add(client, "One", "line one\n\n\tline two", ["b", "a"])
     prompt = ask(client, "get_prompt", id=id)
     assert ask(client, "list_prompts") == {
@@ -300,7 +302,7 @@ def test_an_entry_of_a_list_is_whole(client: Server) -> None:
     }
 
 
-def test_an_empty_store_lists_nothing(client: Server) -> None:
+def test_an_empty_store_lists_nothing(client: Client) -> None:
     expected = {"prompts": [], "total": 0, "limit": 10, "offset": 0, "has_more": False}
     assert ask(client, "list_prompts") == expected
     assert ask(client, "search_prompts", query="x") == expected | {"query": "x"}
@@ -308,7 +310,7 @@ def test_an_empty_store_lists_nothing(client: Server) -> None:
     assert ask(client, "list_tags") == {"tags": [], "total": 0}
 
 
-def test_an_offset_beyond_the_end_finds_nothing(client: Server) -> None:
+def test_an_offset_beyond_the_end_finds_nothing(client: Client) -> None:
     add(client, "One", "x", ["t"])
     lists = (("list_prompts", {}), ("search_prompts", {"query": "one"}), ("filter_by_tags", {"tags": ["t"]}))
     for tool, more in lists:
@@ -320,7 +322,7 @@ def test_an_offset_beyond_the_end_finds_nothing(client: Server) -> None:
 # -- tags -------------------------------------------------------------------------------------------------------
 
 
-def test_a_filter_finds_prompts_with_any_of_the_tags(client: Server) -> None:
+def test_a_filter_finds_prompts_with_any_of_the_tags(client: Client) -> None:
     add(client, "A", tags=["x"])
     add(client, "B", tags=["y", "x"])
     add(client, "C", tags=["z"])
@@ -333,7 +335,7 @@ def test_a_filter_finds_prompts_with_any_of_the_tags(client: Server) -> None:
     assert (kelvin["total"], kelvin["matched_tags"]) == (0, ["k"])
 
 
-def test_tags_in_use_are_counted_and_sorted_by_code_point(client: Server) -> None:
+def test_tags_in_use_are_counted_and_sorted_by_code_point(client: Client) -> None:
     add(client, "A", tags=["b", "a-1", "a_1", "a1"])
     add(client, "B", tags=["B"])
     assert ask(client, "list_tags") == {
@@ -352,19 +354,19 @@ def test_tags_in_use_are_counted_and_sorted_by_code_point(client: Server) -> Non
 TITLE = {"code": "INVALID_TITLE", "message": "Title must be 1-200 characters"}
 
 
-def test_a_title_has_1_to_200_characters_after_trimming(client: Server) -> None:
+def test_a_title_has_1_to_200_characters_after_trimming(client: Client) -> None:
     id = add(client, "Fine")
     for title in ("", "   ", "\n\t", "x" * 201, "é" * 201, " " + "x" * 201):
         assert refused(client, "add_prompt", title=title, content="x") == TITLE
         assert refused(client, "update_prompt", id=id, title=title, content="x") == TITLE
 
 
-def test_a_title_of_200_characters_is_fine_whatever_surrounds_it(client: Server) -> None:
+def test_a_title_of_200_characters_is_fine_whatever_surrounds_it(client: Client) -> None:
     add(client, "🎒" * 200)
     add(client, "   " + "x" * 200 + "   ")
 
 
-def test_a_tag_of_other_characters_is_named(client: Server) -> None:
+def test_a_tag_of_other_characters_is_named(client: Client) -> None:
     for tag in ("invalid tag!", "a b", "ä", "tag\n", "\n", "tag\u2029", "a.b", "𝐚", " a", "x;drop"):
         expected = {
             "code": "INVALID_TAG",
@@ -375,7 +377,7 @@ def test_a_tag_of_other_characters_is_named(client: Server) -> None:
     assert ask(client, "list_prompts")["total"] == 0
 
 
-def test_a_tag_has_1_to_50_characters(client: Server) -> None:
+def test_a_tag_has_1_to_50_characters(client: Client) -> None:
     for tag in ("", "x" * 51, "a b" * 30):
         expected = {"code": "INVALID_TAG", "message": f"Tag '{tag}' must be 1-50 characters"}
         assert refused(client, "add_prompt", title="T", content="x", tags=[tag]) == expected
@@ -440,7 +442,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-def test_anything_else_that_is_wrong_is_invalid_input_naming_the_field(client: Server) -> None:
+def test_anything_else_that_is_wrong_is_invalid_input_naming_the_field(client: Client) -> None:
     for tool, arguments, field in WRONG:
         error = refused(client, tool, arguments)
         assert error["code"] == "INVALID_INPUT" and field in error["message"], (tool, arguments, error)
@@ -448,7 +450,7 @@ def test_anything_else_that_is_wrong_is_invalid_input_naming_the_field(client: S
     assert ask(client, "list_prompts")["total"] == 0
 
 
-def test_lone_surrogates_are_invalid_input_and_the_id_is_not_lost(client: Server) -> None:
+def test_lone_surrogates_are_invalid_input_and_the_id_is_not_lost(client: Client) -> None:
     cases: tuple[tuple[str, dict[str, Any], str], ...] = (
         ("add_prompt", {"title": "\ud800", "content": "x"}, "title"),
         ("add_prompt", {"title": "x", "content": "a\udfffb"}, "content"),
@@ -463,13 +465,13 @@ def test_lone_surrogates_are_invalid_input_and_the_id_is_not_lost(client: Server
     assert answer["error"]["code"] == -32602
 
 
-def test_unknown_arguments_are_ignored_and_null_counts_as_absent(client: Server) -> None:
+def test_unknown_arguments_are_ignored_and_null_counts_as_absent(client: Client) -> None:
     said = ask(client, "add_prompt", title="T", content="c", tags=None, colour="red", version=3)
     assert ask(client, "get_prompt", id=said["id"], more=[1])["tags"] == []
     assert ask(client, "list_prompts", limit=None, offset=None)["limit"] == 10
 
 
-def test_content_has_at_most_4_mib_of_utf_8(client: Server) -> None:
+def test_content_has_at_most_4_mib_of_utf_8(client: Client) -> None:
     limit = 4 * 1024 * 1024
     assert refused(client, "add_prompt", title="Big", content="x" * (limit + 1))["code"] == "INVALID_INPUT"
     assert refused(client, "add_prompt", title="Big", content="é" * (limit // 2) + "x")["code"] == "INVALID_INPUT"
@@ -486,7 +488,7 @@ def test_content_has_at_most_4_mib_of_utf_8(client: Server) -> None:
 # -- projects ---------------------------------------------------------------------------------------------------
 
 
-def test_a_project_deleted_while_serving_is_said_to_be_gone(client: Server, store: str) -> None:
+def test_a_project_deleted_while_serving_is_said_to_be_gone(client: Client, store: str) -> None:
     add(client, "One")
     database = open_database(store)
     with database.write() as tx:
@@ -508,7 +510,7 @@ def test_a_project_deleted_while_serving_is_said_to_be_gone(client: Server, stor
         assert refused(client, tool, arguments) == expected
 
 
-def test_projects_see_nothing_of_each_other(store: str, serve: Callable[..., Server]) -> None:
+def test_projects_see_nothing_of_each_other(store: str, serve: Callable[..., Client]) -> None:
     database = open_database(store)
     with database.write() as tx:
         from satchel.storage import projects

@@ -14,7 +14,7 @@ from satchel.model import PromptDraft, PromptQuery, Scope
 from satchel.services import projects, prompts, texts
 from satchel.storage.database import Database
 from tests.support.soak import amount
-from tests.support.stdio import Server
+from tests.support.stdio import Client
 
 TEXTS = {
     "Percent": "100% of _all_ things; 50%_off",
@@ -38,14 +38,14 @@ QUERIES = [
 ]
 
 
-def found(client: Server, query: str) -> dict[str, Any]:
+def found(client: Client, query: str) -> dict[str, Any]:
     result = client.call("search_prompts", query=query, limit=100)
     assert result["isError"] is False, result
     page: dict[str, Any] = json.loads(result["content"][0]["text"])
     return page
 
 
-def test_every_query_is_literal_text(store: str, serve: Callable[..., Server]) -> None:
+def test_every_query_is_literal_text(store: str, serve: Callable[..., Client]) -> None:
     client = serve("prompt-store", store)
     for title, content in TEXTS.items():
         client.call("add_prompt", title=title, content=content)
@@ -60,7 +60,7 @@ def test_every_query_is_literal_text(store: str, serve: Callable[..., Server]) -
         assert page["total"] == len(expected) and page["query"] == query
 
 
-def test_an_empty_query_lists_everything(store: str, serve: Callable[..., Server]) -> None:
+def test_an_empty_query_lists_everything(store: str, serve: Callable[..., Client]) -> None:
     client = serve("prompt-store", store)
     for title in "ABC":
         client.call("add_prompt", title=title, content="x")
@@ -177,7 +177,7 @@ def test_a_snippet_is_short_holds_the_hit_and_splits_no_word_that_ends_nearby(
         assert " " in (opening.text[-1], plain[len(opening.text)])
 
 
-def test_a_snippet_ends_at_a_word(store: str, serve: Callable[..., Server]) -> None:
+def test_a_snippet_ends_at_a_word(store: str, serve: Callable[..., Client]) -> None:
     client = serve("prompt-store", store)
     sentence = "the quick brown fox jumps over the lazy dog "  # 44 characters
     contents = {

@@ -9,7 +9,7 @@ import pytest
 
 from satchel.contracts import CONTRACTS, load
 from tests.support.published import DOCS, published_output
-from tests.support.stdio import NEWEST, REVISIONS, Server
+from tests.support.stdio import NEWEST, REVISIONS, Client
 
 TOOLS = [(name, tool.name) for name in CONTRACTS for tool in load(name).tools]
 
@@ -30,7 +30,7 @@ def test_every_tool_is_published_in_the_printed_format(contract: str, tool: str)
 
 @pytest.mark.parametrize("name", CONTRACTS)
 def test_only_the_tools_of_todo_tasks_and_satchel_list_what_they_answer(
-    name: str, store: str, serve: Callable[..., Server]
+    name: str, store: str, serve: Callable[..., Client]
 ) -> None:
     if name == "twig":
         return  # which has no tools

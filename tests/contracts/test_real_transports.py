@@ -1,11 +1,11 @@
-"""Every contract in every revision over stdio and HTTP, in processes: the replies are those of the server in process.
+"""One conversation for each contract: both engines, both transports, threads and processes give the same replies.
 
-The other tests of the contracts run in process. This one keeps that honest.
+The other tests of the contracts run in a thread of the test process, on SQLite. This one keeps that honest.
 """
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,10 @@ import pytest
 from satchel.contracts import CONTRACTS
 from tests.support.http import HttpServer
 from tests.support.in_process import InProcess
+from tests.support.in_process_http import HttpInProcess
+from tests.support.postgres import PostgresServer
 from tests.support.satchel import make_library
-from tests.support.stdio import NEWEST, REVISIONS, Server
-
-pytestmark = pytest.mark.process
+from tests.support.stdio import NEWEST, REVISIONS, Client, Server
 
 ANN = "11111111-1111-4111-8111-111111111111"
 NOWHERE = "00000000-0000-4000-8000-000000000000"
@@ -100,21 +100,29 @@ def stable(value: Any, known: dict[str, str]) -> Any:
     return re.sub(pattern, lambda found: known.setdefault(found[0], f"<{len(known)}>"), value)
 
 
+Kind = type[InProcess] | type[Server]
+HttpKind = type[HttpInProcess] | type[HttpServer]
+
+
 @pytest.fixture
-def options(sqlite_template: Path, tmp_path: Path) -> Iterator[Callable[[], list[str]]]:
-    """Options of `serve` for a new store and one library."""
+def options(store: str, tmp_path: Path) -> list[str]:
+    """Options of `serve` for a store and one library."""
     make_library(tmp_path / "libraries", "desk", {"letter": ("Dear {{ to }}", ["to!"])})
-    numbers = iter(range(9))
-
-    def made() -> list[str]:
-        store = shutil.copy(sqlite_template, tmp_path / f"{next(numbers)}.db")
-        return ["--database", str(store), "--user", ANN, "--libraries", str(tmp_path / "libraries")]
-
-    yield made
+    return ["--user", ANN, "--libraries", str(tmp_path / "libraries"), "--database", store]
 
 
-def converse(kind: type[InProcess] | type[Server], options: list[str], revision: str) -> dict[str, list[Any]]:
-    """The answers of all contracts, each by a server of its own on one store."""
+@pytest.fixture
+def expected(options: list[str], sqlite_template: Path, tmp_path: Path, revision: str) -> dict[str, list[Any]]:
+    """The replies of servers in a thread, on a SQLite store of their own."""
+    other = str(shutil.copy(sqlite_template, tmp_path / "expected.db"))
+    said = converse(InProcess, [*options[:-1], other], revision)
+    assert set(CONVERSATIONS) == set(CONTRACTS)
+    assert "Internal error" not in str(said)
+    return said
+
+
+def converse(kind: Kind, options: list[str], revision: str) -> dict[str, list[Any]]:
+    """The answers of all contracts over stdio, each by a server of its own on one store."""
     said = {}
     for contract in CONTRACTS:
         client = kind("--contract", contract, *options)
@@ -126,7 +134,19 @@ def converse(kind: type[InProcess] | type[Server], options: list[str], revision:
     return said
 
 
-def settled(client: InProcess | Server, method: str, params: dict[str, Any]) -> Any:
+def converse_over_http(kind: HttpKind, options: list[str], revision: str) -> dict[str, list[Any]]:
+    """The answers of all contracts, by one server."""
+    with kind(*options) as server:
+        return {
+            contract: answers(
+                lambda method, params: server.ask(method, params, revision=revision, path=f"/mcp/{contract}").json,  # noqa: B023
+                contract,
+            )
+            for contract in CONTRACTS
+        }
+
+
+def settled(client: Client, method: str, params: dict[str, Any]) -> Any:
     """The answer to a request; notifications of changes may come before it."""
     identity = client.ask(method, params)
     while (message := client.read()).get("id") != identity:
@@ -134,19 +154,23 @@ def settled(client: InProcess | Server, method: str, params: dict[str, Any]) -> 
     return message
 
 
+Expected = dict[str, list[Any]]
+
+
+def test_postgres_answers_as_sqlite_does(postgres: PostgresServer, options: list[str], expected: Expected) -> None:
+    assert converse(InProcess, [*options[:-1], postgres.with_schema()], NEWEST) == expected
+
+
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_every_contract_answers_the_same_over_every_transport(options: Callable[[], list[str]], revision: str) -> None:
-    in_process = converse(InProcess, options(), revision)
-    over_stdio = converse(Server, options(), revision)
-    with HttpServer(*options()) as server:
-        over_http = {
-            contract: answers(
-                lambda method, params: server.ask(method, params, revision=revision, path=f"/mcp/{contract}").json,  # noqa: B023
-                contract,
-            )
-            for contract in CONTRACTS
-        }
-    assert over_stdio == in_process
-    assert over_http == in_process
-    assert set(CONVERSATIONS) == set(CONTRACTS)
-    assert "Internal error" not in str(in_process)
+def test_http_answers_as_stdio_does_in_every_revision(options: list[str], expected: Expected, revision: str) -> None:
+    assert converse_over_http(HttpInProcess, options, revision) == expected
+
+
+@pytest.mark.process
+def test_a_process_answers_as_a_thread_does_over_stdio(options: list[str], expected: Expected) -> None:
+    assert converse(Server, options, NEWEST) == expected
+
+
+@pytest.mark.process
+def test_a_process_answers_as_a_thread_does_over_http(options: list[str], expected: Expected) -> None:
+    assert converse_over_http(HttpServer, options, NEWEST) == expected

@@ -29,7 +29,7 @@ from tests.support.satchel import (
     wrong,
 )
 from tests.support.soak import amount
-from tests.support.stdio import NEWEST, OLDEST, Server, plain
+from tests.support.stdio import NEWEST, OLDEST, Client, plain
 
 NO_CURSOR = {
     "code": "invalid_argument",
@@ -43,7 +43,7 @@ AGAIN = "Somebody changed it. Read it again, then repeat the update with the new
 # -- names ------------------------------------------------------------------------------------------------------
 
 
-def test_who_mistypes_is_told_the_nearest(client: Server) -> None:
+def test_who_mistypes_is_told_the_nearest(client: Client) -> None:
     ok(client, "add_prompt", title="Code review", content="x")
     ok(client, "add_prompt", title="Code preview", content="x")
     error = refusal(client, "get_prompt", prompt="Code reviw")
@@ -71,7 +71,7 @@ def test_who_mistypes_is_told_the_nearest(client: Server) -> None:
 @pytest.mark.parametrize(
     "tool", ["add_prompt", "list_prompts", "list_tags", "list_resources", "add_task", "list_tasks"]
 )
-def test_a_project_that_is_not_there_is_told(client: Server, tool: str) -> None:
+def test_a_project_that_is_not_there_is_told(client: Client, tool: str) -> None:
     arguments = {"add_prompt": {"title": "x", "content": "x"}, "add_task": {"title": "x"}}.get(tool, {})
     assert refusal(client, tool, {**arguments, "project": "zzz"}) == missing(
         "Project 'zzz' does not exist.",
@@ -82,7 +82,7 @@ def test_a_project_that_is_not_there_is_told(client: Server, tool: str) -> None:
 # -- versions ---------------------------------------------------------------------------------------------------
 
 
-def test_a_lost_update_is_refused(client: Server) -> None:
+def test_a_lost_update_is_refused(client: Client) -> None:
     ok(client, "add_prompt", title="P", content="1")
     ok(client, "add_resource", name="r", content="1")
     ok(client, "add_task", title="T")
@@ -107,7 +107,7 @@ def test_a_lost_update_is_refused(client: Server) -> None:
 
 
 @pytest.mark.parametrize("kind", ["prompt", "resource", "task"])
-def test_of_two_racing_updates_exactly_one_wins(store: str, serve: Callable[..., Server], kind: str) -> None:
+def test_of_two_racing_updates_exactly_one_wins(store: str, serve: Callable[..., Client], kind: str) -> None:
     clients = [serve("satchel", store) for _ in range(2)]
     first = {
         "prompt": {"title": "P", "content": "0"},
@@ -136,7 +136,7 @@ def test_of_two_racing_updates_exactly_one_wins(store: str, serve: Callable[...,
 # -- tasks ------------------------------------------------------------------------------------------------------
 
 
-def test_a_task_is_added_changed_completed_and_deleted(client: Server) -> None:
+def test_a_task_is_added_changed_completed_and_deleted(client: Client) -> None:
     task = {
         "number": 1,
         "title": "Plant tulips",
@@ -188,7 +188,7 @@ def test_a_task_is_added_changed_completed_and_deleted(client: Server) -> None:
     assert refusal(client, "update_task", task=1, title="x") == gone
 
 
-def test_a_task_is_meant_by_number_id_or_title(client: Server, store: str) -> None:
+def test_a_task_is_meant_by_number_id_or_title(client: Client, store: str) -> None:
     ok(client, "add_task", title="First")
     id: Any = task_id(store, 1)
     ok(client, "add_task", title="Same")
@@ -230,7 +230,7 @@ def test_a_task_is_meant_by_number_id_or_title(client: Server, store: str) -> No
         assert error == wrong("task must be the number or UUID of a task.", "task"), reference
 
 
-def test_what_is_near_can_be_given_instead(client: Server) -> None:
+def test_what_is_near_can_be_given_instead(client: Client) -> None:
     for title in ("Eins", "Zwei", "Drei", "Vier", "vier mal", "Vier"):
         ok(client, "add_task", title=title)
     error = refusal(client, "complete_task", task="viar")
@@ -247,7 +247,7 @@ def test_what_is_near_can_be_given_instead(client: Server) -> None:
         assert ok(client, tool, {argument: "code-review"})
 
 
-def test_a_line_stays_a_line(client: Server, store: str, serve: Callable[..., Server]) -> None:
+def test_a_line_stays_a_line(client: Client, store: str, serve: Callable[..., Client]) -> None:
     # From contracts that take such titles; ours does not.
     serve("tasks", store, NEWEST).call("add_task", {"title": "One\r\ntwo\u2028three", "description": "a\nb"})
     serve("prompt-store", store, NEWEST).call("add_prompt", {"title": "One\ntwo", "content": "x"})
@@ -258,7 +258,7 @@ def test_a_line_stays_a_line(client: Server, store: str, serve: Callable[..., Se
     assert text(client, "delete_task", task=1) == "Deleted #1 One two three"
 
 
-def test_what_waits_is_not_ready(client: Server) -> None:
+def test_what_waits_is_not_ready(client: Client) -> None:
     for title in ("Dig", "Plant", "Water"):
         ok(client, "add_task", title=title)
 
@@ -290,7 +290,7 @@ def test_what_waits_is_not_ready(client: Server) -> None:
     assert [one["number"] for one in ok(client, "list_tasks", status="all")["tasks"]] == [4, 2, 1]
 
 
-def test_what_is_urgent_comes_first_and_pages_to_the_end(client: Server) -> None:
+def test_what_is_urgent_comes_first_and_pages_to_the_end(client: Client) -> None:
     given = [
         ("low", None),
         ("normal", "2026-12-02"),
@@ -314,7 +314,7 @@ def test_what_is_urgent_comes_first_and_pages_to_the_end(client: Server) -> None
     assert [one["number"] for page in everything for one in page] == [7, 6, 5, 4, 3, 2, 1]
 
 
-def test_tasks_are_found_by_project_tags_and_text(client: Server) -> None:
+def test_tasks_are_found_by_project_tags_and_text(client: Client) -> None:
     ok(client, "add_task", title="Prune ROSES", tags=["a", "b"], project="garden")
     ok(client, "add_task", title="Call Ann", description="about roses", tags=["b"])
     ok(client, "add_task", title="Sweep", tags=["c"])
@@ -335,7 +335,7 @@ def test_tasks_are_found_by_project_tags_and_text(client: Server) -> None:
 @pytest.mark.parametrize(
     "due", ["tomorrow", "2026-02-30", "2026-1-1", "20261201", "2026-12-01T10:00", "２０２６-12-01"]
 )
-def test_a_day_is_a_day(client: Server, due: str) -> None:
+def test_a_day_is_a_day(client: Client, due: str) -> None:
     expected = wrong("due must be a day like 2026-11-30.", "due", "Leave it out where there is none.")
     assert refusal(client, "add_task", title="x", due=due) == expected
     assert ok(client, "list_tasks", status="all")["tasks"] == []
@@ -586,7 +586,7 @@ WRONG: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-def test_wrong_arguments_are_said_one_by_one(client: Server) -> None:
+def test_wrong_arguments_are_said_one_by_one(client: Client) -> None:
     for tool, arguments, expected in WRONG:
         assert refusal(client, tool, arguments) == expected, (tool, str(arguments)[:200])
     assert {tool.name for tool in load("satchel").tools} >= {tool for tool, _, _ in WRONG}
@@ -594,7 +594,7 @@ def test_wrong_arguments_are_said_one_by_one(client: Server) -> None:
         assert [one for one in ok(client, tool)[key] if "desk:" not in one["name" if key != "tasks" else "title"]] == []
 
 
-def test_as_much_as_may_be_kept_is_kept(client: Server) -> None:
+def test_as_much_as_may_be_kept_is_kept(client: Client) -> None:
     most = "ä" * (2 * 1024 * 1024)
     ok(client, "add_prompt", title="x" * 200, content=most, name="n" * 255, description="d" * 10_000)
     assert ok(client, "get_prompt", prompt="x" * 200, whole=True)["prompt"]["content"] == most
@@ -608,14 +608,14 @@ def test_as_much_as_may_be_kept_is_kept(client: Server) -> None:
 
 
 @pytest.mark.parametrize("tool", ["list_prompts", "list_resources", "list_tasks"])
-def test_cursors_that_were_never_issued(client: Server, tool: str) -> None:
+def test_cursors_that_were_never_issued(client: Client, tool: str) -> None:
     for place in (0, 5, -1, -(10**17), 10**18, 2**63, 10**30, " 5", "1_0", "+1", "x", "", "p", "p 2026 x", "r 0"):
         forged = base64.b64encode(f"satchel:{place}".encode()).decode()
         for cursor in (forged, "nope", "ä", forged + "\n"):
             assert refusal(client, tool, cursor=cursor) == NO_CURSOR, place
 
 
-def test_a_cursor_leads_to_the_next_page_of_its_list_only(client: Server) -> None:
+def test_a_cursor_leads_to_the_next_page_of_its_list_only(client: Client) -> None:
     for number in range(2):
         ok(client, "add_prompt", title=f"p{number}", content="x")
         ok(client, "add_resource", name=f"r{number}", content="x")
@@ -641,12 +641,12 @@ def test_a_cursor_leads_to_the_next_page_of_its_list_only(client: Server) -> Non
         assert len(ok(client, tool, **more, cursor=cursors[place], limit=1).popitem()[1]) >= 1
 
 
-def test_an_empty_cursor_is_none(client: Server) -> None:
+def test_an_empty_cursor_is_none(client: Client) -> None:
     for tool in ("list_prompts", "list_resources", "list_tasks"):
         assert ok(client, tool, cursor="") == ok(client, tool)
 
 
-def test_an_empty_page_behind_others_does_not_say_that_there_is_nothing(client: Server) -> None:
+def test_an_empty_page_behind_others_does_not_say_that_there_is_nothing(client: Client) -> None:
     for number in range(2):
         ok(client, "add_resource", name=f"r{number}", content="x")
         ok(client, "add_prompt", title=f"p{number}", content="x", tags=["t"])
@@ -667,7 +667,7 @@ def test_an_empty_page_behind_others_does_not_say_that_there_is_nothing(client: 
     assert ok(client, "list_tasks", **behind["list_tasks"]) == {"project": "default", "tasks": []}
 
 
-def test_what_an_empty_first_page_says(client: Server) -> None:
+def test_what_an_empty_first_page_says(client: Client) -> None:
     assert text(client, "list_resources") == "No documents in project 'default'."
     assert text(client, "list_tasks") == "No ready tasks."
     assert text(client, "list_tasks", status="all") == "No tasks."
@@ -680,7 +680,7 @@ def test_what_an_empty_first_page_says(client: Server) -> None:
     )
 
 
-def test_a_filter_by_a_tag_that_nothing_has_says_so(client: Server) -> None:
+def test_a_filter_by_a_tag_that_nothing_has_says_so(client: Client) -> None:
     ok(client, "add_prompts", prompts=[{"title": "P", "content": "x", "tags": ["review", "docs"]}])
     ok(client, "add_tasks", lines=["[x] Done +review", "A +docs", "B +docs @garden"])
     for tool, what in (("list_prompts", "prompt"), ("list_tasks", "task")):
@@ -712,13 +712,13 @@ def test_a_filter_by_a_tag_that_nothing_has_says_so(client: Server) -> None:
     ],
 )
 def test_usual_words_for_a_choice_get_the_right_one(
-    client: Server, tool: str, given: dict[str, str], hint: str
+    client: Client, tool: str, given: dict[str, str], hint: str
 ) -> None:
     about: dict[str, dict[str, Any]] = {"update_task": {"task": 1}, "update_items": {"items": [1]}}
     assert refusal(client, tool, {**about.get(tool, {}), **given})["hint"] == hint
 
 
-def test_a_priority_may_have_capital_letters(client: Server) -> None:
+def test_a_priority_may_have_capital_letters(client: Client) -> None:
     assert ok(client, "add_task", title="A", priority="High")["task"]["priority"] == "high"
     assert ok(client, "update_task", task=1, priority="URGENT")["task"]["priority"] == "urgent"
 
@@ -731,18 +731,18 @@ def test_a_priority_may_have_capital_letters(client: Server) -> None:
         ({"edits": [{"old": "a"}]}, 'For example {"old": "a", "new": "b"}.'),
     ],
 )
-def test_the_example_of_edits_has_objects(client: Server, given: dict[str, Any], hint: str) -> None:
+def test_the_example_of_edits_has_objects(client: Client, given: dict[str, Any], hint: str) -> None:
     assert refusal(client, "edit_text", item="#1", **given)["hint"] == hint
 
 
-def test_null_arguments_count_as_absent(client: Server) -> None:
+def test_null_arguments_count_as_absent(client: Client) -> None:
     nothing = {"name": None, "description": None, "tags": None, "arguments": None, "project": None}
     assert ok(client, "add_prompt", title="x", content="y", **nothing)["prompt"]["name"] == "x"
     assert ok(client, "list_tasks", status=None, limit=None, cursor=None)["tasks"] == []
     assert refusal(client, "add_prompt", title=None, content="x") == wrong("title must be a text.", "title")
 
 
-def test_unknown_tools_are_refused_by_the_protocol(client: Server) -> None:
+def test_unknown_tools_are_refused_by_the_protocol(client: Client) -> None:
     answer = client.request("tools/call", {"name": "get_tasks", "arguments": {}})
     assert answer["error"] == {"code": -32602, "message": "Unknown tool: get_tasks. Did you mean list_tasks?"}
     listed = ", ".join(tool["name"] for tool in client.request("tools/list")["result"]["tools"])
@@ -750,7 +750,7 @@ def test_unknown_tools_are_refused_by_the_protocol(client: Server) -> None:
     assert answer["error"] == {"code": -32602, "message": f"Unknown tool: nope. There are {listed}."}
 
 
-def test_the_oldest_clients_get_the_texts(store: str, serve: Callable[..., Server]) -> None:
+def test_the_oldest_clients_get_the_texts(store: str, serve: Callable[..., Client]) -> None:
     client = serve("satchel", store, OLDEST)
     params = {"name": "add_prompt", "arguments": {"title": "Hello", "content": "World"}}
     assert answered(client, "tools/call", params)["result"] == {
@@ -765,7 +765,7 @@ def test_the_oldest_clients_get_the_texts(store: str, serve: Callable[..., Serve
 # -- projects ---------------------------------------------------------------------------------------------------
 
 
-def test_projects_are_listed_with_the_current_one_and_why(client: Server) -> None:
+def test_projects_are_listed_with_the_current_one_and_why(client: Client) -> None:
     ok(client, "add_prompt", title="x", content="y", project="garden")
     result = result_of(client, "list_projects", {})
     assert result == {
@@ -788,7 +788,7 @@ def test_projects_are_listed_with_the_current_one_and_why(client: Server) -> Non
     }
 
 
-def test_a_project_that_goes_while_it_is_served(store: str, client: Server) -> None:
+def test_a_project_that_goes_while_it_is_served(store: str, client: Client) -> None:
     ok(client, "add_prompt", title="x", content="y", project="garden")
     ok(client, "add_task", title="weed", project="garden")
     database = open_database(store)
@@ -908,7 +908,7 @@ def calls() -> st.SearchStrategy[tuple[str, dict[str, Any]]]:
 
 
 @pytest.fixture
-def fuzzed(client: Server) -> Iterator[Server]:
+def fuzzed(client: Client) -> Iterator[Client]:
     ok(client, "add_prompt", title="a", content="{{ a }}", arguments=[{"name": "a"}], tags=["a"])
     ok(client, "add_resource", name="a", content="x")
     ok(client, "add_task", title="a")
@@ -917,7 +917,7 @@ def fuzzed(client: Server) -> Iterator[Server]:
 
 @settings(max_examples=amount(60, 250))
 @given(call=calls())
-def test_whatever_is_given_the_answer_has_its_form(fuzzed: Server, call: tuple[str, dict[str, Any]]) -> None:
+def test_whatever_is_given_the_answer_has_its_form(fuzzed: Client, call: tuple[str, dict[str, Any]]) -> None:
     tool, arguments = call
     answer = fuzzed.request("tools/call", {"name": tool, "arguments": arguments})
     assert "result" in answer, (call, answer)
@@ -963,6 +963,6 @@ METHODS = {
 
 @settings(max_examples=amount(60, 200))
 @given(call=st.one_of([st.tuples(st.just(method), params) for method, params in METHODS.items()]))
-def test_whatever_is_asked_no_method_is_surprised(fuzzed: Server, call: tuple[str, dict[str, Any]]) -> None:
+def test_whatever_is_asked_no_method_is_surprised(fuzzed: Client, call: tuple[str, dict[str, Any]]) -> None:
     answer = fuzzed.request(*call)
     assert "result" in answer or answer["error"]["code"] == -32602, (call, json.dumps(answer))

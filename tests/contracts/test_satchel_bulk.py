@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.satchel import missing, ok, refusal, result_of, wrong
-from tests.support.stdio import NEWEST, Server
+from tests.support.stdio import NEWEST, Client
 
 PROMPTS = [
     {"title": "First", "content": "1", "tags": ["b", "A"], "description": "Not in the echo"},
@@ -15,11 +15,11 @@ PROMPTS = [
 ]
 
 
-def names(client: Server, tool: str, member: str) -> list[str]:
+def names(client: Client, tool: str, member: str) -> list[str]:
     return [one["name"] for one in ok(client, tool)[member] if ":" not in one["name"]]
 
 
-def test_prompts_are_added_together(client: Server) -> None:
+def test_prompts_are_added_together(client: Client) -> None:
     rows = [
         {"name": "first", "title": "First", "version": 1, "tags": ["a", "b"]},
         {"name": "two", "title": "Second one", "version": 1},
@@ -35,7 +35,7 @@ def test_prompts_are_added_together(client: Server) -> None:
     assert ok(client, "get_prompt", prompt="first")["prompt"]["description"] == "Not in the echo"
 
 
-def test_documents_are_added_together(client: Server) -> None:
+def test_documents_are_added_together(client: Client) -> None:
     given = [
         {"name": "a.md", "content": "# A", "description": "About a"},
         {"name": "b.png", "content": "QUJD", "uri": "file:///b.png"},
@@ -99,13 +99,13 @@ WRONG: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("entry", "error"), WRONG)
 def test_one_wrong_prompt_refuses_all_and_says_which(
-    client: Server, entry: dict[str, Any], error: dict[str, Any]
+    client: Client, entry: dict[str, Any], error: dict[str, Any]
 ) -> None:
     assert refusal(client, "add_prompts", prompts=[PROMPTS[0], entry]) == error
     assert names(client, "list_prompts", "prompts") == []
 
 
-def test_one_wrong_document_refuses_all_and_says_which(client: Server) -> None:
+def test_one_wrong_document_refuses_all_and_says_which(client: Client) -> None:
     good = {"name": "a", "content": "x"}
     for entry, message in (
         ({"name": "a", "content": "y"}, "resources[1]: A document with the name 'a' already exists"),
@@ -119,7 +119,7 @@ def test_one_wrong_document_refuses_all_and_says_which(client: Server) -> None:
 
 
 @pytest.mark.parametrize(("tool", "member"), [("add_prompts", "prompts"), ("add_resources", "resources")])
-def test_there_are_one_to_two_hundred(client: Server, tool: str, member: str) -> None:
+def test_there_are_one_to_two_hundred(client: Client, tool: str, member: str) -> None:
     def many(count: int) -> list[dict[str, Any]]:
         key = "title" if member == "prompts" else "name"
         return [{key: f"n{number}", "content": "x"} for number in range(count)]
@@ -141,7 +141,7 @@ def test_there_are_one_to_two_hundred(client: Server, tool: str, member: str) ->
         ("add_resources", "resources", {"name": "a", "content": "x"}),
     ],
 )
-def test_a_repeated_call_with_its_key_adds_once(client: Server, tool: str, member: str, entry: dict[str, Any]) -> None:
+def test_a_repeated_call_with_its_key_adds_once(client: Client, tool: str, member: str, entry: dict[str, Any]) -> None:
     first = ok(client, tool, {member: [entry], "key": "k1"})
     again = ok(client, tool, {member: [entry], "key": "k1"})
     note = "The call with the key 'k1' was made before; nothing was added now."
@@ -152,7 +152,7 @@ def test_a_repeated_call_with_its_key_adds_once(client: Server, tool: str, membe
     assert refusal(client, tool, {member: [entry]})["code"] == "already_exists"
 
 
-def test_a_long_call_reports_how_far_it_has_come(store: str, serve: Callable[..., Server]) -> None:
+def test_a_long_call_reports_how_far_it_has_come(store: str, serve: Callable[..., Client]) -> None:
     client = serve("satchel", store, "2025-11-25")
     prompts = [{"title": f"n{number}", "content": "x"} for number in range(120)]
     params = {"name": "add_prompts", "arguments": {"prompts": prompts}, "_meta": {"progressToken": 7}}
@@ -165,7 +165,7 @@ def test_a_long_call_reports_how_far_it_has_come(store: str, serve: Callable[...
     assert len(message["result"]["structuredContent"]["prompts"]) == 120
 
 
-def test_tags_are_replaced_or_changed(client: Server) -> None:
+def test_tags_are_replaced_or_changed(client: Client) -> None:
     ok(client, "add_prompt", title="P", content="x", tags=["a", "b"])
 
     def tags(*given: str) -> list[str]:
@@ -188,7 +188,7 @@ def test_tags_are_replaced_or_changed(client: Server) -> None:
     )
 
 
-def test_old_names_are_served_and_not_listed(store: str, serve: Callable[..., Server]) -> None:
+def test_old_names_are_served_and_not_listed(store: str, serve: Callable[..., Client]) -> None:
     client = serve("satchel", store, NEWEST)
     listed = [tool["name"] for tool in client.request("tools/list")["result"]["tools"]]
     for old in ("add_prompt", "render_prompt", "delete_prompt", "list_tags", "add_resource", "delete_resource"):

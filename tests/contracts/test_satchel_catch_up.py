@@ -10,7 +10,7 @@ from rs_bpe.bpe import openai
 from satchel.services import projects
 from satchel.storage.database import open_database
 from tests.support.satchel import Like, ok, refusal, text
-from tests.support.stdio import NEWEST, Server
+from tests.support.stdio import NEWEST, Client
 
 ANN = "11111111-1111-4111-8111-111111111111"
 BOB = "22222222-2222-4222-8222-222222222222"
@@ -19,7 +19,7 @@ CLOCK = r"\d\d:\d\d"
 
 
 @pytest.fixture
-def own(store: str, serve: Callable[..., Server]) -> Server:
+def own(store: str, serve: Callable[..., Client]) -> Client:
     return serve("satchel", store, NEWEST, "--user", ANN)
 
 
@@ -28,7 +28,7 @@ def count(value: Any) -> int:
     return len(openai.o200k_base().encode(written))
 
 
-def test_a_new_store_is_told_in_a_few_words(own: Server) -> None:
+def test_a_new_store_is_told_in_a_few_words(own: Client) -> None:
     assert ok(own, "catch_up") == {
         "project": "default",
         "why": "the default",
@@ -43,7 +43,7 @@ def test_a_new_store_is_told_in_a_few_words(own: Server) -> None:
 
 
 def test_it_tells_what_was_done_what_is_claimed_and_what_is_ready(
-    own: Server, store: str, serve: Callable[..., Server]
+    own: Client, store: str, serve: Callable[..., Client]
 ) -> None:
     database = open_database(store)
     with database.write() as tx:
@@ -100,7 +100,7 @@ def test_it_tells_what_was_done_what_is_claimed_and_what_is_ready(
     assert ok(own, "catch_up", project="other")["ready"] == [{"number": 4, "title": "Far"}]
 
 
-def test_the_caller_chooses_since_when(own: Server) -> None:
+def test_the_caller_chooses_since_when(own: Client) -> None:
     ok(own, "add_tasks", lines=["One"])
     marker = ok(own, "history")["since"]
     ok(own, "add_tasks", lines=["Two"])
@@ -110,7 +110,7 @@ def test_the_caller_chooses_since_when(own: Server) -> None:
     assert refusal(own, "catch_up", since="yore")["argument"] == "since"
 
 
-def test_it_stays_small_in_a_large_store(own: Server) -> None:
+def test_it_stays_small_in_a_large_store(own: Client) -> None:
     lines = [f"Task number {number} of a plan that is long +tag{number % 12}" for number in range(60)]
     ok(own, "add_tasks", lines=lines)
     for number in range(14):
@@ -130,7 +130,7 @@ def test_it_stays_small_in_a_large_store(own: Server) -> None:
 
 
 def test_each_item_is_told_by_what_was_last_done_and_by_whom(
-    own: Server, store: str, serve: Callable[..., Server]
+    own: Client, store: str, serve: Callable[..., Client]
 ) -> None:
     other = serve("satchel", store, NEWEST, "--user", BOB)
     ok(own, "add_prompts", prompts=[{"title": "Review", "content": "x"}])
@@ -145,7 +145,7 @@ def test_each_item_is_told_by_what_was_last_done_and_by_whom(
     assert ok(own, "catch_up", since=marker)["done"] == [Like(rf"{CLOCK} document guide changed by satchel-tests 1")]
 
 
-def test_a_task_is_told_as_completed_cancelled_reopened_or_changed(own: Server) -> None:
+def test_a_task_is_told_as_completed_cancelled_reopened_or_changed(own: Client) -> None:
     ok(own, "add_tasks", lines=["One", "Two", "Three", "Four"])
     for number in (1, 4):
         ok(own, "complete_task", task=number)
@@ -163,7 +163,7 @@ def test_a_task_is_told_as_completed_cancelled_reopened_or_changed(own: Server) 
     ]
 
 
-def test_what_one_call_did_to_many_items_is_one_row(own: Server) -> None:
+def test_what_one_call_did_to_many_items_is_one_row(own: Client) -> None:
     ok(own, "add_tasks", lines=[f"Task {number}" for number in range(12)])
     ok(own, "update_items", items=["#2", "#3", "#4", "#7", "#11"], status="completed")
     ok(own, "add_prompts", prompts=[{"title": f"P{number}", "content": "x"} for number in range(7)])
@@ -174,7 +174,7 @@ def test_what_one_call_did_to_many_items_is_one_row(own: Server) -> None:
     ]
 
 
-def test_the_last_notes_on_open_tasks_are_handed_over(own: Server, store: str, serve: Callable[..., Server]) -> None:
+def test_the_last_notes_on_open_tasks_are_handed_over(own: Client, store: str, serve: Callable[..., Client]) -> None:
     ok(own, "add_project", name="other")
     ok(own, "add_tasks", lines=["One", "Two", "Far @other", "Four"])
     ok(own, "update_task", task=4, note="before")
@@ -195,7 +195,7 @@ def test_the_last_notes_on_open_tasks_are_handed_over(own: Server, store: str, s
 
 
 @pytest.mark.parametrize("toolset", ["prompts", "documents", "tasks"])
-def test_it_tells_only_of_what_is_served(own: Server, store: str, serve: Callable[..., Server], toolset: str) -> None:
+def test_it_tells_only_of_what_is_served(own: Client, store: str, serve: Callable[..., Client], toolset: str) -> None:
     ok(own, "add_tasks", lines=["Secret task"])
     ok(own, "add_prompts", prompts=[{"title": "Secret prompt", "content": "x"}])
     ok(own, "add_resources", resources=[{"name": "secret-document", "content": "x"}])
@@ -208,7 +208,7 @@ def test_it_tells_only_of_what_is_served(own: Server, store: str, serve: Callabl
     assert len(answer["done"]) == 1
 
 
-def test_the_instructions_are_short(own: Server) -> None:
+def test_the_instructions_are_short(own: Client) -> None:
     said = own.request("server/discover")["result"]["instructions"]
     assert count(said) <= 150
     assert said == (
@@ -219,7 +219,7 @@ def test_the_instructions_are_short(own: Server) -> None:
     )
 
 
-def test_both_faces_tell_that_more_is_in_progress(own: Server) -> None:
+def test_both_faces_tell_that_more_is_in_progress(own: Client) -> None:
     ok(own, "add_tasks", lines=[f"Task {number}" for number in range(11)])
     for _ in range(10):
         ok(own, "claim_task")

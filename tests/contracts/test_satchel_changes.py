@@ -13,11 +13,10 @@ from satchel.model import PromptDraft
 from satchel.services import projects
 from satchel.storage.database import open_database
 from tests.support.command import run
-from tests.support.http import HttpServer, Stream
+from tests.support.http import Stream
+from tests.support.in_process_http import HttpInProcess
 from tests.support.satchel import answered, make_library, ok
-from tests.support.stdio import NEWEST, PATIENCE, Server
-
-pytestmark = pytest.mark.process
+from tests.support.stdio import NEWEST, PATIENCE, Client
 
 ANN, BEN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 # A change is promised within a second. This bound only tells the watching from the net of 30 seconds below it.
@@ -35,7 +34,7 @@ WATCHED = (
 class Listener:
     """A client that is notified of changes, in one of four ways."""
 
-    def __init__(self, source: Server | Stream, *, hears_resources: bool) -> None:
+    def __init__(self, source: Client | Stream, *, hears_resources: bool) -> None:
         self._source = source
         self.hears_resources = hears_resources
         self.delays: list[float] = []  # how long it took each time
@@ -81,12 +80,12 @@ def other(store: str) -> str:
 
 
 @pytest.fixture
-def http(other: str) -> Iterator[Callable[..., HttpServer]]:
+def http(other: str) -> Iterator[Callable[..., HttpInProcess]]:
     """Starts servers over HTTP on the store."""
-    servers: list[HttpServer] = []
+    servers: list[HttpInProcess] = []
 
-    def start(*more: str) -> HttpServer:
-        servers.append(HttpServer("--database", other, "--user", ANN, *more))
+    def start(*more: str) -> HttpInProcess:
+        servers.append(HttpInProcess("--database", other, "--user", ANN, *more))
         return servers[-1]
 
     yield start
@@ -101,8 +100,8 @@ WISH = {"promptsListChanged": True, "resourcesListChanged": True, "resourceSubsc
 def listener(
     request: pytest.FixtureRequest,
     other: str,
-    serve: Callable[..., Server],
-    http: Callable[..., HttpServer],
+    serve: Callable[..., Client],
+    http: Callable[..., HttpInProcess],
     tmp_path: Path,
 ) -> Iterator[Listener]:
     """A client that listens to everything it may, each way in turn."""
@@ -135,7 +134,7 @@ def command_line(store: str, *arguments: str) -> None:
 
 
 def test_listeners_are_notified_of_every_change(
-    listener: Listener, other: str, serve: Callable[..., Server], http: Callable[..., HttpServer]
+    listener: Listener, other: str, serve: Callable[..., Client], http: Callable[..., HttpInProcess]
 ) -> None:
     glance = "satchel://project/default"
     mcpkg = serve("mcpkg", other)
@@ -183,7 +182,7 @@ def test_listeners_are_notified_of_every_change(
 
 
 def test_nothing_is_told_of_other_projects_and_other_users(
-    listener: Listener, other: str, serve: Callable[..., Server]
+    listener: Listener, other: str, serve: Callable[..., Client]
 ) -> None:
     ben = serve("satchel", other, NEWEST, "--user", BEN)
     ok(ben, "add_prompt", title="tea", content="x", project="garden")
@@ -197,7 +196,7 @@ def test_nothing_is_told_of_other_projects_and_other_users(
     assert listener.drained(0.6) == []
 
 
-def test_a_burst_is_few_notifications(listener: Listener, other: str, serve: Callable[..., Server]) -> None:
+def test_a_burst_is_few_notifications(listener: Listener, other: str, serve: Callable[..., Client]) -> None:
     writer = serve("prompt-store", other)
     started = time.monotonic()
     ids = [
@@ -229,7 +228,7 @@ def test_a_library_that_changes_is_told(listener: Listener, tmp_path: Path) -> N
     listener.hears(PROMPTS)
 
 
-def test_who_unsubscribes_hears_no_more(other: str, serve: Callable[..., Server]) -> None:
+def test_who_unsubscribes_hears_no_more(other: str, serve: Callable[..., Client]) -> None:
     client = serve("satchel", other, "2025-11-25", "--user", ANN)
     for method in ("resources/subscribe", "resources/unsubscribe"):
         assert answered(client, method, {"uri": "satchel://prompt/tea"})["result"] == {}
@@ -238,7 +237,7 @@ def test_who_unsubscribes_hears_no_more(other: str, serve: Callable[..., Server]
     assert listener.hears(PROMPTS) + listener.drained(0.6) == [PROMPTS]
 
 
-def test_over_http_nothing_is_promised_that_is_not_kept(http: Callable[..., HttpServer]) -> None:
+def test_over_http_nothing_is_promised_that_is_not_kept(http: Callable[..., HttpInProcess]) -> None:
     """Nothing is remembered from one POST to the next, so the handshake generation cannot subscribe to resources."""
     server = http()
     told = server.ask("initialize", revision="2025-11-25").result["capabilities"]["resources"]

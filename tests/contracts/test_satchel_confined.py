@@ -10,10 +10,8 @@ from satchel.auth import tokens
 from satchel.model import Argument, DocumentDraft, PromptDraft, Scope, TaskDraft
 from satchel.services import documents, projects, prompts, tasks
 from satchel.storage.database import open_database
-from tests.support.http import HttpServer
+from tests.support.in_process_http import HttpInProcess
 from tests.support.satchel import make_library, ok, refusal, text
-
-pytestmark = pytest.mark.process
 
 ANN = "11111111-1111-4111-8111-111111111111"
 HIDDEN, FIRST, WAITING, FREE = 1, 2, 3, 4
@@ -21,7 +19,7 @@ ELSEWHERE = "a task of a project that is not open here"
 
 
 @pytest.fixture
-def server(store: str, tmp_path: Path) -> Iterator[HttpServer]:
+def server(store: str, tmp_path: Path) -> Iterator[HttpInProcess]:
     """A server spoken to with a token of project `open`, beside which there is `secret`, of the same user."""
     make_library(tmp_path / "shelf", "desk", {"x": ("About {{ topic }}", ["topic"])})
     everywhere = Scope(user=ANN)
@@ -46,7 +44,7 @@ def server(store: str, tmp_path: Path) -> Iterator[HttpServer]:
         _, confined = tokens.create(tx, user=ANN, projects=["open"])
         _, free_token = tokens.create(tx, user=ANN)
     database.close()
-    with HttpServer("--database", store, "--auth", "token", "--libraries", str(tmp_path / "shelf")) as server:
+    with HttpInProcess("--database", store, "--auth", "token", "--libraries", str(tmp_path / "shelf")) as server:
         # What the same user said elsewhere with a token of everything.
         server.token = free_token
         for project in ("open", "secret"):
@@ -59,19 +57,19 @@ def server(store: str, tmp_path: Path) -> Iterator[HttpServer]:
         yield server
 
 
-def completed(server: HttpServer, of: str, argument: str, value: str = "") -> list[str]:
+def completed(server: HttpInProcess, of: str, argument: str, value: str = "") -> list[str]:
     ref = {"type": "ref/resource", "uri": of} if "://" in of else {"type": "ref/prompt", "name": of}
     answer = server.ask("completion/complete", {"ref": ref, "argument": {"name": argument, "value": value}})
     values: list[str] = answer.result["completion"]["values"]
     return values
 
 
-def page(server: HttpServer, number: int) -> str:
+def page(server: HttpInProcess, number: int) -> str:
     told: str = server.ask("resources/read", {"uri": f"satchel://task/{number}"}).result["contents"][0]["text"]
     return told
 
 
-def test_nothing_of_other_projects_is_offered(server: HttpServer) -> None:
+def test_nothing_of_other_projects_is_offered(server: HttpInProcess) -> None:
     assert completed(server, "satchel://task/{number}", "number") == ["4", "3", "2"]
     assert completed(server, "satchel://task/{number}", "number", "1") == []
     assert completed(server, "start-task", "task") == ["4", "3", "2"]
@@ -84,7 +82,7 @@ def test_nothing_of_other_projects_is_offered(server: HttpServer) -> None:
     assert completed(server, "desk:x", "topic") == ["mine"]
 
 
-def test_nothing_of_other_projects_is_listed_or_read(server: HttpServer) -> None:
+def test_nothing_of_other_projects_is_listed_or_read(server: HttpInProcess) -> None:
     def names(method: str, kind: str) -> list[str]:
         return [one["name"] for one in server.ask(method).result[kind]]
 
@@ -102,7 +100,7 @@ def test_nothing_of_other_projects_is_listed_or_read(server: HttpServer) -> None
     assert "Hidden" not in str(refusal(server, "complete_task", task="Hiden"))
 
 
-def test_a_task_that_waits_elsewhere_says_so_and_no_more(server: HttpServer) -> None:
+def test_a_task_that_waits_elsewhere_says_so_and_no_more(server: HttpInProcess) -> None:
     assert page(server, WAITING).split("\n\n")[:4] == [
         "# Task #3: Waiting",
         "- Status: blocked\n- Priority: normal\n- Project: open",
@@ -118,7 +116,7 @@ def test_a_task_that_waits_elsewhere_says_so_and_no_more(server: HttpServer) -> 
     assert f"It waits for {ELSEWHERE}: see to that first" in answer["messages"][0]["content"]["text"]
 
 
-def test_what_a_token_does_not_see_it_neither_puts_nor_takes_away(server: HttpServer, store: str) -> None:
+def test_what_a_token_does_not_see_it_neither_puts_nor_takes_away(server: HttpInProcess, store: str) -> None:
     assert ok(server, "update_task", task=WAITING, blocked_by=[])["task"]["blocked_elsewhere"] is True
     assert page(server, WAITING).split("\n\n")[2:4] == ["## To be done first", f"- {ELSEWHERE}"]
     assert refusal(server, "update_task", task=FREE, blocked_by=[str(HIDDEN)])["code"] == "not_found"

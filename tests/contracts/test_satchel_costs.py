@@ -7,7 +7,7 @@ import pytest
 from rs_bpe.bpe import openai
 
 from tests.support.satchel import ok, result_of
-from tests.support.stdio import Server
+from tests.support.stdio import Client
 
 WORDS = [
     "one",
@@ -34,7 +34,7 @@ def count(value: Any) -> int:
     return len(openai.o200k_base().encode(text))
 
 
-def cost(client: Server, tool: str, **arguments: Any) -> tuple[int, int]:
+def cost(client: Client, tool: str, **arguments: Any) -> tuple[int, int]:
     """The tokens of a call and its answer, where a model sees the texts of it, and where it sees the value."""
     result = result_of(client, tool, arguments)
     assert result["isError"] is False, result
@@ -48,7 +48,7 @@ def paragraphs(number: int) -> str:
 
 
 @pytest.mark.parametrize("kind", ["prompt", "resource"])
-def test_a_sentence_of_a_long_text_is_changed_cheaply(client: Server, kind: str) -> None:
+def test_a_sentence_of_a_long_text_is_changed_cheaply(client: Client, kind: str) -> None:
     sentence = "Never answer in more than three sentences, and never in French."
     content = f"{paragraphs(10)}\n\n{sentence}\n\n{paragraphs(10)}"
     named = {"title": "Rules"} if kind == "prompt" else {"name": "rules"}
@@ -57,7 +57,7 @@ def test_a_sentence_of_a_long_text_is_changed_cheaply(client: Server, kind: str)
     assert max(cost(client, "edit_text", item="rules", edits=[edit], expected_version=1)) <= 130
 
 
-def test_a_passage_of_a_large_document_is_read_and_changed_cheaply(client: Server) -> None:
+def test_a_passage_of_a_large_document_is_read_and_changed_cheaply(client: Client) -> None:
     parts = [f"## Chapter {number}\n\n{paragraphs(4)}\n\n" for number in range(30)]
     content = "# Handbook\n\n" + "".join(parts)
     assert len(content) > 50_000
@@ -68,7 +68,7 @@ def test_a_passage_of_a_large_document_is_read_and_changed_cheaply(client: Serve
     assert max(cost(client, "edit_text", item="handbook.md", edits=[edit])) <= 110
 
 
-def test_rows_and_echoes_are_short(client: Server) -> None:
+def test_rows_and_echoes_are_short(client: Client) -> None:
     description = "What it is for, in a sentence of the usual length, as people write them."
     arguments = [{"name": "who", "required": True, "description": "To whom", "values": ["a", "b"]}]
     entry = {"content": "Hi {{ who }}", "description": description, "tags": ["mail", "work"], "arguments": arguments}

@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 
 from tests.support.satchel import MINUTE, Like, deleted, ok, read_rows, refusal, text
-from tests.support.stdio import NEWEST, Server
+from tests.support.stdio import NEWEST, Client
 
 ANN = "11111111-1111-4111-8111-111111111111"
 BOB = "22222222-2222-4222-8222-222222222222"
 
 
 @pytest.fixture
-def own(store: str, serve: Callable[..., Server]) -> Server:
+def own(store: str, serve: Callable[..., Client]) -> Client:
     return serve("satchel", store, NEWEST, "--user", ANN)
 
 
-def fill(own: Server) -> None:
+def fill(own: Client) -> None:
     """Add an item of each kind, and delete them."""
     ok(own, "add_prompts", prompts=[{"title": "Code Review", "content": "x"}])
     ok(own, "add_resources", resources=[{"name": "style-guide", "content": "x"}])
@@ -41,7 +41,7 @@ def fill(own: Server) -> None:
     ],
 )
 def test_an_error_says_that_an_item_was_deleted(
-    own: Server, tool: str, arguments: dict[str, Any], what: str, item: str
+    own: Client, tool: str, arguments: dict[str, Any], what: str, item: str
 ) -> None:
     fill(own)
     assert refusal(own, tool, **arguments) == deleted(what, item)
@@ -55,7 +55,7 @@ def test_an_error_says_that_an_item_was_deleted(
         ("add_tasks", {"lines": ["New after:#1"]}, "lines[0]"),
     ],
 )
-def test_the_error_of_an_entry_says_it_too(own: Server, tool: str, arguments: dict[str, Any], place: str) -> None:
+def test_the_error_of_an_entry_says_it_too(own: Client, tool: str, arguments: dict[str, Any], place: str) -> None:
     fill(own)
     refused = refusal(own, tool, **arguments)
     assert refused["message"] == Like(
@@ -65,7 +65,7 @@ def test_the_error_of_an_entry_says_it_too(own: Server, tool: str, arguments: di
 
 
 def test_who_may_not_see_an_item_is_not_told_that_it_was_deleted(
-    own: Server, store: str, serve: Callable[..., Server]
+    own: Client, store: str, serve: Callable[..., Client]
 ) -> None:
     fill(own)
     other = serve("satchel", store, NEWEST, "--user", BOB)
@@ -76,13 +76,13 @@ def test_who_may_not_see_an_item_is_not_told_that_it_was_deleted(
 
 
 @pytest.mark.parametrize("item", ["Code Review", "CODE_review", "style guide", "Style_Guide", "WATER the-plants", "#1"])
-def test_a_deleted_item_comes_back_by_another_spelling(own: Server, item: str) -> None:
+def test_a_deleted_item_comes_back_by_another_spelling(own: Client, item: str) -> None:
     fill(own)
     assert read_rows(ok(own, "history", item=item), "version", "did")[0] == (2, "deleted")
     assert ok(own, "restore", item=item)["restored"]["changed"] is True
 
 
-def test_a_mistyped_name_suggests_deleted_items(own: Server) -> None:
+def test_a_mistyped_name_suggests_deleted_items(own: Client) -> None:
     fill(own)
     for tool in ("restore", "history"):
         assert refusal(own, tool, item="code-reveiw")["near"] == ["code-review"]
@@ -90,7 +90,7 @@ def test_a_mistyped_name_suggests_deleted_items(own: Server) -> None:
         assert refusal(own, tool, item="watr the plants")["near"] == ["#1"]
 
 
-def test_links_to_what_does_not_exist_are_marked(own: Server) -> None:
+def test_links_to_what_does_not_exist_are_marked(own: Client) -> None:
     fill(own)
     ok(own, "add_prompts", prompts=[{"title": "Here", "content": "x"}])
     uris = "satchel://prompt/HERE satchel://prompt/code-review satchel://resource/style-guide satchel://task/1"
@@ -112,7 +112,7 @@ def test_links_to_what_does_not_exist_are_marked(own: Server) -> None:
         assert "satchel://prompt/code-review (not found)" in text(own, tool, **arguments)
 
 
-def test_a_restore_says_what_it_changed(own: Server) -> None:
+def test_a_restore_says_what_it_changed(own: Client) -> None:
     ok(own, "add_tasks", lines=["One !high"])
     ok(own, "update_task", task=1, title="Two", priority="low", description="x" * 200)
     lines = ok(own, "restore", item="#1")["restored"]["lines"]
@@ -124,7 +124,7 @@ def test_a_restore_says_what_it_changed(own: Server) -> None:
 
 
 def test_hints_about_projects_name_tools_that_the_caller_may_use(
-    own: Server, store: str, serve: Callable[..., Server]
+    own: Client, store: str, serve: Callable[..., Client]
 ) -> None:
     assert refusal(own, "list_tasks", project="zzz")["hint"] == "There is default; add_project makes one."
     reader = serve("satchel", store, NEWEST, "--user", ANN, "--read-only")

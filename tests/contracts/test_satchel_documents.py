@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.satchel import MINUTE, Like, answered, deleted, missing, ok, pages, refusal, result_of, text, wrong
-from tests.support.stdio import NEWEST, REVISIONS, Server, plain
+from tests.support.stdio import NEWEST, REVISIONS, Client, plain
 
 
-def test_a_document_is_added_read_changed_and_deleted(client: Server) -> None:
+def test_a_document_is_added_read_changed_and_deleted(client: Client) -> None:
     given = {"name": "notes.md", "content": "# Grüß", "description": "Of the day"}
     row = {"name": "notes.md", "size": 8, "version": 1}
     assert result_of(client, "add_resource", given) == {
@@ -54,7 +54,7 @@ def test_a_document_is_added_read_changed_and_deleted(client: Server) -> None:
     assert refusal(client, "update_resource", resource="notes.md", content="x") == gone
 
 
-def test_an_image_is_read_as_an_image(client: Server) -> None:
+def test_an_image_is_read_as_an_image(client: Client) -> None:
     data = bytes(range(256))
     blob = base64.b64encode(data).decode()
     added = ok(client, "add_resource", name="logo", content=blob, mime_type="image/png", uri="file:///logo.png")
@@ -80,7 +80,7 @@ def test_an_image_is_read_as_an_image(client: Server) -> None:
     assert ok(client, "update_resource", resource="logo", mime_type="text/plain", content="hi")["resource"]["size"] == 2
 
 
-def test_other_bytes_are_embedded_and_have_no_lines(client: Server) -> None:
+def test_other_bytes_are_embedded_and_have_no_lines(client: Client) -> None:
     ok(client, "add_resource", name="paper.pdf", content="QUJD")
     uri = "satchel://resource/paper.pdf"
     _, block = result_of(client, "read_resource", {"resource": "paper.pdf"})["content"]
@@ -92,7 +92,7 @@ def test_other_bytes_are_embedded_and_have_no_lines(client: Server) -> None:
 
 
 @pytest.mark.parametrize("revision", [*REVISIONS, NEWEST])
-def test_sound_is_sound_where_the_revision_has_it(store: str, serve: Callable[..., Server], revision: str) -> None:
+def test_sound_is_sound_where_the_revision_has_it(store: str, serve: Callable[..., Client], revision: str) -> None:
     client = serve("satchel", store, revision)
     added = {"name": "add_resource", "arguments": {"name": "ping.mp3", "content": "QUJD"}}
     assert answered(client, "tools/call", added)["result"]["isError"] is False
@@ -108,14 +108,14 @@ def test_sound_is_sound_where_the_revision_has_it(store: str, serve: Callable[..
     ("name", "mime_type"),
     [("a.md", "text/markdown"), ("a.py", "text/x-python"), ("a.json", "application/json"), ("a", "text/plain")],
 )
-def test_the_type_is_taken_from_the_name(client: Server, name: str, mime_type: str) -> None:
+def test_the_type_is_taken_from_the_name(client: Client, name: str, mime_type: str) -> None:
     assert "mime_type" not in ok(client, "add_resource", name=name, content="{}")["resource"]
     assert ok(client, "read_resource", resource=name)["resource"]["mime_type"] == mime_type
     other = ok(client, "add_resource", name=f"x-{name}", content="{}", mime_type="text/csv")["resource"]
     assert other["mime_type"] == "text/csv"
 
 
-def test_names_and_uris_of_documents_are_their_own(client: Server) -> None:
+def test_names_and_uris_of_documents_are_their_own(client: Client) -> None:
     ok(client, "add_resource", name="a", content="x", uri="doc:a")
     assert refusal(client, "add_resource", name="a", content="x") == {
         "code": "already_exists",
@@ -133,7 +133,7 @@ def test_names_and_uris_of_documents_are_their_own(client: Server) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 3, 7, 200])
-def test_pages_of_documents(client: Server, limit: int) -> None:
+def test_pages_of_documents(client: Client, limit: int) -> None:
     for number in range(7):
         more = {"description": "odd one"} if number % 2 else {}
         ok(client, "add_resource", name=f"n{number}", content="x", **more)
@@ -147,7 +147,7 @@ def test_pages_of_documents(client: Server, limit: int) -> None:
     assert text(client, "list_resources", query="zzz") == "No documents in project 'default' match."
 
 
-def test_what_the_server_makes_itself_is_read_too(client: Server) -> None:
+def test_what_the_server_makes_itself_is_read_too(client: Client) -> None:
     ok(client, "add_prompt", title="Hello", content="Wörld")
     ok(client, "add_task", title="Dig", project="garden")
     for uri, project, version in [
@@ -174,7 +174,7 @@ def test_what_the_server_makes_itself_is_read_too(client: Server) -> None:
     assert (there["project"], there["resource"]["text"]) == ("garden", "x")
 
 
-def test_what_the_server_cannot_make_is_told(client: Server) -> None:
+def test_what_the_server_cannot_make_is_told(client: Client) -> None:
     ok(client, "add_prompt", title="Hello", content="x")
     everything = "Use list_tasks with status all to see what there is."
     assert refusal(client, "read_resource", resource="satchel://prompt/helo") == missing(
@@ -192,7 +192,7 @@ def test_what_the_server_cannot_make_is_told(client: Server) -> None:
         )
 
 
-def test_a_document_gets_a_name_that_follows_the_rule(client: Server) -> None:
+def test_a_document_gets_a_name_that_follows_the_rule(client: Client) -> None:
     def note(given: str, name: str) -> str:
         return f"'{given}' is named {name}: names have letters, digits, - _ and . only."
 

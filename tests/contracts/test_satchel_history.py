@@ -9,7 +9,7 @@ from satchel.model import Scope
 from satchel.services import projects, prompts
 from satchel.storage.database import open_database
 from tests.support.satchel import ok, read_rows, refusal, task_id, text
-from tests.support.stdio import NEWEST, Server
+from tests.support.stdio import NEWEST, Client
 
 ANN = "11111111-1111-4111-8111-111111111111"
 BOB = "22222222-2222-4222-8222-222222222222"
@@ -17,11 +17,11 @@ LONG = "\n".join(f"{number}. A rule that took an hour to write." for number in r
 
 
 @pytest.fixture
-def own(store: str, serve: Callable[..., Server]) -> Server:
+def own(store: str, serve: Callable[..., Client]) -> Client:
     return serve("satchel", store, NEWEST, "--user", ANN)
 
 
-def test_an_elided_edit_is_undone_in_one_call(own: Server) -> None:
+def test_an_elided_edit_is_undone_in_one_call(own: Client) -> None:
     ok(own, "add_prompt", title="Rules", content=LONG, tags=["a"], description="All of them")
     ok(own, "update_prompt", prompt="rules", content="... (rest unchanged)")
     answer = ok(own, "restore", item="rules")
@@ -41,7 +41,7 @@ def test_an_elided_edit_is_undone_in_one_call(own: Server) -> None:
     assert (prompt["content"], prompt["tags"], prompt["description"]) == (LONG, ["a"], "All of them")
 
 
-def test_restoring_twice_does_nothing_the_second_time(own: Server) -> None:
+def test_restoring_twice_does_nothing_the_second_time(own: Client) -> None:
     ok(own, "add_prompt", title="Rules", content="one")
     ok(own, "update_prompt", prompt="rules", content="two")
     for arguments in ({"item": "rules"}, {"item": "rules", "version": 1}):
@@ -55,7 +55,7 @@ def test_restoring_twice_does_nothing_the_second_time(own: Server) -> None:
     ]
 
 
-def test_a_version_is_read_and_compared(own: Server) -> None:
+def test_a_version_is_read_and_compared(own: Client) -> None:
     ok(own, "add_prompt", title="Rules", content="one\ntwo\nthree\nfour")
     ok(own, "update_prompt", prompt="rules", content="one\ntwo\n3\nfour", tags=["new"])
     answer = ok(own, "history", item="rules", version=1)
@@ -77,7 +77,7 @@ def test_a_version_is_read_and_compared(own: Server) -> None:
     }
 
 
-def test_the_feed_tells_what_changed_and_through_what(own: Server, store: str, serve: Callable[..., Server]) -> None:
+def test_the_feed_tells_what_changed_and_through_what(own: Client, store: str, serve: Callable[..., Client]) -> None:
     other = serve("prompt-store", store, NEWEST, "--user", BOB)
     marker = ok(own, "history")["since"]
     ok(own, "add_task", title="Water the plants")
@@ -101,7 +101,7 @@ def test_the_feed_tells_what_changed_and_through_what(own: Server, store: str, s
     assert ok(own, "history", since="2999-01-01")["changes"] == []
 
 
-def test_rows_tell_the_same_in_both_faces(own: Server) -> None:
+def test_rows_tell_the_same_in_both_faces(own: Client) -> None:
     ok(own, "add_tasks", lines=["Water, v2, by noon"])
     for status in ("completed", "pending", "cancelled", "pending"):
         ok(own, "update_task", task=1, status=status)
@@ -117,7 +117,7 @@ def test_rows_tell_the_same_in_both_faces(own: Server) -> None:
     ] == lines[:6]
 
 
-def test_the_feed_comes_in_pages(own: Server) -> None:
+def test_the_feed_comes_in_pages(own: Client) -> None:
     for number in range(60):
         ok(own, "add_task", title=f"Task {number}")
     first = ok(own, "history")
@@ -127,7 +127,7 @@ def test_the_feed_comes_in_pages(own: Server) -> None:
     assert "next_cursor" not in second and "since" not in second
 
 
-def test_what_any_contract_deletes_comes_back(own: Server, store: str, serve: Callable[..., Server]) -> None:
+def test_what_any_contract_deletes_comes_back(own: Client, store: str, serve: Callable[..., Client]) -> None:
     ok(
         own,
         "add_prompt",
@@ -151,7 +151,7 @@ def test_what_any_contract_deletes_comes_back(own: Server, store: str, serve: Ca
     assert after == document["resource"] | {"version": 3, "updated": after["updated"]}
 
 
-def test_a_task_comes_back_with_number_tags_and_blockers_both_ways(own: Server) -> None:
+def test_a_task_comes_back_with_number_tags_and_blockers_both_ways(own: Client) -> None:
     ok(own, "add_task", title="First")
     ok(own, "add_task", title="Second", blocked_by=["#1"], tags=["a"], due="2030-01-01", priority="high")
     ok(own, "add_task", title="Third", blocked_by=["#2"])
@@ -164,7 +164,7 @@ def test_a_task_comes_back_with_number_tags_and_blockers_both_ways(own: Server) 
         assert new == old | {name: new[name] for name in ("version", "updated")}
 
 
-def test_a_name_that_is_taken_meanwhile_gets_a_number(own: Server, store: str) -> None:
+def test_a_name_that_is_taken_meanwhile_gets_a_number(own: Client, store: str) -> None:
     ok(own, "add_prompt", title="Tea", content="green")
     database = open_database(store)
     with database.read() as tx:
@@ -181,7 +181,7 @@ def test_a_name_that_is_taken_meanwhile_gets_a_number(own: Server, store: str) -
     assert ok(own, "get_prompt", prompt="tea")["prompt"]["content"] == "black"
 
 
-def test_versions_go_on_under_a_name(own: Server) -> None:
+def test_versions_go_on_under_a_name(own: Client) -> None:
     ok(own, "add_prompt", title="Tea", content="green")
     ok(own, "update_prompt", prompt="tea", content="white")
     ok(own, "delete_prompt", prompt="tea")
@@ -196,7 +196,7 @@ def test_versions_go_on_under_a_name(own: Server) -> None:
     assert ok(own, "get_prompt", prompt="tea")["prompt"]["content"] == "white"
 
 
-def test_a_deleted_project_comes_back_whole(own: Server, store: str, serve: Callable[..., Server]) -> None:
+def test_a_deleted_project_comes_back_whole(own: Client, store: str, serve: Callable[..., Client]) -> None:
     database = open_database(store)
     with database.write(Scope(user=ANN)) as tx:
         projects.add(tx, "zoo")
@@ -216,7 +216,7 @@ def test_a_deleted_project_comes_back_whole(own: Server, store: str, serve: Call
     assert ok(own, "list_tasks", project="zoo")["tasks"][0]["title"] == "Feed"
 
 
-def test_a_restore_that_would_break_a_rule_changes_nothing(own: Server) -> None:
+def test_a_restore_that_would_break_a_rule_changes_nothing(own: Client) -> None:
     ok(own, "add_prompt", title="Tea", content="x")
     ok(own, "update_prompt", prompt="tea", title="Coffee")
     ok(own, "add_prompt", title="Tea", content="y")
@@ -226,7 +226,7 @@ def test_a_restore_that_would_break_a_rule_changes_nothing(own: Server) -> None:
 
 
 @pytest.mark.parametrize("version", [9, 2**53])
-def test_a_version_that_is_not_there_names_those_that_are(own: Server, version: int) -> None:
+def test_a_version_that_is_not_there_names_those_that_are(own: Client, version: int) -> None:
     ok(own, "add_prompt", title="Tea", content="x")
     ok(own, "update_prompt", prompt="tea", content="y")
     expected = {
@@ -239,7 +239,7 @@ def test_a_version_that_is_not_there_names_those_that_are(own: Server, version: 
     assert refusal(own, "restore", item="tea", version=version) == expected
 
 
-def test_a_name_of_several_kinds_is_refused_with_both(own: Server) -> None:
+def test_a_name_of_several_kinds_is_refused_with_both(own: Client) -> None:
     ok(own, "add_prompt", title="Tea", content="x")
     ok(own, "add_resource", name="tea", content="y")
     both = ["satchel://prompt/tea", "satchel://resource/tea"]
@@ -253,7 +253,7 @@ def test_a_name_of_several_kinds_is_refused_with_both(own: Server) -> None:
 
 
 def test_what_others_have_is_answered_like_what_does_not_exist(
-    own: Server, store: str, serve: Callable[..., Server]
+    own: Client, store: str, serve: Callable[..., Client]
 ) -> None:
     other = serve("satchel", store, NEWEST, "--user", BOB)
     ok(own, "add_task", title="Secret")
@@ -272,7 +272,7 @@ def test_what_others_have_is_answered_like_what_does_not_exist(
 
 
 def test_a_server_of_some_tools_tells_of_their_items_only(
-    store: str, serve: Callable[..., Server], own: Server
+    store: str, serve: Callable[..., Client], own: Client
 ) -> None:
     ok(own, "add_prompt", title="Tea", content="x")
     ok(own, "add_task", title="Drink")
@@ -291,6 +291,6 @@ def test_a_server_of_some_tools_tells_of_their_items_only(
         ({"item": "tea", "against": "1"}, "against"),
     ],
 )
-def test_a_wrong_argument_is_named(own: Server, arguments: dict[str, Any], argument: str) -> None:
+def test_a_wrong_argument_is_named(own: Client, arguments: dict[str, Any], argument: str) -> None:
     refused = refusal(own, "history", **arguments)
     assert (refused["code"], refused["argument"]) == ("invalid_argument", argument)

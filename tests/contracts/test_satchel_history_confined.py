@@ -10,10 +10,8 @@ from satchel.model import PromptDraft, PromptPatch, Scope, TaskDraft, TaskPatch
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import projects, prompts, tasks
 from satchel.storage.database import open_database
-from tests.support.http import HttpServer
+from tests.support.in_process_http import HttpInProcess
 from tests.support.satchel import ok, read_rows, refusal
-
-pytestmark = pytest.mark.process
 
 ANN, BOB = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 
@@ -22,7 +20,7 @@ ANN, BOB = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-2222
 class World:
     """A server, the tokens for it, and the references to what some of them may not see."""
 
-    server: HttpServer
+    server: HttpInProcess
     confined: str = ""  # Ann's, for the project `open`
     reading: str = ""  # Ann's, for reading
     free: str = ""  # Ann's, for everything
@@ -74,7 +72,7 @@ def world(store: str) -> Iterator[World]:
         *((prompt_ids[title], nobody) for title in ("Plan secret", "Draft secret")),
         ("satchel://project/secret", "satchel://project/nothing"),
     )
-    with HttpServer("--database", store, "--auth", "token") as server:
+    with HttpInProcess("--database", store, "--auth", "token") as server:
         yield World(server, **secrets, hidden=hidden, of_ann=of_ann)
 
 

@@ -8,14 +8,14 @@ import pytest
 
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.satchel.app import ICONS
-from tests.support.stdio import META, NEWEST, REVISIONS, Server
+from tests.support.stdio import META, NEWEST, REVISIONS, Client
 
 TOOLS = {tool.name: tool for tool in load("satchel").tools}
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_the_server_and_its_tools_have_icons_where_the_revision_has(
-    store: str, serve: Callable[..., Server], revision: str
+    store: str, serve: Callable[..., Client], revision: str
 ) -> None:
     client = serve("satchel", store)
     if revision == NEWEST:

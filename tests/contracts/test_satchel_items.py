@@ -8,14 +8,14 @@ import pytest
 from satchel.services import projects
 from satchel.storage.database import open_database
 from tests.support.satchel import ok, refusal, text
-from tests.support.stdio import META, NEWEST, Server
+from tests.support.stdio import META, NEWEST, Client
 
 ANN = "11111111-1111-4111-8111-111111111111"
 LOOK = "Look for it with search or a list tool; restore brings back what was deleted."
 
 
 @pytest.fixture
-def own(store: str, serve: Callable[..., Server]) -> Server:
+def own(store: str, serve: Callable[..., Client]) -> Client:
     database = open_database(store)
     with database.write() as tx:
         projects.add(tx, "other")
@@ -28,14 +28,14 @@ def own(store: str, serve: Callable[..., Server]) -> Server:
     return client
 
 
-def numbers(client: Server, status: str = "all", **more: Any) -> list[int]:
+def numbers(client: Client, status: str = "all", **more: Any) -> list[int]:
     return sorted(task["number"] for task in ok(client, "list_tasks", status=status, **more)["tasks"])
 
 
 # -- delete -----------------------------------------------------------------------------------------------------
 
 
-def test_items_of_every_kind_are_deleted_and_what_referred_to_them_is_told(own: Server) -> None:
+def test_items_of_every_kind_are_deleted_and_what_referred_to_them_is_told(own: Client) -> None:
     assert ok(own, "delete", items=["review", "#3", "#2"]) == {
         "project": "default",
         "deleted": [
@@ -54,7 +54,7 @@ def test_items_of_every_kind_are_deleted_and_what_referred_to_them_is_told(own: 
     )
 
 
-def test_it_is_told_who_held_a_deleted_task(own: Server, store: str, serve: Callable[..., Server]) -> None:
+def test_it_is_told_who_held_a_deleted_task(own: Client, store: str, serve: Callable[..., Client]) -> None:
     other = serve("satchel", store, NEWEST, "--user", ANN)
     ok(own, "claim_task", task=1)
     claimed = ok(other, "claim_task", task=2)
@@ -66,7 +66,7 @@ def test_it_is_told_who_held_a_deleted_task(own: Server, store: str, serve: Call
     assert text(own, "delete", items=["#2"]).endswith(f"\n{held}")
 
 
-def test_an_item_that_is_named_twice_is_deleted_once(own: Server) -> None:
+def test_an_item_that_is_named_twice_is_deleted_once(own: Client) -> None:
     answer = ok(own, "delete", items=["#4", 4, "satchel://task/4"])
     assert answer == {"project": "default", "deleted": [{"kind": "task", "item": "#4", "title": "Announce"}]}
 
@@ -90,18 +90,18 @@ def test_an_item_that_is_named_twice_is_deleted_once(own: Server) -> None:
         ),
     ],
 )
-def test_where_one_cannot_be_deleted_none_is(own: Server, items: list[str], error: dict[str, Any]) -> None:
+def test_where_one_cannot_be_deleted_none_is(own: Client, items: list[str], error: dict[str, Any]) -> None:
     assert refusal(own, "delete", items=items) == {**error, "argument": "items"}
     assert numbers(own) == [1, 2, 3, 4]
 
 
-def test_a_name_like_a_number_is_not_taken_for_a_task_and_has_a_uri(own: Server) -> None:
+def test_a_name_like_a_number_is_not_taken_for_a_task_and_has_a_uri(own: Client) -> None:
     ok(own, "add_prompts", prompts=[{"title": "2026", "content": "x"}])
     assert refusal(own, "delete", items=["2026"])["near"] == ["satchel://prompt/2026"]
     ok(own, "delete", items=["satchel://prompt/2026"])
 
 
-def test_there_are_bounds(own: Server) -> None:
+def test_there_are_bounds(own: Client) -> None:
     for tool, more in (("delete", {}), ("update_items", {"status": "completed"})):
         assert refusal(own, tool, items=[], **more)["argument"] == "items"
         assert refusal(own, tool, items=["#1"] * 201, **more)["message"] == (
@@ -111,7 +111,7 @@ def test_there_are_bounds(own: Server) -> None:
         assert refusal(own, tool, **more)["message"] == "items is missing."
 
 
-def test_the_tools_that_delete_one_tell_who_refers_to_it_too(own: Server) -> None:
+def test_the_tools_that_delete_one_tell_who_refers_to_it_too(own: Client) -> None:
     assert ok(own, "delete_task", task=3) == {
         "project": "default",
         "deleted": 3,
@@ -125,7 +125,7 @@ def test_the_tools_that_delete_one_tell_who_refers_to_it_too(own: Server) -> Non
     assert ok(own, "delete_resource", resource="guide.md") == {"project": "default", "deleted": "guide.md"}
 
 
-def test_a_prompt_and_a_document_of_one_name_are_told_apart(own: Server) -> None:
+def test_a_prompt_and_a_document_of_one_name_are_told_apart(own: Client) -> None:
     ok(own, "add_prompts", prompts=[{"title": "Guide", "content": "x", "name": "guide.md"}])
     error = refusal(own, "delete", items=["guide.md"])
     assert (error["code"], error["near"]) == (
@@ -137,7 +137,7 @@ def test_a_prompt_and_a_document_of_one_name_are_told_apart(own: Server) -> None
 
 
 @pytest.mark.parametrize("spelling", ["Review", "review", "REVIEW"])
-def test_a_prompt_is_not_taken_for_one_of_several_tasks_of_its_name(own: Server, spelling: str) -> None:
+def test_a_prompt_is_not_taken_for_one_of_several_tasks_of_its_name(own: Client, spelling: str) -> None:
     ok(own, "add_tasks", lines=["Review", "Review"] if spelling == "Review" else ["review", "review"])
     for tool, more in (("delete", {}), ("update_items", {"tags": ["+x"]})):
         assert refusal(own, tool, items=[spelling], **more) == {
@@ -154,7 +154,7 @@ def test_a_prompt_is_not_taken_for_one_of_several_tasks_of_its_name(own: Server,
 # -- update_items -----------------------------------------------------------------------------------------------
 
 
-def test_tasks_are_completed_together_and_what_became_ready_is_told(own: Server) -> None:
+def test_tasks_are_completed_together_and_what_became_ready_is_told(own: Client) -> None:
     assert ok(own, "update_items", items=["#1", "#2"], status="completed", tags=["+done"]) == {
         "project": "default",
         "items": [
@@ -172,7 +172,7 @@ def test_tasks_are_completed_together_and_what_became_ready_is_told(own: Server)
     assert ok(own, "update_items", items=["#1"], status="cancelled")["items"][0]["status"] == "cancelled"
 
 
-def test_tags_of_prompts_and_tasks_change_together(own: Server) -> None:
+def test_tags_of_prompts_and_tasks_change_together(own: Client) -> None:
     answer = ok(own, "update_items", items=["review", "#1"], tags=["+web", "-docs"])
     assert answer["items"] == [
         {"kind": "prompt", "name": "review", "title": "Review", "version": 2, "tags": ["web"]},
@@ -186,7 +186,7 @@ def test_tags_of_prompts_and_tasks_change_together(own: Server) -> None:
     }
 
 
-def test_items_move_to_another_project(own: Server) -> None:
+def test_items_move_to_another_project(own: Client) -> None:
     answer = ok(own, "update_items", items=["review", "guide.md", "#2"], to="other")
     assert answer == {
         "project": "default",
@@ -205,7 +205,7 @@ def test_items_move_to_another_project(own: Server) -> None:
     assert ok(own, "restore", item="review")["restored"]["version"] == 3
 
 
-def test_a_copy_keeps_everything_but_a_name_that_is_taken(own: Server) -> None:
+def test_a_copy_keeps_everything_but_a_name_that_is_taken(own: Client) -> None:
     arguments = [{"name": "tone", "description": "How", "required": True, "values": ["warm"]}]
     letter = {"title": "Letter", "content": "Be {{ tone }}", "description": "To write", "tags": ["a"]}
     ok(own, "add_prompts", prompts=[{**letter, "arguments": arguments}])
@@ -253,14 +253,14 @@ MISSING = [
     [*(("invalid_argument", *one) for one in WRONG), *(("not_found", *one) for one in MISSING)],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_done(
-    own: Server, code: str, arguments: dict[str, Any], message: str
+    own: Client, code: str, arguments: dict[str, Any], message: str
 ) -> None:
     error = refusal(own, "update_items", arguments)
     assert (error["code"], error["message"]) == (code, message)
     assert ok(own, "get_task", task=1)["task"]["version"] == 1
 
 
-def test_progress_is_reported_on_long_calls(own: Server) -> None:
+def test_progress_is_reported_on_long_calls(own: Client) -> None:
     ok(own, "add_tasks", lines=[f"Task {number}" for number in range(120)])
     items = [f"#{number}" for number in range(5, 125)]
     params = {"name": "update_items", "arguments": {"items": items, "tags": ["+bulk"]}, "_meta": {"progressToken": "p"}}
@@ -285,7 +285,7 @@ def test_progress_is_reported_on_long_calls(own: Server) -> None:
     ],
 )
 def test_more_than_ten_are_deleted_cancelled_or_moved_only_after_a_question(
-    own: Server, tool: str, arguments: dict[str, Any], question: str, action: str
+    own: Client, tool: str, arguments: dict[str, Any], question: str, action: str
 ) -> None:
     ok(own, "add_tasks", lines=[f"Task {number}" for number in range(5, 16)])
     meta = {f"{META}clientCapabilities": {"elicitation": {}}}
@@ -307,7 +307,7 @@ def test_more_than_ten_are_deleted_cancelled_or_moved_only_after_a_question(
 # -- projects ---------------------------------------------------------------------------------------------------
 
 
-def test_a_project_is_added(own: Server) -> None:
+def test_a_project_is_added(own: Client) -> None:
     assert ok(own, "add_project", name="web") == {"project": "web", "added": True}
     assert ok(own, "add_prompts", project="web", prompts=[{"title": "A", "content": "x"}])["project"] == "web"
     assert refusal(own, "add_project", name="web") == {
@@ -320,7 +320,7 @@ def test_a_project_is_added(own: Server) -> None:
 
 @pytest.mark.parametrize("toolset", ["prompts", "documents", "tasks"])
 def test_kinds_that_are_not_served_are_not_there(
-    own: Server, store: str, serve: Callable[..., Server], toolset: str
+    own: Client, store: str, serve: Callable[..., Client], toolset: str
 ) -> None:
     client = serve("satchel", store, NEWEST, "--user", ANN, "--toolsets", toolset)
     for kind, item in (("prompts", "review"), ("documents", "guide.md"), ("tasks", "#1")):

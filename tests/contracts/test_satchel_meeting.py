@@ -11,22 +11,22 @@ import pytest
 from satchel.services import projects
 from satchel.storage.database import open_database
 from tests.support.satchel import TIME, make_library, ok, refusal, task_id
-from tests.support.stdio import NEWEST, Server, plain
+from tests.support.stdio import NEWEST, Client, plain
 
 ANN = "11111111-1111-4111-8111-111111111111"
 
 
 @pytest.fixture
-def at(store: str, tmp_path: Path, serve: Callable[..., Server]) -> Callable[[str], Server]:
+def at(store: str, tmp_path: Path, serve: Callable[..., Client]) -> Callable[[str], Client]:
     """The server of each contract, all on one store and in one project, for one user."""
     database = open_database(store)
     with database.write() as tx:
         projects.add(tx, "shared")
     database.close()
     make_library(tmp_path / "shelf", "desk", {"letter": ("Dear {{ to }}", ["to!"])})
-    running: dict[str, Server] = {}
+    running: dict[str, Client] = {}
 
-    def reached(contract: str) -> Server:
+    def reached(contract: str) -> Client:
         if contract not in running:
             more = ["--project", "shared", "--user", ANN, "--libraries", str(tmp_path / "shelf")]
             running[contract] = serve(contract, store, NEWEST, *more)
@@ -35,14 +35,14 @@ def at(store: str, tmp_path: Path, serve: Callable[..., Server]) -> Callable[[st
     return reached
 
 
-def body(client: Server, tool: str, **arguments: Any) -> Any:
+def body(client: Client, tool: str, **arguments: Any) -> Any:
     """What a tool of another contract says that succeeds."""
     result = client.call(tool, arguments)
     assert result["isError"] is False, result
     return result.get("structuredContent") or result["content"][0]["text"]
 
 
-def test_a_prompt_is_met_everywhere(at: Callable[[str], Server]) -> None:
+def test_a_prompt_is_met_everywhere(at: Callable[[str], Client]) -> None:
     own, store, mcpkg = at("satchel"), at("prompt-store"), at("mcpkg")
     added = ok(own, "add_prompt", title="Tea time", content="Boil", tags=["Kitchen"], description="How")["prompt"]
     assert added == {"name": "tea-time", "title": "Tea time", "version": 1, "tags": ["kitchen"]}
@@ -80,7 +80,7 @@ def test_a_prompt_is_met_everywhere(at: Callable[[str], Server]) -> None:
     assert plain(mcpkg.request("prompts/list")["result"])["prompts"] == [{"name": "from.mcpkg"}]
 
 
-def test_a_resource_is_met_in_both(at: Callable[[str], Server]) -> None:
+def test_a_resource_is_met_in_both(at: Callable[[str], Client]) -> None:
     own, mcpkg = at("satchel"), at("mcpkg")
     blob = base64.b64encode(bytes(range(9))).decode()
     added = ok(own, "add_resource", name="logo", content=blob, mime_type="image/png", description="A picture")
@@ -102,7 +102,7 @@ def test_a_resource_is_met_in_both(at: Callable[[str], Server]) -> None:
     assert [one["name"] for one in remaining] == ["notes"]
 
 
-def test_a_task_is_met_everywhere(at: Callable[[str], Server], store: str) -> None:
+def test_a_task_is_met_everywhere(at: Callable[[str], Client], store: str) -> None:
     own, todo, tasks = at("satchel"), at("todo"), at("tasks")
     added = ok(own, "add_task", title="Buy tea", description="Green", priority="high", tags=["shop"])["task"]
     id = task_id(store, added["number"])
@@ -132,7 +132,7 @@ def test_a_task_is_met_everywhere(at: Callable[[str], Server], store: str) -> No
     assert body(tasks, "list_tasks")["data"] == []
 
 
-def test_a_library_is_met_in_both(at: Callable[[str], Server]) -> None:
+def test_a_library_is_met_in_both(at: Callable[[str], Client]) -> None:
     own, twig = at("satchel"), at("twig")
     name, arguments = "desk:letter", {"to": "Ann"}
     [entry] = plain(twig.request("prompts/list")["result"])["prompts"]

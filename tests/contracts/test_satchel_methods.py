@@ -13,7 +13,7 @@ from satchel.model import Argument, DocumentDraft, PromptDraft, Scope, TaskDraft
 from satchel.services import documents, projects, prompts, tasks
 from satchel.storage.database import open_database
 from tests.support.satchel import answered, make_library, ok
-from tests.support.stdio import NEWEST, Server, plain
+from tests.support.stdio import NEWEST, Client, plain
 
 ANN, BEN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 START = {
@@ -34,7 +34,7 @@ def shelf(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["2025-11-25", NEWEST])
 def ask(
-    request: pytest.FixtureRequest, store: str, shelf: Path, serve: Callable[..., Server]
+    request: pytest.FixtureRequest, store: str, shelf: Path, serve: Callable[..., Client]
 ) -> Callable[..., dict[str, Any]]:
     """Asks a server in either generation: the result, or the error in its place."""
     client = serve("satchel", store, request.param, "--libraries", str(shelf), "--user", ANN)
@@ -103,7 +103,7 @@ CAPABILITIES = {
 }
 
 
-def test_it_introduces_itself(store: str, serve: Callable[..., Server]) -> None:
+def test_it_introduces_itself(store: str, serve: Callable[..., Client]) -> None:
     greeted = serve("satchel", store).initialize("2025-11-25")["result"]
     assert greeted == {
         "protocolVersion": "2025-11-25",
@@ -276,7 +276,7 @@ def test_a_stored_prompt_called_start_task_is_reached_by_tools_only(store: str, 
 
 @pytest.mark.parametrize("stored", [499, 500, 501, 1200])
 def test_pages_lead_through_the_store_and_then_the_libraries(
-    store: str, tmp_path: Path, serve: Callable[..., Server], stored: int
+    store: str, tmp_path: Path, serve: Callable[..., Client], stored: int
 ) -> None:
     database = open_database(store)
     with database.write() as tx:
@@ -330,7 +330,7 @@ def test_resources_of_the_project_are_listed_and_read(filled: str, ask: Callable
     }
 
 
-def test_many_resources_are_listed_page_by_page(store: str, serve: Callable[..., Server]) -> None:
+def test_many_resources_are_listed_page_by_page(store: str, serve: Callable[..., Client]) -> None:
     database = open_database(store)
     with database.write() as tx:
         projects.add(tx, "default")
@@ -442,7 +442,7 @@ def test_values_given_before_are_offered_again_to_the_same_user(filled: str, ask
     assert "asked" not in complete(ask, "desk:letter", "to")
 
 
-def test_values_of_other_users_are_not_offered(filled: str, shelf: Path, serve: Callable[..., Server]) -> None:
+def test_values_of_other_users_are_not_offered(filled: str, shelf: Path, serve: Callable[..., Client]) -> None:
     ann, ben = (serve("satchel", filled, NEWEST, "--user", user, "--libraries", str(shelf)) for user in (ANN, BEN))
     ok(ann, "render_prompt", prompt="desk:letter", arguments={"to": "secret friend"})
     params = {"ref": {"type": "ref/prompt", "name": "desk:letter"}, "argument": {"name": "to", "value": ""}}
@@ -452,7 +452,7 @@ def test_values_of_other_users_are_not_offered(filled: str, shelf: Path, serve: 
     assert plain(ben.request("completion/complete", tasks_of_ben)["result"])["completion"]["values"] == ["3"]
 
 
-def test_a_hundred_are_offered_and_more_is_said(store: str, serve: Callable[..., Server]) -> None:
+def test_a_hundred_are_offered_and_more_is_said(store: str, serve: Callable[..., Client]) -> None:
     database = open_database(store)
     ann = Scope(user=ANN)
     with database.write(ann) as tx:

@@ -13,9 +13,9 @@ from satchel.contracts.satchel.guesses import explain_unknown_tool
 from satchel.model import Argument, PromptDraft, Scope
 from satchel.services import prompts
 from satchel.storage.database import open_database
-from tests.support.http import HttpServer
-from tests.support.satchel import ok
-from tests.support.stdio import NEWEST, Server, plain
+from tests.support.in_process import InProcess
+from tests.support.in_process_http import HttpInProcess
+from tests.support.stdio import NEWEST, Client, plain
 
 ANN = "11111111-1111-4111-8111-111111111111"
 TOOLS = {tool.name: tool for tool in load("satchel").tools}
@@ -33,16 +33,16 @@ def listed_of(names: list[str]) -> list[str]:
 Ask = Callable[[str, dict[str, Any]], Any]
 
 
-@pytest.fixture(params=["stdio", pytest.param("http", marks=pytest.mark.process)])
-def start(request: pytest.FixtureRequest, store: str, serve: Callable[..., Server]) -> Any:
+@pytest.fixture(params=["stdio", "http"])
+def start(request: pytest.FixtureRequest, store: str, serve: Callable[..., Client]) -> Any:
     """Starts a server one way or the other, and gives a way to ask it."""
-    servers: list[HttpServer] = []
+    servers: list[HttpInProcess] = []
 
     def started(*more: str) -> Ask:
         if request.param == "stdio":
             client = serve("satchel", store, NEWEST, "--user", ANN, *more)
             return client.request
-        server = HttpServer("--database", store, "--user", ANN, *more)
+        server = HttpInProcess("--database", store, "--user", ANN, *more)
         servers.append(server)
         return lambda method, params: server.ask(method, params).json
 
@@ -166,23 +166,6 @@ def test_both_at_once(start: Callable[..., Ask]) -> None:
 
 
 @pytest.mark.process
-def test_over_http_the_other_contracts_change_nothing_either(store: str) -> None:
-    with HttpServer("--database", store, "--user", ANN, "--read-only") as server:
-        for contract in ("prompt-store", "mcpkg", "todo", "tasks"):
-            for tool in load(contract).tools:
-                answer = server.ask("tools/call", {"name": tool.name, "arguments": {}}, path=f"/mcp/{contract}")
-                assert (answer.status == 403) is tool.writes, (contract, tool.name)
-        door = server.fetch("POST", "/mcp/tool/add_task", b'{"title": "x"}', {"Content-Type": "application/json"})
-        assert door.status == 403
-        # Our own has no such tools: decision 14.
-        answer = server.ask("tools/call", {"name": "add_task", "arguments": {"title": "x"}}, path="/mcp/satchel")
-        served = [tool.name for tool in load("satchel").tools if tool.is_listed and not tool.writes]
-        message = f"Unknown tool: add_task. There are {', '.join(served)}."
-        assert answer.error == {"code": -32602, "message": message}
-        assert ok(server, "list_tasks", status="all")["tasks"] == []
-
-
-@pytest.mark.process
 @pytest.mark.parametrize(
     ("arguments", "environment", "complaint"),
     [
@@ -217,6 +200,6 @@ def test_what_cannot_be_meant_is_refused(
 )
 def test_the_environment_can_ask_for_it(tmp_path: Any, said: str, is_read_only: bool) -> None:
     open_database(str(tmp_path / "s.db")).close()
-    with Server("--database", str(tmp_path / "s.db"), environment={"SATCHEL_READ_ONLY": said}) as client:
+    with InProcess("--database", str(tmp_path / "s.db"), environment={"SATCHEL_READ_ONLY": said}) as client:
         names = [tool["name"] for tool in client.request("tools/list")["result"]["tools"]]
     assert ("add_prompts" not in names) is is_read_only

@@ -10,13 +10,13 @@ from satchel.model import PERSONAL_PROJECT, Argument, DocumentDraft, PromptDraft
 from satchel.services import documents, projects, prompts
 from satchel.storage.database import Database, open_database
 from tests.contracts.test_satchel_changes import PROMPTS, RESOURCES, name_of
-from tests.support.http import HttpServer
+from tests.support.in_process_http import HttpInProcess
 from tests.support.satchel import answered, ok, refusal, text
-from tests.support.stdio import NEWEST, Server
+from tests.support.stdio import NEWEST, Client
 
 ANN = "11111111-1111-4111-8111-111111111111"
 FROM = {"from": "personal"}
-Start = Callable[..., Server]
+Start = Callable[..., Client]
 
 
 def add_prompt(tx: Any, project: str, title: str, content: str = "x", **more: Any) -> None:
@@ -47,14 +47,14 @@ def database(store: str) -> Iterator[Database]:
 
 
 @pytest.fixture
-def client(store: str, database: Database, serve: Start) -> Server:
+def client(store: str, database: Database, serve: Start) -> Client:
     return serve("satchel", store, NEWEST, "--user", ANN, "--project", "web")
 
 
 # -- reading ----------------------------------------------------------------------------------------------------
 
 
-def test_lists_have_those_of_the_project_first_and_a_name_in_both_once(client: Server) -> None:
+def test_lists_have_those_of_the_project_first_and_a_name_in_both_once(client: Client) -> None:
     assert ok(client, "list_prompts") == {
         "project": "web",
         "prompts": [
@@ -78,7 +78,7 @@ def test_lists_have_those_of_the_project_first_and_a_name_in_both_once(client: S
     assert [one["name"] for one in ok(client, "list_prompts", tags=["skill"])["prompts"]] == ["notes"]
 
 
-def test_items_are_read_and_filled_in_from_there(client: Server) -> None:
+def test_items_are_read_and_filled_in_from_there(client: Client) -> None:
     prompt = ok(client, "get_prompt", prompt="standup")
     assert prompt["project"] == "web"
     assert {key: prompt["prompt"][key] for key in ("name", "from", "content")} == {
@@ -96,7 +96,7 @@ def test_items_are_read_and_filled_in_from_there(client: Server) -> None:
     assert refusal(client, "read_resource", resource="voise")["near"] == ["voice"]
 
 
-def test_whatever_is_listed_is_found_by_its_name(client: Server, database: Database) -> None:
+def test_whatever_is_listed_is_found_by_its_name(client: Client, database: Database) -> None:
     with database.write() as tx:
         add_prompt(tx, "web", "standup", name="daily")  # the title of this one is the name of the personal one
         add_prompt(tx, "web", "Other", name="No_Tes")  # which differs from `notes` in case and separators only
@@ -104,7 +104,7 @@ def test_whatever_is_listed_is_found_by_its_name(client: Server, database: Datab
         assert ok(client, "get_prompt", prompt=name)["prompt"]["content"] == content
 
 
-def test_the_methods_of_mcp_have_them_too(client: Server) -> None:
+def test_the_methods_of_mcp_have_them_too(client: Client) -> None:
     listed = client.request("prompts/list")["result"]["prompts"]
     assert [(one["name"], one["description"]) for one in listed if one["name"] != "start-task"] == [
         ("review", "Review"),
@@ -131,7 +131,7 @@ def test_the_methods_of_mcp_have_them_too(client: Server) -> None:
     assert "How I write" in client.request("resources/read", {"uri": uri})["result"]["contents"][0]["text"]
 
 
-def test_a_link_to_a_personal_item_is_found(client: Server) -> None:
+def test_a_link_to_a_personal_item_is_found(client: Client) -> None:
     content = "See satchel://prompt/standup, satchel://resource/voice and satchel://prompt/nothing"
     ok(client, "add_resource", name="plan", content=content)
     assert ok(client, "read_resource", resource="plan")["resource"]["links"] == [
@@ -142,7 +142,7 @@ def test_a_link_to_a_personal_item_is_found(client: Server) -> None:
 
 
 def test_values_given_to_a_personal_prompt_are_remembered_in_all_projects(
-    client: Server, store: str, serve: Start
+    client: Client, store: str, serve: Start
 ) -> None:
     ok(client, "render_prompt", prompt="standup", arguments={"topic": "us"})
     other = serve("satchel", store, NEWEST, "--user", ANN)
@@ -153,12 +153,12 @@ def test_values_given_to_a_personal_prompt_are_remembered_in_all_projects(
 # -- searching --------------------------------------------------------------------------------------------------
 
 
-def hits(client: Server, query: str, **more: Any) -> list[tuple[str, str]]:
+def hits(client: Client, query: str, **more: Any) -> list[tuple[str, str]]:
     found = ok(client, "search", query=query, **more)["hits"]
     return [(one["reference"], one.get("from", "web")) for one in found]
 
 
-def test_search_finds_both_the_project_first_among_equals(client: Server, database: Database) -> None:
+def test_search_finds_both_the_project_first_among_equals(client: Client, database: Database) -> None:
     with database.write() as tx:
         for name in ("a", "b"):
             add_prompt(tx, "web", f"Web {name}", "colour of leaves", name=f"web-{name}")
@@ -176,7 +176,7 @@ def test_search_finds_both_the_project_first_among_equals(client: Server, databa
     assert [one["reference"] for page in pages for one in page["hits"]] == [name for name, _ in expected]
 
 
-def test_a_common_word_of_many_personal_items_hides_none_of_the_project(client: Server, database: Database) -> None:
+def test_a_common_word_of_many_personal_items_hides_none_of_the_project(client: Client, database: Database) -> None:
     with database.write() as tx:
         add_prompt(tx, "web", "Ours", "green leaves", name="ours")
         for number in range(700):
@@ -187,7 +187,7 @@ def test_a_common_word_of_many_personal_items_hides_none_of_the_project(client: 
 # -- pages ------------------------------------------------------------------------------------------------------
 
 
-def walk(client: Server, tool: str, key: str, limit: int, between: Callable[[], None] = lambda: None) -> list[str]:
+def walk(client: Client, tool: str, key: str, limit: int, between: Callable[[], None] = lambda: None) -> list[str]:
     """The names on all pages of a list."""
     page = ok(client, tool, limit=limit)
     names = [one["name"] for one in page[key]]
@@ -199,7 +199,7 @@ def walk(client: Server, tool: str, key: str, limit: int, between: Callable[[], 
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7])
-def test_pages_go_on_from_one_project_to_the_other(client: Server, database: Database, limit: int) -> None:
+def test_pages_go_on_from_one_project_to_the_other(client: Client, database: Database, limit: int) -> None:
     with database.write() as tx:
         for number in range(4):
             add_prompt(tx, "web", f"Both {number}", name=f"both-{number}")
@@ -222,7 +222,7 @@ def test_pages_go_on_from_one_project_to_the_other(client: Server, database: Dat
 
 
 def test_the_lists_of_mcp_have_pages_across_both(
-    client: Server, database: Database, monkeypatch: pytest.MonkeyPatch
+    client: Client, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from satchel.contracts.satchel import methods
 
@@ -255,7 +255,7 @@ WRITES: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("tool", "arguments", "message"), WRITES)
 def test_a_change_says_where_the_item_is_and_changes_nothing(
-    client: Server, database: Database, tool: str, arguments: dict[str, Any], message: str
+    client: Client, database: Database, tool: str, arguments: dict[str, Any], message: str
 ) -> None:
     error = refusal(client, tool, arguments)
     assert error["code"] == "not_found"
@@ -268,14 +268,14 @@ def test_a_change_says_where_the_item_is_and_changes_nothing(
     assert answer["project"] == "personal"
 
 
-def test_the_copy_that_an_error_advises_goes_before_the_personal_one(client: Server) -> None:
+def test_the_copy_that_an_error_advises_goes_before_the_personal_one(client: Client) -> None:
     ok(client, "update_items", items=["standup"], project="personal", to="web", copy=True)
     ok(client, "update_prompt", prompt="standup", title="Ours")
     assert ok(client, "get_prompt", prompt="standup")["prompt"]["title"] == "Ours"
     assert ok(client, "get_prompt", prompt="standup", project="personal")["prompt"]["title"] == "Standup"
 
 
-def test_what_is_added_under_a_personal_name_is_of_the_project(client: Server) -> None:
+def test_what_is_added_under_a_personal_name_is_of_the_project(client: Client) -> None:
     added = ok(client, "add_prompts", prompts=[{"title": "Standup", "content": "Ours"}])
     assert added["project"] == "web"
     assert ok(client, "get_prompt", prompt="standup")["prompt"]["content"] == "Ours"
@@ -309,13 +309,12 @@ def test_the_other_contracts_do_not_know_it(store: str, database: Database, serv
     assert [one["name"] for one in client.request("resources/list")["result"]["resources"]] == ["guide"]
 
 
-@pytest.mark.process
 def test_a_limited_token_sees_it_only_where_it_opens_it(store: str, database: Database) -> None:
     with database.write() as tx:
         _, web = tokens.create(tx, user=ANN, projects=["web"])
         _, both = tokens.create(tx, user=ANN, projects=["web", PERSONAL_PROJECT])
         _, every = tokens.create(tx, user=ANN)
-    with HttpServer("--database", store, "--auth", "token") as server:
+    with HttpInProcess("--database", store, "--auth", "token") as server:
         for token, sees in ((web, False), (both, True), (every, True)):
             server.token = token
             path = "/mcp?project=web"
@@ -337,7 +336,6 @@ def test_a_limited_token_sees_it_only_where_it_opens_it(store: str, database: Da
             assert (b'"contents"' in server.ask("resources/read", uri, path=path).body) is sees
 
 
-@pytest.mark.process
 def test_listeners_in_a_project_are_told_when_a_personal_item_changes(
     store: str, database: Database, serve: Start
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from satchel.services import projects
 from satchel.storage.database import open_database
-from tests.support.http import HttpServer
+from tests.support.in_process_http import HttpInProcess
 from tests.support.satchel import ok, refusal
 from tests.support.stdio import Server
 
@@ -50,7 +50,7 @@ def start(home: Path) -> Iterator[Callable[..., Server]]:
         assert "surprise in" not in server.stderr
 
 
-def place(client: Server | HttpServer) -> tuple[str, str]:
+def place(client: Server | HttpInProcess) -> tuple[str, str]:
     told = ok(client, "list_projects")
     return told["project"], told["why"]
 
@@ -241,11 +241,11 @@ def test_tools_work_where_the_folder_says(start: Callable[..., Server], tmp_path
 
 
 @pytest.fixture
-def http(home: Path) -> Iterator[Callable[..., HttpServer]]:
-    servers: list[HttpServer] = []
+def http(home: Path) -> Iterator[Callable[..., HttpInProcess]]:
+    servers: list[HttpInProcess] = []
 
-    def started(*arguments: str, **environment: str) -> HttpServer:
-        servers.append(HttpServer(*arguments, environment={"SATCHEL_HOME": str(home), **environment}))
+    def started(*arguments: str, **environment: str) -> HttpInProcess:
+        servers.append(HttpInProcess(*arguments, environment={"SATCHEL_HOME": str(home), **environment}))
         return servers[-1]
 
     yield started
@@ -253,14 +253,14 @@ def http(home: Path) -> Iterator[Callable[..., HttpServer]]:
         server.__exit__(None)
 
 
-def http_place(server: HttpServer, path: str = "/mcp", **headers: str) -> tuple[str, str]:
+def http_place(server: HttpInProcess, path: str = "/mcp", **headers: str) -> tuple[str, str]:
     told = server.call(
         "list_projects", path=path, headers={name.replace("_", "-"): one for name, one in headers.items()}
     )
     return told["structuredContent"]["project"], told["structuredContent"]["why"]
 
 
-def test_over_http_the_query_or_a_header_says_it(http: Callable[..., HttpServer], home: Path) -> None:
+def test_over_http_the_query_or_a_header_says_it(http: Callable[..., HttpInProcess], home: Path) -> None:
     # The working directory of a server is a repository, ours; it means nothing to those who call.
     database = open_database(str(home / "satchel.db"))
     with database.write() as tx:
@@ -297,7 +297,7 @@ QUERIES = ["nope", "%00", "%ff%fe", "a" * 5000, "%F0%9F%92%A3", "'--"]
 
 
 def test_over_http_a_project_that_is_not_there_is_told(store_with_two: str) -> None:
-    with HttpServer("--database", store_with_two, "--user", ANN) as server:
+    with HttpInProcess("--database", store_with_two, "--user", ANN) as server:
         for query in QUERIES:
             path = f"/mcp?project={query}"
             for tool in ("list_prompts", "list_resources", "list_tags"):
@@ -332,7 +332,7 @@ def test_a_token_opens_its_projects_only(store_with_two: str, tmp_path: Path) ->
         command, check=True, capture_output=True, text=True, env={**os.environ, "SATCHEL_HOME": str(tmp_path)}
     )
     [secret] = [word for word in made.stdout.split() if word.startswith("satchel_")]
-    with HttpServer(
+    with HttpInProcess(
         "--database", store_with_two, "--auth", "token", environment={"SATCHEL_HOME": str(tmp_path)}
     ) as server:
         server.token = secret

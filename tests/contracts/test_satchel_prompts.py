@@ -7,12 +7,12 @@ import pytest
 
 from satchel.storage.database import open_database
 from tests.support.satchel import MINUTE, Like, deleted, ok, pages, refusal, result_of, text, wrong
-from tests.support.stdio import Server
+from tests.support.stdio import Client
 
 MEND = "Ask the user to correct the file in the library."
 
 
-def test_a_prompt_is_added_read_changed_and_deleted(client: Server) -> None:
+def test_a_prompt_is_added_read_changed_and_deleted(client: Client) -> None:
     arguments: list[dict[str, Any]] = [
         {"name": "tone", "description": "How", "required": True, "values": ["warm", "dry"]},
         {"name": "to", "values": None, "open": False},
@@ -79,7 +79,7 @@ def test_a_prompt_is_added_read_changed_and_deleted(client: Server) -> None:
     assert refusal(client, "update_prompt", prompt="Thanks", title="x") == gone
 
 
-def test_names_come_from_titles_and_can_be_chosen(client: Server) -> None:
+def test_names_come_from_titles_and_can_be_chosen(client: Client) -> None:
     names = [
         ok(client, "add_prompt", title=title, content="x", **more)["prompt"]["name"]
         for title, more in [("Ä  b!", {}), ("a b", {}), ("A B", {}), ("Any", {"name": "My.Own_name-1"}), ("日本", {})]
@@ -99,14 +99,14 @@ def test_names_come_from_titles_and_can_be_chosen(client: Server) -> None:
     assert refusal(client, "update_prompt", prompt="a-b", title="Any")["code"] == "already_exists"
 
 
-def test_a_name_goes_before_a_title(client: Server) -> None:
+def test_a_name_goes_before_a_title(client: Client) -> None:
     ok(client, "add_prompt", title="first", content="1", name="one")
     ok(client, "add_prompt", title="one", content="2", name="two")
     assert ok(client, "get_prompt", prompt="one")["prompt"]["content"] == "1"
 
 
 @pytest.mark.parametrize("tool", ["render_prompt", "get_prompt"])
-def test_prompts_are_filled_in(client: Server, tool: str) -> None:
+def test_prompts_are_filled_in(client: Client, tool: str) -> None:
     literal = "{{ stays }} {% as is %}"
     ok(client, "add_prompt", title="Literal", content=literal, arguments=[])
     ok(client, "add_prompt", title="Filled", content="Hi {{ a }}{{ b }}", arguments=[{"name": "a", "required": True}])
@@ -134,7 +134,7 @@ def test_prompts_are_filled_in(client: Server, tool: str) -> None:
     )
 
 
-def test_values_that_a_prompt_does_not_take_are_refused(client: Server) -> None:
+def test_values_that_a_prompt_does_not_take_are_refused(client: Client) -> None:
     ok(client, "add_prompt", title="Plain", content="x")
     tones = {"name": "tone", "values": ["warm", "dry"]}
     mood = {"name": "mood", "values": ["good"], "open": True}
@@ -164,7 +164,7 @@ def test_values_that_a_prompt_does_not_take_are_refused(client: Server) -> None:
     assert facts["text"].endswith("arguments: tone? = warm | dry; mood? = good | ...; size = s | m")
 
 
-def test_an_argument_has_any_name_that_a_template_can_use(client: Server) -> None:
+def test_an_argument_has_any_name_that_a_template_can_use(client: Client) -> None:
     names = ["A", "_", "userName", "a1", "from", "context", "class", "items", "self", "range", "n" * 255]
     content = "".join(f"{{{{ {name} }}}}," for name in names)
     ok(client, "add_prompt", title="Names", content=content, arguments=[{"name": name} for name in names])
@@ -174,7 +174,7 @@ def test_an_argument_has_any_name_that_a_template_can_use(client: Server) -> Non
     assert ok(client, "render_prompt", prompt="names", arguments=values)["text"] == filled_in
 
 
-def test_an_argument_of_an_older_version_stays_usable_whatever_its_name(client: Server, store: str) -> None:
+def test_an_argument_of_an_older_version_stays_usable_whatever_its_name(client: Client, store: str) -> None:
     ok(client, "add_prompt", title="Old", content="Hi {{ a }}", arguments=[{"name": "digit"}, {"name": "word"}])
     database = open_database(store)
     with database.write() as tx:
@@ -188,7 +188,7 @@ def test_an_argument_of_an_older_version_stays_usable_whatever_its_name(client: 
     assert refusal(client, "update_prompt", prompt="old", arguments=arguments)["argument"] == "arguments"
 
 
-def test_what_cannot_be_filled_in_is_said(client: Server, shelf: Path, store: str) -> None:
+def test_what_cannot_be_filled_in_is_said(client: Client, shelf: Path, store: str) -> None:
     ok(client, "add_prompt", title="Broken", content="one\n{% if a %}{% endif %}", arguments=[{"name": "a"}])
     database = open_database(store)
     with database.write() as tx:  # as an older version kept it
@@ -222,7 +222,7 @@ def test_what_cannot_be_filled_in_is_said(client: Server, shelf: Path, store: st
     )
 
 
-def test_a_template_is_shorter_than_a_text(client: Server) -> None:
+def test_a_template_is_shorter_than_a_text(client: Client) -> None:
     long = "x" * (64 * 1024 + 1)
     ok(client, "add_prompt", title="Long", content=long)
     hint = "A template is shorter than other texts: shorten it, or declare no arguments."
@@ -232,7 +232,7 @@ def test_a_template_is_shorter_than_a_text(client: Server) -> None:
     assert ok(client, "get_prompt", prompt="long")["prompt"]["version"] == 1
 
 
-def test_prompts_of_libraries_are_read_but_not_changed(client: Server) -> None:
+def test_prompts_of_libraries_are_read_but_not_changed(client: Client) -> None:
     assert ok(client, "get_prompt", prompt="desk:letter")["prompt"] == {
         "name": "desk:letter",
         "description": "About letter",
@@ -246,7 +246,7 @@ def test_prompts_of_libraries_are_read_but_not_changed(client: Server) -> None:
     assert refusal(client, "delete_prompt", prompt="desk:letter") == no
 
 
-def test_reading_and_changing_mean_the_same_prompt(client: Server) -> None:
+def test_reading_and_changing_mean_the_same_prompt(client: Client) -> None:
     ok(client, "add_prompt", title="desk:plain", content="mine")
     for reference in ("desk:plain", " desk:plain "):
         assert ok(client, "get_prompt", prompt=reference)["prompt"]["content"] == "Just so."
@@ -264,7 +264,7 @@ def test_reading_and_changing_mean_the_same_prompt(client: Server) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 6, 7, 8, 200])
-def test_pages_of_prompts_lead_to_the_end_without_repeats_or_gaps(client: Server, limit: int) -> None:
+def test_pages_of_prompts_lead_to_the_end_without_repeats_or_gaps(client: Client, limit: int) -> None:
     for number in range(5):
         ok(client, "add_prompt", title=f"Number {number}", content="x" if number % 2 else "just")
     expected = ["number-4", "number-3", "number-2", "number-1", "number-0", "desk:letter", "desk:plain"]
@@ -275,7 +275,7 @@ def test_pages_of_prompts_lead_to_the_end_without_repeats_or_gaps(client: Server
     assert [one["name"] for page in hits for one in page] == ["desk:plain"]
 
 
-def test_prompts_are_found_by_text_and_tags(client: Server) -> None:
+def test_prompts_are_found_by_text_and_tags(client: Client) -> None:
     for title, content, tags in [
         ("Straße", "Long " + "word " * 100 + "Needle", ["a", "b"]),
         ("Other", "a needle in hay", ["B"]),

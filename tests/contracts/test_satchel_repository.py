@@ -12,10 +12,10 @@ from satchel.app.project_discovery import NamedProject, find_main_repository, fi
 from satchel.services import projects
 from satchel.storage.database import open_database
 from tests.support.satchel import ok, refusal
-from tests.support.stdio import NEWEST, Server
+from tests.support.stdio import NEWEST, Client
 
 ANN = "11111111-1111-4111-8111-111111111111"
-Start = Callable[..., Server]
+Start = Callable[..., Client]
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def names(store: str) -> list[str]:
     return found
 
 
-def texts(client: Server, tool: str, **arguments: object) -> str:
+def texts(client: Client, tool: str, **arguments: object) -> str:
     return "\n".join(one["text"] for one in client.call(tool, arguments)["content"])
 
 

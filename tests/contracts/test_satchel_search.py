@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from tests.support.satchel import make_library, ok, refusal, text
-from tests.support.stdio import NEWEST, Server
+from tests.support.stdio import NEWEST, Client
 
 ANN = "11111111-1111-4111-8111-111111111111"
 
 
 @pytest.fixture
-def client(store: str, serve: Callable[..., Server], tmp_path: Path) -> Server:
+def client(store: str, serve: Callable[..., Client], tmp_path: Path) -> Client:
     make_library(tmp_path / "libraries", "desk", {"walrus-letter": ("Dear walrus {{ who }},\nthank you", ["who!"])})
     server = serve("satchel", store, NEWEST, "--user", ANN, "--libraries", str(tmp_path / "libraries"))
     ok(server, "add_prompt", title="Feeding plan", content="Monday: fish\nTuesday: a walrus eats mussels")
@@ -22,7 +22,7 @@ def client(store: str, serve: Callable[..., Server], tmp_path: Path) -> Server:
     return server
 
 
-def test_one_call_finds_prompts_documents_tasks_and_libraries(client: Server) -> None:
+def test_one_call_finds_prompts_documents_tasks_and_libraries(client: Client) -> None:
     assert ok(client, "search", query="walrus") == {
         "project": "default",
         "hits": [
@@ -67,18 +67,18 @@ def test_one_call_finds_prompts_documents_tasks_and_libraries(client: Server) ->
         ("task", ["#1"]),
     ],
 )
-def test_a_kind_narrows(client: Server, kind: str, found: list[str]) -> None:
+def test_a_kind_narrows(client: Client, kind: str, found: list[str]) -> None:
     assert [hit["reference"] for hit in ok(client, "search", query="walrus", kind=kind)["hits"]] == found
 
 
-def test_every_reference_can_be_given_to_other_tools(client: Server) -> None:
+def test_every_reference_can_be_given_to_other_tools(client: Client) -> None:
     tools = {"prompt": ("get_prompt", "prompt"), "document": ("read_resource", "resource")}
     for hit in ok(client, "search", query="walrus")["hits"]:
         tool, argument = tools.get(hit["kind"], ("complete_task", "task"))
         ok(client, tool, {argument: hit["reference"]})
 
 
-def test_a_name_of_two_kinds_is_told_apart(client: Server) -> None:
+def test_a_name_of_two_kinds_is_told_apart(client: Client) -> None:
     ok(client, "add_resource", name="feeding-plan", content="the walrus again")
     found = [hit["reference"] for hit in ok(client, "search", query="feeding plan")["hits"]]
     assert sorted(found) == ["satchel://prompt/feeding-plan", "satchel://resource/feeding-plan"]
@@ -89,7 +89,7 @@ def test_a_name_of_two_kinds_is_told_apart(client: Server) -> None:
     ok(client, "complete_task", task="satchel://task/1")
 
 
-def test_pages_have_cursors(client: Server) -> None:
+def test_pages_have_cursors(client: Client) -> None:
     first = ok(client, "search", query="walrus", limit=3)
     rest = ok(client, "search", query="walrus", limit=3, cursor=first["next_cursor"])
     assert first["hits"] + rest["hits"] == ok(client, "search", query="walrus")["hits"]
@@ -97,13 +97,13 @@ def test_pages_have_cursors(client: Server) -> None:
     assert refusal(client, "search", query="walrus", cursor="nonsense")["argument"] == "cursor"
 
 
-def test_nothing_found_says_so(client: Server) -> None:
+def test_nothing_found_says_so(client: Client) -> None:
     assert text(client, "search", query="hippopotamus") == "No hits in project 'default' match."
     assert ok(client, "search", query="?!") == {"project": "default", "hits": []}
 
 
 @pytest.mark.parametrize("query", ["", "  ", '""', '" "'])
-def test_an_empty_query_is_refused_with_a_hint(client: Server, query: str) -> None:
+def test_an_empty_query_is_refused_with_a_hint(client: Client, query: str) -> None:
     assert refusal(client, "search", query=query) == {
         "code": "invalid_argument",
         "message": "query must not be empty.",
@@ -112,7 +112,7 @@ def test_an_empty_query_is_refused_with_a_hint(client: Server, query: str) -> No
     }
 
 
-def test_a_literal_search_finds_in_texts_of_all_kinds(client: Server) -> None:
+def test_a_literal_search_finds_in_texts_of_all_kinds(client: Client) -> None:
     def found(query: str) -> list[tuple[str, int | None]]:
         return [(hit["reference"], hit.get("line")) for hit in ok(client, "search", query=query)["hits"]]
 
@@ -121,26 +121,26 @@ def test_a_literal_search_finds_in_texts_of_all_kinds(client: Server) -> None:
     assert found('"dear walrus"') == [("desk:walrus-letter", 1)]
 
 
-def test_kinds_that_are_not_served_are_not_searched(store: str, client: Server, serve: Callable[..., Server]) -> None:
+def test_kinds_that_are_not_served_are_not_searched(store: str, client: Client, serve: Callable[..., Client]) -> None:
     narrowed = serve("satchel", store, NEWEST, "--user", ANN, "--toolsets", "tasks")
     assert [hit["kind"] for hit in ok(narrowed, "search", query="walrus")["hits"]] == ["task"]
     assert refusal(narrowed, "search", query="walrus", kind="prompt")["message"] == "kind must be one of task."
 
 
 @pytest.mark.parametrize("name", ["FEEDING-PLAN", "feeding plan", "Feeding_Plan", "feedingplan"])
-def test_case_and_separators_do_not_matter_in_references(client: Server, name: str) -> None:
+def test_case_and_separators_do_not_matter_in_references(client: Client, name: str) -> None:
     assert ok(client, "get_prompt", prompt=name)["prompt"]["name"] == "feeding-plan"
     assert ok(client, "history", item=name)["item"] == "feeding-plan"
 
 
-def test_an_exact_name_goes_before_one_that_is_only_alike(client: Server) -> None:
+def test_an_exact_name_goes_before_one_that_is_only_alike(client: Client) -> None:
     ok(client, "add_prompt", title="other", name="Feeding-Plan", content="other")
     assert ok(client, "get_prompt", prompt="Feeding-Plan")["prompt"]["title"] == "other"
     assert ok(client, "get_prompt", prompt="feeding-plan")["prompt"]["title"] == "Feeding plan"
     assert refusal(client, "get_prompt", prompt="FEEDINGPLAN")["near"] == ["feeding-plan", "Feeding-Plan"]
 
 
-def test_tasks_and_documents_too(client: Server) -> None:
+def test_tasks_and_documents_too(client: Client) -> None:
     assert ok(client, "read_resource", resource="Zoo_Rules.md")["resource"]["name"] == "zoo-rules.md"
     assert ok(client, "complete_task", task="weigh-THE-walrus")["task"]["number"] == 1
 
@@ -153,12 +153,12 @@ def test_tasks_and_documents_too(client: Server) -> None:
         ("complete_task", {"task": "walrus weighing on friday morning"}, ["#1"]),
     ],
 )
-def test_misses_get_near_ones_from_words(client: Server, tool: str, arguments: dict[str, Any], near: list[str]) -> None:
+def test_misses_get_near_ones_from_words(client: Client, tool: str, arguments: dict[str, Any], near: list[str]) -> None:
     assert refusal(client, tool, arguments)["near"] == near
 
 
 @pytest.mark.parametrize("query", ["plants", '"plants"'])
-def test_hits_of_tasks_carry_their_status_and_open_ones_come_first(client: Server, query: str) -> None:
+def test_hits_of_tasks_carry_their_status_and_open_ones_come_first(client: Client, query: str) -> None:
     ok(client, "add_tasks", lines=["Water plants", "Prune plants", "Move plants", "Sell plants"])
     ok(client, "claim_task", task=2)
     ok(client, "complete_task", task=5)

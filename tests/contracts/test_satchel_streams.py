@@ -17,14 +17,13 @@ from satchel.model import DocumentDraft, PromptDraft, PromptPatch, Scope, StoreC
 from satchel.services import documents, projects, prompts, tasks
 from satchel.storage.database import Database, open_database
 from tests.contracts.test_satchel_changes import PROMPTS, RESOURCES, command_line, name_of
-from tests.support.http import HttpServer, Stream
+from tests.support.http import Stream
+from tests.support.in_process_http import HttpInProcess
 from tests.support.postgres import PostgresServer
 from tests.support.process import TIMEOUT, eventually
 from tests.support.roles import two_roles
 from tests.support.satchel import answered, make_library
-from tests.support.stdio import NEWEST, Server
-
-pytestmark = pytest.mark.process
+from tests.support.stdio import NEWEST, Client
 
 ANN, BEN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 
@@ -35,7 +34,7 @@ WAYS = [*LISTENING, "http, GET"]
 class Ear:
     """A client that listens to changes."""
 
-    def __init__(self, source: Server | Stream) -> None:
+    def __init__(self, source: Client | Stream) -> None:
         self._source = source
 
     def next(self, count: int = 1) -> list[str]:
@@ -55,7 +54,7 @@ def database(store: str) -> Iterator[Database]:
 
 
 @pytest.fixture
-def listen(store: str, database: Database, serve: Callable[..., Server]) -> Iterator[Callable[..., Ear]]:
+def listen(store: str, database: Database, serve: Callable[..., Client]) -> Iterator[Callable[..., Ear]]:
     """Opens a stream in a project, in one of four ways."""
     with ExitStack() as leaving:
 
@@ -75,13 +74,13 @@ def listen(store: str, database: Database, serve: Callable[..., Server]) -> Iter
                 leaving.callback(lambda: client.send({"jsonrpc": "2.0", **cancelled}))
                 assert client.read()["params"]["notifications"] == wish
                 return Ear(client)
-            server = leaving.enter_context(HttpServer("--database", store, "--user", ANN, *more))
+            server = leaving.enter_context(HttpInProcess("--database", store, "--user", ANN, *more))
             return Ear(leaving.enter_context(streamed(server, way, wish, f"/mcp?project={project}")))
 
         yield opened
 
 
-def streamed(server: HttpServer, way: str, wish: dict[str, Any], path: str) -> Stream:
+def streamed(server: HttpInProcess, way: str, wish: dict[str, Any], path: str) -> Stream:
     """A stream over HTTP, once it is open."""
     if way == "http, listen":
         stream = server.listen(wish, path=path)
@@ -160,7 +159,7 @@ WORK, GARDEN, DEFAULT = "satchel://project/work", "satchel://project/garden", "s
 
 @pytest.mark.parametrize("way", LISTENING)
 def test_a_listener_to_a_project_is_notified_when_its_page_changes(
-    way: str, store: str, database: Database, listen: Callable[..., Ear], serve: Callable[..., Server]
+    way: str, store: str, database: Database, listen: Callable[..., Ear], serve: Callable[..., Client]
 ) -> None:
     ear = listen(way, uris=(WORK, GARDEN, DEFAULT))
     serve("mcpkg", store, NEWEST, "--project", "work").call("create_prompt", name="tea", content="x")
@@ -221,7 +220,7 @@ def test_a_token_hears_of_its_own_projects_only(store: str, database: Database) 
         _, secret = tokens.create(tx, user=ANN, projects=["work", "default"])
     hidden, open_one = add_task(database, "garden"), add_task(database, "work")
     uris = [f"satchel://task/{hidden}", f"satchel://task/{open_one}", GARDEN, WORK]
-    with HttpServer("--database", store, "--auth", "token") as server:
+    with HttpInProcess("--database", store, "--auth", "token") as server:
         server.token = secret
         with server.listen({"resourceSubscriptions": uris}, path="/mcp?project=default") as stream:
             assert stream.read()["params"]["notifications"] == {"resourceSubscriptions": uris}

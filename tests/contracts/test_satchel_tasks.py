@@ -10,7 +10,7 @@ import pytest
 from satchel.services import projects
 from satchel.storage.database import open_database
 from tests.support.satchel import HINT, Like, ok, refusal, result_of, text
-from tests.support.stdio import NEWEST, Server
+from tests.support.stdio import NEWEST, Client
 
 ADA = "550e8400-e29b-41d4-a716-446655440000"
 MINUTE = Like(r"20\d\d-\d\d-\d\dT\d\d:\d\dZ")
@@ -18,7 +18,7 @@ HOLDER = Like(r"satchel-tests [0-9a-f]{4}")
 
 
 @pytest.fixture
-def own(store: str, serve: Callable[..., Server]) -> Server:
+def own(store: str, serve: Callable[..., Client]) -> Client:
     database = open_database(store)
     with database.write() as tx:
         projects.add(tx, "web")
@@ -27,12 +27,12 @@ def own(store: str, serve: Callable[..., Server]) -> Server:
 
 
 @pytest.fixture
-def other(store: str, serve: Callable[..., Server], own: Server) -> Server:
+def other(store: str, serve: Callable[..., Client], own: Client) -> Client:
     """Another agent of the same user."""
     return serve("satchel", store, NEWEST, "--user", ADA)
 
 
-def faces(client: Server, tool: str, **arguments: Any) -> tuple[str, Any]:
+def faces(client: Client, tool: str, **arguments: Any) -> tuple[str, Any]:
     """The text and the value of an answer that must be a success."""
     result = result_of(client, tool, arguments)
     assert result["isError"] is False, result
@@ -43,7 +43,7 @@ def faces(client: Server, tool: str, **arguments: Any) -> tuple[str, Any]:
 # -- adding -----------------------------------------------------------------------------------------------------
 
 
-def test_tasks_are_added_from_lines_and_printed_in_the_same_grammar(own: Server) -> None:
+def test_tasks_are_added_from_lines_and_printed_in_the_same_grammar(own: Client) -> None:
     lines = [
         "- [ ] Write docs !high due:2026-12-01 +docs",
         "#7 Test @web after:1\n  With care\n\n  - and twice",
@@ -72,7 +72,7 @@ def test_tasks_are_added_from_lines_and_printed_in_the_same_grammar(own: Server)
     assert [row.get("blocked_by") for row in again] == [None, [5], [6], None]
 
 
-def test_all_lines_are_added_or_none_and_the_wrong_one_is_named(own: Server) -> None:
+def test_all_lines_are_added_or_none_and_the_wrong_one_is_named(own: Client) -> None:
     for lines, message, hint in [
         (["A", "  about", "B due:2026-02-30"], "lines[2]: due must be a day like 2026-11-30.", HINT),
         (["A", "B", "C @wep"], "lines[2]: Project 'wep' does not exist.", "Did you mean web?"),
@@ -91,13 +91,13 @@ def test_all_lines_are_added_or_none_and_the_wrong_one_is_named(own: Server) -> 
     assert ok(own, "list_tasks", status="all")["tasks"] == []
 
 
-def test_elements_that_are_indented_are_of_the_task_before(own: Server) -> None:
+def test_elements_that_are_indented_are_of_the_task_before(own: Client) -> None:
     value = ok(own, "add_tasks", lines=["A", "  about", "  it", "B after:1"])
     assert value["tasks"] == [{"number": 1, "title": "A"}, {"number": 2, "title": "B", "blocked_by": [1]}]
     assert ok(own, "get_task", task=1)["task"]["description"] == "about\nit"
 
 
-def test_words_that_look_like_mistyped_facts_are_told(own: Server) -> None:
+def test_words_that_look_like_mistyped_facts_are_told(own: Client) -> None:
     said, value = faces(own, "add_tasks", lines=["A +x !P1 due:tomorrow", "B", "C #tagme"])
     notes = [
         "#1: '+x !P1 due:tomorrow' is in the title; a priority is !low, !high or !urgent, a day is due:2026-12-01.",
@@ -115,7 +115,7 @@ def test_words_that_look_like_mistyped_facts_are_told(own: Server) -> None:
     assert said.splitlines()[-2:] == notes
 
 
-def test_a_key_makes_a_repeated_call_the_same_call(own: Server, other: Server) -> None:
+def test_a_key_makes_a_repeated_call_the_same_call(own: Client, other: Client) -> None:
     first = faces(own, "add_tasks", lines=["A", "B"], key="k1")
     note = "The call with the key 'k1' was made before; nothing was added now."
     for client in (own, other):
@@ -134,7 +134,7 @@ def test_a_key_makes_a_repeated_call_the_same_call(own: Server, other: Server) -
     assert len(ok(own, "list_tasks")["tasks"]) == 3
 
 
-def test_progress_is_reported_while_many_tasks_are_added(own: Server) -> None:
+def test_progress_is_reported_while_many_tasks_are_added(own: Client) -> None:
     meta = {"progressToken": "p"}
     params = {"name": "add_tasks", "arguments": {"lines": ["x"] * 120}, "_meta": meta}
     identity = own.ask("tools/call", params)
@@ -147,7 +147,7 @@ def test_progress_is_reported_while_many_tasks_are_added(own: Server) -> None:
 # -- reading ----------------------------------------------------------------------------------------------------
 
 
-def test_the_whole_task(own: Server) -> None:
+def test_the_whole_task(own: Client) -> None:
     ok(own, "add_tasks", lines=["First", "Second !low after:1\n  Why\n  not", "Third after:2"])
     ok(own, "update_task", task=2, note="Half done")
     ok(own, "claim_task", task=2)
@@ -183,7 +183,7 @@ def test_the_whole_task(own: Server) -> None:
     }
 
 
-def test_of_many_notes_the_last_are_shown(own: Server) -> None:
+def test_of_many_notes_the_last_are_shown(own: Client) -> None:
     ok(own, "add_tasks", lines=["A"])
     for number in range(52):
         ok(own, "update_task", task=1, note=f"note {number}")
@@ -192,7 +192,7 @@ def test_of_many_notes_the_last_are_shown(own: Server) -> None:
     assert "(2 older notes left out)" in text(own, "get_task", task=1)
 
 
-def test_lists_say_what_differs_from_the_usual(own: Server) -> None:
+def test_lists_say_what_differs_from_the_usual(own: Client) -> None:
     ok(own, "add_tasks", lines=["A", "B @web +x", "[-] C", "D after:1", "[x] E"])
     ok(own, "update_task", task=1, project="")
     said, value = faces(own, "list_tasks", status="all")
@@ -225,7 +225,7 @@ def test_lists_say_what_differs_from_the_usual(own: Server) -> None:
 # -- changing ---------------------------------------------------------------------------------------------------
 
 
-def test_tags_and_blockers_take_signs(own: Server) -> None:
+def test_tags_and_blockers_take_signs(own: Client) -> None:
     ok(own, "add_tasks", lines=["A", "B", "C +x +y after:1"])
     row = ok(own, "update_task", task=3, tags=["+z", "-X"], blocked_by=["+B", "-#1"])["task"]
     assert (row["tags"], row["blocked_by"], row["version"]) == (["y", "z"], [2], 2)
@@ -239,7 +239,7 @@ def test_tags_and_blockers_take_signs(own: Server) -> None:
     assert refusal(own, "update_task", task=1, blocked_by=["+3"])["message"].startswith("A task cannot wait for itself")
 
 
-def test_a_note_alone_is_an_update_and_no_version(own: Server) -> None:
+def test_a_note_alone_is_an_update_and_no_version(own: Client) -> None:
     ok(own, "add_tasks", lines=["A"])
     assert ok(own, "update_task", task=1, note="x", expected_version=1)["task"]["version"] == 1
     error = refusal(own, "update_task", task=1, note="y", expected_version=2)
@@ -248,13 +248,13 @@ def test_a_note_alone_is_an_update_and_no_version(own: Server) -> None:
     assert [note["text"] for note in ok(own, "get_task", task=1)["task"]["notes"]] == ["x"]
 
 
-def test_an_update_that_changes_nothing_says_so(own: Server) -> None:
+def test_an_update_that_changes_nothing_says_so(own: Client) -> None:
     ok(own, "add_tasks", lines=["Paint"])
     assert text(own, "update_task", task="#1", title="Paint", priority="normal") == "Unchanged #1 Paint, version 1"
     assert text(own, "update_task", task="#1", title="Paint", note="x") == "Updated #1 Paint, version 1"
 
 
-def test_in_progress_is_no_status_to_set(own: Server) -> None:
+def test_in_progress_is_no_status_to_set(own: Client) -> None:
     ok(own, "add_tasks", lines=["A"])
     assert refusal(own, "update_task", task=1, status="in_progress") == {
         "code": "invalid_argument",
@@ -264,7 +264,7 @@ def test_in_progress_is_no_status_to_set(own: Server) -> None:
     }
 
 
-def test_completing_tells_what_it_means_for_others(own: Server, other: Server) -> None:
+def test_completing_tells_what_it_means_for_others(own: Client, other: Client) -> None:
     ok(own, "add_tasks", lines=["A", "B after:1", "C after:1,2", "D"])
     assert faces(own, "complete_task", task=1) == (
         "Completed #1 [x] A, version 2\nReady now:\n#2 B",
@@ -287,7 +287,7 @@ def test_completing_tells_what_it_means_for_others(own: Server, other: Server) -
     assert said == "Already completed #4 [x] D, version 3" and value["already_completed"] is True
 
 
-def test_cancelling_tells_what_became_ready(own: Server) -> None:
+def test_cancelling_tells_what_became_ready(own: Client) -> None:
     ok(own, "add_tasks", lines=["A", "B after:1"])
     value = ok(own, "update_task", task=1, status="cancelled")
     assert value["ready"] == [{"number": 2, "title": "B"}]
@@ -295,7 +295,7 @@ def test_cancelling_tells_what_became_ready(own: Server) -> None:
 
 
 def test_a_cancelled_task_is_completed_for_the_contracts_that_know_no_better(
-    own: Server, store: str, serve: Callable[..., Server]
+    own: Client, store: str, serve: Callable[..., Client]
 ) -> None:
     ok(own, "add_tasks", lines=["[-] A"])
     tasks = serve("tasks", store, NEWEST, "--user", ADA)
@@ -309,7 +309,7 @@ def test_a_cancelled_task_is_completed_for_the_contracts_that_know_no_better(
 # -- claims -----------------------------------------------------------------------------------------------------
 
 
-def test_a_claim_gives_the_whole_task_a_holder_and_a_fence(own: Server) -> None:
+def test_a_claim_gives_the_whole_task_a_holder_and_a_fence(own: Client) -> None:
     ok(own, "add_tasks", lines=["A", "B !urgent\n  Now"])
     said, value = faces(own, "claim_task", minutes=5)
     assert said == Like(
@@ -340,7 +340,7 @@ def test_a_claim_gives_the_whole_task_a_holder_and_a_fence(own: Server) -> None:
     ]
 
 
-def test_others_see_who_holds_a_task_and_cannot_take_it(own: Server, other: Server) -> None:
+def test_others_see_who_holds_a_task_and_cannot_take_it(own: Client, other: Client) -> None:
     ok(own, "add_tasks", lines=["A", "B after:1", "C"])
     claimed = ok(own, "claim_task")
     assert refusal(other, "claim_task", task=1) == {
@@ -369,7 +369,7 @@ def test_others_see_who_holds_a_task_and_cannot_take_it(own: Server, other: Serv
     assert ok(other, "claim_task", task=1)["fence"] == 2
 
 
-def test_a_fence_of_an_older_claim_is_refused(own: Server, other: Server) -> None:
+def test_a_fence_of_an_older_claim_is_refused(own: Client, other: Client) -> None:
     ok(own, "add_tasks", lines=["A"])
     fence = ok(own, "claim_task")["fence"]
     ok(own, "claim_task", task=1, release=True)
@@ -386,7 +386,7 @@ def test_a_fence_of_an_older_claim_is_refused(own: Server, other: Server) -> Non
     assert refusal(own, "claim_task", task=1)["message"] == "Task #1 is completed."
 
 
-def test_a_fence_that_was_never_given_out_is_told_as_such(own: Server) -> None:
+def test_a_fence_that_was_never_given_out_is_told_as_such(own: Client) -> None:
     ok(own, "add_tasks", lines=["A"])
     assert refusal(own, "complete_task", task=1, fence=7)["message"] == "Task #1 was never claimed."
     ok(own, "claim_task")
@@ -397,7 +397,7 @@ def test_a_fence_that_was_never_given_out_is_told_as_such(own: Server) -> None:
     }
 
 
-def test_another_agent_frees_a_task_whose_holder_is_gone(own: Server, other: Server) -> None:
+def test_another_agent_frees_a_task_whose_holder_is_gone(own: Client, other: Client) -> None:
     ok(own, "add_tasks", lines=["A"])
     holder = ok(own, "claim_task")["holder"]
     note = Like(rf"It was held by {holder} until \d\d:\d\d\.")
@@ -412,7 +412,7 @@ def test_another_agent_frees_a_task_whose_holder_is_gone(own: Server, other: Ser
     assert ok(other, "claim_task")["fence"] == 2
 
 
-def test_closing_or_deleting_what_another_holds_says_so(own: Server, other: Server) -> None:
+def test_closing_or_deleting_what_another_holds_says_so(own: Client, other: Client) -> None:
     ok(own, "add_tasks", lines=["A", "B", "C"])
     [holder] = {ok(own, "claim_task")["holder"] for _ in range(3)}
     notes = [[Like(rf"#{number} was held by {holder} until \d\d:\d\d\.")] for number in (1, 2, 3)]
@@ -424,7 +424,7 @@ def test_closing_or_deleting_what_another_holds_says_so(own: Server, other: Serv
     assert "notes" not in ok(own, "delete", items=["#4"])
 
 
-def test_without_a_task_the_claim_is_in_the_project(own: Server) -> None:
+def test_without_a_task_the_claim_is_in_the_project(own: Client) -> None:
     ok(own, "add_tasks", lines=["A @web !urgent"])
     assert (
         refusal(own, "claim_task")["message"] == "Nothing is ready in project 'default': 0 tasks blocked, 0 tasks held."
@@ -471,7 +471,7 @@ Plan sprint 14
 """
 
 
-def test_a_list_of_29_tasks_and_an_echo_are_small(own: Server) -> None:
+def test_a_list_of_29_tasks_and_an_echo_are_small(own: Client) -> None:
     tokenizer = import_module("rs_bpe.bpe").openai.o200k_base()  # which has no types
 
     def count(tool: str, **arguments: Any) -> list[int]:

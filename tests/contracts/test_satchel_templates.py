@@ -8,13 +8,13 @@ import pytest
 from satchel.library.render import Renderer, RenderFailed, TemplateNames
 from satchel.work import Work
 from tests.support.satchel import ok, refusal, result_of, wrong
-from tests.support.stdio import Server
+from tests.support.stdio import Client
 
 MAKE = "If it is a template, declare its arguments."
 MEND = "Correct it, or give arguments: [] to keep it as plain text."
 
 
-def notes(client: Server, tool: str, **arguments: Any) -> list[str]:
+def notes(client: Client, tool: str, **arguments: Any) -> list[str]:
     result = result_of(client, tool, arguments)
     assert result["isError"] is False, result
     told: list[str] = result["structuredContent"].get("notes", [])
@@ -23,12 +23,12 @@ def notes(client: Server, tool: str, **arguments: Any) -> list[str]:
     return told
 
 
-def arguments_of(client: Server, prompt: str) -> list[dict[str, Any]]:
+def arguments_of(client: Client, prompt: str) -> list[dict[str, Any]]:
     declared: list[dict[str, Any]] = ok(client, "get_prompt", prompt=prompt)["prompt"].get("arguments", [])
     return declared
 
 
-def test_a_template_that_cannot_be_parsed_is_refused_with_its_line(client: Server) -> None:
+def test_a_template_that_cannot_be_parsed_is_refused_with_its_line(client: Client) -> None:
     what = "line 2: Expected an expression, got 'end of statement block'"
     broken = {"title": "B", "content": "a\n{% if %}", "arguments": [{"name": "x"}]}
     assert refusal(client, "add_prompt", broken) == wrong(f"content is no template: {what}.", "content", MEND)
@@ -50,7 +50,7 @@ def test_a_template_that_cannot_be_parsed_is_refused_with_its_line(client: Serve
     assert [one["name"] for one in ok(client, "list_prompts")["prompts"]][:2] == ["plain", "p"]
 
 
-def test_variables_and_arguments_that_do_not_meet_are_told(client: Server) -> None:
+def test_variables_and_arguments_that_do_not_meet_are_told(client: Client) -> None:
     declared = [{"name": "x"}, {"name": "z"}]
     undeclared = "Not declared, so always empty: y (line 2), w (line 3). Declare them as arguments."
     unused = "Declared, but not used by the template: z."
@@ -91,7 +91,7 @@ def test_variables_and_arguments_that_do_not_meet_are_told(client: Server) -> No
         ("{% macro m(a) %}{{ a }}{% endmacro %}{{ m(b) }}", ["b"]),
     ],
 )
-def test_arguments_are_declared_from_the_template(client: Server, content: str, declared: list[str]) -> None:
+def test_arguments_are_declared_from_the_template(client: Client, content: str, declared: list[str]) -> None:
     [note] = notes(client, "add_prompt", title="P", content=content)
     listed = ", ".join(declared)
     assert note == (f"Arguments were declared from the template: {listed}. Saved with no arguments, it is plain text.")
@@ -119,19 +119,19 @@ def test_arguments_are_declared_from_the_template(client: Server, content: str, 
         ),
     ],
 )
-def test_what_is_no_template_is_kept_as_plain_text(client: Server, content: str, note: str) -> None:
+def test_what_is_no_template_is_kept_as_plain_text(client: Client, content: str, note: str) -> None:
     assert notes(client, "add_prompt", title="P", content=content) == [note]
     assert arguments_of(client, "p") == []
     assert ok(client, "render_prompt", prompt="p")["text"] == content
 
 
-def test_what_was_kept_as_plain_text_becomes_a_template_by_its_arguments(client: Server) -> None:
+def test_what_was_kept_as_plain_text_becomes_a_template_by_its_arguments(client: Client) -> None:
     ok(client, "add_prompt", title="P", content="{{ who.upper() }}{# no #}")
     assert notes(client, "update_prompt", prompt="p", arguments=[{"name": "who"}]) == []
     assert ok(client, "get_prompt", prompt="p", arguments={"who": "ann"})["text"] == "ANN"
 
 
-def test_plain_text_with_braces_stays_so(client: Server) -> None:
+def test_plain_text_with_braces_stays_so(client: Client) -> None:
     assert notes(client, "add_prompt", title="P", content="{{ a }}", arguments=[]) == []
     assert notes(client, "edit_text", item="p", append="{{ b }}") == []
     assert notes(client, "update_prompt", prompt="p", content="{{ c }}") == []
@@ -139,7 +139,7 @@ def test_plain_text_with_braces_stays_so(client: Server) -> None:
     assert notes(client, "add_prompt", title="No braces", content="{ a } {# b #}") == []
 
 
-def test_a_text_that_becomes_a_template_gets_arguments(client: Server) -> None:
+def test_a_text_that_becomes_a_template_gets_arguments(client: Client) -> None:
     ok(client, "add_prompt", title="P", content="Hi")
     [note] = notes(client, "edit_text", item="p", append="{{ who }}")
     assert note.startswith("Arguments were declared from the template: who.")
@@ -149,7 +149,7 @@ def test_a_text_that_becomes_a_template_gets_arguments(client: Server) -> None:
     assert notes(client, "update_prompt", prompt="p", arguments=[{"name": "who"}, {"name": "tone"}]) == []
 
 
-def test_openness_is_kept_in_history(client: Server) -> None:
+def test_openness_is_kept_in_history(client: Client) -> None:
     argument = {"name": "x", "values": ["a"], "open": True}
     ok(client, "add_prompt", title="P", content="{{ x }}", arguments=[argument])
     ok(client, "update_prompt", prompt="p", arguments=[{**argument, "open": False}])
@@ -158,7 +158,7 @@ def test_openness_is_kept_in_history(client: Server) -> None:
     assert arguments_of(client, "p") == [argument]
 
 
-def test_a_template_that_the_worker_cannot_check_is_kept(client: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_template_that_the_worker_cannot_check_is_kept(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_renderer: Renderer, _template: str, _work: Work) -> TemplateNames:
         raise RenderFailed("it took longer than 500 ms", is_exhausted=True)
 
@@ -169,7 +169,7 @@ def test_a_template_that_the_worker_cannot_check_is_kept(client: Server, monkeyp
 
 
 def test_no_transaction_is_open_while_the_worker_is_asked(
-    store: str, serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+    store: str, serve: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = serve("satchel", store)
     asked, free = [], []

@@ -10,7 +10,7 @@ from satchel.model import Scope
 from satchel.services import history
 from satchel.storage.database import open_database
 from tests.support.satchel import answered, deleted, missing, ok, refusal, result_of, text, wrong
-from tests.support.stdio import NEWEST, REVISIONS, Server
+from tests.support.stdio import NEWEST, REVISIONS, Client
 
 GUIDE = "# Guide\n\nIntro\n\n## Set up\n\nInstall it.\n\n## Use\n\nRun it.\n"
 LONG = "# Long\n\n" + "".join(f"## Part {one}\n\n{'Some words. ' * 30}\n\n" for one in range(40))
@@ -23,7 +23,7 @@ def edit(item: str, *edits: tuple[str, str], **more: Any) -> dict[str, Any]:
 # -- edits ------------------------------------------------------------------------------------------------------
 
 
-def test_a_part_of_each_kind_of_text_is_edited(client: Server) -> None:
+def test_a_part_of_each_kind_of_text_is_edited(client: Client) -> None:
     ok(client, "add_prompt", title="Greeting", content="Dear Sir,\nhello.\nBye")
     ok(client, "add_resource", name="guide.md", content=GUIDE)
     ok(client, "add_task", title="Plant", description="Tulips\nand roses")
@@ -49,7 +49,7 @@ def test_a_part_of_each_kind_of_text_is_edited(client: Server) -> None:
     assert ok(client, "get_task", task=1)["task"]["description"] == "First:\nTulips\nand roses\n+\n+\n+"
 
 
-def test_a_text_is_edited_under_every_name_it_has(client: Server) -> None:
+def test_a_text_is_edited_under_every_name_it_has(client: Client) -> None:
     ok(client, "add_prompt", title="Code review", content="a")
     ok(client, "add_resource", name="notes", content="a", uri="file:///notes")
     ok(client, "add_resource", name="plan", content="a")
@@ -63,7 +63,7 @@ def test_a_text_is_edited_under_every_name_it_has(client: Server) -> None:
         ok(client, "edit_text", item=name, append="b")
 
 
-def test_an_edit_that_does_not_fit_changes_nothing(client: Server) -> None:
+def test_an_edit_that_does_not_fit_changes_nothing(client: Client) -> None:
     ok(client, "add_prompt", title="P", content="one two\ntwo three\nfour five six")
     assert refusal(client, "edit_text", edit("p", ("one", "1"), ("two", "2"))) == {
         **wrong(
@@ -103,7 +103,7 @@ def test_an_edit_that_does_not_fit_changes_nothing(client: Server) -> None:
     assert ok(client, "get_prompt", prompt="p")["prompt"]["version"] == 1
 
 
-def test_what_cannot_be_edited_is_said(client: Server) -> None:
+def test_what_cannot_be_edited_is_said(client: Client) -> None:
     ok(client, "add_resource", name="logo.png", content="QUJD")
     ok(client, "add_prompt", title="Letters", content="x")
     assert refusal(client, "edit_text", item="logo.png", append="x") == wrong(
@@ -129,13 +129,13 @@ def test_what_cannot_be_edited_is_said(client: Server) -> None:
     assert refusal(client, "edit_text", item="x", append="y", project="gardn")["near"] == ["garden"]
 
 
-def test_only_texts_of_the_wanted_toolsets_are_edited(store: str, serve: Callable[..., Server]) -> None:
+def test_only_texts_of_the_wanted_toolsets_are_edited(store: str, serve: Callable[..., Client]) -> None:
     ok(serve("satchel", store), "add_prompt", title="P", content="x")
     other = serve("satchel", store, NEWEST, "--toolsets", "tasks")
     assert refusal(other, "edit_text", item="p", append="y")["code"] == "not_found"
 
 
-def test_an_edit_is_a_version_that_can_be_restored(client: Server, store: str) -> None:
+def test_an_edit_is_a_version_that_can_be_restored(client: Client, store: str) -> None:
     ok(client, "add_resource", name="guide", content=GUIDE)
     ok(client, "edit_text", edit("guide", ("Install it.\n", "")))
     diff = ok(client, "history", item="guide", against=1)["diff"]
@@ -148,7 +148,7 @@ def test_an_edit_is_a_version_that_can_be_restored(client: Server, store: str) -
     database.close()
 
 
-def test_many_changed_lines_are_counted_and_long_ones_shortened(client: Server) -> None:
+def test_many_changed_lines_are_counted_and_long_ones_shortened(client: Client) -> None:
     ok(client, "add_resource", name="list", content="- a\n" * 30 + "x" * 500)
     edited = ok(client, "edit_text", item="list", edits=[{"old": "a", "new": "b", "all": True}])
     assert (len(edited["changed"]), edited["more"]) == (20, 10)
@@ -156,7 +156,7 @@ def test_many_changed_lines_are_counted_and_long_ones_shortened(client: Server) 
     assert long["content"][0]["text"] == f"Edited list, version 3:\n31: {'y' * 200}..."
 
 
-def test_edits_of_several_clients_at_once_are_all_kept(store: str, serve: Callable[..., Server]) -> None:
+def test_edits_of_several_clients_at_once_are_all_kept(store: str, serve: Callable[..., Client]) -> None:
     clients = [serve("satchel", store) for _ in range(3)]
     arguments = [{"name": "a"}]
     ok(clients[0], "add_prompt", title="Log", content="{{ a }}", arguments=arguments)  # a template is proved each time
@@ -175,7 +175,7 @@ def test_edits_of_several_clients_at_once_are_all_kept(store: str, serve: Callab
 
 
 @pytest.fixture(params=["prompt", "resource"])
-def read(request: pytest.FixtureRequest, client: Server) -> Callable[..., Any]:
+def read(request: pytest.FixtureRequest, client: Client) -> Callable[..., Any]:
     """Saves a text as a prompt or as a document, and reads it."""
     kind: str = request.param
     tool, member = ("get_prompt", "content") if kind == "prompt" else ("read_resource", "text")
@@ -262,7 +262,7 @@ def test_headings_of_the_same_text_are_told(read: Any) -> None:
     assert content[1]["text"].endswith("Other headings of this text: in lines 5.")
 
 
-def test_code_has_no_headings(client: Server) -> None:
+def test_code_has_no_headings(client: Client) -> None:
     code = "# a comment\n" + "x = 1\n" * 2000
     ok(client, "add_resource", name="long.py", content=code)
     read = ok(client, "read_resource", resource="long.py")["resource"]
@@ -273,14 +273,14 @@ def test_code_has_no_headings(client: Server) -> None:
     }
 
 
-def test_pages_of_the_server_are_read_in_parts_too(client: Server) -> None:
+def test_pages_of_the_server_are_read_in_parts_too(client: Client) -> None:
     ok(client, "add_prompt", title="Guide", content=GUIDE)
     uri = "satchel://prompt/guide"
     read = ok(client, "read_resource", resource=uri, heading="Use")["resource"]
     assert (read["text"], read["lines"]) == ("## Use\n\nRun it.\n", "9-11")
 
 
-def test_a_filled_in_prompt_has_no_parts(client: Server) -> None:
+def test_a_filled_in_prompt_has_no_parts(client: Client) -> None:
     ok(client, "add_prompt", title="P", content="Hi {{ a }}")
     assert refusal(client, "get_prompt", prompt="p", arguments={"a": "x"}, lines="1") == wrong(
         "Give arguments or lines, not both.", "arguments", "A filled-in prompt is given whole."
@@ -289,7 +289,7 @@ def test_a_filled_in_prompt_has_no_parts(client: Server) -> None:
 
 @pytest.mark.parametrize("revision", [*REVISIONS, NEWEST])
 def test_a_long_text_is_linked_where_the_revision_has_links(
-    store: str, serve: Callable[..., Server], revision: str
+    store: str, serve: Callable[..., Client], revision: str
 ) -> None:
     client = serve("satchel", store, revision)
     for call in (
@@ -308,7 +308,7 @@ def test_a_long_text_is_linked_where_the_revision_has_links(
         assert linked["text"] == LONG
 
 
-def test_links_are_told_from_both_sides(client: Server) -> None:
+def test_links_are_told_from_both_sides(client: Client) -> None:
     ok(client, "add_task", title="Write it")
     ok(client, "add_resource", name="plan", content="See satchel://task/1 and satchel://prompt/how")
     ok(client, "add_prompt", title="How", content="As in satchel://resource/plan")

@@ -11,17 +11,17 @@ from satchel.contracts.satchel.guesses import explain_unknown_tool, find_argumen
 from satchel.contracts.schema import parse
 from satchel.errors import WrongArgument
 from tests.support.satchel import ok, refusal
-from tests.support.stdio import Server
+from tests.support.stdio import Client
 
 # -- arguments --------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def client(store: str, serve: Callable[..., Server]) -> Server:
+def client(store: str, serve: Callable[..., Client]) -> Client:
     return serve("satchel", store)
 
 
-def test_an_argument_by_another_name_is_refused_and_nothing_is_done(client: Server) -> None:
+def test_an_argument_by_another_name_is_refused_and_nothing_is_done(client: Client) -> None:
     given = {"title": "Docs", "due_date": "2026-12-01", "depends_on": [3], "labels": ["docs"]}
     assert refusal(client, "add_task", given) == {
         "code": "invalid_argument",
@@ -40,30 +40,30 @@ def test_an_argument_by_another_name_is_refused_and_nothing_is_done(client: Serv
     }
 
 
-def test_an_unknown_name_is_told_before_what_is_missing_because_of_it(client: Server) -> None:
+def test_an_unknown_name_is_told_before_what_is_missing_because_of_it(client: Client) -> None:
     assert refusal(client, "complete_task", id=4)["near"] == ["task"]
     assert refusal(client, "add_task", name="Docs")["near"] == ["title"]
 
 
-def test_an_argument_that_is_like_none_gets_those_that_there_are(client: Server) -> None:
+def test_an_argument_that_is_like_none_gets_those_that_there_are(client: Client) -> None:
     told = refusal(client, "list_tasks", mood="good", query="x")
     assert (told["message"], told["argument"]) == ("Unknown argument: mood. Nothing was done.", "mood")
     assert told["hint"].startswith("The tool takes status, query, tags, match, limit, cursor")
     assert "near" not in told
 
 
-def test_an_unknown_argument_is_refused_even_without_a_value(client: Server) -> None:
+def test_an_unknown_argument_is_refused_even_without_a_value(client: Client) -> None:
     assert refusal(client, "add_task", title="Docs", due_date=None)["near"] == ["due"]
 
 
-def test_a_name_that_a_caller_made_up_is_shown_short_and_printable(client: Server) -> None:
+def test_a_name_that_a_caller_made_up_is_shown_short_and_printable(client: Client) -> None:
     told = refusal(client, "list_tasks", {"x\0\n" * 1000: 1})
     assert told["argument"] == "x??" * 20 + "..."
     many = refusal(client, "list_tasks", {f"mood{number}": 1 for number in range(50)})
     assert many["message"] == "Unknown arguments: mood0, mood1, mood2, mood3, mood4 and 45 more. Nothing was done."
 
 
-def test_what_a_host_adds_to_every_call_is_not_the_callers_mistake(client: Server) -> None:
+def test_what_a_host_adds_to_every_call_is_not_the_callers_mistake(client: Client) -> None:
     added = {"sessionId": "s", "action": "sendMessage", "chatInput": "hi", "toolCallId": "c", "tool": "list_tasks"}
     assert ok(client, "list_tasks", status="all", **added)["tasks"] == []
     assert refusal(client, "list_tasks", action="sendMessage")["argument"] == "action"

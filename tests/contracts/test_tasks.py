@@ -15,14 +15,15 @@ from satchel.contracts import load
 from tests.support.published import answered
 from tests.support.satchel import ok
 from tests.support.stdio import NEWEST, OLDEST, Server
+from tests.support.variants import oldest_too
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
 
 
-@pytest.fixture(params=[NEWEST, OLDEST])
-def client(request: pytest.FixtureRequest, store: str, serve: Callable[..., Server]) -> Server:
-    return serve("tasks", store, request.param, "--user", ADA)
+@pytest.fixture
+def client(revision: str, store: str, serve: Callable[..., Server]) -> Server:
+    return serve("tasks", store, revision, "--user", ADA)
 
 
 def call(client: Server, tool: str, **arguments: Any) -> Any:
@@ -65,6 +66,7 @@ def test_exactly_five_tools_with_strict_schemas(client: Server) -> None:
     }
 
 
+@oldest_too
 def test_a_task_from_beginning_to_end(client: Server) -> None:
     said = call(client, "add_task", title="  Test task ", description=" Test description ")
     task = said["data"]

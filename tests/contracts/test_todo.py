@@ -15,9 +15,10 @@ import pytest
 from satchel.auth import tokens
 from satchel.contracts import load
 from satchel.storage.database import open_database
-from tests.support.http import HttpServer
+from tests.support.in_process_http import HttpInProcess
 from tests.support.published import answered, published_output
-from tests.support.stdio import NEWEST, OLDEST, REVISIONS, Server
+from tests.support.stdio import NEWEST, OLDEST, Server
+from tests.support.variants import oldest_too
 
 PRINTED = json.loads((Path(__file__).parent / "todo.json").read_text())
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -27,9 +28,9 @@ NOBODY = "00000000-0000-4000-8000-000000000000"
 NOT_YOURS = "You don't have permission to modify this task"
 
 
-@pytest.fixture(params=[NEWEST, OLDEST])
-def client(request: pytest.FixtureRequest, store: str, serve: Callable[..., Server]) -> Server:
-    return serve("todo", store, request.param)
+@pytest.fixture
+def client(revision: str, store: str, serve: Callable[..., Server]) -> Server:
+    return serve("todo", store, revision)
 
 
 def call(client: Server, tool: str, **arguments: Any) -> Any:
@@ -57,6 +58,7 @@ def test_five_tools_are_listed_as_printed(client: Server) -> None:
     ]
 
 
+@oldest_too
 def test_the_printed_examples(client: Server) -> None:
     """Each printed input gets its printed output; ids and times are compared by form."""
     example = PRINTED["add_task"]["examples"]
@@ -201,30 +203,30 @@ def test_the_instructions_say_whose_tasks_are_served(store: str, serve: Callable
     assert (
         serve("todo", store, NEWEST, "--user", ADA.upper()).request("server/discover")["result"]["instructions"] == text
     )
-    for revision in REVISIONS[:-1]:
-        assert serve("todo", store, NEWEST, "--user", ADA).initialize(revision)["result"]["instructions"] == text
-        assert "instructions" not in serve("todo", store).initialize(revision)["result"]
+    assert serve("todo", store, NEWEST, "--user", ADA).initialize(OLDEST)["result"]["instructions"] == text
+    assert "instructions" not in serve("todo", store).initialize(OLDEST)["result"]
     assert "instructions" not in serve("todo", store).request("server/discover")["result"]
 
 
-@pytest.mark.process
 def test_over_http_the_instructions_are_those_of_the_token(store: str) -> None:
-    def told(server: HttpServer) -> list[str | None]:
-        found = [server.ask("server/discover", path="/mcp/todo").result]
-        found += [server.ask("initialize", revision=one, path="/mcp/todo").result for one in REVISIONS[:-1]]
-        return [result.get("instructions") for result in found]
+    def told(server: HttpInProcess) -> list[str | None]:
+        found = (
+            server.ask("server/discover", path="/mcp/todo"),
+            server.ask("initialize", revision=OLDEST, path="/mcp/todo"),
+        )
+        return [answer.result.get("instructions") for answer in found]
 
     database = open_database(store)
     with database.write() as tx:
         secrets = {user: tokens.create(tx, user=user)[1] for user in (ADA, BOB)}
     database.close()
-    with HttpServer("--database", store, "--auth", "token") as server:
+    with HttpInProcess("--database", store, "--auth", "token") as server:
         for user, server.token in secrets.items():
-            assert told(server) == [f"Tasks of user {user}. Pass this as user_id."] * len(REVISIONS)
-    with HttpServer("--database", store, "--user", ADA) as server:
-        assert told(server) == [f"Tasks of user {ADA}. Pass this as user_id."] * len(REVISIONS)
-    with HttpServer("--database", store) as server:
-        assert told(server) == [None] * len(REVISIONS)
+            assert told(server) == [f"Tasks of user {user}. Pass this as user_id."] * 2
+    with HttpInProcess("--database", store, "--user", ADA) as server:
+        assert told(server) == [f"Tasks of user {ADA}. Pass this as user_id."] * 2
+    with HttpInProcess("--database", store) as server:
+        assert told(server) == [None] * 2
 
 
 @pytest.mark.process

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.in_process import InProcess
-from tests.support.stdio import NEWEST, OLDEST, Client, Server, plain
+from tests.support.stdio import NEWEST, OLDEST, Client, plain
 
 PRINTED = json.loads((Path(__file__).parent / "twig.json").read_text())
 MANIFEST = """
@@ -67,7 +67,7 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-Start = Callable[..., Server]
+Start = Callable[..., Client]
 
 
 @pytest.fixture
@@ -87,23 +87,23 @@ def start() -> Any:
         assert "surprise" not in server.stderr, server.stderr
 
 
-def get(server: Server, name: str, **arguments: str) -> Any:
+def get(server: Client, name: str, **arguments: str) -> Any:
     return server.request("prompts/get", {"name": name, "arguments": arguments})
 
 
-def text(server: Server, name: str, **arguments: str) -> str:
+def text(server: Client, name: str, **arguments: str) -> str:
     said: str = get(server, name, **arguments)["result"]["messages"][0]["content"]["text"]
     return said
 
 
-def details(server: Server, name: str, **arguments: str) -> str:
+def details(server: Client, name: str, **arguments: str) -> str:
     error = get(server, name, **arguments)["error"]
     assert (error["code"], error["message"], list(error["data"])) == (-32602, "Invalid params", ["details"])
     said: str = error["data"]["details"]
     return said
 
 
-def send(server: Server, message: dict[str, Any]) -> Any:
+def send(server: Client, message: dict[str, Any]) -> Any:
     server.methods[message["id"]] = (message["method"], OLDEST)
     server.send(message)
     return server.read()
@@ -282,19 +282,18 @@ def test_order_is_by_library_and_then_as_the_manifest_has_it_in_pages_of_500(tmp
     assert server.request("prompts/list", {"cursor": "nope"})["error"]["code"] == -32602
 
 
-@pytest.mark.process
 def test_several_roots_are_one_catalogue(tmp_path: Path) -> None:
     write(tmp_path / "one", "a", "[prompts.p]\n", p="of one")
     write(tmp_path / "two", "a", "[prompts.p]\n", p="of two")
     write(tmp_path / "two", "b", "[prompts.p]\n", p="b")
-    with Server("-c", "twig", "-l", str(tmp_path / "one"), "--libraries", str(tmp_path / "two")) as server:
+    with InProcess("-c", "twig", "-l", str(tmp_path / "one"), "--libraries", str(tmp_path / "two")) as server:
         names = [prompt["name"] for prompt in server.request("prompts/list")["result"]["prompts"]]
         assert names == ["a:p", "b:p"] and text(server, "a:p") == "of one"
     write(tmp_path / "with:colon", "c", "[prompts.p]\n", p="c")
-    with Server("-c", "twig", "--libraries", str(tmp_path / "with:colon")) as server:
+    with InProcess("-c", "twig", "--libraries", str(tmp_path / "with:colon")) as server:
         assert text(server, "c:p") == "c"
     both = f"{tmp_path / 'two'}:{tmp_path / 'one'}"
-    with Server("-c", "twig", environment={"SATCHEL_LIBRARIES": both}) as server:
+    with InProcess("-c", "twig", environment={"SATCHEL_LIBRARIES": both}) as server:
         assert text(server, "a:p") == "of two"
 
 

@@ -8,10 +8,11 @@ import pytest
 
 from satchel.model import JINJA2_WORDS
 from tests.contracts.test_twig import Start, get, start, text, write
-from tests.support.http import HttpServer
+from tests.support.in_process import InProcess
+from tests.support.in_process_http import HttpInProcess
 from tests.support.process import eventually
 from tests.support.satchel import ok
-from tests.support.stdio import NEWEST, Server, plain
+from tests.support.stdio import NEWEST, Client, plain
 
 __all__ = ["start"]  # a fixture
 
@@ -19,11 +20,11 @@ KEYS = ["Key.One", "UPPER", "kebab-case", "1", "_", "-", ".", "..", "...", ".hid
 PARTS = "\n".join(f'[prompts."{key}"]' for key in KEYS)
 
 
-def names(server: Server) -> list[str]:
+def names(server: Client) -> list[str]:
     return [prompt["name"] for prompt in server.request("prompts/list")["result"]["prompts"]]
 
 
-def skipped(server: Server, name: str) -> None:
+def skipped(server: Client, name: str) -> None:
     """A prompt does not exist."""
     error = {"code": -32601, "message": "Method not found", "data": {"details": f"Prompt not found: {name}"}}
     assert get(server, name)["error"] == error
@@ -69,7 +70,7 @@ def test_the_satchel_contract_knows_such_keys_too(tmp_path: Path, store: str, se
     shown = [key for key in KEYS if key not in (".", "..", "...")]
     manifest = "\n".join(f'[prompts."{key}"]\n[[prompts."{key}".arguments]]\nname = "What"' for key in shown)
     write(tmp_path, "lib", manifest, **{key: f"{key}: {{{{ What }}}}" for key in shown})
-    client: Server = serve("satchel", store, NEWEST, "--libraries", str(tmp_path))
+    client: Client = serve("satchel", store, NEWEST, "--libraries", str(tmp_path))
     full = [f"lib:{key}" for key in shown]
     assert [name for name in names(client) if name != "start-task"] == full
     found: list[str] = []
@@ -274,28 +275,27 @@ def test_a_byte_order_mark_is_no_part_of_a_text(tmp_path: Path, start: Start) ->
 # -- processes --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.process
-def test_the_home_folder_may_be_written_as_a_tilde(tmp_path: Path) -> None:
+def test_the_home_folder_may_be_written_as_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "mine", "lib", "[prompts.p]\n", p="x")
     write(tmp_path / "more", "other", "[prompts.p]\n", p="y")
-    home = {"HOME": str(tmp_path), "SATCHEL_HOME": str(tmp_path / "data")}
-    with Server("-c", "twig", "--libraries", "~/mine", "-l", "~/more", environment=home) as server:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    home = {"SATCHEL_HOME": str(tmp_path / "data")}
+    with InProcess("-c", "twig", "--libraries", "~/mine", "-l", "~/more", environment=home) as server:
         assert names(server) == ["lib:p", "other:p"]
-    with Server("-c", "twig", environment={**home, "SATCHEL_LIBRARIES": "~/mine:~/more:"}) as server:
+    with InProcess("-c", "twig", environment={**home, "SATCHEL_LIBRARIES": "~/mine:~/more:"}) as server:
         assert names(server) == ["lib:p", "other:p"]
     (tmp_path / "data").mkdir(exist_ok=True)
     (tmp_path / "data" / "satchel.toml").write_text('libraries = ["~/more"]\n')
-    with Server("-c", "twig", environment=home) as server:
+    with InProcess("-c", "twig", environment=home) as server:
         assert names(server) == ["other:p"]
 
 
-@pytest.mark.process
 def test_names_are_the_same_over_http(tmp_path: Path) -> None:
     manifest = (
         f"{PARTS}\n[prompts.wrong]\narguments = [{{name = 'if'}}]\n[prompts.arguments]\narguments = [{{name='A'}}]"
     )
     write(tmp_path, "lib", manifest, **dict.fromkeys(KEYS, "x"), wrong="x", arguments="{{ A }}")
-    with HttpServer("--contract", "twig", "--libraries", str(tmp_path)) as server:
+    with HttpInProcess("--contract", "twig", "--libraries", str(tmp_path)) as server:
         listed = [prompt["name"] for prompt in server.ask("prompts/list").result["prompts"]]
         assert listed == [*(f"lib:{key}" for key in KEYS), "lib:arguments"]
         for name in listed:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.command import run as run_command
 from tests.support.satchel import answered, make_library, ok, refusal
-from tests.support.stdio import NEWEST, Server, plain
+from tests.support.stdio import NEWEST, Client, plain
 
 NAMES = ["items", "values", "update", "range", "dict", "namespace", "self", "loop", "who"]
 EACH = (
@@ -33,13 +33,13 @@ def shelf(tmp_path: Path) -> Path:
     return root
 
 
-def get_text(client: Server, prompt: str, arguments: dict[str, str] | None = None) -> str:
+def get_text(client: Client, prompt: str, arguments: dict[str, str] | None = None) -> str:
     answer = answered(client, "prompts/get", {"name": prompt, "arguments": arguments or {}})
     [message] = plain(answer["result"])["messages"]
     return str(message["content"]["text"])
 
 
-def check_twig(client: Server) -> None:
+def check_twig(client: Client) -> None:
     assert get_text(client, "lib:all") == NONE_GIVEN
     assert get_text(client, "lib:all", GIVEN) == ALL_GIVEN
     assert get_text(client, "lib:calls") == CALLED
@@ -50,16 +50,15 @@ def check_twig(client: Server) -> None:
     }
 
 
-def test_in_twig(store: str, shelf: Path, serve: Callable[..., Server]) -> None:
+def test_in_twig(store: str, shelf: Path, serve: Callable[..., Client]) -> None:
     check_twig(serve("twig", store, NEWEST, "--libraries", str(shelf)))
 
 
-@pytest.mark.process
-def test_in_twig_in_a_process_of_its_own(store: str, shelf: Path, serve_process: Callable[..., Server]) -> None:
+def test_in_twig_in_a_process_of_its_own(store: str, shelf: Path, serve_process: Callable[..., Client]) -> None:
     check_twig(serve_process("twig", store, NEWEST, "--libraries", str(shelf)))
 
 
-def test_in_satchel(store: str, shelf: Path, serve: Callable[..., Server]) -> None:
+def test_in_satchel(store: str, shelf: Path, serve: Callable[..., Client]) -> None:
     client = serve("satchel", store, NEWEST, "--libraries", str(shelf))
     for title, content in (("all", TEMPLATE), ("calls", CALLS), ("hack", HACK)):
         ok(client, "add_prompt", title=title, content=content, arguments=[{"name": name} for name in NAMES])

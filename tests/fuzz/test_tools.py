@@ -20,8 +20,8 @@ from satchel.contracts.schema import json_schema
 from satchel.storage.database import open_database
 from tests.fuzz.values import make_near, make_valid
 from tests.support.every_call import fill, find_ids
-from tests.support.http import HttpServer
 from tests.support.in_process import InProcess
+from tests.support.in_process_http import HttpInProcess
 from tests.support.runners import ADA, STORED, Runners
 from tests.support.soak import amount
 
@@ -52,8 +52,8 @@ def doors(filled: tuple[Path, dict[str, str]], tmp_path: Path) -> Iterator[dict[
     stores = [str(shutil.copy(filled[0], tmp_path / f"{name}.db")) for name in ("stdio", "http", "plain")]
     clients = {one: InProcess("--contract", one, "--database", stores[0], "--user", ADA) for one in STORED}
     with (
-        HttpServer("--database", stores[1], "--user", ADA) as server,
-        HttpServer("--database", stores[2], "--user", ADA) as plain,
+        HttpInProcess("--database", stores[1], "--user", ADA) as server,
+        HttpInProcess("--database", stores[2], "--user", ADA) as plain,
     ):
 
         def ask_plainly(_: str, tool: str, arguments: dict[str, Any]) -> Any:

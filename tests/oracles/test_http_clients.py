@@ -22,7 +22,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import PromptReference
 
 from tests.oracles import node
-from tests.support.http import HttpServer
+from tests.support.in_process_http import HttpInProcess
 from tests.support.stdio import NEWEST
 from tests.support.web import eventually
 
@@ -111,7 +111,7 @@ STEPS: dict[str, list[tuple[Step, str | int]]] = {
 
 
 @pytest.fixture(params=["nobody", "token"])
-def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[HttpServer]:
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[HttpInProcess]:
     """A new server, for everybody on this machine or for whoever has its token."""
     with served(tmp_path, request.param) as server:
         yield server
@@ -127,20 +127,20 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     return told
 
 
-def served(folder: Path, auth: str) -> HttpServer:
+def served(folder: Path, auth: str) -> HttpInProcess:
     shutil.copytree(EXAMPLES, folder / "libraries")
     store = str(folder / "satchel.db")
     options = ["--database", store, "--libraries", str(folder / "libraries"), "--user", USER]
     if auth == "nobody":
-        return HttpServer(*options)
+        return HttpInProcess(*options)
     command = [sys.executable, "-m", "satchel", "token", "create", "--user", USER, "--json", "--database", store]
     secret = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["token"]
-    server = HttpServer(*options[:-2], "--auth", "token")
+    server = HttpInProcess(*options[:-2], "--auth", "token")
     server.token = secret
     return server
 
 
-def raw(server: HttpServer, contract: str, revision: str) -> list[Any]:
+def raw(server: HttpInProcess, contract: str, revision: str) -> list[Any]:
     """What our raw client gets of a contract, step by step."""
     told, last = [], ""
     for (method, params), _ in STEPS[contract]:
@@ -193,7 +193,7 @@ def test_the_raw_client_is_answered_as_the_contracts_have_it(expected: dict[str,
 
 
 @asynccontextmanager
-async def connected(server: HttpServer, contract: str, mode: str, **more: Any) -> AsyncIterator[Client]:
+async def connected(server: HttpInProcess, contract: str, mode: str, **more: Any) -> AsyncIterator[Client]:
     """The official client, connected."""
     headers = {} if server.token is None else {"Authorization": f"Bearer {server.token}"}
     async with httpx2.AsyncClient(headers=headers, timeout=60) as http_client:
@@ -232,7 +232,7 @@ async def step_by_python(client: Client, method: str, params: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("mode", PYTHON)
-def test_python_hands_over_what_was_sent(server: HttpServer, expected: dict[str, list[Any]], mode: str) -> None:
+def test_python_hands_over_what_was_sent(server: HttpInProcess, expected: dict[str, list[Any]], mode: str) -> None:
     async def conversation() -> list[Any]:
         told = []
         for contract in STEPS:
@@ -246,7 +246,7 @@ def test_python_hands_over_what_was_sent(server: HttpServer, expected: dict[str,
 
 @pytest.mark.parametrize("mode", ["auto", NEWEST])
 def test_python_hears_of_a_change(tmp_path: Path, mode: str) -> None:
-    async def conversation(server: HttpServer) -> None:
+    async def conversation(server: HttpInProcess) -> None:
         async with asyncio.timeout(40), connected(server, "twig", mode) as client:
             await client.list_prompts()  # who has not listed them misses nothing when they change
             async with client.listen(prompts_list_changed=True) as events:
@@ -263,7 +263,7 @@ def test_python_hears_of_a_change(tmp_path: Path, mode: str) -> None:
 def test_python_of_the_handshake_generation_hears_of_a_change(tmp_path: Path) -> None:
     """By GET, which it opens only where it is given a session id; ours means nothing."""
 
-    async def conversation(server: HttpServer) -> None:
+    async def conversation(server: HttpInProcess) -> None:
         heard: asyncio.Queue[str] = asyncio.Queue()
 
         async def hear(message: Any) -> None:
@@ -286,7 +286,7 @@ def test_python_of_the_handshake_generation_hears_of_a_change(tmp_path: Path) ->
 @pytest.mark.npm
 @pytest.mark.parametrize("client", NPM)
 def test_typescript_hands_over_what_was_sent(
-    server: HttpServer, expected: dict[str, list[Any]], client: str, tmp_path: Path
+    server: HttpInProcess, expected: dict[str, list[Any]], client: str, tmp_path: Path
 ) -> None:
     plan = [[f"{server.url}/mcp/{contract}", [step for step, _ in steps]] for contract, steps in STEPS.items()]
     token = [] if server.token is None else [server.token]

@@ -14,7 +14,7 @@ from mcp import Client, MCPError, StdioServerParameters
 import satchel
 from satchel.contracts import load
 from tests.oracles import node
-from tests.support.http import HttpServer
+from tests.support.in_process_http import HttpInProcess
 from tests.support.satchel import check, make_library
 from tests.support.stdio import PATIENCE
 from tests.support.web import eventually
@@ -100,7 +100,7 @@ def reached(
         arguments = ["-m", "satchel", "serve", *options]
         yield lambda: StdioServerParameters(command=sys.executable, args=arguments, env=HERE), lambda: True
     else:
-        with HttpServer(*options) as server:
+        with HttpInProcess(*options) as server:
             yield lambda: f"{server.url}/mcp", lambda: server.metric("satchel_streams") >= 1
 
 
@@ -247,7 +247,7 @@ def test_the_typescript_clients_live_through_the_day(transport: str, client: str
         command = [*COMMAND, *node.satchel("satchel", Path(store))[:2], *options]
         done = node.run("own.mjs", client, json.dumps(steps), *command, home=tmp_path)
     else:
-        with HttpServer(*options) as server:
+        with HttpInProcess(*options) as server:
             done = node.run("own.mjs", client, json.dumps(steps), f"{server.url}/mcp", home=tmp_path)
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)

@@ -8,6 +8,7 @@ and an HTTP server answer the same.
 import os
 import threading
 from collections.abc import Mapping
+from typing import Self
 
 from satchel import config, log
 from satchel.app import stdio as app_stdio
@@ -63,6 +64,12 @@ class InProcess(Client):
         rest = memoryview(line + b"\n")
         while rest:
             rest = rest[self._input.write(rest) :]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self.close() == 0, self.stderr
 
     def close(self, patience: float = TIMEOUT) -> int:
         self._input.close()

@@ -7,12 +7,12 @@ from typing import Any
 
 import jsonschema
 
-from tests.support.stdio import Server
+from tests.support.stdio import Client
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference" / "contracts"
 
 
-def answered(client: Server, contract: str, tool: str, arguments: dict[str, Any]) -> Any:
+def answered(client: Client, contract: str, tool: str, arguments: dict[str, Any]) -> Any:
     """The body of an answer with a member `success`, after the rest of the result was checked."""
     result = client.call(tool, arguments)
     [content] = result["content"]
