@@ -51,3 +51,28 @@ def test_only_the_usual_form_of_a_uuid_is_an_id() -> None:
     assert clock.parse_id(id) == clock.parse_id(id.upper()) == id
     for wrong in ("", id[:-1], id.replace("-", ""), f"{{{id}}}", f"{id[:-1]}g", f" {id[1:]}", f"{id[:-1]}é"):
         assert clock.parse_id(wrong) is None
+
+
+NOW = "2030-01-31T12:00:00.000000Z"
+
+
+@pytest.mark.parametrize(
+    ("text", "past", "future"),
+    [
+        ("30m", "2030-01-31T11:30:00.000000Z", "2030-01-31T12:30:00.000000Z"),
+        (" 12h ", "2030-01-31T00:00:00.000000Z", "2030-02-01T00:00:00.000000Z"),
+        ("7d", "2030-01-24T12:00:00.000000Z", "2030-02-07T12:00:00.000000Z"),
+        ("2w", "2030-01-17T12:00:00.000000Z", "2030-02-14T12:00:00.000000Z"),
+        ("2026-11-17", "2026-11-17T00:00:00.000000Z", "2026-11-18T00:00:00.000000Z"),
+        ("2026-11-17T12:30", "2026-11-17T12:30:00.000000Z", "2026-11-17T12:30:00.000000Z"),
+        ("2026-11-17T12:30+02:00", "2026-11-17T10:30:00.000000Z", "2026-11-17T10:30:00.000000Z"),
+        ("yesterday", "2030-01-30T00:00:00.000000Z", "2030-01-31T00:00:00.000000Z"),
+        ("Monday", "2030-01-28T00:00:00.000000Z", "2030-02-05T00:00:00.000000Z"),
+        ("some day", None, None),
+        ("", None, None),
+        ("999999w", None, None),
+        ("0001-01-01T00:00+14:00", None, None),
+    ],
+)
+def test_a_time_ago_and_a_time_from_now(text: str, past: str | None, future: str | None) -> None:
+    assert (clock.parse_past(text, NOW), clock.parse_future(text, NOW)) == (past, future)

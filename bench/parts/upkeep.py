@@ -10,7 +10,7 @@ from bench.measuring import show, time_ms
 from bench.results import Result, Table
 from bench.surroundings import Run
 from satchel.model import Retention
-from satchel.services import pruning
+from satchel.services import history
 from satchel.storage.backup import backup, restore
 from satchel.storage.database import open_database
 from satchel.storage.dump import Dump, dump, load
@@ -82,6 +82,6 @@ def prune(path: str, many: int) -> tuple[list[float], int]:
         steps.append(time.perf_counter() - started)
         started = time.perf_counter()
 
-    removed = pruning.prune(database, pause=note)
+    removed = history.prune(database, pause=note)
     database.close()
     return steps, removed

@@ -3,7 +3,7 @@
 import pytest
 
 from satchel.model import Argument, PromptDraft, Scope
-from satchel.services import projects, prompts, pruning, templates
+from satchel.services import history, projects, prompts, restoring, templates
 from satchel.storage.database import Database, open_database
 from tests.support.postgres import PostgresServer
 from tests.support.roles import two_roles
@@ -62,7 +62,7 @@ def forget(database: Database) -> None:
 def test_values_go_when_their_prompt_is_deleted_and_follow_a_renamed_project(database: Database) -> None:
     forget(database)
     with database.write(ADA) as tx:
-        pruning.purge(tx, Scope(project="q", user=ADA.user), "one")
+        restoring.purge(tx, Scope(project="q", user=ADA.user), "one")
     assert kept(database) == ["p0/one"]
 
 
@@ -71,7 +71,7 @@ def test_an_application_role_forgets_the_values_of_all_users(postgres: PostgresS
     database = open_database(app)
     forget(database)
     give(database, "none/none")
-    assert pruning.forget_values(database, None) == 2
+    assert history.forget_values(database, None) == 2
     assert kept(database) == ["p0/one", "q/one"]
     database.close()
 
@@ -79,15 +79,15 @@ def test_an_application_role_forgets_the_values_of_all_users(postgres: PostgresS
 def test_upkeep_removes_what_was_left_behind(database: Database) -> None:
     add(database, "p", "One")
     give(database, "p/one", "p/none", "none/one", "lib:there", "lib:gone", "odd", "")
-    assert pruning.forget_values(database, None) == 8  # which libraries there are is not known
+    assert history.forget_values(database, None) == 8  # which libraries there are is not known
     assert kept(database) == ["lib:gone", "lib:there", "p/one"]
-    assert pruning.forget_values(database, ["lib:there"]) == 0  # it may come back
+    assert history.forget_values(database, ["lib:there"]) == 0  # it may come back
     for scope in (ADA, EVE):
         with database.write(scope) as tx:
             tx.run(
                 "update argument_values set used_at = :long_ago where owner = :owner", long_ago="2020", owner=scope.user
             )
-    assert pruning.forget_values(database, ["lib:there"]) == 2
+    assert history.forget_values(database, ["lib:there"]) == 2
     assert kept(database) == ["lib:there", "p/one"]
 
 
@@ -97,5 +97,5 @@ def test_an_emptied_trash_leaves_no_value(database: Database, days: int) -> None
     give(database, "p/one")
     with database.write(ADA) as tx:
         projects.delete(tx, "p")
-    pruning.prune(database, empty_trash=True)
+    history.prune(database, empty_trash=True)
     assert kept(database) == []

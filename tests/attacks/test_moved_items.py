@@ -8,7 +8,7 @@ import pytest
 
 from satchel.errors import Refused
 from satchel.model import ChangeQuery, Scope, TaskDraft, TaskPatch
-from satchel.services import history, projects, restoring, tasks, undo
+from satchel.services import history, projects, restoring, tasks
 from tests.attacks.worlds import ENGINES, World, find_addresses
 
 ANN = "11111111-1111-4111-8111-111111111111"
@@ -42,9 +42,9 @@ def test_a_task_that_left_is_told_without_the_title_that_it_got_elsewhere(world:
     assert [(one.key, one.title, one.revision.version) for one in feed] == [(f"#{number}", "", 1), ("pub", "pub", 1)]
     told = str(world.read(LIMITED, lambda tx: history.list_visible_changes(tx, LIMITED)))
     told += str(world.read(LIMITED, lambda tx: history.list_done(tx, LIMITED, ChangeQuery(), 10)))
-    told += str(world.read(LIMITED, lambda tx: undo.plan(tx, LIMITED, 9)))
+    told += str(world.read(LIMITED, lambda tx: restoring.plan_undo(tx, LIMITED, 9)))
     assert CANARY not in told
-    for act in (undo.undo, partial(undo.take_back, revision=feed[0].revision)):
+    for act in (restoring.undo, partial(restoring.take_back, revision=feed[0].revision)):
         with pytest.raises(Refused) as refused:
             world.write(LIMITED, lambda tx, act=act: act(tx, LIMITED))  # type: ignore[misc]
         assert CANARY not in str(refused.value)
@@ -56,11 +56,11 @@ def test_undo_takes_back_what_was_done_in_its_projects_and_leaves_the_rest(world
     world.write(LIMITED, lambda tx: tasks.delete(tx, LIMITED, own))
     world.write(EVERYWHERE, lambda tx: tasks.delete(tx, EVERYWHERE, hidden))
     world.write(EVERYWHERE, lambda tx: projects.rename(tx, "priv", "secret"))
-    [step] = world.write(LIMITED, lambda tx: undo.undo(tx, LIMITED))
+    [step] = world.write(LIMITED, lambda tx: restoring.undo(tx, LIMITED))
     assert [(one.key, one.title) for one in step.changes] == [(f"#{own}", "Own")]
-    [step] = world.write(LIMITED, lambda tx: undo.undo(tx, LIMITED))  # that it was added
+    [step] = world.write(LIMITED, lambda tx: restoring.undo(tx, LIMITED))  # that it was added
     assert [one.key for one in step.changes] == [f"#{own}"]
-    assert world.write(LIMITED, lambda tx: undo.undo(tx, LIMITED)) == []
+    assert world.write(LIMITED, lambda tx: restoring.undo(tx, LIMITED)) == []
     assert world.read(EVERYWHERE, lambda tx: tasks.list_all(tx, EVERYWHERE)) == []
 
 
@@ -72,7 +72,7 @@ def test_a_limited_token_neither_renames_nor_removes_its_project_by_a_restore(wo
         world.write(LIMITED, lambda tx: restoring.restore(tx, LIMITED, "satchel://project/pub", 2))
     for change in changes:
         with pytest.raises(Refused):
-            world.write(LIMITED, lambda tx, change=change: undo.take_back(tx, LIMITED, change.revision))  # type: ignore[misc]
+            world.write(LIMITED, lambda tx, change=change: restoring.take_back(tx, LIMITED, change.revision))  # type: ignore[misc]
     assert len(changes) == 3
     found = world.read(EVERYWHERE, lambda tx: projects.list_all(tx, EVERYWHERE))
     assert [project.name for project, _ in found] == ["priv", "pub"]

@@ -11,7 +11,7 @@ from satchel.library.catalog import Libraries
 from satchel.model import DocumentDraft, PromptDraft, Scope, TaskDraft
 from satchel.protocol.codec import encode
 from satchel.services import documents, lookup, projects, prompts, tasks
-from satchel.services.suggestions import closest_names
+from satchel.services.texts import closest_names
 from satchel.storage.database import Database, Tx
 from tests.attacks.worlds import ANN
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.services.moments import read_day
+from satchel.clock import read_day
 from tests.support.command import run
 
 

@@ -10,7 +10,7 @@ import sys
 
 from satchel.errors import Refused
 from satchel.model import DocumentDraft, DocumentPatch, Item, PromptDraft, PromptPatch, Scope, TaskDraft, TaskPatch
-from satchel.services import documents, prompts, restoring, states, tasks
+from satchel.services import documents, prompts, recording, restoring, tasks
 from satchel.storage.database import Tx, open_database
 
 SCOPE = Scope(user="550e8400-e29b-41d4-a716-446655440000")
@@ -57,10 +57,10 @@ def act(tx: Tx, dice: random.Random, kind: str, name: str, token: str) -> Change
 def find(tx: Tx, kind: str, name: str) -> Item | None:
     try:
         if kind == "prompt":
-            return states.of_prompt(prompts.get_by_name(tx, SCOPE, name))
+            return recording.of_prompt(prompts.get_by_name(tx, SCOPE, name))
         if kind == "document":
-            return states.of_document(documents.get_by_name(tx, SCOPE, name))
-        return states.of_task(tasks.find(tx, SCOPE, name))
+            return recording.of_document(documents.get_by_name(tx, SCOPE, name))
+        return recording.of_task(tasks.find(tx, SCOPE, name))
     except Refused:
         return None
 
@@ -73,19 +73,19 @@ def refer(tx: Tx, live: Item | None, title: str) -> str:
 
 def add(tx: Tx, kind: str, name: str, text: str) -> Item:
     if kind == "prompt":
-        return states.of_prompt(prompts.add(tx, SCOPE, PromptDraft(name=name, content=text, tags=["a", "b"])))
+        return recording.of_prompt(prompts.add(tx, SCOPE, PromptDraft(name=name, content=text, tags=["a", "b"])))
     if kind == "document":
         draft = DocumentDraft(name=name, uri=f"x:{name}", content=text.encode(), mime_type="image/png")
-        return states.of_document(documents.add(tx, SCOPE, draft))
-    return states.of_task(tasks.add(tx, SCOPE, TaskDraft(title=name, description=text, tags=["a"])))
+        return recording.of_document(documents.add(tx, SCOPE, draft))
+    return recording.of_task(tasks.add(tx, SCOPE, TaskDraft(title=name, description=text, tags=["a"])))
 
 
 def edit(tx: Tx, live: Item, text: str) -> Item:
     if live.kind == "prompt":
-        return states.of_prompt(prompts.update(tx, SCOPE, live.id, PromptPatch(content=text)))
+        return recording.of_prompt(prompts.update(tx, SCOPE, live.id, PromptPatch(content=text)))
     if live.kind == "document":
-        return states.of_document(documents.update(tx, SCOPE, live.name, DocumentPatch(content=text.encode())))
-    return states.of_task(tasks.update(tx, SCOPE, live.number, TaskPatch(description=text)))
+        return recording.of_document(documents.update(tx, SCOPE, live.name, DocumentPatch(content=text.encode())))
+    return recording.of_task(tasks.update(tx, SCOPE, live.number, TaskPatch(description=text)))
 
 
 def done(item: Item, action: str, token: str) -> Change:

@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from satchel.model import PromptQuery, uri_of
-from satchel.services import history, lookup, projects, prompts, states
+from satchel.services import history, lookup, projects, prompts, recording
 from satchel.storage.database import Database, Tx, open_database
 from tests.faults.history_writer import SCOPE, token_of
 from tests.support.process import ROOT
@@ -124,7 +124,7 @@ def check_index(database: Database) -> None:
     with database.read(SCOPE) as tx:
         for header in prompts.list_headers(tx, SCOPE)[0]:
             prompt = prompts.get_by_name(tx, SCOPE, header.name)
-            token = token_of(states.of_prompt(prompt))
+            token = token_of(recording.of_prompt(prompt))
             page = prompts.list_counted(tx, SCOPE, PromptQuery(text=token), limit=20, offset=0)
             assert header.number in [one.number for one in page.items]
         [[stored]] = tx.all("select count(*) from prompts where deleted_at is null")

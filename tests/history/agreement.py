@@ -5,7 +5,7 @@ from typing import Any
 
 from satchel.model import ChangeQuery, PromptQuery, Scope, uri_of
 from satchel.services import documents, history, lookup, projects, prompts, tasks
-from satchel.services.states import State
+from satchel.services.recording import State
 from satchel.storage import revisions
 from satchel.storage.database import Database, Tx
 from tests.history.past import Past, Thing, Version

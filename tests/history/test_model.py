@@ -12,7 +12,7 @@ from hypothesis.stateful import rule, run_state_machine_as_test
 
 from satchel.errors import Refused
 from satchel.model import Scope, uri_of
-from satchel.services import projects, pruning, restoring, undo
+from satchel.services import projects, restoring
 from satchel.services.restoring import Restored
 from satchel.storage.database import Database, open_database
 from tests.history.machine import PICKS, PLACES, USERS
@@ -83,7 +83,7 @@ class Changes(TextChanges, TaskChanges):
     @rule(user=USERS)
     def undo(self, user: str) -> None:
         scope = Scope(user=user)
-        is_done = self.ways.act(scope, lambda tx: undo.undo(tx, scope))
+        is_done = self.ways.act(scope, lambda tx: restoring.undo(tx, scope))
         past = self.past.begin(user)
         try:
             is_changed = past.undo(user)
@@ -101,7 +101,7 @@ class Changes(TextChanges, TaskChanges):
             return
         database = self.open_to_purge() if self.open_to_purge else self.database
         try:
-            write(database, scope, lambda tx: pruning.purge(tx, scope, reference))
+            write(database, scope, lambda tx: restoring.purge(tx, scope, reference))
             is_done = True
         except Refused:
             is_done = False

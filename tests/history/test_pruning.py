@@ -9,7 +9,7 @@ import pytest
 
 from satchel import clock
 from satchel.model import Prompt, PromptDraft, PromptPatch, Retention, Scope, TaskDraft
-from satchel.services import history, projects, prompts, pruning, restoring, tasks
+from satchel.services import history, projects, prompts, restoring, tasks
 from satchel.storage import postgres
 from satchel.storage import pruning as rows
 from satchel.storage.database import Database, open_database
@@ -82,7 +82,7 @@ def run_steps(database: Database, check: Callable[[], None] = lambda: None) -> l
             sizes.append(counts[-2] - counts[-1])
         check()
 
-    pruning.prune(database, pause=pause)
+    history.prune(database, pause=pause)
     return sizes
 
 
@@ -175,7 +175,7 @@ def test_a_prune_that_is_stopped_goes_on_another_time(database: Database, calend
     fill(database, calendar, 40)
     calendar.day += 400
     steps = iter([False] * 4)
-    assert pruning.prune(database, pause=lambda: next(steps, True)) > 0
+    assert history.prune(database, pause=lambda: next(steps, True)) > 0
     assert read_tables(database)["trash"] != []
-    assert pruning.prune(database) > 0 and pruning.prune(database) == 0
+    assert history.prune(database) > 0 and history.prune(database) == 0
     assert read_tables(database)["trash"] == []

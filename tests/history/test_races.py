@@ -22,7 +22,7 @@ from satchel.model import (
     TaskDraft,
     TaskPatch,
 )
-from satchel.services import documents, history, projects, prompts, pruning, restoring, tasks, undo
+from satchel.services import documents, history, projects, prompts, restoring, tasks
 from satchel.storage import revisions
 from satchel.storage.database import Database, Tx, open_database
 from tests.history.store import (
@@ -211,7 +211,7 @@ def test_an_item_that_is_purged_meanwhile_does_not_come_back(
 ) -> None:
     prompt = add_prompt(database, ADA, "Tee")
     delete_prompt(database, ADA, prompt)
-    outcomes = overlap(lambda tx: pruning.purge(tx, ADA, prompt.id), lambda tx: restoring.restore(tx, ADA, prompt.id))
+    outcomes = overlap(lambda tx: restoring.purge(tx, ADA, prompt.id), lambda tx: restoring.restore(tx, ADA, prompt.id))
     assert outcomes[1] == "NotFound"
     assert read(database, ADA, lambda tx: revisions.of_items(tx, "prompt", [prompt.number])) == []
 
@@ -220,7 +220,7 @@ def test_two_undos_take_back_two_changes(database: Database, overlap: Callable[.
     prompt = add_prompt(database, ADA, "Tee", "one")
     for content in ("two", "three"):
         edit_prompt(database, ADA, prompt, content)
-    overlap(lambda tx: undo.undo(tx, ADA), lambda tx: undo.undo(tx, ADA))
+    overlap(lambda tx: restoring.undo(tx, ADA), lambda tx: restoring.undo(tx, ADA))
     states = read_states(database, "tee", "text")
     assert states == [("one",), ("two",), ("three",), ("two",), ("one",)]
 

@@ -4,7 +4,7 @@ import pytest
 
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import Retention, TaskPatch, uri_of
-from satchel.services import documents, history, projects, pruning, tasks
+from satchel.services import documents, history, projects, tasks
 from satchel.storage.database import Database
 from tests.history.store import (
     ADA,
@@ -119,7 +119,7 @@ def test_an_expired_blocker_does_not_keep_an_older_version_from_coming_back(data
     database.retention = Retention(trash_days=0)
     done = restore(database, ADA, f"#{task}", 1)
     assert (done.item.title, done.notes) == ("Task", ())
-    pruning.prune(database)
+    history.prune(database)
     done = restore(database, ADA, f"#{task}", 2)
     assert (done.item.title, done.notes) == ("Other", (f"It was blocked by #{blocker}, which no longer exists.",))
 

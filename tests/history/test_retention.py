@@ -4,7 +4,7 @@ import pytest
 
 from satchel.errors import NotFound, VersionMissing
 from satchel.model import Prompt, Retention, Scope
-from satchel.services import history, projects, prompts, pruning, tasks
+from satchel.services import history, projects, prompts, restoring, tasks
 from satchel.storage import revisions
 from satchel.storage.database import Database
 from tests.history.calendar import Calendar
@@ -52,11 +52,11 @@ def test_young_versions_stay_and_of_old_ones_the_newest(database: Database, cale
     database.retention = Retention(history_days=10, history_versions=3)
     daily = add_versions(database, calendar, "Daily", 30, days=1)
     rare = add_versions(database, calendar, "Rare", 6, days=100)
-    pruning.prune(database)
+    history.prune(database)
     assert kept(database, daily) == [28, 29, 30]  # all are old by now
     assert kept(database, rare) == [4, 5, 6]
     again = add_versions(database, calendar, "Again", 30, days=1)
-    pruning.prune(database)
+    history.prune(database)
     assert kept(database, again) == [*range(21, 31)]  # the tenth day back is over by some ticks
     with pytest.raises(VersionMissing) as missing:
         read(database, ADA, lambda tx: history.read_version(tx, ADA, "rare", 3))
@@ -64,23 +64,23 @@ def test_young_versions_stay_and_of_old_ones_the_newest(database: Database, cale
     with pytest.raises(VersionMissing):
         restore(database, ADA, "rare", 1)
     calendar.day += 1000
-    pruning.prune(database)
+    history.prune(database)
     assert [kept(database, one) for one in (daily, rare, again)] == [[28, 29, 30], [4, 5, 6], [28, 29, 30]]
-    assert pruning.prune(database) == 0
+    assert history.prune(database) == 0
 
 
 def test_the_newest_version_alone_can_be_kept(database: Database, calendar: Calendar) -> None:
     database.retention = Retention(history_days=0, history_versions=1)
     prompt = add_versions(database, calendar, "Tee", 4, days=1)
     calendar.day += 1
-    pruning.prune(database)
+    history.prune(database)
     assert kept(database, prompt) == [4]
     assert restore(database, ADA, "satchel://project/default").is_changed is False
     with pytest.raises(VersionMissing):
         restore(database, ADA, "tee")
     delete_prompt(database, ADA, prompt)
     calendar.day += 1
-    pruning.prune(database)
+    history.prune(database)
     assert kept(database, prompt) == [4, 5]  # the deletion, and what comes back
     assert restore(database, ADA, "tee").item.content == "Text 4. And so on."
 
@@ -93,12 +93,12 @@ def test_deleted_items_go_after_their_days_with_all_their_versions(database: Dat
     delete_task(database, ADA, task.number)
     calendar.day += 29
     delete_prompt(database, ADA, second)
-    pruning.prune(database)
+    history.prune(database)
     assert _deleted(database) == {first.id, second.id, task.id}
     calendar.day += 2
     with pytest.raises(NotFound):  # before anything was pruned
         restore(database, ADA, "first")
-    pruning.prune(database)
+    history.prune(database)
     assert _deleted(database) == {second.id}
     assert kept(database, second) == [1, 2, 3, 4]
     with database.read(ADA) as tx:
@@ -118,11 +118,11 @@ def test_without_a_trash_nothing_comes_back_and_with_an_empty_one_neither(
     with pytest.raises(NotFound):
         restore(database, ADA, one.id)
     assert _deleted(database) == set()
-    pruning.prune(database)
+    history.prune(database)
     database.retention = Retention()
     delete_prompt(database, ADA, two)
     assert _deleted(database) == {two.id}
-    pruning.prune(database, empty_trash=True)
+    history.prune(database, empty_trash=True)
     assert _deleted(database) == set()
     with database.read(ADA) as tx:
         assert tx.all("select kind from revisions where kind <> 'project'") == tx.all("select id from prompts") == []
@@ -138,10 +138,10 @@ def test_a_deleted_project_goes_whole_and_its_tasks_stay(database: Database, cal
     write(database, ADA, lambda tx: projects.delete(tx, "p"))
     calendar.day += 29
     delete_task(database, ADA, deleted.number)
-    pruning.prune(database)
+    history.prune(database)
     assert read(database, ADA, lambda tx: tx.all("select count(*) from prompts")) == [(3,)]
     calendar.day += 2
-    pruning.prune(database)
+    history.prune(database)
     with database.read(ADA) as tx:
         assert [
             tx.all(f"select name from {table} order by name") for table in ("projects", "prompts", "documents")
@@ -156,7 +156,7 @@ def test_a_deleted_project_goes_whole_and_its_tasks_stay(database: Database, cal
         assert tasks.find(tx, ADA, task.number).project_number is None
         assert tx.all("select number from tasks where deleted_at is not null") == [(deleted.number,)]
     assert restore(database, ADA, f"#{deleted.number}").item.project is None
-    assert pruning.prune(database) == 0
+    assert history.prune(database) == 0
 
 
 def test_a_purged_item_leaves_nothing_behind(database: Database, calendar: Calendar) -> None:
@@ -165,7 +165,7 @@ def test_a_purged_item_leaves_nothing_behind(database: Database, calendar: Calen
         delete_prompt(database, ADA, prompt)
     live = add_prompt(database, ADA, "Tee", "needle")
     other = add_prompt(database, ADA, "Other", "needle")
-    write(database, ADA, lambda tx: pruning.purge(tx, ADA, "tee"))
+    write(database, ADA, lambda tx: restoring.purge(tx, ADA, "tee"))
     with database.read(ADA) as tx:
         assert tx.all("select item from revisions where kind = 'prompt'") == [(other.number,)]
         assert tx.all("select * from revision_states") == []

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from satchel.errors import NotFound
 from satchel.model import PromptDraft, uri_of
-from satchel.services import documents, projects, prompts, undo
+from satchel.services import documents, projects, prompts, restoring
 from satchel.storage.database import Database
 from tests.history.store import ADA, BOB, add_prompt, add_resource, read, restore, write
 
@@ -75,5 +75,5 @@ def test_an_undo_takes_back_nothing_that_another_user_did_at_the_same_instant(da
             tx.now = at
             prompts.add(tx, scope, PromptDraft(title=title, content="text"))
     for scope in (ADA, BOB):
-        assert len(write(database, scope, lambda tx: undo.undo(tx, scope))) == 1  # noqa: B023
+        assert len(write(database, scope, lambda tx: restoring.undo(tx, scope))) == 1  # noqa: B023
     assert read(database, ADA, lambda tx: prompts.list_headers(tx, ADA)) == ((), False)

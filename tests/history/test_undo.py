@@ -4,7 +4,7 @@ import pytest
 
 from satchel.errors import NotFound, SatchelError, VersionConflict, VersionMissing
 from satchel.model import DocumentPatch, PromptPatch, Retention, Scope
-from satchel.services import documents, projects, prompts, pruning, tasks, undo
+from satchel.services import documents, history, projects, prompts, restoring, tasks
 from satchel.storage.database import Database
 from tests.history.store import (
     ADA,
@@ -24,7 +24,7 @@ from tests.history.store import (
 
 def undone(database: Database, scope: Scope, last: int = 1) -> list[list[tuple[str, str]]]:
     """Take something back; by step, what was taken back: action and item."""
-    steps = write(database, scope, lambda tx: undo.undo(tx, scope, last))
+    steps = write(database, scope, lambda tx: restoring.undo(tx, scope, last))
     return [[(one.revision.action, one.key) for one in step.changes] for step in steps]
 
 
@@ -103,7 +103,7 @@ def test_an_update_whose_past_was_pruned_is_not_taken_for_an_addition(database: 
     prompt = add_prompt(database, ADA, "Tee", "one")
     edit_prompt(database, ADA, prompt, "two")
     database.retention = Retention(history_days=0, history_versions=1)
-    pruning.prune(database)
+    history.prune(database)
     with pytest.raises(VersionMissing) as missing:
         undone(database, ADA)
     assert (missing.value.version, missing.value.kept) == (1, (2,))

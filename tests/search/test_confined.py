@@ -9,7 +9,7 @@ import pytest
 from psycopg import errors
 
 from satchel.model import PromptDraft, Scope, TaskDraft
-from satchel.services import lookup, projects, prompts, pruning, tasks
+from satchel.services import history, lookup, projects, prompts, tasks
 from satchel.services.search import SearchQuery, search
 from satchel.storage.database import Database, open_database
 from satchel.storage.sqlite import SqliteTx
@@ -129,7 +129,7 @@ def test_an_application_role_adds_changes_and_deletes(roles: tuple[str, str]) ->
     with database.write(OPEN) as tx:
         prompts.delete(tx, OPEN, prompt.id)
         tasks.delete(tx, OPEN, task.number)
-    pruning.clean_words(database)
+    history.clean_words(database)
     with database.read(OPEN) as tx:
         assert tx.all("select word from search_words where word in :words", words=["walrus", "tusks"]) == []
     database.close()

@@ -7,7 +7,7 @@ import pytest
 
 from satchel.errors import NotFound, StoreFailed
 from satchel.model import DocumentDraft, DocumentPatch, PromptDraft, PromptPatch, Retention, Scope, TaskDraft, TaskPatch
-from satchel.services import documents, projects, prompts, pruning, restoring, tasks
+from satchel.services import documents, history, projects, prompts, restoring, tasks
 from satchel.services.search import SearchQuery, search
 from satchel.storage.database import Database, Tx, open_database
 from satchel.storage.search import index_all
@@ -32,7 +32,7 @@ class Undone(Exception):
 
 def check(database: Database) -> None:
     """Clean the words, and compare the index with one that is made anew from the items, which is undone."""
-    pruning.clean_words(database)
+    history.clean_words(database)
     with pytest.raises(Undone), database.write(ADA) as tx:
         kept = {(row[:-1], frozenset(row[-1].split())) for row in tx.all(_ITEMS)}
         words = tx.all(_WORDS)
@@ -142,9 +142,9 @@ def test_a_purge_leaves_no_word_behind(filled: Database, is_deleted_first: bool)
         if is_deleted_first:
             prompts.delete(tx, ADA, walrus(tx))
     with filled.write(ADA) as tx:
-        pruning.purge(tx, ADA, "walrus")
-        pruning.purge(tx, ADA, "#1")
-    pruning.clean_words(filled)
+        restoring.purge(tx, ADA, "walrus")
+        restoring.purge(tx, ADA, "#1")
+    history.clean_words(filled)
     for table in ("search_items", "search_words"):
         with filled.read(ADA) as tx:
             sql = f"select * from {table}"
@@ -162,8 +162,8 @@ def test_a_purge_leaves_no_word_in_the_file(tmp_path: Path) -> None:
         prompts.add(tx, ADA, PromptDraft(title="Secret", content="zygomatic"))
         prompts.add(tx, ADA, PromptDraft(title="Other", content="plain"))
     with database.write(ADA) as tx:
-        pruning.purge(tx, ADA, "secret")
-    pruning.clean_words(database)
+        restoring.purge(tx, ADA, "secret")
+    history.clean_words(database)
     database.scrub()
     database.close()
     assert b"zygomatic" not in path.read_bytes()
@@ -173,12 +173,12 @@ def test_tasks_of_a_project_that_is_removed_for_good_stay_findable(filled: Datab
     with filled.write(ADA) as tx:
         projects.delete(tx, "shed")
     with filled.write(ADA) as tx:
-        pruning.purge(tx, ADA, "satchel://project/shed")
+        restoring.purge(tx, ADA, "satchel://project/shed")
     assert found(filled, "sawdust") == ["#2"]
     with filled.write(ADA) as tx:
         tasks.update(tx, ADA, 2, TaskPatch(title="Clean barn"))
-        pruning.purge(tx, ADA, "#2")
-    pruning.clean_words(filled)
+        restoring.purge(tx, ADA, "#2")
+    history.clean_words(filled)
     with filled.read(ADA) as tx:
         assert tx.all("select word from search_words where word in :words", words=["sawdust", "clean", "barn"]) == []
 
@@ -187,7 +187,7 @@ def test_pruning_removes_the_words_of_a_deleted_project(filled: Database) -> Non
     filled.retention = Retention(trash_days=0)
     with filled.write(ADA) as tx:
         projects.delete(tx, "shed")
-    pruning.prune(filled)
+    history.prune(filled)
     with filled.read() as tx:
         assert tx.all("select word from search_words where word = 'everywhere'") == []
         assert tx.all("select 1 from search_spaces where kind = 'prompt' and project <> 1") == []

@@ -8,7 +8,7 @@ import pytest
 from satchel import clock
 from satchel.errors import NotFound, NothingReady, StaleFence, TaskClosed, TaskHeld, WrongArgument
 from satchel.model import Author, Holder, Scope, StoreChange, Task, TaskDraft, TaskPatch, TaskQuery
-from satchel.services import history, projects, pruning, restoring, tasks
+from satchel.services import history, projects, restoring, tasks
 from satchel.storage.database import Database, Tx
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
@@ -223,7 +223,7 @@ def test_a_purge_takes_the_claim_along(database: Database) -> None:
         for one in (number, kept):
             tasks.claim(tx, ADA, one, ANN, 5)
     with database.write(ADA) as tx:
-        pruning.purge(tx, ADA, f"#{number}")
+        restoring.purge(tx, ADA, f"#{number}")
         assert tx.all("select task from task_claims") == [(kept,)]
 
 

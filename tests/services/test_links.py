@@ -16,7 +16,7 @@ from satchel.model import (
     TaskDraft,
     TaskPatch,
 )
-from satchel.services import documents, links, projects, prompts, pruning, restoring, tasks
+from satchel.services import documents, links, projects, prompts, restoring, tasks
 from satchel.storage.database import Database, Tx
 from satchel.storage.links import MOST, find_targets
 
@@ -109,7 +109,7 @@ def test_a_purge_leaves_no_words_behind(web: Database) -> None:
     with web.write(ANN) as tx:
         prompts.add(tx, ANN, PromptDraft(title="Secret", content="satchel://prompt/secret-name"))
         prompts.add(tx, ANN, PromptDraft(title="Other", content="satchel://prompt/kept"))
-        pruning.purge(tx, ANN, "secret")
+        restoring.purge(tx, ANN, "secret")
         assert tx.all("select to_key from links") == [("kept",)]
 
 

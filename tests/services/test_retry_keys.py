@@ -5,7 +5,7 @@ import pytest
 from satchel import clock
 from satchel.errors import KeyReused, StoreConflict, WrongArgument
 from satchel.model import Scope, TaskDraft
-from satchel.services import pruning, restoring, retry_keys, tasks
+from satchel.services import history, restoring, retry_keys, tasks
 from satchel.storage.database import Database, Tx
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
@@ -85,7 +85,7 @@ def test_answers_that_may_quote_what_was_removed_for_good_are_forgotten(database
         remember(tx, ADA, "k", b"Secret")
     if is_purged:
         with database.write(ADA) as tx:
-            pruning.purge(tx, ADA, f"#{task.number}")
+            restoring.purge(tx, ADA, f"#{task.number}")
     else:
         with database.write(ADA) as tx:
             tasks.delete(tx, ADA, task.number)
@@ -96,7 +96,7 @@ def test_answers_that_may_quote_what_was_removed_for_good_are_forgotten(database
             tasks.delete(tx, ADA, task.number)
         with database.write(ADA) as tx:
             remember(tx, ADA, "later", b"of others")
-        pruning.prune(database, empty_trash=True)
+        history.prune(database, empty_trash=True)
     with database.read(ADA) as tx:
         assert recall(tx, ADA, "k") is None
         assert recall(tx, ADA, "later") == (None if is_purged else b"of others")

@@ -4,7 +4,7 @@ import pytest
 
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import Author, Retention, Scope, StoreChange, TaskDraft
-from satchel.services import pruning, restoring, tasks
+from satchel.services import history, restoring, tasks
 from satchel.storage.database import Database, Tx
 
 ANN = Author(user="00000000-0000-4000-8000-00000000000a", client="claude-code", client_version="2", contract="satchel")
@@ -50,10 +50,10 @@ def test_notes_go_when_their_task_is_removed_for_good(database: Database) -> Non
             tasks.add_note(tx, ADA, number, f"of {number}")
         tasks.delete(tx, ADA, emptied)
     with database.write(ADA) as tx:
-        pruning.purge(tx, ADA, f"#{purged}")
+        restoring.purge(tx, ADA, f"#{purged}")
         assert (texts(tx, purged), texts(tx, emptied)) == ([], [f"of {emptied}"])
     database.retention = Retention(trash_days=0)
-    pruning.prune(database, empty_trash=True)
+    history.prune(database, empty_trash=True)
     with database.read(ADA) as tx:
         assert (texts(tx, emptied), texts(tx, kept)) == ([], [f"of {kept}"])
 

@@ -16,7 +16,7 @@ import pytest
 from satchel.errors import StoreFailed
 from satchel.model import Author, PromptDraft, Scope, StoreChange
 from satchel.services import projects, prompts
-from satchel.services.pruning import prune
+from satchel.services.history import prune
 from satchel.storage import changes as store_changes
 from satchel.storage import postgres as postgres_engine
 from satchel.storage.changes import encode

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from satchel import config
 from satchel.app.startup import CannotStart
 from satchel.config import Settings
-from satchel.services.suggestions import closest_name
+from satchel.services.texts import closest_name
 
 
 def serve(settings: Settings) -> int:

@@ -26,7 +26,7 @@ def start(
         while not stopped.wait(delay):
             delay = _INTERVAL
             # It imports every service, which a short session never needs.
-            from satchel.services.pruning import forget_values, prune
+            from satchel.services.history import forget_values, prune
 
             try:
                 prune(database, pause=lambda: stopped.wait(_PAUSE))

@@ -8,7 +8,7 @@ from satchel.cli.examples import Group
 from satchel.cli.output import to_json
 from satchel.cli.session import json_option
 from satchel.contracts import CONTRACTS, load
-from satchel.services.suggestions import closest_name
+from satchel.services.texts import closest_name
 
 
 @click.group(cls=Group)

@@ -12,17 +12,16 @@ from satchel.cli.completion import ITEM, PROJECT
 from satchel.cli.examples import Command, Group
 from satchel.cli.output import count, has_colors, name_item, say, to_json
 from satchel.cli.session import VERSION, Session, check_owner, command, confirm
+from satchel.clock import parse_past
 from satchel.errors import StoreFailed, WrongArgument
 from satchel.model import Author, ChangeQuery, Scope, Version
-from satchel.services import diffs, lookup, projects, pruning
+from satchel.services import diffs, lookup, projects, restoring
 from satchel.services import history as changes
-from satchel.services import undo as undoing
 from satchel.services.history import FeedEntry
-from satchel.services.moments import parse_past
-from satchel.services.undo import Step
+from satchel.services.restoring import Step
 from satchel.storage import trash as trash_rows
 from satchel.storage.database import Tx
-from satchel.storage.history_size import TABLES, measure
+from satchel.storage.revisions import TABLES, measure
 
 _LIMIT = 50
 _PAGE = 500  # of the audit trail: each is a transaction of its own, so that a slow reader blocks nothing
@@ -243,7 +242,7 @@ def undo(session: Session, last: int, wanted: str | None, yes: bool) -> None:
             projects.get_existing(tx, session.scope, wanted)
         session.scope = replace(session.scope, projects=(wanted,))
     with session.read() as tx:
-        steps = undoing.plan(tx, session.scope, last)
+        steps = restoring.plan_undo(tx, session.scope, last)
     if not steps:
         session.say("Nothing to undo.", {"undone": []})
         return
@@ -251,9 +250,9 @@ def undo(session: Session, last: int, wanted: str | None, yes: bool) -> None:
     confirm(f"This will\n{plan}\nDo it?", is_yes=yes)
 
     def take_back(tx: Tx) -> list[Step]:
-        if not yes and undoing.plan(tx, session.scope, last) != steps:
+        if not yes and restoring.plan_undo(tx, session.scope, last) != steps:
             raise click.ClickException("something else was changed while you were asked; nothing was undone.")
-        return undoing.undo(tx, session.scope, last)
+        return restoring.undo(tx, session.scope, last)
 
     done = session.transact(take_back)
     value = [{"at": step.at, "changes": [describe_entry(entry) for entry in step.changes]} for step in done]
@@ -330,7 +329,7 @@ def empty(session: Session, yes: bool) -> None:
     things = count(number, "deleted item")
     if number:
         confirm(f"This removes {things} of all projects and users for good. Continue?", is_yes=yes)
-        pruning.prune(session.database, empty_trash=True)
+        changes.prune(session.database, empty_trash=True)
     done = f"Removed {things} for good." if number else "The trash is empty."
     report_removal(session, done, {"removed": number})
 
@@ -356,7 +355,7 @@ def purge(session: Session, items: tuple[str, ...], yes: bool) -> None:
 
     def remove(tx: Tx) -> None:
         for reference, one in found.values():
-            if pruning.purge(tx, session.scope, reference).numbers != one.numbers:
+            if restoring.purge(tx, session.scope, reference).numbers != one.numbers:
                 raise click.ClickException("something was changed meanwhile; nothing was removed.")
 
     session.transact(remove)
@@ -367,7 +366,7 @@ def purge(session: Session, items: tuple[str, ...], yes: bool) -> None:
 def report_removal(session: Session, done: str, value: Mapping[str, object]) -> None:
     """Overwrite the bytes of removed items on disk, and print what was done and what is left to do."""
     try:
-        pruning.clean_words(session.database)
+        changes.clean_words(session.database)
         note = session.database.scrub()
     except StoreFailed as error:
         raise click.ClickException(
@@ -390,10 +389,10 @@ def size(session: Session) -> None:
     """Show how much history and trash all projects and users have, and its size on disk."""
     check_owner(session, "does not see the history of all users")
     with session.read() as tx:
-        found = measure(tx)
+        found, counts = measure(tx), trash_rows.count(tx)
     on_disk, store = session.database.measure_tables(TABLES)
     kept = session.database.retention
-    in_trash = dict(found.trash)
+    in_trash = dict(counts)
     listed = ", ".join(count(number, kind) for kind, number in in_trash.items())
     share = f", {on_disk / store:.1%} of the store ({store} bytes)" if store else ""
     lines = [

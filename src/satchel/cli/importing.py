@@ -14,7 +14,7 @@ from satchel.exchange.entries import KINDS
 from satchel.exchange.formats import BY_NAME, NAMES, find_name
 from satchel.exchange.importing import ImportReport
 from satchel.files import printable
-from satchel.services.suggestions import closest_names
+from satchel.services.texts import closest_names
 
 _SHOWN = 10  # lines of each part of a report
 _INTERRUPTED = 130  # exit status, as of a process that SIGINT ended

@@ -26,7 +26,7 @@ from satchel.contracts import CONTRACTS
 from satchel.errors import SatchelError
 from satchel.model import DEFAULT_PROJECT, NAMED_BY_FILE
 from satchel.services import projects
-from satchel.services.suggestions import closest_name
+from satchel.services.texts import closest_name
 from satchel.storage.database import open_database
 
 _WRONG = "invalid_argument"

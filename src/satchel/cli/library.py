@@ -23,7 +23,7 @@ from satchel.library.render import RenderFailed
 from satchel.library.sources import SourceRefused
 from satchel.library.validate import check_all, check_library
 from satchel.log import escape
-from satchel.services.suggestions import closest_name
+from satchel.services.texts import closest_name
 from satchel.settings import BY_NAME
 
 _SETTING = BY_NAME["libraries"]

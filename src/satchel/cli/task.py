@@ -11,7 +11,7 @@ from satchel.cli.examples import Group
 from satchel.cli.items import add_commands, expected_version_option, name_several, tags_edit_option
 from satchel.cli.output import show_notes
 from satchel.cli.session import Answer, Page, Session, command, page_options
-from satchel.services.moments import read_day
+from satchel.clock import read_day
 
 Row = dict[str, Any]  # a task in an answer
 Option = Callable[[Callable[..., None]], Callable[..., None]]

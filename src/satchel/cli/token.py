@@ -9,9 +9,9 @@ from satchel.cli.completion import PROJECT
 from satchel.cli.examples import Group
 from satchel.cli.output import show_notes
 from satchel.cli.session import Session, check_owner, command
+from satchel.clock import parse_future
 from satchel.errors import WrongArgument
 from satchel.model import Timestamp, Token
-from satchel.services.moments import parse_future
 
 
 @click.group(cls=Group)

@@ -3,7 +3,7 @@
 from satchel.errors import NotFound
 from satchel.model import KINDS, ChangeQuery
 from satchel.page.visit import Answer, Redirect, Shown, Visit, link
-from satchel.services import history, projects, restoring, undo
+from satchel.services import history, projects, restoring
 from satchel.services.history import FeedEntry
 from satchel.storage.database import Tx
 
@@ -31,12 +31,12 @@ def undo_change(visit: Visit) -> Answer:
 
     def act(tx: Tx) -> list[FeedEntry]:
         if not number:
-            return [entry for step in undo.undo(tx, visit.scope) for entry in step.changes]
+            return [entry for step in restoring.undo(tx, visit.scope) for entry in step.changes]
         around = ChangeQuery(after=number - 1, before=number + 1)
         changes, _ = history.list_visible_changes(tx, visit.scope, around, limit=1)
         if not changes:
             raise NotFound("change", str(number), visit.scope)
-        undo.take_back(tx, visit.scope, changes[0].revision)
+        restoring.take_back(tx, visit.scope, changes[0].revision)
         return changes
 
     done = visit.write(act)

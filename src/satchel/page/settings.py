@@ -1,11 +1,11 @@
 """Tokens: create, list, revoke; and the open sessions of the user."""
 
 from satchel.auth import sessions, tokens
+from satchel.clock import parse_future
 from satchel.errors import NotFound, SatchelError
 from satchel.page import words
 from satchel.page.visit import Answer, Redirect, Shown, Visit, link
 from satchel.services import projects
-from satchel.services.moments import parse_future
 from satchel.storage.database import Tx
 
 

@@ -13,21 +13,13 @@ layers              the personal layer: what is read in every project
 lookup              finds items by what people and agents call them, deleted ones too
 search              finds items by words, or by a literal text
 search_ranking      the items with the words of a query, the best first
-indexing            keeps the index of words in step with items
-quotas              how much a user may keep
-recording           records every change in the transaction that makes it
-states              items as history keeps them
-history             the versions of an item, and the feed of changes
-deeds               what changes did, in a word
+recording           records every change in the transaction that makes it, and keeps the index and the quota in step
+history             the versions of an item, the feed of changes, and the retention of both
 diffs               versions as texts, and the difference between two
-restoring           makes an old version, or a deleted item, the newest
-undo                takes back what a user did last
-pruning             keeps history and trash within the retention; removes one item for good
-moments             times as people and models write them
+restoring           makes an old version, or a deleted item, the newest; undo; removes an item for good
 wording             errors in sentences for people
 users               the local user
 templates           what is found in a template before it is saved, and the values that users gave to its arguments
 completion          completions of a half-typed name
-texts               edits, parts and excerpts of texts
-suggestions         the known names that are most like a mistyped one
+texts               edits, parts and excerpts of texts, and the known names that are most like a mistyped one
 """

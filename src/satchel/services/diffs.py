@@ -8,7 +8,7 @@ from satchel.model import Argument, ItemKind, Scope
 from satchel.services import history, projects
 from satchel.services.history import OldVersion
 from satchel.services.lookup import FoundItem
-from satchel.services.states import State
+from satchel.services.recording import State
 from satchel.storage.database import Tx
 from satchel.storage.deltas import common_prefix
 

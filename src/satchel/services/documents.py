@@ -10,9 +10,8 @@ from satchel.errors import NotFound, StoreConflict, Taken, VersionConflict, Wron
 from satchel.model import UNSET, Document, DocumentDraft, DocumentPatch, Scope, StoreChange
 from satchel.services import lookup, rules
 from satchel.services.projects import current, find_within
-from satchel.services.recording import forget, record_add, record_delete, record_restore, record_update
-from satchel.services.states import of_document
-from satchel.services.suggestions import closest_entries
+from satchel.services.recording import forget, of_document, record_add, record_delete, record_restore, record_update
+from satchel.services.texts import closest_entries
 from satchel.storage import documents as rows
 from satchel.storage.database import Tx, Violation
 

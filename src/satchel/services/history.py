@@ -1,6 +1,6 @@
-"""Reads history: the versions of an item, what it was at each of them, and the feed of changes."""
+"""Reads history: the versions of an item, what it was at each of them, the feed of changes; and prunes it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,15 +19,15 @@ from satchel.model import (
     Version,
     uri_of,
 )
-from satchel.services import lookup, projects, rules, states, tasks
+from satchel.services import lookup, projects, recording, rules, tasks
 from satchel.services.lookup import FoundItem
-from satchel.services.states import State
+from satchel.services.recording import State
 from satchel.storage import documents as document_rows
-from satchel.storage import history_labels, revisions, trash
 from satchel.storage import projects as project_rows
 from satchel.storage import prompts as prompt_rows
+from satchel.storage import revisions, trash
 from satchel.storage import tasks as task_rows
-from satchel.storage.database import Tx
+from satchel.storage.database import Cutoffs, Database, Tx
 from satchel.storage.deltas import apply_delta
 
 _SHOWN = 20  # versions that an error names
@@ -99,7 +99,7 @@ def read_version(tx: Tx, scope: Scope, reference: str, version: int | None = Non
     if scope.projects is None:
         return old
     visible = tasks.keep_existing_blockers(tx, scope, old.state.blocked_by)
-    return replace(old, state=states.with_blockers(old.state, visible))
+    return replace(old, state=recording.with_blockers(old.state, visible))
 
 
 def read_version_of(tx: Tx, item: FoundItem, version: int | None = None) -> OldVersion:
@@ -110,7 +110,7 @@ def read_version_of(tx: Tx, item: FoundItem, version: int | None = None) -> OldV
     """
     live = item.live
     if live is not None and version in (None, live.version):
-        state = states.read(item.kind, states.encode(live))
+        state = recording.read(item.kind, recording.encode(live))
         newest = revisions.of_items(tx, item.kind, [live.number], limit=1)
         current = newest[0] if newest and newest[0].version == live.version else None
         return OldVersion(
@@ -128,7 +128,7 @@ def read_version_of(tx: Tx, item: FoundItem, version: int | None = None) -> OldV
                 item=item,
                 number=revision.item,
                 version=wanted,
-                state=states.read(item.kind, state_then),
+                state=recording.read(item.kind, state_then),
                 revision=revision,
                 project=revision.project,
             )
@@ -190,7 +190,7 @@ def label(tx: Tx, scope: Scope, found: Sequence[Version]) -> list[FeedEntry]:
     allowed = None if scope.projects is None else projects.allowed_numbers(tx, scope)
     for kind in dict.fromkeys(revision.kind for revision in found):
         numbers = sorted({revision.item for revision in found if revision.kind == kind})
-        known = history_labels.names(tx, kind, numbers, None if allowed is None else sorted(allowed))
+        known = revisions.names_of(tx, kind, numbers, None if allowed is None else sorted(allowed))
         names |= {(kind, number): label for number, label in known.items()}
     where = projects.names_of(tx, [revision.project for revision in found if revision.project is not None])
     return [
@@ -303,7 +303,7 @@ def _read_state(tx: Tx, item: FoundItem, revision: Version) -> bytes | None:
         raise StoreConflict(f"another call restored or purged {item.kind} {item.key}")
     if revision.action == "delete":
         return None
-    state = states.encode(newest)
+    state = recording.encode(newest)
     for version, kept in since:
         if version < newest.version and kept is not None:
             state = apply_delta(kept, state)
@@ -314,18 +314,69 @@ def read_deleted(tx: Tx, item: TrashedItem) -> Item | None:
     """Read a deleted item; None where it was restored or purged meanwhile."""
     if item.kind == "prompt":
         prompt = prompt_rows.find_deleted(tx, item.number)
-        return None if prompt is None else states.of_prompt(prompt)
+        return None if prompt is None else recording.of_prompt(prompt)
     if item.kind == "document":
         document = document_rows.find_deleted(tx, item.number)
-        return None if document is None else states.of_document(document)
+        return None if document is None else recording.of_document(document)
     if item.kind == "task":
         task = task_rows.find_deleted(tx, item.owner or "", item.number)
-        return None if task is None else states.of_task(task)
+        return None if task is None else recording.of_task(task)
     project = project_rows.find_deleted(tx, item.number)
-    return None if project is None else states.of_project(project)
+    return None if project is None else recording.of_project(project)
 
 
 def is_same(live: Item, state: State) -> bool:
     """Return whether an item equals an old version, apart from its name."""
-    now = states.read(live.kind, states.encode(live))
-    return states.without_name(now) == states.without_name(state)
+    now = recording.read(live.kind, recording.encode(live))
+    return recording.without_name(now) == recording.without_name(state)
+
+
+# -- retention, in steps that hold the write lock for a few milliseconds each -----------------------------------------
+
+
+def prune(database: Database, *, pause: Callable[[], object] = lambda: None, empty_trash: bool = False) -> int:
+    """Remove what is older than the retention, or with `empty_trash` all that was deleted; returns how many rows went.
+
+    Raises:
+        StoreFailed: the database failed.
+    """
+    now, kept = clock.now(), database.retention
+    cutoffs = Cutoffs(
+        history=clock.days_before(now, kept.history_days),
+        versions=kept.history_versions,
+        trash=now if empty_trash or not kept.trash_days else clock.days_before(now, kept.trash_days),
+    )
+    removed, position = 0, 0
+    while (step := database.prune(cutoffs, position)) is not None:
+        position, count = step
+        removed += count
+        if pause():
+            return removed
+    if removed:
+        clean_words(database, pause=pause)
+    return removed
+
+
+def clean_words(database: Database, *, pause: Callable[[], object] = lambda: None) -> None:
+    """Remove the words that only removed items and replaced versions had.
+
+    Raises:
+        StoreFailed: the database failed.
+    """
+    position: tuple[int, str] | None = (0, "")
+    while position is not None and not pause():
+        with database.write() as tx:
+            position = tx.clean_words(position)
+
+
+def forget_values(database: Database, libraries: Sequence[str] | None) -> int:
+    """Remove the values of arguments of prompts that are not there any more; returns how many went.
+
+    Those of a prompt in a library stay for as long as the trash does: a library that is not among `libraries` now may
+    come back, or another server may have it. None: it is not known which there are.
+
+    Raises:
+        StoreFailed: the database failed.
+    """
+    before = clock.days_before(clock.now(), database.retention.trash_days)
+    return database.forget_values(libraries, before)

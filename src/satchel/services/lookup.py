@@ -12,9 +12,9 @@ from msgspec import Struct
 from satchel import clock
 from satchel.errors import AmbiguousItem, Forbidden, NotFound
 from satchel.model import KINDS, Item, ItemKind, Scope, TrashedItem, Version, uri_of
-from satchel.services import projects, rules, states
+from satchel.services import projects, recording, rules
 from satchel.services.search_ranking import mend
-from satchel.services.suggestions import closest_entries
+from satchel.services.texts import closest_entries
 from satchel.storage import documents as document_rows
 from satchel.storage import lookup as rows
 from satchel.storage import projects as project_rows
@@ -242,7 +242,7 @@ def _find(tx: Tx, scope: Scope, kind: ItemKind, key: str) -> FoundItem | None:
 def _find_project(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
     live: Item | None = None
     try:
-        live = states.of_project(projects.get_existing(tx, scope, key))
+        live = recording.of_project(projects.get_existing(tx, scope, key))
     except Forbidden:
         return None
     except NotFound:
@@ -317,12 +317,12 @@ def _find_alike(tx: Tx, scope: Scope, kind: ItemKind, key: str) -> list[Item]:
 def _read(tx: Tx, scope: Scope, kind: ItemKind, number: int) -> Item | None:
     """Read an item of the project or the user of a scope whole; a task with the blockers that the scope may not see."""
     if kind == "task":
-        return next(map(states.of_task, task_rows.details(tx, scope.owner, [number], scope.projects)), None)
+        return next(map(recording.of_task, task_rows.details(tx, scope.owner, [number], scope.projects)), None)
     if kind == "prompt":
         prompt = prompt_rows.find(tx, scope.project, "number", str(number))
-        return None if prompt is None else states.of_prompt(prompt)
+        return None if prompt is None else recording.of_prompt(prompt)
     document = document_rows.find(tx, scope.project, "number", str(number))
-    return None if document is None else states.of_document(document)
+    return None if document is None else recording.of_document(document)
 
 
 def _make_found(tx: Tx, scope: Scope, item: Item) -> FoundItem | None:

@@ -17,9 +17,8 @@ from satchel.model import (
     TrashedItem,
 )
 from satchel.services import rules
-from satchel.services.recording import record_add, record_delete, record_restore, record_update
-from satchel.services.states import of_project
-from satchel.services.suggestions import closest_name
+from satchel.services.recording import of_project, record_add, record_delete, record_restore, record_update
+from satchel.services.texts import closest_name
 from satchel.storage import projects as rows
 from satchel.storage import revisions, trash
 from satchel.storage import tasks as task_rows

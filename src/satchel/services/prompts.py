@@ -25,9 +25,8 @@ from satchel.model import (
 )
 from satchel.services import lookup, rules, texts
 from satchel.services.projects import check_access, current, find_within
-from satchel.services.recording import forget, record_add, record_delete, record_restore, record_update
-from satchel.services.states import of_prompt
-from satchel.services.suggestions import closest_entries
+from satchel.services.recording import forget, of_prompt, record_add, record_delete, record_restore, record_update
+from satchel.services.texts import closest_entries
 from satchel.storage import prompts as rows
 from satchel.storage.database import Tx, Violation
 

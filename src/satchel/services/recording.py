@@ -1,17 +1,25 @@
 """Records every change in the transaction that makes it: who did what, and the state that it replaced.
 
-The index of words and the links follow, so that every way to change an item keeps them in step.
+The index of words, the links and what a user may keep follow, so that every way to change an item keeps them in step. A
+state is one line of JSON with the short fields, then the long text or the bytes as they are: two versions that differ
+in one sentence differ in few bytes.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from satchel.model import Action, Item, ItemKind, TaskStatus
-from satchel.services import indexing, links, quotas
-from satchel.services.states import encode, find_status, is_same, measure
-from satchel.storage import revisions, search
-from satchel.storage.database import Tx
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from satchel.errors import QuotaExceeded
+from satchel.model import Action, Argument, Document, Item, ItemKind, Priority, Project, Prompt, Task, TaskStatus
+from satchel.services import links
+from satchel.storage import revisions, search, users
+from satchel.storage.database import Tx, explain_damage
 from satchel.storage.deltas import make_delta
+from satchel.storage.search import Space
+from satchel.storage.search_words import ItemText
 
 _CHANGED_TO: dict[TaskStatus, Action] = {"completed": "complete", "cancelled": "cancel", "pending": "reopen"}
 
@@ -23,9 +31,9 @@ def record_add(tx: Tx, item: Item) -> None:
         QuotaExceeded: the user may not keep that much.
     """
     revisions.add(tx, item, "add", item.version, measure(item))
-    quotas.check(tx)
+    check_quota(tx)
     links.record(tx, item)
-    indexing.index_item(tx, item)
+    _index(tx, item)
 
 
 def record_update(tx: Tx, before: Item, after: Item) -> None:
@@ -36,9 +44,9 @@ def record_update(tx: Tx, before: Item, after: Item) -> None:
     """
     size = _keep_state(tx, before, after)
     revisions.add(tx, after, _name_update(before, after) if tx.restores is None else "restore", after.version, size)
-    quotas.check(tx)
+    check_quota(tx)
     links.record(tx, after, before)
-    indexing.index_item(tx, after, before)
+    _index(tx, after, before)
 
 
 def record_delete(tx: Tx, item: Item) -> None:
@@ -59,8 +67,8 @@ def record_restore(tx: Tx, deleted: Item, restored: Item) -> None:
     """
     size = _keep_state(tx, deleted, restored)
     revisions.add(tx, restored, "restore", restored.version, size)
-    quotas.check(tx)
-    indexing.index_item(tx, restored)
+    check_quota(tx)
+    _index(tx, restored)
 
 
 def _keep_state(tx: Tx, before: Item, after: Item) -> int:
@@ -87,3 +95,216 @@ def restoring(tx: Tx, undone: int = 0) -> Iterator[None]:
         yield
     finally:
         tx.restores = before
+
+
+# -- states -----------------------------------------------------------------------------------------------------------
+
+
+class State(Struct, frozen=True, omit_defaults=True):
+    """The content of an item at one version; fields that its kind does not have are empty."""
+
+    id: str
+    created_at: str
+    name: str = ""
+    title: str = ""
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+    arguments: tuple[Argument, ...] = ()
+    uri: str = ""
+    mime_type: str = ""
+    priority: Priority = "normal"
+    due: str | None = None
+    blocked_by: tuple[int, ...] = ()
+    completed_at: str | None = None
+    is_cancelled: bool = False
+    is_binary: bool = False
+    text: str = ""  # the content of a prompt or document
+    data: bytes = b""  # the content of a binary document
+
+    @property
+    def content(self) -> str | bytes:
+        """The content of a prompt or document."""
+        return self.data if self.is_binary else self.text
+
+
+_DECODER = msgspec.json.Decoder(State)
+
+
+def of_prompt(prompt: Prompt) -> Item:
+    """Return a prompt as an item."""
+    fields = State(
+        prompt.id,
+        prompt.created_at,
+        name=prompt.name,
+        title=prompt.title,
+        description=prompt.description,
+        tags=prompt.tags,
+        arguments=prompt.arguments,
+    )
+    return _item("prompt", prompt, fields, prompt.content, prompt.project)
+
+
+def of_document(document: Document) -> Item:
+    """Return a document, read whole, as an item."""
+    content = document.content
+    assert content is not None, "a document without its content cannot be kept"
+    fields = State(
+        document.id,
+        document.created_at,
+        name=document.name,
+        description=document.description,
+        uri=document.uri,
+        mime_type=document.mime_type,
+        is_binary=isinstance(content, bytes),
+    )
+    return _item("document", document, fields, content, document.project)
+
+
+def of_task(task: Task) -> Item:
+    """Return a task as an item; its description is the long text."""
+    fields = State(
+        task.id,
+        task.created_at,
+        title=task.title,
+        tags=task.tags,
+        priority=task.priority,
+        due=task.due,
+        blocked_by=tuple(sorted((*task.blocked_by, *task.deleted_blockers))),
+        completed_at=task.completed_at,
+        is_cancelled=task.is_cancelled,
+    )
+    return _item("task", task, fields, task.description or "", task.project_number)
+
+
+def of_project(project: Project) -> Item:
+    """Return a project as an item: its name without its content."""
+    return _item("project", project, State(project.id, project.created_at, name=project.name), "", project.number)
+
+
+def encode(item: Item) -> bytes:
+    """Encode the state of an item."""
+    content = item.content.encode() if isinstance(item.content, str) else item.content
+    return msgspec.json.encode(item.fields) + b"\n" + content
+
+
+def read(kind: ItemKind, state: bytes) -> State:
+    """Decode the state of an item."""
+    head, _, body = state.partition(b"\n")
+    try:
+        fields = _DECODER.decode(head)
+        if kind == "task":
+            return replace(fields, description=body.decode() or None)
+        return replace(fields, data=body) if fields.is_binary else replace(fields, text=body.decode())
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise explain_damage(f"an old version of a {kind}", error) from error
+
+
+def measure(item: Item) -> int:
+    """Return about how many bytes an item takes."""
+    content = item.content
+    size = len(content) if isinstance(content, bytes) or content.isascii() else len(content.encode())
+    return size + len(msgspec.json.encode(item.fields)) + 1
+
+
+def is_same(one: Item, other: Item) -> bool:
+    """Return whether an item has the same state at two versions."""
+    return one.fields == other.fields and one.content == other.content
+
+
+def find_status(item: Item) -> TaskStatus:
+    """Return whether a task is pending, completed or cancelled; other items are pending."""
+    fields = item.fields
+    assert isinstance(fields, State)
+    if fields.completed_at is None:
+        return "pending"
+    return "cancelled" if fields.is_cancelled else "completed"
+
+
+def with_blockers(state: State, blockers: Sequence[int]) -> State:
+    """Return a state with other blockers."""
+    return replace(state, blocked_by=tuple(blockers))
+
+
+def without_name(state: State) -> State:
+    """Return a state without the fields that a restore leaves alone."""
+    return replace(state, id="", name="", created_at="", uri="")
+
+
+def _item(
+    kind: ItemKind,
+    value: Prompt | Document | Task | Project,
+    fields: State,
+    content: str | bytes,
+    project: int | None,
+) -> Item:
+    return Item(
+        kind=kind,
+        number=value.number,
+        id=value.id,
+        version=value.version,
+        updated_at=value.updated_at,
+        name=fields.name,
+        title=fields.title or fields.name,
+        project=project,
+        owner=value.owner if isinstance(value, Task) else None,
+        fields=fields,
+        content=content,
+    )
+
+
+# -- the index of words -----------------------------------------------------------------------------------------------
+
+
+def _index(tx: Tx, after: Item, before: Item | None = None) -> None:
+    """Index an item that was added, or changed from what it was before. Projects are not indexed."""
+    if after.kind == "project":
+        return
+    space, text = _space(after), _text(after)
+    if before is None or (_space(before), _text(before)) != (space, text):
+        tx.gather(search.put, space, (after.number, text))
+
+
+def _space(item: Item) -> Space:
+    return Space(item.kind, item.project, item.owner)
+
+
+def _text(item: Item) -> ItemText:
+    fields = item.fields
+    assert isinstance(fields, State)
+    return ItemText(
+        title=item.title,
+        name=item.name,
+        tags=fields.tags,
+        description=fields.description or "",
+        text=item.content if isinstance(item.content, str) else "",
+    )
+
+
+# -- how much a user may keep -----------------------------------------------------------------------------------------
+
+# What transactions that are not committed yet may add together. Within so much of a limit, they wait for each other.
+_MARGIN_ITEMS = 10_000
+_MARGIN_BYTES = 256 * 1024 * 1024
+
+
+def check_quota(tx: Tx) -> None:
+    """Check what the user of a transaction keeps, its own changes included.
+
+    Raises:
+        QuotaExceeded: it is more than they may.
+    """
+    quota = tx.scope.quota
+    if quota is None:
+        return
+    user = tx.scope.author.user or tx.scope.user or ""
+    items, size = users.read_usage(tx, user)
+    is_near = (quota.items and items > quota.items - _MARGIN_ITEMS) or (
+        quota.bytes and size > quota.bytes - _MARGIN_BYTES
+    )
+    if is_near:
+        tx.lock(f"usage of {user}")
+        items, size = users.read_usage(tx, user)  # now with those that were committed meanwhile
+    if quota.items and items > quota.items:
+        raise QuotaExceeded("items", quota.items)
+    if quota.bytes and size > quota.bytes:
+        raise QuotaExceeded("bytes", quota.bytes)

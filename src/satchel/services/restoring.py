@@ -1,16 +1,16 @@
-"""Makes an old version, or a deleted item, the newest."""
+"""Makes an old version, or a deleted item, the newest; takes back what a user did; removes an item for good."""
 
 from contextlib import nullcontext
 
 from msgspec import Struct, structs
 
-from satchel.errors import Forbidden, NotFound, StoreConflict, VersionConflict
-from satchel.model import UNSET, DocumentPatch, Item, PromptPatch, Scope, TaskPatch, TrashedItem, uri_of
-from satchel.services import documents, history, lookup, projects, prompts, states, tasks
-from satchel.services.history import OldVersion
+from satchel.errors import Forbidden, NotFound, StoreConflict, VersionConflict, VersionMissing
+from satchel.model import UNSET, DocumentPatch, Item, PromptPatch, Scope, TaskPatch, TrashedItem, Version, uri_of
+from satchel.services import documents, history, lookup, projects, prompts, recording, tasks
+from satchel.services.history import FeedEntry, OldVersion
 from satchel.services.lookup import FoundItem
 from satchel.services.recording import restoring
-from satchel.storage import revisions
+from satchel.storage import pruning, revisions
 from satchel.storage.database import Tx, Violation
 
 
@@ -106,7 +106,7 @@ def put(
         StoreConflict: another call changed or deleted it meanwhile.
     """
     wanted = (
-        states.with_blockers(old.state, _choose_blockers(tx, scope, live, old)) if live.kind == "task" else old.state
+        recording.with_blockers(old.state, _choose_blockers(tx, scope, live, old)) if live.kind == "task" else old.state
     )
     project = old.project
     if project != live.project and project not in projects.names_of(tx, [project or 0]):
@@ -164,23 +164,23 @@ def _version_before_last_change(tx: Tx, item: FoundItem) -> int | None:
 
 def _bring_back(tx: Tx, scope: Scope, trashed: TrashedItem) -> Item:
     if trashed.kind == "prompt":
-        return states.of_prompt(prompts.restore(tx, _enter(tx, scope, trashed.project), trashed.number))
+        return recording.of_prompt(prompts.restore(tx, _enter(tx, scope, trashed.project), trashed.number))
     if trashed.kind == "document":
-        return states.of_document(documents.restore(tx, _enter(tx, scope, trashed.project), trashed.number))
+        return recording.of_document(documents.restore(tx, _enter(tx, scope, trashed.project), trashed.number))
     if trashed.kind == "task":
-        return states.of_task(tasks.restore(tx, scope, trashed.number))
-    return states.of_project(projects.restore(tx, trashed.number))
+        return recording.of_task(tasks.restore(tx, scope, trashed.number))
+    return recording.of_project(projects.restore(tx, trashed.number))
 
 
 def _choose_blockers(tx: Tx, scope: Scope, live: Item, old: OldVersion) -> list[int]:
     """Return the blockers of an old version that still exist; those that the scope cannot see stay as they are."""
-    present = states.read("task", states.encode(live)).blocked_by
+    present = recording.read("task", recording.encode(live)).blocked_by
     hidden = {*present} - {*tasks.keep_existing_blockers(tx, scope, present)}
     former = tasks.keep_existing_blockers(tx, scope, old.state.blocked_by)
     return sorted({*former, *hidden})
 
 
-def _put(tx: Tx, scope: Scope, live: Item, state: states.State, project: int | None) -> Item:
+def _put(tx: Tx, scope: Scope, live: Item, state: recording.State, project: int | None) -> Item:
     if live.kind == "prompt":
         patch = PromptPatch(
             title=state.title,
@@ -189,13 +189,13 @@ def _put(tx: Tx, scope: Scope, live: Item, state: states.State, project: int | N
             tags=state.tags,
             arguments=state.arguments,
         )
-        return states.of_prompt(prompts.update(tx, _enter(tx, scope, live.project), live.id, patch, live.version))
+        return recording.of_prompt(prompts.update(tx, _enter(tx, scope, live.project), live.id, patch, live.version))
     if live.kind == "document":
         changes = DocumentPatch(content=state.content, mime_type=state.mime_type, description=state.description)
         within = _enter(tx, scope, live.project)
-        return states.of_document(documents.update(tx, within, live.name, changes, live.version))
+        return recording.of_document(documents.update(tx, within, live.name, changes, live.version))
     if live.kind == "project":
-        return states.of_project(projects.rename(tx, live.name, state.name))
+        return recording.of_project(projects.rename(tx, live.name, state.name))
     is_moved = project != live.project
     changed = TaskPatch(
         title=state.title,
@@ -208,7 +208,7 @@ def _put(tx: Tx, scope: Scope, live: Item, state: states.State, project: int | N
         completed_at=state.completed_at,
         is_cancelled=state.is_cancelled,
     )
-    return states.of_task(tasks.update(tx, scope, live.number, changed, live.version))
+    return recording.of_task(tasks.update(tx, scope, live.number, changed, live.version))
 
 
 def _enter(tx: Tx, scope: Scope, project: int | None) -> Scope:
@@ -232,3 +232,87 @@ def _missing_blockers(tx: Tx, scope: Scope, old: OldVersion) -> list[str]:
     left = tasks.keep_existing_blockers(tx, scope, old.state.blocked_by)
     gone = [f"#{number}" for number in old.state.blocked_by if number not in left]
     return [f"It was blocked by {', '.join(gone)}, which no longer exists."] if gone else []
+
+
+# -- undo -------------------------------------------------------------------------------------------------------------
+
+
+class Step(Struct, frozen=True):
+    """One transaction of a user that can be taken back: its changes, the last one first."""
+
+    at: str
+    changes: tuple[FeedEntry, ...]
+
+
+def plan_undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
+    """Return the user's last transactions that were not undone yet, last one first.
+
+    For a scope that may enter only some projects: what they did in these, and nothing that was done to projects.
+    """
+    user = scope.user or ""
+    where = None if scope.projects is None else sorted(projects.allowed_numbers(tx, scope))
+    times = revisions.last_by(tx, user, where, last)
+    return [Step(at, tuple(history.label(tx, scope, revisions.of_transaction(tx, user, at, where)))) for at in times]
+
+
+def undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
+    """Take back the last transactions of the scope's user; returns them.
+
+    Raises:
+        VersionConflict: something was changed since.
+        NotFound: something was removed for good.
+        VersionMissing: what it was before was pruned.
+        Taken: as `restore`.
+    """
+    steps = plan_undo(tx, scope, last)
+    for step in steps:
+        # What was deleted comes back first: other changes of the transaction may refer to it.
+        for entry in sorted(step.changes, key=lambda entry: entry.revision.action != "delete"):
+            take_back(tx, scope, entry.revision)
+    return steps
+
+
+def take_back(tx: Tx, scope: Scope, revision: Version) -> None:
+    """Take back one change of one item.
+
+    Raises:
+        VersionConflict, NotFound, VersionMissing, Taken: as `undo`.
+        Forbidden: it was done to a project, and the scope may enter only some.
+    """
+    item = history.find_known(tx, scope, revision)
+    found = revisions.of_items(tx, revision.kind, [revision.item])
+    later = [one for one in found if one.version > revision.version and one.undoes is None]
+    if len(revisions.taken_back(tx, later)) < len({(one.at, one.author.user) for one in later}):
+        raise VersionConflict(revision.kind, item.key, expected=revision.version, actual=found[0].version)
+    if item.live is None:
+        if revision.action != "delete":
+            raise NotFound(revision.kind, item.key, scope)
+        bring_back(tx, scope, item, undone=revision.number)
+        return
+    before = next((one for one in found if one.version < revision.version), None)
+    if revision.action == "add" or (before is not None and before.action == "delete"):
+        delete(tx, scope, item.live, undone=revision.number)
+        return
+    if before is None:
+        raise VersionMissing(revision.kind, item.key, revision.version - 1, history.kept_versions(tx, item))
+    old = history.read_version_of(tx, item, before.version)
+    # A change that made no difference is taken back by a version of its own, or it would be the next one to undo again.
+    is_taken_back = bool(revisions.taken_back(tx, [revision]))
+    put(tx, scope, item.live, old, undone=revision.number, is_always_recorded=not is_taken_back)
+
+
+# -- removal for good -------------------------------------------------------------------------------------------------
+
+
+def purge(tx: Tx, scope: Scope, reference: str) -> FoundItem:
+    """Remove an item with its history for good, and the deleted ones of the same name; returns what it was.
+
+    Raises:
+        NotFound, AmbiguousItem: as `lookup.find`.
+    """
+    item = lookup.find(tx, scope, reference)
+    if item.live is not None:
+        delete(tx, scope, item.live)
+    for number in item.numbers:
+        pruning.remove(tx, item.kind, number)
+    return item

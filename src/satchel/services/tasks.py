@@ -45,10 +45,17 @@ from satchel.model import (
     TaskStatus,
     Timestamp,
 )
-from satchel.services import links, lookup, projects, quotas, rules
-from satchel.services.recording import forget, record_add, record_delete, record_restore, record_update
-from satchel.services.states import of_task
-from satchel.services.suggestions import closest_names
+from satchel.services import links, lookup, projects, rules
+from satchel.services.recording import (
+    check_quota,
+    forget,
+    of_task,
+    record_add,
+    record_delete,
+    record_restore,
+    record_update,
+)
+from satchel.services.texts import closest_names
 from satchel.storage import task_pages as pages
 from satchel.storage import tasks as rows
 from satchel.storage.database import Tx, Violation
@@ -693,7 +700,7 @@ def add_note(tx: Tx, scope: Scope, task: Task | Reference, text: str, at: Timest
     if rows.count_notes(tx, task.owner, task.number) >= MAX_NOTES:
         raise WrongArgument("note", "maxItems", limit=MAX_NOTES, kind="task")
     rows.add_note(tx, task.owner, task.number, text, at)
-    quotas.check(tx)
+    check_quota(tx)
     links.record_note(tx, task.owner, task.number, text)
     _announce(tx, task)
 

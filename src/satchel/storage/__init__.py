@@ -24,12 +24,10 @@ lookup              which items have a number, an id, a name, a title or a URI
 search              the index of words, which items have a word, and the texts of what was found
 search_words        how texts become words, each with how much the item is about it
 search_engines      the full-text index, and the literal search for prompts, on each engine
-revisions           queries about changes: who made them, and the states that they replaced
+revisions           queries about changes: who made them, the states that they replaced, and what they cost
 deltas              old states as differences from the next one
-history_labels      what the items of changes are called now
 trash               queries about deleted items
 pruning             removes what is older than the retention, in small steps
-history_size        what history and trash cost
 completion          names that start with a text, or contain it
 users               the local user, and how much the store keeps of what a user wrote
 tokens              queries about tokens

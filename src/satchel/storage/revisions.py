@@ -1,4 +1,4 @@
-"""Queries about revisions: who changed what and when, and the states that changes replaced.
+"""Queries about revisions: who changed what and when, the states that changes replaced, and what they cost.
 
 Rows are only inserted. Pruning, in `pruning.py`, is the one thing that deletes them.
 """
@@ -6,9 +6,10 @@ Rows are only inserted. Pruning, in `pruning.py`, is the one thing that deletes 
 from collections.abc import Sequence
 from typing import Any, get_args
 
+from msgspec import Struct
 from msgspec.structs import asdict
 
-from satchel.model import EVERY_CHANGE, Action, Author, ChangeQuery, Item, ItemKind, Version
+from satchel.model import EVERY_CHANGE, Action, Author, ChangeQuery, Item, ItemKind, Timestamp, Version
 from satchel.storage.database import Row, Tx, explain_damage
 
 _COLUMNS = "r.number, r.kind, r.item, r.version, r.action, r.at, r.project, r.undoes"
@@ -281,3 +282,52 @@ def _revision(row: Row) -> Version:
         undoes=undoes,
         author=Author() if author[0] is None else make_author(tuple(author)),
     )
+
+
+# -- what items are called now ----------------------------------------------------------------------------------------
+
+_NAMES: dict[ItemKind, str] = {
+    "prompt": "select number, name, title from prompts where number in :numbers",
+    "document": "select number, name, name from documents where number in :numbers",
+    "task": """
+        select number, '', title from tasks where number in :numbers and (:all_projects or project in :projects)
+    """,
+    "project": "select number, name, name from projects where number in :numbers",
+}
+
+
+def names_of(
+    tx: Tx, kind: ItemKind, numbers: Sequence[int], projects: Sequence[int] | None
+) -> dict[int, tuple[str, str]]:
+    """Return the names and titles of some items, deleted or not; of tasks only those in some projects.
+
+    With None these are all projects, and tasks of none.
+    """
+    sql = _NAMES[kind]
+    values = {"all_projects": projects is None, "projects": list(projects or ())} if kind == "task" else {}
+    return {number: (name, title) for number, name, title in tx.all(sql, numbers=list(numbers), **values)}
+
+
+# -- what history and trash cost, for the operator of a store ---------------------------------------------------------
+
+TABLES = ("revisions", "revision_states", "authors")  # that exist for history alone
+
+
+class HistorySize(Struct, frozen=True, kw_only=True):
+    """How much history there is."""
+
+    revisions: int
+    oldest: Timestamp | None  # the time of the first revision
+    states: int  # versions that are kept besides the newest ones
+    state_bytes: int  # of these, compressed as they are
+
+
+def measure(tx: Tx) -> HistorySize:
+    """Measure the history of all projects and users."""
+    row = tx.one("""
+        select (select count(*) from revisions), (select min(at) from revisions),
+            (select count(*) from revision_states), (select coalesce(sum(length(state)), 0) from revision_states)
+    """)
+    assert row is not None, "a select without from has one row"
+    revisions, oldest, states, state_bytes = row
+    return HistorySize(revisions=revisions, oldest=oldest, states=states, state_bytes=int(state_bytes))

@@ -16,7 +16,7 @@ from satchel.contracts.schema import UnknownArgument
 from satchel.errors import EntryRefused, NotFound, Reason, Refused
 from satchel.model import uri_of
 from satchel.services import documents, layers, lookup, projects, prompts, tasks
-from satchel.services.suggestions import closest_name, closest_names
+from satchel.services.texts import closest_name, closest_names
 
 _MOST_NEAR = 3
 _MOST_PROJECTS = 10  # that a hint names

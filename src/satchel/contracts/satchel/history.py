@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec import UNSET
 
+from satchel.clock import parse_past
 from satchel.contracts.content import format_count, format_minute, join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers
@@ -17,7 +18,6 @@ from satchel.services import diffs, lookup, restoring
 from satchel.services import history as versions
 from satchel.services.history import FeedEntry
 from satchel.services.lookup import FoundItem
-from satchel.services.moments import parse_past
 from satchel.services.restoring import Restored
 from satchel.storage.database import Tx
 

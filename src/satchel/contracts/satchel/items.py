@@ -24,7 +24,7 @@ from satchel.contracts.satchel.templates import check_templates, find_in_librari
 from satchel.contracts.satchel.tools import Delete, EditText, OnePrompt, OneResource, OneTask, UpdateItems
 from satchel.errors import NotFound, StoreConflict, VersionConflict, WrongArgument
 from satchel.model import Document, DocumentPatch, Item, ItemKind, Prompt, PromptPatch, Task, TaskPatch
-from satchel.services import copying, documents, links, lookup, projects, prompts, rules, states, tasks, texts
+from satchel.services import copying, documents, links, lookup, projects, prompts, recording, rules, tasks, texts
 from satchel.services.copying import Copyable
 from satchel.services.templates import Checked
 from satchel.services.texts import Edit, EditedText
@@ -97,21 +97,21 @@ def delete_prompt(context: Context, args: OnePrompt) -> Body:
     context = context.within(args.project)
     prompt = find_stored(context, args.prompt)
     text = f"Deleted prompt '{prompt.name}' from project '{context.scope.project}'."
-    return _delete(context, [states.of_prompt(prompt)], text, prompt.name)
+    return _delete(context, [recording.of_prompt(prompt)], text, prompt.name)
 
 
 def delete_resource(context: Context, args: OneResource) -> Body:
     context = context.within(args.project)
     document = documents.find(context.tx, context.scope, args.resource)
     text = f"Deleted document '{document.name}' from project '{context.scope.project}'."
-    return _delete(context, [states.of_document(document)], text, document.name)
+    return _delete(context, [recording.of_document(document)], text, document.name)
 
 
 def delete_task(context: Context, args: OneTask) -> Body:
     task = tasks.find(context.tx, context.scope, args.task)
     text = f"Deleted #{task.number} {join_lines(task.title)}"
     project = task.project or context.scope.project
-    return _delete(context, [states.of_task(task)], text, task.number, project=project)
+    return _delete(context, [recording.of_task(task)], text, task.number, project=project)
 
 
 def _delete(context: Context, items: Sequence[Item], text: str, deleted: Any, **members: Any) -> Body:

@@ -18,8 +18,8 @@ from satchel.log import log, log_surprise
 from satchel.model import Argument, Prompt, Scope
 from satchel.services import layers, lookup, prompts, templates
 from satchel.services.rules import MAX_ARGUMENTS, MAX_TEMPLATE_BYTES
-from satchel.services.suggestions import closest_names
 from satchel.services.templates import Settled, describe_failure
+from satchel.services.texts import closest_names
 from satchel.storage.search_words import make_key
 
 _MEND = "Ask the user to correct the file in the library."
