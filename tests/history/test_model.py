@@ -83,15 +83,17 @@ class Changes(TextChanges, TaskChanges):
     @rule(user=USERS)
     def undo(self, user: str) -> None:
         scope = Scope(user=user)
-        is_done = self.ways.act(scope, lambda tx: restoring.undo(tx, scope))
         past = self.past.begin(user)
+        is_changed, refusal = False, None
         try:
             is_changed = past.undo(user)
-        except MustRefuse as refusal:
-            assert not is_done, refusal
-            return
-        assert is_done
-        if is_changed:
+        except MustRefuse as found:
+            refusal = found
+        if self.project("default") is not None and not any(one.name == "default" for one in past.live("project")):
+            return  # the next write would restore it
+        is_done = self.ways.act(scope, lambda tx: restoring.undo(tx, scope))
+        assert is_done is (refusal is None), refusal
+        if is_done and is_changed:
             self.past = past
 
     @rule(user=USERS, kind=KINDS, pick=PICKS)
