@@ -1,15 +1,12 @@
-"""Answers of any contract: encoded within their bounds, in pages, and contents as MCP carries them."""
+"""Answers of any contract: bounded lists, pages, and contents as MCP carries them."""
 
 from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 from typing import Any, TypeVar
 
-from msgspec import Raw, Struct
-
 from satchel.errors import AnswerTooLarge
 from satchel.model import Argument, Document
-from satchel.protocol import Revision, fit_result
 from satchel.protocol.codec import encode
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -17,22 +14,6 @@ MAX_PAGE_BYTES = 1024 * 1024  # of the rows of one page, as JSON; a page has at 
 BATCH = 100  # rows that are read at once
 
 Row = TypeVar("Row")
-
-
-def encode_result(what: str, argument: str | None, revision: Revision, result: dict[str, Any]) -> dict[str, Any]:
-    """Return a result as a revision has it, with its lists and objects encoded; the protocol adds to `_meta`.
-
-    Raises:
-        AnswerTooLarge: they are too large together; `argument` asks for less.
-    """
-    encoded = {
-        name: Raw(encode(value)) if isinstance(value, list | dict | Struct) and name != "_meta" else value
-        for name, value in fit_result(revision, result).items()
-    }
-    size = sum(len(value) for value in encoded.values() if isinstance(value, Raw))
-    if size > MAX_ANSWER_BYTES:
-        raise AnswerTooLarge(what, MAX_ANSWER_BYTES, argument)
-    return encoded
 
 
 def collect(

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from msgspec import Raw, to_builtins
+from msgspec import Raw, Struct, to_builtins
 from msgspec.structs import replace
 
 from satchel import __version__
-from satchel.contracts.content import encode_result
+from satchel.contracts import content
 from satchel.contracts.contract import (
     Body,
     Context,
@@ -219,65 +219,25 @@ class Runner:
             at_least_one=tool.at_least_one,
         )
         start = self._start(scope, report, call, work)
-        try:
-            # Taken before the commit: where the answer is refused, nothing of the call remains.
-            return _transact(start, tool.transaction, lambda to: take(tool, tool.run(to, checked), to.revision))
-        except (NotFound, EntryRefused) as error:
-            raise self._explain_missing(start, error) from error
-
-    def _explain_missing(self, start: Context, error: Refused) -> Refused:
-        """Return the error for something that was not found as the contract explains it."""
-        if self._contract.explain_missing is None:
-            return error
-        with start.read() as context:
-            return self._contract.explain_missing(context, error)
-
-    def _explain(self, tool: Tool, error: Exception, revision: Revision) -> Result:
-        """Return an error of a tool as its result."""
-        try:
-            return _tool_result(tool, self._contract.explain_failure(tool, error), revision, is_error=True)
-        except AnswerTooLarge as larger:  # it quotes what the client sent
-            return _tool_result(tool, self._contract.explain_failure(tool, larger), revision, is_error=True)
-
-    def _sign(self, scope: Scope, call: Call | None) -> Scope:
-        """Return a scope to whose user and client history attributes changes; the command line's is signed already."""
-        if call is None and scope.author.contract:
-            return scope
-        client = call.client if call else None
-        author = Author(
-            user=scope.user or self._local_user(),
-            token=scope.author.token,
-            client=client.name if client else "",
-            client_version=client.version if client else "",
-            contract=self._contract.name,
-            caller="model" if client else "",
-        )
-        return replace(scope, author=author)
+        return self._carry_out(start, tool.transaction, lambda to: take(tool, tool.run(to, checked), to.revision))
 
     def _run_method(self, call: Call, scope: Scope, report: Report, work: Work) -> Result:
         method = self._contract.methods[call.method]
-
-        def run(context: Context) -> Result:
-            return encode_result(call.method, None, call.revision, method.run(context, call.params))
-
-        start = self._start(scope, report, call, work)
         try:
-            return _transact(start, method.transaction, run)
+            return self._carry_out(
+                self._start(scope, report, call, work),
+                method.transaction,
+                lambda context: _encode(call.method, None, call.revision, method.run(context, call.params)),
+            )
         except (ProtocolError, Abandoned):
             raise
-        except NotFound as error:
-            raise self._word_failure(call, self._explain_missing(start, error)) from None
         except Exception as error:
-            raise self._word_failure(call, error) from None
-
-    def _word_failure(self, call: Call, error: Exception) -> ProtocolError:
-        """Return an error of a method as the contract words it; what it has no words for is an internal error."""
-        explain = find_row(self._contract.method_failures, error)
-        if isinstance(error, StoreError):
-            log(f"{call.method}: {error}")
-        elif explain is None:
-            log_surprise(call.method)
-        return ProtocolError(INTERNAL_ERROR, "Internal error") if explain is None else explain(error)
+            explain = find_row(self._contract.method_failures, error)
+            if isinstance(error, StoreError):
+                log(f"{call.method}: {error}")
+            elif explain is None:
+                log_surprise(call.method)
+            raise ProtocolError(INTERNAL_ERROR, "Internal error") if explain is None else explain(error) from None
 
     def _start(self, scope: Scope, report: Report, call: Call | None, work: Work) -> Context:
         """Return the context of a call before a transaction is open."""
@@ -295,29 +255,61 @@ class Runner:
             work=work,
         )
 
+    def _sign(self, scope: Scope, call: Call | None) -> Scope:
+        """Return a scope to whose user and client history attributes changes; the command line's is signed already."""
+        if call is None and scope.author.contract:
+            return scope
+        author = Author(
+            user=scope.user or self._local_user(),
+            token=scope.author.token,
+            client=call.client.name if call else "",
+            client_version=call.client.version if call else "",
+            contract=self._contract.name,
+            caller="model" if call else "",
+        )
+        return replace(scope, author=author)
+
+    def _carry_out(self, start: Context, transaction: Transaction, run: Callable[[Context], Value]) -> Value:
+        """Run a call in one transaction, or in those that it opens; again if another writer caused a rollback.
+
+        What it returns is complete before the commit: if the answer is refused, nothing of the call remains.
+        """
+        for attempt in range(1, _TRIES + 1):
+            try:
+                if start.transactions is None or transaction is None:
+                    start.work.check()
+                    return run(start)
+                with start.write() if transaction == "write" else start.read() as context:
+                    return run(context)
+            except StoreConflict:
+                if attempt == _TRIES or (start.transactions and start.transactions.has_committed):
+                    raise
+            except (NotFound, EntryRefused) as error:
+                raise self._explain_missing(start, error) from error
+        raise AssertionError("the last try returns or raises")
+
+    def _explain_missing(self, start: Context, error: Refused) -> Refused:
+        """Return the error for something that was not found as the contract explains it."""
+        if self._contract.explain_missing is None:
+            return error
+        with start.read() as context:
+            return self._contract.explain_missing(context, error)
+
+    def _explain(self, tool: Tool, error: Exception, revision: Revision) -> Result:
+        """Return an error of a tool as its result."""
+        try:
+            return _tool_result(tool, self._contract.explain_failure(tool, error), revision, is_error=True)
+        except AnswerTooLarge as larger:  # it quotes what the client sent
+            return _tool_result(tool, self._contract.explain_failure(tool, larger), revision, is_error=True)
+
     def _describe_tools(self, revision: Revision, *, is_read_only: bool) -> Raw:
         contract = self._contract.narrow((), is_read_only=is_read_only)
         tools = [contract.describe_tool(tool) for tool in contract.tools if tool.is_listed]
         return Raw(encode(fit_result(revision, {"tools": tools})["tools"]))
 
 
-def _transact(start: Context, transaction: Transaction, run: Callable[[Context], Value]) -> Value:
-    """Run a call, in one transaction or in those that it opens; again if another writer caused a rollback."""
-    for attempt in range(1, _TRIES + 1):
-        try:
-            if start.transactions is None or transaction is None:
-                start.work.check()
-                return run(start)
-            with start.write() if transaction == "write" else start.read() as context:
-                return run(context)
-        except StoreConflict:
-            if attempt == _TRIES or (start.transactions and start.transactions.has_committed):
-                raise
-    raise AssertionError("the last try returns or raises")
-
-
 def _check_confirmed(call: Call | None, message: str) -> None:
-    """Raise an error unless the user said yes or cannot be asked."""
+    """Go on only if the user said yes, or cannot be asked."""
     if call is None or not call.can_ask:
         return
     question = make_question(call.params, message)
@@ -346,4 +338,20 @@ def _tool_result(tool: Tool, body: Body, revision: Revision, *, is_error: bool =
         raw = encode(body)
         result["content"] = [{"type": "text", "text": raw.decode()}]
         result["structuredContent"] = Raw(raw)
-    return encode_result(tool.name, tool.size_argument, revision, result)
+    return _encode(tool.name, tool.size_argument, revision, result)
+
+
+def _encode(what: str, argument: str | None, revision: Revision, result: Result) -> Result:
+    """Return a result as a revision has it, with its lists and objects encoded; the protocol adds to `_meta`.
+
+    Raises:
+        AnswerTooLarge: they are too large together; `argument` asks for less.
+    """
+    encoded, size = fit_result(revision, result), 0
+    for name, value in encoded.items():
+        if isinstance(value, list | dict | Struct) and name != "_meta":
+            encoded[name] = value = Raw(encode(value))
+        size += len(value) if isinstance(value, Raw) else 0
+    if size > content.MAX_ANSWER_BYTES:
+        raise AnswerTooLarge(what, content.MAX_ANSWER_BYTES, argument)
+    return encoded
