@@ -119,30 +119,27 @@ def parse(
     """
     fields = fields_of(model)
     if refuses_unknown:
-        _refuse_unknown(fields, arguments)
-    given = {
-        field.name: arguments[field.name]
-        for field in fields
-        if field.name in arguments and (is_strict or field.is_required or arguments[field.name] is not None)
-    }
+        _refuse_unknown(model, arguments)
+    present: list[Field] = []
     for field in fields:
-        if field.is_required and field.name not in given:
+        if field.name in arguments and (is_strict or field.is_required or arguments[field.name] is not None):
+            present.append(field)
+        elif field.is_required:
             raise WrongArgument(field.name, "required")
-    if at_least_one and not given.keys() & set(at_least_one):
+    if at_least_one and not any(field.name in at_least_one for field in present):
         raise WrongArgument(at_least_one[0], "anyOf", limit=at_least_one)
-    present = [field for field in fields if field.name in given]
+    given = {field.name: _clean(field, arguments[field.name]) for field in present}
     for field in present:
-        given[field.name] = _clean(field, given[field.name])
-    for field in present:
-        if given[field.name] is not None:
-            _check_bounds(field.bounds, given[field.name], field.name, field.name)
-            if field.hidden.is_blank_refused and not given[field.name].strip():
+        value = given[field.name]
+        if value is not None:
+            _check_bounds(field.bounds, value, field.name, field.name)
+            if field.hidden.is_blank_refused and not value.strip():
                 raise WrongArgument(field.name, "minLength", limit=1)
     if is_strict:
-        known = [field.name for field in fields]
+        known = tuple(field.name for field in fields)
         for name in arguments:
             if name not in known:
-                raise WrongArgument(name, "additionalProperties", limit=tuple(known))
+                raise WrongArgument(name, "additionalProperties", limit=known)
     return convert(given, model) if _has_structs(model) else model(**given)
 
 
@@ -159,13 +156,17 @@ def _clean(field: Field, value: Any) -> Any:
     return value
 
 
-def _refuse_unknown(fields: Sequence[Field], arguments: dict[str, Any]) -> None:
+def _refuse_unknown(model: type[Struct], arguments: dict[str, Any]) -> None:
     if not _OF_HOSTS.isdisjoint(arguments):
         arguments = {name: value for name, value in arguments.items() if name not in _OF_HOSTS | _BESIDE_THEM}
-    required = [field.name for field in fields if field.is_required]
-    schema = {"properties": {field.name: field.types for field in fields}, "required": required}
-    if unknown := tuple(_find_unknown(schema, arguments)):
+    if unknown := tuple(_find_unknown(_members_of(model), arguments)):
         raise WrongArgument(unknown[0].argument, "additionalProperties", limit=unknown)
+
+
+@lru_cache(maxsize=256)
+def _members_of(model: type[Struct]) -> Schema:
+    """Return the schema of the arguments that an input Struct declares, and of their members."""
+    return _schema_of(shapes.type_info(model), of_arguments=True, is_published=False)
 
 
 def _find_unknown(schema: Schema, value: Any, place: str = "") -> Iterator[UnknownArgument]:
