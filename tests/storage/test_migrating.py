@@ -104,7 +104,7 @@ def test_many_processes_that_open_an_old_store_at_once_migrate_it_once(
     store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = everything(store)
-    processes = [subprocess.Popen([sys.executable, "-c", OPEN, store], stderr=subprocess.PIPE) for _ in range(6)]
+    processes = [subprocess.Popen([sys.executable, "-c", OPEN, store], stderr=subprocess.PIPE) for _ in range(3)]
     for process in processes:
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 0, errors

@@ -140,9 +140,9 @@ def test_a_schema_that_cannot_be_made_leaves_nothing_and_is_made_at_the_next_sta
     open_database(str(file)).close()
 
 
-def test_eight_processes_open_one_new_store_at_once(store: str) -> None:
+def test_several_processes_open_one_new_store_at_once(store: str) -> None:
     code = "import sys; from satchel.storage.database import open_database as o; d = o(sys.argv[1]); d.close()"
-    processes = [subprocess.Popen([sys.executable, "-c", code, store], stderr=subprocess.PIPE) for _ in range(8)]
+    processes = [subprocess.Popen([sys.executable, "-c", code, store], stderr=subprocess.PIPE) for _ in range(4)]
     for process in processes:
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 0, errors

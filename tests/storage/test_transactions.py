@@ -149,32 +149,6 @@ def test_a_writer_does_not_wait_for_ever(tmp_path: Path) -> None:
         pass
 
 
-def test_a_full_disk_loses_nothing_and_is_said(tmp_path: Path) -> None:
-    import resource
-
-    database = open_database(str(tmp_path / "s.db"))
-    projects.require(database, SCOPE)
-    with database.write() as tx:
-        prompts.add(tx, SCOPE, PromptDraft(title="Kept", content="x"))
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    import signal
-
-    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, limits[1]))
-        with pytest.raises(StoreFailed), database.write() as tx:
-            prompts.add(tx, SCOPE, PromptDraft(title="Lost", content="y" * 1_000_000))
-        with database.read() as tx:
-            assert prompts.list_counted(tx, SCOPE, PromptQuery(), limit=1, offset=0).total == 1
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, before)
-    with database.write() as tx:
-        prompts.add(tx, SCOPE, PromptDraft(title="Room again", content="z"))
-        assert tx.all("pragma integrity_check") == [("ok",)]
-    database.close()
-
-
 @pytest.mark.parametrize("way", ["read", "write"])
 def test_a_connection_that_cannot_roll_back_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str

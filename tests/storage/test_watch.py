@@ -1,12 +1,11 @@
 """Watching: what any process commits is heard within a second, what is undone never is, and nothing goes missing."""
 
-import os
 import queue
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
@@ -14,13 +13,13 @@ import psycopg
 import pytest
 
 from satchel.errors import StoreFailed
-from satchel.model import Author, PromptDraft, Scope, StoreChange
-from satchel.services import projects, prompts
+from satchel.model import Author, DocumentDraft, DocumentPatch, PromptDraft, PromptPatch, Scope, StoreChange
+from satchel.services import documents, projects, prompts
 from satchel.services.history import prune
 from satchel.storage import changes as store_changes
 from satchel.storage import postgres as postgres_engine
 from satchel.storage.changes import encode
-from satchel.storage.database import Database, open_database
+from satchel.storage.database import Database, Tx, open_database
 from tests.support.postgres import PostgresServer
 from tests.support.process import PATIENCE, eventually
 from tests.support.roles import two_roles
@@ -68,47 +67,36 @@ def ear(database: Database) -> Ear:
     return ear
 
 
-def satchel(store: str, *arguments: str) -> None:
-    """Run a command in a process of its own."""
-    environment = {**os.environ, "SATCHEL_DATABASE": store, "SATCHEL_HOME": "/nowhere"}
-    subprocess.run(
-        [sys.executable, "-m", "satchel", *arguments],
-        env=environment,
-        check=True,
-        capture_output=True,
-        timeout=PATIENCE,
-    )
-
-
 def all_of(project: str) -> list[StoreChange]:
     return [StoreChange("project", project), StoreChange("prompts", project), StoreChange("documents", project)]
 
 
-def test_another_process_is_heard_with_what_it_changed(store: str, database: Database, ear: Ear) -> None:
-    listed, named, held = (
-        StoreChange("prompts", "default"),
-        StoreChange("prompt", "default", key="t"),
-        StoreChange("project", "default"),
-    )
-    document = [StoreChange("documents", "default"), StoreChange("document", "default", key="x:r")]
-    for arguments, expected in (
-        (["prompt", "add", "T", "text"], [listed, held, named]),
-        (["prompt", "edit", "t", "other text"], [named]),
-        (["prompt", "edit", "t", "--title", "U"], [listed, named]),
-        (["prompt", "delete", "t"], [listed, held, named]),
-        (["document", "add", "r", "x:r", "text"], [held, *document]),
-        (["document", "edit", "r", "more"], document),
-        (["document", "delete", "r"], [held, *document]),
-    ):
-        satchel(store, *arguments)
-        assert ear.next(len(expected)) == expected, arguments
-    satchel(store, "project", "create", "p")
-    assert ear.next(3) == all_of("p")
-    satchel(store, "project", "rename", "p", "q")
-    assert ear.next(6) == all_of("p") + all_of("q")
-    satchel(store, "project", "delete", "q")
-    assert ear.next(3) == all_of("q")
+def test_each_change_tells_what_it_changed(store: str, database: Database, ear: Ear) -> None:
+    listed, held = StoreChange("prompts", "default"), StoreChange("project", "default")
+    named, document = StoreChange("prompt", "default", key="t"), StoreChange("document", "default", key="x:r")
+    documented = StoreChange("documents", "default")
+    other = open_database(store)
+    with other.write() as tx:
+        prompt = prompts.add(tx, SCOPE, PromptDraft(title="T", content="text"))
+    assert ear.next(3) == [listed, held, named]
+    draft = DocumentDraft(name="r", uri="x:r", content="text")
+    changes: list[tuple[Callable[[Tx], object], list[StoreChange]]] = [
+        (lambda tx: prompts.update(tx, SCOPE, prompt.id, PromptPatch(content="other text")), [named]),
+        (lambda tx: prompts.update(tx, SCOPE, prompt.id, PromptPatch(title="U")), [listed, named]),
+        (lambda tx: prompts.delete(tx, SCOPE, prompt.id), [listed, held, named]),
+        (lambda tx: documents.add(tx, SCOPE, draft), [held, documented, document]),
+        (lambda tx: documents.update(tx, SCOPE, "r", DocumentPatch(content="more")), [documented, document]),
+        (lambda tx: documents.delete(tx, SCOPE, "r"), [held, documented, document]),
+        (lambda tx: projects.add(tx, "p"), all_of("p")),
+        (lambda tx: projects.rename(tx, "p", "q"), all_of("p") + all_of("q")),
+        (lambda tx: projects.delete(tx, "q"), all_of("q")),
+    ]
+    for change, expected in changes:
+        with other.write() as tx:
+            change(tx)
+        assert set(ear.next(len(expected))) == set(expected)
     assert ear.is_empty
+    other.close()
 
 
 def test_a_change_is_heard_by_every_listener(store: str, database: Database, ear: Ear) -> None:
@@ -150,7 +138,7 @@ import sys
 from satchel.model import StoreChange
 from satchel.storage.database import open_database
 database = open_database(sys.argv[1])
-for number in range(2000):
+for number in range(int(sys.argv[2])):
     with database.write() as tx:
         tx.changed(StoreChange("prompt", "p", key=str(number)))
 with database.write() as tx:
@@ -159,10 +147,12 @@ database.close()
 """
 
 
-def test_2000_quick_changes_are_all_heard_or_told_as_everything(store: str, database: Database, ear: Ear) -> None:
-    subprocess.run([sys.executable, "-c", MANY, store], check=True, timeout=PATIENCE)
+def test_quick_changes_of_another_process_are_all_heard_or_told_as_everything(
+    store: str, database: Database, ear: Ear
+) -> None:
+    subprocess.run([sys.executable, "-c", MANY, store, "300"], check=True, timeout=PATIENCE)
     heard = ear.until(StoreChange("task", owner="the last"))
-    expected = [StoreChange("prompt", "p", key=str(number)) for number in range(2000)]
+    expected = [StoreChange("prompt", "p", key=str(number)) for number in range(300)]
     assert heard[:-1] == expected or EVERYTHING in heard
 
 
@@ -262,32 +252,10 @@ def test_a_process_that_watches_ends_when_it_is_done(store: str) -> None:
     subprocess.run([sys.executable, "-c", code, store], check=True, timeout=PATIENCE, capture_output=True)
 
 
-IDLE = """
-import resource, sys, time
-from satchel.storage.database import open_database
-database = open_database(sys.argv[1])
-database.watch(lambda changes: None)
-time.sleep(0.5)
-def used():
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
-before = used()
-time.sleep(2)
-print(used() - before)
-database.close()
-"""
-
-
-def test_idle_watching_costs_little(store: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", IDLE, store], check=True, capture_output=True, text=True, timeout=PATIENCE
-    )
-    assert float(done.stdout) < 0.3, f"{float(done.stdout) * 1000:.1f} ms of CPU in 2 s"
-
-
 # -- PostgreSQL -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.soak
 def test_on_postgres_a_server_that_restarts_is_watched_again_and_everything_told() -> None:
     postgres = PostgresServer()
     try:
@@ -332,6 +300,7 @@ def test_on_postgres_each_is_heard_once_in_whatever_order_transactions_end(postg
     database.close()
 
 
+@pytest.mark.soak
 def test_on_postgres_a_write_that_waits_for_an_absent_standby_holds_up_no_news() -> None:
     postgres = PostgresServer()
     try:
@@ -370,9 +339,13 @@ def test_on_postgres_old_changes_are_removed(postgres: PostgresServer, monkeypat
         for key in range(30):
             with database.write() as tx:
                 tx.changed(StoreChange("prompt", "p", key=str(key)))
-        prune(database)
-        with database.read() as tx:
-            assert 0 < len(tx.all("select number from changes")) <= 10
+
+        def count_pruned() -> int:
+            prune(database)  # noqa: B023
+            with database.read() as tx:  # noqa: B023
+                return len(tx.all("select number from changes"))
+
+        assert eventually(lambda: 0 < count_pruned() <= 10)
         database.close()
 
 
@@ -390,7 +363,8 @@ def test_on_postgres_the_application_role_tells_and_hears(postgres: PostgresServ
     _, app = two_roles(postgres)
     database, ear = open_database(app), Ear()
     database.watch(ear)
-    satchel(app, "project", "create", "p")
+    with database.write() as tx:
+        projects.add(tx, "p")
     assert ear.next(3) == all_of("p")
     database.close()
 
@@ -423,8 +397,9 @@ def test_on_sqlite_a_pruned_log_is_everything(file: Path, watched: tuple[Databas
     assert ear.next(3) == all_of("p")
 
 
+@pytest.mark.soak
 def test_on_sqlite_the_log_stays_short(file: Path, watched: tuple[Database, Ear]) -> None:
-    subprocess.run([sys.executable, "-c", MANY, str(file)], check=True, timeout=PATIENCE)
+    subprocess.run([sys.executable, "-c", MANY, str(file), "2000"], check=True, timeout=PATIENCE)
     with watched[0].read() as tx:
         [[rows]] = tx.all("select count(*) from changes")
     assert 1024 <= rows <= 1024 + 256
@@ -483,16 +458,3 @@ def test_on_sqlite_the_last_to_close_leaves_only_the_file_even_when_it_watched(f
         projects.add(tx, "p")
     database.close()
     assert not Path(f"{file}-wal").exists()
-
-
-def test_on_sqlite_a_stopped_writer_does_not_stop_the_watcher(file: Path, watched: tuple[Database, Ear]) -> None:
-    """A process in the middle of a write holds the gate and the lock, and the watcher needs neither."""
-    database, ear = watched
-    with database.write() as tx:
-        projects.add(tx, "p")
-        tx.run("insert into settings values ('a', 'b')")
-        second = Ear()
-        other = open_database(str(file))
-        other.watch(second)
-    assert ear.next(3) == second.next(3)
-    other.close()
