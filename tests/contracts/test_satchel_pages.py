@@ -29,7 +29,8 @@ from satchel.model import (
 )
 from satchel.services import documents, projects, prompts, tasks
 from satchel.storage import prompts as prompt_rows
-from satchel.storage import search_engines, task_pages
+from satchel.storage import search_engines
+from satchel.storage import tasks as task_rows
 from satchel.storage.database import Database, Tx
 from tests.support.satchel import make_library
 from tests.support.soak import amount
@@ -224,7 +225,7 @@ def test_stored_prompts_are_listed_with_their_arguments(filled: Database, librar
 def ways(few: int, newest: int) -> Iterator[None]:
     """Let the store go other ways than those of so small a one."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (prompt_rows, task_pages, search_engines):
+        for module in (prompt_rows, task_rows, search_engines):
             patch.setattr(module, "_FEW", few)
         patch.setattr(prompt_rows, "_NEWEST", newest)
         yield

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from satchel.model import PRIORITIES, Scope, Task, TaskDraft, TaskPatch, TaskQuery
 from satchel.services import projects, tasks
-from satchel.storage import task_pages
+from satchel.storage import tasks as task_rows
 from satchel.storage.database import Database
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
@@ -76,7 +76,7 @@ def test_a_page_is_cut_and_tells_of_more(filled: Database) -> None:
 
 @pytest.mark.parametrize("few", [300, 0])
 def test_filters_combine(filled: Database, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task_pages, "_FEW", few)
+    monkeypatch.setattr(task_rows, "_FEW", few)
     assert titles(filled, project="house") == ["late", "no day"]
     assert titles(filled, filter="pending", project="house") == ["blocked", "late", "no day"]
     assert titles(filled, tags=["A", "b"]) == ["early", "late", "low"]

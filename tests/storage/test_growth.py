@@ -11,7 +11,7 @@ import pytest
 from satchel.model import PRIORITIES, ChangeQuery, PromptDraft, PromptQuery, Scope, TaskDraft, TaskFilter, TaskQuery
 from satchel.services import history, links, lookup, projects, prompts, tasks
 from satchel.storage import prompts as prompt_rows
-from satchel.storage import task_pages
+from satchel.storage import tasks as task_rows
 from satchel.storage.database import Database, Row, Tx, open_database
 from tests.attacks.test_search_timing import count_rows, count_steps
 from tests.support.postgres import PostgresServer
@@ -258,7 +258,7 @@ def test_tasks_of_some_projects_are_listed_in_the_order_of_all(
             if number % 9 == 4:
                 tasks.complete(tx, EVERYWHERE, task.id)
     for most_walks in (16, 1):  # walks along the projects, and one along all
-        monkeypatch.setattr(task_pages, "_MOST_WALKS", most_walks)
+        monkeypatch.setattr(task_rows, "_MOST_WALKS", most_walks)
         for filter in FILTERS:
             with database.read(EVERYWHERE) as tx:
                 every, _ = tasks.list_page(tx, EVERYWHERE, TaskQuery(filter=filter), limit=100)

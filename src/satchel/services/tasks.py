@@ -56,7 +56,6 @@ from satchel.services.recording import (
     record_update,
 )
 from satchel.services.texts import closest_names
-from satchel.storage import task_pages as pages
 from satchel.storage import tasks as rows
 from satchel.storage.database import Tx, Violation
 
@@ -114,7 +113,7 @@ def list_page(
         return (), False
     if query.project is not None:
         projects.get(tx, scope, query.project)
-    numbers = pages.numbers(tx, scope.owner, wanted, scope.projects, limit + 1, after)
+    numbers = rows.numbers(tx, scope.owner, wanted, scope.projects, limit + 1, after)
     return tuple(list_some(tx, scope, numbers[:limit])), len(numbers) > limit
 
 
@@ -143,7 +142,7 @@ def list_board(tx: Tx, scope: Scope, project: str | None, *, most_open: int, mos
 
 def list_some(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[Task]:
     """Return those of some numbers that are tasks of the user, in the order given, as the scope may see them."""
-    return _finish(tx, scope, rows.details(tx, scope.owner, numbers, scope.projects))
+    return _hide_blockers(tx, scope, rows.details(tx, scope.owner, numbers, scope.projects))
 
 
 def list_blocked(tx: Tx, scope: Scope, number: int) -> list[Task]:
@@ -154,24 +153,24 @@ def list_blocked(tx: Tx, scope: Scope, number: int) -> list[Task]:
 def count_held(tx: Tx, scope: Scope, query: TaskQuery) -> int:
     """Count the ready tasks that a query leaves out because others hold them."""
     wanted = rules.clean_query("task", query)
-    return 0 if wanted is None else pages.count_held(tx, scope.owner, wanted, scope.projects)
+    return 0 if wanted is None else rows.count_held(tx, scope.owner, wanted, scope.projects)
 
 
 def count_listed(tx: Tx, scope: Scope, query: TaskQuery) -> int:
     """Count the tasks of a query, up to a thousand."""
-    return len(pages.numbers(tx, scope.owner, query, scope.projects, _MOST_COUNTED))
+    return len(rows.numbers(tx, scope.owner, query, scope.projects, _MOST_COUNTED))
 
 
 def has_tag(tx: Tx, scope: Scope, tag: str, project: str | None) -> bool:
     """Return whether a task of the user, in a project or anywhere, has a tag."""
     wanted = rules.clean_query("task", TaskQuery(filter="all", project=project, tags=(tag,)))
-    return wanted is not None and bool(pages.numbers(tx, scope.owner, wanted, scope.projects, 1))
+    return wanted is not None and bool(rows.numbers(tx, scope.owner, wanted, scope.projects, 1))
 
 
 def list_tags(tx: Tx, scope: Scope, project: str | None, newest: int = _NEWEST) -> list[str]:
     """Return the tags of the user's newest tasks, in a project or anywhere."""
-    numbers = pages.numbers(tx, scope.owner, TaskQuery(filter="all", project=project), scope.projects, newest)
-    return pages.tags(tx, scope.owner, numbers)
+    numbers = rows.numbers(tx, scope.owner, TaskQuery(filter="all", project=project), scope.projects, newest)
+    return rows.tags(tx, scope.owner, numbers)
 
 
 def position_of(filter: TaskFilter, task: Task) -> TaskPosition:
@@ -228,7 +227,7 @@ def lock(tx: Tx, scope: Scope, reference: Reference) -> Task:
         raise Forbidden("task", str(reference), scope)
     if task is None:
         raise NotFound("task", str(reference), scope)
-    return replace(task, claim=rows.active_claims(tx, task.owner, [task.number]).get(task.number))
+    return task
 
 
 def _locked(tx: Tx, scope: Scope, task: Task | Reference) -> Task:
@@ -279,16 +278,6 @@ def _find_numbers(tx: Tx, scope: Scope, reference: Reference) -> Sequence[int]:
         named = tuple(f"#{number}" for number in titled[:_SUGGESTIONS])
         raise AmbiguousItem(str(reference), named, kind="task", has_more=len(titled) > _SUGGESTIONS)
     return titled
-
-
-def _finish(tx: Tx, scope: Scope, found: list[Task]) -> list[Task]:
-    """Return tasks as the scope may see them, with who holds them."""
-    if not found:
-        return found
-    found = _hide_blockers(tx, scope, found)
-    is_open = [task.number for task in found if not task.is_completed]
-    active = rows.active_claims(tx, scope.owner, is_open) if is_open else {}
-    return [replace(task, claim=active[task.number]) if task.number in active else task for task in found]
 
 
 # -- changes ----------------------------------------------------------------------------------------------------
@@ -411,7 +400,7 @@ def check_unchanged(tx: Tx, task: Task, expected_version: int | None = None, fen
         raise VersionConflict("task", str(task.number), expected=expected_version or 0, actual=task.version)
     if fence is None:
         return
-    newest = rows.last_claim(tx, task.owner, task.number)
+    newest = task.claim or rows.last_claim(tx, task.owner, task.number)
     if newest is None or newest.fence != fence:
         raise StaleFence(task.number, fence, newest)
 
@@ -578,8 +567,8 @@ def _check_circle(tx: Tx, user: str, task: int) -> None:
 
 def _hide_blockers(tx: Tx, scope: Scope, found: list[Task]) -> list[Task]:
     """Return tasks without the blockers that the scope may not see."""
-    blockers = sorted({number for task in found for number in task.blocked_by})
-    if scope.projects is None or not blockers:
+    blockers = [] if scope.projects is None else sorted({number for task in found for number in task.blocked_by})
+    if not blockers:
         return found
     seen = rows.visible(tx, scope.owner, blockers, scope.projects)
     return [
@@ -638,15 +627,15 @@ def claim_next(tx: Tx, scope: Scope, project: str | None, holder: Holder, minute
     user = scope.owner
     tx.lock(f"claims of {user}")  # or all who ask at once would wait for the same row, and all but one in vain
     wanted = TaskQuery(filter="ready", project=project, holder_key="")
-    while numbers := pages.numbers(tx, user, wanted, scope.projects, 1):
+    while numbers := rows.numbers(tx, user, wanted, scope.projects, 1):
         try:
             task = lock(tx, scope, numbers[0])
         except NotFound:
             continue  # a call that names its task may be faster than this one
         if task.is_ready and task.claim is None:
             return _put_claim(tx, scope, task, holder, minutes)
-    blocked = pages.count_blocked(tx, user, wanted, scope.projects)
-    held = pages.count_held(tx, user, wanted, scope.projects)
+    blocked = rows.count_blocked(tx, user, wanted, scope.projects)
+    held = rows.count_held(tx, user, wanted, scope.projects)
     raise NothingReady(project, blocked=blocked, held=held)
 
 

@@ -17,8 +17,7 @@ status              facts, soundness and search index of a store, for its operat
 projects            queries about projects
 prompts             queries about prompts, their tags and their folded texts
 documents           queries about documents
-tasks               queries about tasks, their claims, notes and blockers
-task_pages          pages of tasks in the order of a filter
+tasks               queries about tasks, their pages, claims, notes and blockers
 links               queries about links between items, and the URIs in a text that make them
 lookup              which items have a number, an id, a name, a title or a URI
 search              the index of words, which items have a word, and the texts of what was found

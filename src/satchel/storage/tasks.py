@@ -1,13 +1,24 @@
-"""Queries about tasks, their claims, notes and blockers. Every statement on a task has its owner in the WHERE clause.
+"""Queries about tasks, their pages, claims, notes and blockers. Every statement has the owner in its WHERE clause.
 
 Lists without pages read only the members of a `Task` that have no default; `details` reads everything.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
-from satchel.model import PRIORITIES, Claim, Holder, Task, TaskDraft, TaskNote
+from satchel.model import (
+    PRIORITIES,
+    Claim,
+    Holder,
+    Task,
+    TaskDraft,
+    TaskFilter,
+    TaskNote,
+    TaskPosition,
+    TaskQuery,
+)
 from satchel.storage.database import Row, Tx, explain_damage
 from satchel.storage.revisions import AUTHOR, find_author, make_author
 
@@ -20,16 +31,22 @@ OWNED = {False: "owner = :owner", True: "owner || '' = :owner and project in :al
 # sub-select: a planner applies them first, so that the other conditions are never tried on rows of other projects.
 CONFINED = "(not :is_confined or project in :allowed)"
 
+
+def _by_confinement(sql: str) -> dict[bool, str]:
+    """Return a query on an owner's tasks by whether the caller is confined to some projects."""
+    return {is_confined: sql.format(owned=owned) for is_confined, owned in OWNED.items()}
+
+
 _COLUMNS = "number, id, owner, title, description, completed_at, created_at, updated_at, version"  # as in Task
 _COUNT = len(_COLUMNS.split(", "))
 _NEWEST_FIRST = "order by created_at desc, number desc limit :limit"
 # `owner || ''` keeps SQLite off the owner index, which it would walk whole to find these few numbers. Tags and blockers
 # are sorted in Python: for `order by`, SQLite would open a temporary table for each list. An open blocker has the
 # sign +, a deleted one -.
-_FEW = f"owner || '' = :owner and deleted_at is null and {CONFINED}"
-_AMONG = f"{_FEW} and number in :numbers"
-_BY_NUMBER = f"{_FEW} and number = :key"
-_BY_ID = f"{_FEW} and id = :key"
+_SEEN = f"owner || '' = :owner and deleted_at is null and {CONFINED}"
+_AMONG = f"{_SEEN} and number in :numbers"
+_BY_NUMBER = f"{_SEEN} and number = :key"
+_BY_ID = f"{_SEEN} and id = :key"
 _DELETED = "owner || '' = :owner and number = :number and deleted_at is not null"
 _DETAILS = f"""
     {_COLUMNS}, (select name from projects where projects.number = project and deleted_at is null),
@@ -38,6 +55,13 @@ _DETAILS = f"""
         (select string_agg(case when is_open then '+' when is_open is null then '-' else '' end
             || cast(blocker as text), ',') from blockers where task = tasks.number),
         is_cancelled
+"""
+_CLAIM = "holder, holder_key, until, fence"
+# With the claim, if it has not ended; its columns are named so that no other name is ambiguous.
+_WITH_CLAIM = f"""
+    select {_DETAILS}, {_CLAIM} from tasks
+    left join (select task as claimed, {_CLAIM} from task_claims where until > :now) as active on claimed = number
+    where {_AMONG}
 """
 
 
@@ -53,60 +77,59 @@ def confine(tx: Tx, allowed: Allowed) -> dict[str, object]:
 
 # `title || ''` keeps SQLite from replacing the title inside substr, which would hide the expression index from it.
 # `number + 0` keeps both engines from walking all tasks in the order of their numbers.
-_WITH_TITLE = """
+_WITH_TITLE = _by_confinement("""
     select number from tasks
     where {owned} and deleted_at is null
         and substr(title, 1, 60) = substr(:title, 1, 60) and title || '' = :title
     order by number + 0 limit :limit
-"""
-_BEFORE_TITLE = """
+""")
+_BEFORE_TITLE = _by_confinement("""
     select number, title from tasks
     where {owned} and deleted_at is null and substr(title, 1, 60) < substr(:title, 1, 60)
     order by substr(title, 1, 60) desc, number desc limit :limit
-"""
-_FROM_TITLE = """
+""")
+_FROM_TITLE = _by_confinement("""
     select number, title from tasks
     where {owned} and deleted_at is null and substr(title, 1, 60) >= substr(:title, 1, 60)
     order by substr(title, 1, 60), number limit :limit
-"""
-_OPEN_TITLES = f"""
+""")
+_OPEN_TITLES = _by_confinement(f"""
     select number, title from tasks where {{owned}} and deleted_at is null and completed_at is null {_NEWEST_FIRST}
-"""
-_LIST = f"""
+""")
+_LIST = _by_confinement(f"""
     select {_COLUMNS} from tasks
     where {{owned}} and deleted_at is null and (created_at, number) < (:moment, :last) {_NEWEST_FIRST}
-"""
-_LIST_OPEN = f"""
+""")
+_LIST_OPEN = _by_confinement(f"""
     select {_COLUMNS} from tasks
     where {{owned}} and deleted_at is null and completed_at is null and (created_at, number) < (:moment, :last)
     {_NEWEST_FIRST}
-"""
+""")
 
 
 def find_number(tx: Tx, owner: str, id: str, allowed: Allowed) -> int | None:
     """Return the number of an owner's task with an id."""
-    sql = f"select number from tasks where {_FEW} and id = :id"
-    row = tx.one(sql, owner=owner, id=id, **confine(tx, allowed))
+    row = tx.one(f"select number from tasks where {_BY_ID}", owner=owner, key=id, **confine(tx, allowed))
     return row[0] if row else None
 
 
 def numbers_with_title(tx: Tx, owner: str, title: str, limit: int, allowed: Allowed = None) -> list[int]:
     """Return the numbers of an owner's first tasks with exactly this title."""
-    sql = _WITH_TITLE.format(owned=OWNED[allowed is not None])
+    sql = _WITH_TITLE[allowed is not None]
     return [number for (number,) in tx.all(sql, owner=owner, title=title, limit=limit, **confine(tx, allowed))]
 
 
 def beside_title(tx: Tx, owner: str, title: str, limit: int, allowed: Allowed) -> list[tuple[int, str]]:
     """Return numbers and titles of the tasks next to a title, in the order of the first 60 characters."""
-    before = _BEFORE_TITLE.format(owned=OWNED[allowed is not None])
-    after = _FROM_TITLE.format(owned=OWNED[allowed is not None])
+    before = _BEFORE_TITLE[allowed is not None]
+    after = _FROM_TITLE[allowed is not None]
     values = {"owner": owner, "title": title, "limit": limit, **confine(tx, allowed)}
     return [(number, title) for number, title in tx.all(before, **values) + tx.all(after, **values)]
 
 
 def newest_open(tx: Tx, owner: str, limit: int, allowed: Allowed = None) -> list[tuple[int, str]]:
     """Return the numbers and titles of an owner's newest open tasks."""
-    sql = _OPEN_TITLES.format(owned=OWNED[allowed is not None])
+    sql = _OPEN_TITLES[allowed is not None]
     return [(number, title) for number, title in tx.all(sql, owner=owner, limit=limit, **confine(tx, allowed))]
 
 
@@ -121,11 +144,10 @@ def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed, *, wit
 
 
 def details(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None) -> list[Task]:
-    """Return some of an owner's tasks with everything that is stored about them, in the order given."""
+    """Return some of an owner's tasks and their claims with everything that is stored, in the order given."""
     if not numbers:
         return []
-    sql = f"select {_DETAILS} from tasks where {_AMONG}"
-    rows = tx.all(sql, owner=owner, numbers=list(numbers), **confine(tx, allowed))
+    rows = tx.all(_WITH_CLAIM, owner=owner, numbers=list(numbers), now=tx.now, **confine(tx, allowed))
     found = {row[0]: _read(row) for row in rows}
     return [found[number] for number in numbers if number in found]
 
@@ -134,7 +156,11 @@ def lock(tx: Tx, owner: str, key: int | str, allowed: Allowed = None) -> Task | 
     """Lock an owner's task with a number or an id, and return it with everything that is stored about it."""
     where = _BY_NUMBER if isinstance(key, int) else _BY_ID
     row = tx.one_to_change(_DETAILS, "tasks", where, owner=owner, key=key, **confine(tx, allowed))
-    return _read(row) if row else None
+    if row is None:
+        return None
+    # Not read together with the task: while this waited for the lock, another agent may have claimed it.
+    newest = last_claim(tx, owner, row[0])
+    return replace(_read(row), claim=newest if newest is not None and newest.until > tx.now else None)
 
 
 def find_deleted(tx: Tx, owner: str, number: int) -> Task | None:
@@ -148,14 +174,14 @@ def list_newest(
     tx: Tx, owner: str, allowed: Allowed, *, is_open: bool, before: tuple[str, int], limit: int
 ) -> list[Task]:
     """Return an owner's tasks before a time of creation and a number, all or only the open ones, the newest first."""
-    sql = (_LIST_OPEN if is_open else _LIST).format(owned=OWNED[allowed is not None])
+    sql = _LIST_OPEN[allowed is not None] if is_open else _LIST[allowed is not None]
     values = {"owner": owner, "moment": before[0], "last": before[1], "limit": limit}
     return [Task(*row) for row in tx.all(sql, **values, **confine(tx, allowed))]
 
 
 def _read(row: Row) -> Task:
     try:
-        project, project_number, priority, due, tags, joined, is_cancelled = row[_COUNT:]
+        project, project_number, priority, due, tags, joined, is_cancelled, *claim = row[_COUNT:]
         blockers = joined.split(",") if joined else ()
         values = (
             *row[:_COUNT],
@@ -169,6 +195,7 @@ def _read(row: Row) -> Task:
             tuple(sorted(-int(one) for one in blockers if one[0] == "-")),
             False,
             bool(is_cancelled),
+            _read_claim(tuple(claim)) if claim and claim[0] is not None else None,
         )
     except (IndexError, ValueError) as error:
         raise explain_damage("a task", error) from error
@@ -307,23 +334,12 @@ def blocked_tasks(tx: Tx, owner: str, blocker: int) -> list[tuple[int, str | Non
 # -- claims -----------------------------------------------------------------------------------------------------
 # The row of a task's last claim stays, so that its fence never shrinks.
 
-_CLAIM = "holder, holder_key, until, fence"
-
 
 def last_claim(tx: Tx, owner: str, task: int) -> Claim | None:
     """Return the last claim of an owner's task, which may have ended."""
     sql = f"select {_CLAIM} from task_claims where task = :task and owner = :owner"
     row = tx.one(sql, task=task, owner=owner)
     return _read_claim(row) if row else None
-
-
-def active_claims(tx: Tx, owner: str, tasks: Sequence[int]) -> dict[int, Claim]:
-    """Return the claims of some of an owner's tasks that have not ended, by the number of the task."""
-    # `owner || ''` keeps SQLite off the owner index: a few numbers are faster than all claims of the owner.
-    sql = f"""
-        select task, {_CLAIM} from task_claims where owner || '' = :owner and task in :tasks and until > :now
-    """
-    return {row[0]: _read_claim(row[1:]) for row in tx.all(sql, owner=owner, tasks=list(tasks), now=tx.now)}
 
 
 def put_claim(tx: Tx, owner: str, task: int, holder: Holder, until: str) -> Claim:
@@ -410,3 +426,214 @@ def newest_notes_of_open(
     values = {"owner": owner, "project": project, "has_loose": has_loose, "since": since, "limit": limit}
     rows = tx.all(sql, **values)
     return [(task, TaskNote(at=at, text=text, author=make_author(tuple(by)))) for task, at, text, *by in rows]
+
+
+# -- pages ------------------------------------------------------------------------------------------------------
+# A page is a walk along an index, from the start or from a position, until it is full. Where a tag or a text leaves
+# only a few tasks, these are sorted instead.
+
+_Range = tuple[str, str]  # a part of a list: the condition of its tasks, and their order
+
+_FEW = 300  # sorting so many tasks is faster than walking the index
+_MOST_WALKS = 16  # along the index of open tasks in a project, one after the other
+_MOST_MERGED = 3000  # tasks that these walks may find together
+
+_BY_URGENCY = "t.priority desc, (t.due is null), t.due, t.created_at, t.number"
+_ORDER: dict[TaskFilter, str] = {
+    "ready": _BY_URGENCY,
+    "pending": _BY_URGENCY,
+    "in_progress": _BY_URGENCY,
+    "completed": "t.completed_at desc, t.number desc",
+    "cancelled": "t.completed_at desc, t.number desc",
+    "all": "t.created_at desc, t.number desc",
+}
+# What follows a position, as ranges one after the other. The order by urgency descends in one column and ascends in the
+# next, which no comparison of rows can express. So each range is one of the index, ordered by the columns in which its
+# tasks differ. Whether there is a due day is stated twice, because each engine finds one of the two in its index.
+_COMPLETED_EARLIER = ("and (t.completed_at, t.number) < (:moment, :last)", _ORDER["completed"])
+_CREATED_EARLIER = ("and (t.created_at, t.number) < (:moment, :last)", _ORDER["all"])
+_BY_DAY = "t.due, t.created_at, t.number"
+_SAME_PRIORITY_LATER = (
+    """
+    and t.priority = :priority and (t.due is null) = false and (t.due is null) is false
+    and (t.due, t.created_at, t.number) > (:due, :moment, :last)
+    """,
+    _BY_DAY,
+)
+_SAME_PRIORITY_NO_DAY = ("and t.priority = :priority and (t.due is null) = true and t.due is null", _BY_DAY)
+_SAME_PRIORITY_NO_DAY_YOUNGER = (f"{_SAME_PRIORITY_NO_DAY[0]} and (t.created_at, t.number) > (:moment, :last)", _BY_DAY)
+_LOWER_PRIORITY = ("and t.priority < :priority", _BY_URGENCY)
+
+_HAS_OPEN_BLOCKER = "exists (select 1 from blockers b where b.task = t.number and b.is_open)"
+_IS_READY = f"and t.completed_at is null and not {_HAS_OPEN_BLOCKER}"
+_STATUS: dict[TaskFilter, str] = {
+    "ready": _IS_READY,
+    "pending": "and t.completed_at is null",
+    "in_progress": """
+        and t.completed_at is null
+        and t.number in (select task from task_claims where owner = :owner and until > :now)
+    """,
+    "completed": "and t.completed_at is not null and t.is_cancelled = 0",
+    "cancelled": "and t.completed_at is not null and t.is_cancelled = 1",
+    "all": "",
+}
+_ALONG_PROJECTS = ("ready", "pending")  # filters whose order is that of the index of a project's open tasks
+_NOT_HELD_BY_OTHERS = """
+    and not exists (
+        select 1 from task_claims c where c.task = t.number and c.until > :now and c.holder_key <> :holder_key
+    )
+"""
+_IN_PROJECT = "and t.project = (select number from projects where name = :project and deleted_at is null)"
+_IN_PROJECT_OR_NONE = """
+    and (t.project is null or t.project not in (
+        select number from projects where deleted_at is null and name <> :project
+    ))
+"""
+_TAGGED = "and (select count(*) from task_tags g where g.task = t.number and g.tag in :tags) >= :needed"
+# A scalar sub-select: `exists` could be turned into a join, which reads the texts of all tasks of the owner first.
+_CONTAINING = """
+    and (
+        select instr(x.title, :text) > 0 or instr(x.description, :text) > 0 from task_texts x where x.task = t.number
+    )
+"""
+
+_COUNT_HELD = _by_confinement(f"""
+    select count(*) from task_claims c join tasks t on t.number = c.task
+    where c.owner = :owner and t.{{owned}} and t.deleted_at is null and c.until > :now
+        and c.holder_key <> :holder_key {_IS_READY}
+""")
+_COUNT_BLOCKED = _by_confinement(f"""
+    select count(*) from tasks t
+    where t.{{owned}} and t.deleted_at is null and t.completed_at is null and {_HAS_OPEN_BLOCKER}
+""")
+_ALL = _by_confinement("select t.number from tasks t where t.{owned} and t.deleted_at is null")
+# Of a caller who may enter only some projects: one walk along the index of open tasks for each of them.
+_OF_PROJECT = """
+    select t.number from tasks t where t.owner = :owner and t.deleted_at is null and t.project = :walked
+"""
+# `owner || ''` keeps SQLite off the owner index, which it would walk whole to find these few numbers.
+_AMONG_FEW = """
+    select t.number from tasks t where t.owner || '' = :owner and t.deleted_at is null and t.number in :few
+"""
+
+
+def numbers(
+    tx: Tx, owner: str, query: TaskQuery, allowed: Allowed, limit: int, after: TaskPosition | None = None
+) -> list[int]:
+    """Return the numbers of the tasks that a query with folded text and tags asks for, from a position on."""
+    few, are_of_text = _few(tx, owner, query, allowed)
+    if few == []:
+        return []
+    values = _values(tx, owner, query, allowed) | {"few": few or []}
+    if after is not None:
+        values |= {"moment": after.moment, "last": after.number, "priority": after.priority, "due": after.due}
+    conditions = " ".join(
+        (
+            _STATUS[query.filter],
+            _NOT_HELD_BY_OTHERS if query.filter == "ready" and query.holder_key is not None else "",
+            *_conditions(replace(query, text="") if are_of_text else query),
+        )
+    )
+    ranges = _ranges(query.filter, after)
+    if few is not None:
+        return _walk(tx, f"{_AMONG_FEW} {conditions}", ranges, limit, values)
+    walked: Sequence[int] = values["allowed"]  # none for a caller who may enter all
+    is_short = len(walked) == 1 or (0 < len(walked) <= _MOST_WALKS and len(walked) * limit <= _MOST_MERGED)
+    if query.filter not in _ALONG_PROJECTS or not is_short:
+        return _walk(tx, f"{_ALL[allowed is not None]} {conditions}", ranges, limit, values)
+    sql = f"{_OF_PROJECT} {conditions}"
+    found = [number for one in walked for number in _walk(tx, sql, ranges, limit, values | {"walked": one})]
+    if len(walked) == 1:
+        return found
+    return _walk(tx, _AMONG_FEW, _ranges(query.filter, None), limit, values | {"few": found})
+
+
+def _walk(tx: Tx, sql: str, ranges: Sequence[_Range], limit: int, values: dict[str, object]) -> list[int]:
+    """Return the numbers of the first tasks in some ranges, one range after the other."""
+    found: list[int] = []
+    # Only with the conditions that are asked for, so that the engine plans for no others.
+    for condition, order in ranges:
+        text = f"{sql} {condition} order by {order} limit :limit"
+        found += [number for (number,) in tx.all(text, **values, limit=limit - len(found))]
+        if len(found) == limit:
+            break
+    return found
+
+
+def tags(tx: Tx, owner: str, tasks: Sequence[int]) -> list[str]:
+    """Return the tags of some of an owner's tasks."""
+    # `owner || ''` keeps SQLite off the index by tags, which it would walk whole.
+    sql = "select distinct tag from task_tags where owner || '' = :owner and task in :tasks order by tag"
+    return [tag for (tag,) in tx.all(sql, owner=owner, tasks=list(tasks))]
+
+
+def count_held(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> int:
+    """Return how many ready tasks of a query with folded text and tags others hold now."""
+    sql = " ".join([_COUNT_HELD[allowed is not None], *_conditions(query)])
+    row = tx.one(sql, **_values(tx, owner, query, allowed))
+    return row[0] if row else 0
+
+
+def count_blocked(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> int:
+    """Return how many open tasks of a query with folded text and tags are blocked."""
+    sql = " ".join([_COUNT_BLOCKED[allowed is not None], *_conditions(query)])
+    row = tx.one(sql, **_values(tx, owner, query, allowed))
+    return row[0] if row else 0
+
+
+def _conditions(query: TaskQuery) -> tuple[str, ...]:
+    """Return the conditions that a query sets, besides its filter."""
+    return (
+        "" if query.project is None else _IN_PROJECT_OR_NONE if query.takes_unfiled else _IN_PROJECT,
+        _TAGGED if query.tags else "",
+        _CONTAINING if query.text else "",
+    )
+
+
+def _values(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> dict[str, Any]:
+    return {
+        **confine(tx, allowed),
+        "owner": owner,
+        "project": query.project,
+        "tags": list(query.tags),
+        "needed": query.needed_tags,
+        "text": query.text,
+        "now": tx.now,
+        "holder_key": query.holder_key or "",
+    }
+
+
+def _ranges(filter: TaskFilter, after: TaskPosition | None) -> Sequence[_Range]:
+    if after is None:
+        return [("", _ORDER[filter])]
+    if filter in ("completed", "cancelled"):
+        return [_COMPLETED_EARLIER]
+    if filter == "all":
+        return [_CREATED_EARLIER]
+    if after.due is None:
+        return [_SAME_PRIORITY_NO_DAY_YOUNGER, _LOWER_PRIORITY]
+    return [_SAME_PRIORITY_LATER, _SAME_PRIORITY_NO_DAY, _LOWER_PRIORITY]
+
+
+def _few(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> tuple[list[int] | None, bool]:
+    """Return the tasks with one of the tags, with a rare one of them, or with the text; None where they are many.
+
+    Also whether they are those with the text. For a caller who may not see all tasks of the owner it is always None:
+    these look-ups read all of them.
+    """
+    if allowed is not None:
+        return None, False
+    by_tag = "select task from task_tags where owner = :owner and tag in :tags limit :limit"
+    by_text = """
+        select task from task_texts
+        where owner = :owner and (instr(title, :text) > 0 or instr(description, :text) > 0) limit :limit
+    """
+    groups = [[tag] for tag in query.tags] if query.needs_all_tags else [list(query.tags)] if query.tags else []
+    searches: list[tuple[str, dict[str, object]]] = [(by_tag, {"tags": tags}) for tags in groups]
+    if query.text:
+        searches.append((by_text, {"text": query.text}))
+    for sql, values in searches:
+        rows = tx.all(sql, owner=owner, limit=_FEW + 1, **values)
+        if len(rows) <= _FEW:
+            return [task for (task,) in rows], sql == by_text
+    return None, False
