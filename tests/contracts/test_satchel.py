@@ -1,23 +1,18 @@
 """The tools of the contract satchel over real stdio, on both engines: each success and each failure, replies whole."""
 
 import base64
-import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from satchel.contracts import load
-from satchel.protocol.cursors import encode_cursor
 from satchel.services import projects
 from satchel.storage.database import open_database
 from tests.support.satchel import (
     HINT,
     answered,
-    check,
     deleted,
     missing,
     ok,
@@ -28,8 +23,7 @@ from tests.support.satchel import (
     text,
     wrong,
 )
-from tests.support.soak import amount
-from tests.support.stdio import NEWEST, OLDEST, Client, plain
+from tests.support.stdio import NEWEST, OLDEST, Client
 
 NO_CURSOR = {
     "code": "invalid_argument",
@@ -827,142 +821,3 @@ def test_a_project_that_goes_while_it_is_served(store: str, client: Client) -> N
     }
     assert ok(client, "add_task", title="x")["project"] == "default"  # the first write restores it
     assert ok(client, "list_prompts")["project"] == "default"
-
-
-# -- anything at all ----------------------------------------------------------------------------------------------
-
-NASTY = [
-    "",
-    " ",
-    "\0",
-    "\ud800",
-    "#1",
-    "1",
-    "-1",
-    "a",
-    "A" * 3000,
-    "satchel://prompt/a",
-    "desk:letter",
-    "desk:",
-    ":",
-    "%",
-    "'",
-]
-values = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**70), 2**70)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(max_size=20)
-    | st.sampled_from(NASTY),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=6,
-)
-
-
-def cursors(of: Any) -> st.SearchStrategy[str]:
-    """Cursors of a list with keys that may be any."""
-    part: st.SearchStrategy[Any] = st.sampled_from(
-        ["2026-11-16T05:48:00.123456Z", 1, 10**17, "2", "2027-01-01", "", "desk:letter", "~", "\0"]
-    )
-    return st.lists(part, max_size=4).map(lambda key: encode_cursor(of, *key))
-
-
-def likely(name: str, schema: dict[str, Any]) -> st.SearchStrategy[Any]:
-    """Values of the right type more often than not."""
-    texts = st.sampled_from(["a", "b", "garden", "default", "image/png", "doc:x", "2026-12-01", "QUJD", *NASTY])
-    if "enum" in schema:
-        return st.sampled_from(schema["enum"]) | values
-    if name == "cursor":
-        made = st.sampled_from(["p", "l", "r", "o", "d", "a"]).flatmap(cursors)
-        return made | st.integers(-5, 2**65).map(encode_cursor) | texts
-    kinds: dict[str, st.SearchStrategy[Any]] = {
-        "string": texts | st.text(max_size=10),
-        "integer": st.integers(-1, 300) | st.sampled_from([2**31, 2**53 + 1, 2**63 - 1, 2**63]),
-        "array": st.lists(
-            texts
-            | st.fixed_dictionaries(
-                {"name": texts | st.none()},
-                optional={"values": st.none() | st.lists(texts, max_size=3), "required": st.booleans() | st.none()},
-            ),
-            max_size=3,
-        ),
-        "object": st.dictionaries(texts, texts | st.none(), max_size=3),
-        "boolean": st.booleans(),
-    }
-    return st.one_of(kinds[schema["type"]], kinds[schema["type"]], kinds[schema["type"]], values)
-
-
-def calls() -> st.SearchStrategy[tuple[str, dict[str, Any]]]:
-    from satchel.contracts.schema import json_schema
-
-    def of(tool: Any) -> st.SearchStrategy[tuple[str, dict[str, Any]]]:
-        schema = json_schema(tool.input)
-        parts = {name: likely(name, part) for name, part in schema["properties"].items()}
-        required = {name: parts[name] for name in schema.get("required", ()) if name in parts}
-        optional = {name: part for name, part in parts.items() if name not in required}
-        whole = st.fixed_dictionaries(required, optional=optional)
-        return st.tuples(st.just(tool.name), whole | whole | st.dictionaries(st.sampled_from([*parts, "x"]), values))
-
-    return st.one_of([of(tool) for tool in load("satchel").tools])
-
-
-@pytest.fixture
-def fuzzed(client: Client) -> Iterator[Client]:
-    ok(client, "add_prompt", title="a", content="{{ a }}", arguments=[{"name": "a"}], tags=["a"])
-    ok(client, "add_resource", name="a", content="x")
-    ok(client, "add_task", title="a")
-    yield client
-
-
-@settings(max_examples=amount(60, 250))
-@given(call=calls())
-def test_whatever_is_given_the_answer_has_its_form(fuzzed: Client, call: tuple[str, dict[str, Any]]) -> None:
-    tool, arguments = call
-    answer = fuzzed.request("tools/call", {"name": tool, "arguments": arguments})
-    assert "result" in answer, (call, answer)
-    check(tool, plain(answer["result"]))
-
-
-page_cursors = st.builds(encode_cursor, st.sampled_from(["stored", "library", "resources"]), st.integers(-5, 2**65))
-METHODS = {
-    "prompts/list": st.fixed_dictionaries({}, optional={"cursor": page_cursors | values}),
-    "resources/list": st.fixed_dictionaries({}, optional={"cursor": page_cursors | values}),
-    "resources/templates/list": st.fixed_dictionaries({}, optional={"cursor": values}),
-    "prompts/get": st.fixed_dictionaries(
-        {"name": st.sampled_from(["a", "start-task", "desk:letter", *NASTY]) | values},
-        optional={"arguments": st.dictionaries(st.sampled_from(["a", "task", "to"]), st.sampled_from(NASTY)) | values},
-    ),
-    "resources/read": st.fixed_dictionaries(
-        {
-            "uri": st.tuples(
-                st.sampled_from(["satchel://prompt/", "satchel://task/", "satchel://project/", "satchel://", "x:"]),
-                st.sampled_from([*NASTY, "%00", "%ff", "%", "%zz", "default", "%64efault"]) | st.text(max_size=10),
-            ).map("".join)
-            | values
-        }
-    ),
-    "completion/complete": st.fixed_dictionaries(
-        {
-            "ref": st.fixed_dictionaries(
-                {
-                    "type": st.sampled_from(["ref/prompt", "ref/resource"]),
-                    "name": st.sampled_from(["a", "start-task", "desk:letter", *NASTY]),
-                    "uri": st.sampled_from(
-                        ["satchel://prompt/{name}", "satchel://task/{number}", "satchel://project/{name}", "x:"]
-                    ),
-                }
-            ),
-            "argument": st.fixed_dictionaries(
-                {"name": st.sampled_from(["a", "to", "task", "name", "number", "x"]), "value": st.sampled_from(NASTY)}
-            ),
-        }
-    ),
-}
-
-
-@settings(max_examples=amount(60, 200))
-@given(call=st.one_of([st.tuples(st.just(method), params) for method, params in METHODS.items()]))
-def test_whatever_is_asked_no_method_is_surprised(fuzzed: Client, call: tuple[str, dict[str, Any]]) -> None:
-    answer = fuzzed.request(*call)
-    assert "result" in answer or answer["error"]["code"] == -32602, (call, json.dumps(answer))

@@ -11,10 +11,8 @@ from typing import Any
 import pytest
 from rs_bpe.bpe import openai
 
+from tests.support.in_process import InProcess
 from tests.support.satchel import check
-from tests.support.stdio import Server
-
-pytestmark = pytest.mark.process
 
 TOKENS = openai.o200k_base()
 
@@ -38,7 +36,7 @@ class Agent:
     """A scripted agent that counts what it costs: calls, and tokens both ways."""
 
     def __init__(self, store: Path | str, *arguments: str) -> None:
-        self._server = Server("--database", str(store), *arguments)
+        self._server = InProcess("--database", str(store), *arguments)
         self.calls = 0
         self.tokens = 0
 

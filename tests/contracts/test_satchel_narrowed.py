@@ -1,25 +1,24 @@
-"""`--toolsets` and `--read-only`: what is not served is not listed and not done, over stdio and over HTTP."""
+"""`--toolsets` and `--read-only` of the contract satchel; test_read_only.py has what all contracts share, and HTTP."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from satchel import app, config
+from satchel.app.startup import CannotStart
+from satchel.cli.serve import parse
 from satchel.contracts import load
 from satchel.contracts.satchel.guesses import explain_unknown_tool
 from satchel.model import Argument, PromptDraft, Scope
 from satchel.services import prompts
 from satchel.storage.database import open_database
 from tests.support.in_process import InProcess
-from tests.support.in_process_http import HttpInProcess
 from tests.support.stdio import NEWEST, Client, plain
 
 ANN = "11111111-1111-4111-8111-111111111111"
 TOOLS = {tool.name: tool for tool in load("satchel").tools}
-WRITES = {name for name, tool in TOOLS.items() if tool.writes}
 
 
 def tools_of(*sets: str) -> list[str]:
@@ -33,22 +32,10 @@ def listed_of(names: list[str]) -> list[str]:
 Ask = Callable[[str, dict[str, Any]], Any]
 
 
-@pytest.fixture(params=["stdio", "http"])
-def start(request: pytest.FixtureRequest, store: str, serve: Callable[..., Client]) -> Any:
-    """Starts a server one way or the other, and gives a way to ask it."""
-    servers: list[HttpInProcess] = []
-
-    def started(*more: str) -> Ask:
-        if request.param == "stdio":
-            client = serve("satchel", store, NEWEST, "--user", ANN, *more)
-            return client.request
-        server = HttpInProcess("--database", store, "--user", ANN, *more)
-        servers.append(server)
-        return lambda method, params: server.ask(method, params).json
-
-    yield started
-    for server in servers:
-        server.__exit__(None)
+@pytest.fixture
+def start(store: str, serve: Callable[..., Client]) -> Callable[..., Ask]:
+    """Starts a server, and gives a way to ask it."""
+    return lambda *more: serve("satchel", store, NEWEST, "--user", ANN, *more).request
 
 
 def listed(ask: Ask) -> list[str]:
@@ -59,18 +46,16 @@ def call(ask: Ask, tool: str, **arguments: Any) -> Any:
     return ask("tools/call", {"name": tool, "arguments": arguments})
 
 
-@pytest.mark.parametrize(
-    "sets", ["prompts", "documents", "tasks", "prompts,tasks", "tasks, prompts", "prompts,documents,tasks"]
-)
-def test_only_the_wanted_tools_are_there(start: Callable[..., Ask], sets: str) -> None:
-    ask = start("--toolsets", sets)
-    names = tools_of(*(one.strip() for one in sets.split(",")))
-    assert listed(ask) == listed_of(names)
-    for name in TOOLS:
-        if name not in names:
-            message = f"Unknown tool: {name}. {explain_unknown_tool(name, listed_of(names))}"
-            assert call(ask, name)["error"] == {"code": -32602, "message": message}
-    assert plain(call(ask, "list_projects")["result"])["isError"] is False
+def test_only_the_wanted_tools_are_there(start: Callable[..., Ask]) -> None:
+    for sets in ("prompts", "documents", "tasks", "tasks, prompts", "prompts,documents,tasks"):
+        ask = start("--toolsets", sets)
+        names = tools_of(*(one.strip() for one in sets.split(",")))
+        assert listed(ask) == listed_of(names)
+        for name in TOOLS:
+            if name not in names:
+                message = f"Unknown tool: {name}. {explain_unknown_tool(name, listed_of(names))}"
+                assert call(ask, name)["error"] == {"code": -32602, "message": message}
+        assert plain(call(ask, "list_projects")["result"])["isError"] is False
 
 
 def test_read_only_changes_nothing(start: Callable[..., Ask]) -> None:
@@ -78,9 +63,6 @@ def test_read_only_changes_nothing(start: Callable[..., Ask]) -> None:
     call(writer, "add_prompt", title="Tea", content="Boil {{ x }}", arguments=[{"name": "x"}])
     call(writer, "add_task", title="Drink")
     ask = start("--read-only")
-    assert listed(ask) == listed_of([name for name in TOOLS if name not in WRITES])
-    for name in WRITES:
-        assert call(ask, name, title="x", content="x", prompt="Tea", task="1")["error"]["code"] == -32602
     assert plain(call(ask, "get_prompt", prompt="Tea")["result"])["isError"] is False
     rendered = plain(call(ask, "render_prompt", prompt="Tea", arguments={"x": "milk"})["result"])
     assert rendered["structuredContent"]["text"] == "Boil milk"
@@ -165,41 +147,30 @@ def test_both_at_once(start: Callable[..., Ask]) -> None:
     assert listed(ask) == ["search", "catch_up", "list_tasks", "get_task", "history", "show"]
 
 
-@pytest.mark.process
-@pytest.mark.parametrize(
-    ("arguments", "environment", "complaint"),
-    [
-        (
-            ["--toolsets", "prompts,nope"],
-            {},
-            "--toolsets must be a list of prompts, documents or tasks, not 'prompts,nope'.",
-        ),
-        (["--toolsets", "Prompts"], {}, "--toolsets must be a list of prompts, documents or tasks, not 'Prompts'."),
-        ([], {"SATCHEL_TOOLSETS": "all"}, "SATCHEL_TOOLSETS must be a list of prompts, documents or tasks, not 'all'."),
-        ([], {"SATCHEL_READ_ONLY": "yess"}, "SATCHEL_READ_ONLY must be yes or no, not 'yess'."),
-        (
-            ["--contract", "todo", "--toolsets", "tasks"],
-            {},
-            "--toolsets narrows the contract satchel; the others have no toolsets.",
-        ),
-    ],
-)
-def test_what_cannot_be_meant_is_refused(
-    tmp_path: Any, arguments: list[str], environment: dict[str, str], complaint: str
-) -> None:
-    command = [sys.executable, "-m", "satchel", "serve", "--database", str(tmp_path / "s.db"), *arguments]
-    done = subprocess.run(
-        command, env={**os.environ, **environment}, input="", capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"satchel: {complaint}\n")
+SETS = "must be a list of prompts, documents or tasks, not"
+REFUSED: list[tuple[list[str], dict[str, str], str]] = [
+    (["--toolsets", "prompts,nope"], {}, f"--toolsets {SETS} 'prompts,nope'."),
+    (["--toolsets", "Prompts"], {}, f"--toolsets {SETS} 'Prompts'."),
+    ([], {"SATCHEL_TOOLSETS": "all"}, f"SATCHEL_TOOLSETS {SETS} 'all'."),
+    ([], {"SATCHEL_READ_ONLY": "yess"}, "SATCHEL_READ_ONLY must be yes or no, not 'yess'."),
+    (
+        ["--contract", "todo", "--toolsets", "tasks"],
+        {},
+        "--toolsets narrows the contract satchel; the others have no toolsets.",
+    ),
+]
 
 
-@pytest.mark.process
-@pytest.mark.parametrize(
-    ("said", "is_read_only"), [("1", True), ("On", True), ("0", False), ("off", False), ("", False)]
-)
-def test_the_environment_can_ask_for_it(tmp_path: Any, said: str, is_read_only: bool) -> None:
-    open_database(str(tmp_path / "s.db")).close()
-    with InProcess("--database", str(tmp_path / "s.db"), environment={"SATCHEL_READ_ONLY": said}) as client:
-        names = [tool["name"] for tool in client.request("tools/list")["result"]["tools"]]
-    assert ("add_prompts" not in names) is is_read_only
+def test_what_cannot_be_meant_is_refused() -> None:
+    for arguments, environment, complaint in REFUSED:
+        flags = parse(arguments)
+        assert flags is not None
+        with pytest.raises((config.SettingsError, CannotStart)) as refused:
+            app.serve(config.load(flags, {**os.environ, **environment}))
+        assert str(refused.value) == complaint
+
+
+def test_the_environment_can_ask_for_it(store: str) -> None:
+    for said, is_read_only in (("1", True), ("On", True), ("0", False), ("off", False), ("", False)):
+        with InProcess("--database", store, environment={"SATCHEL_READ_ONLY": said}) as client:
+            assert ("add_prompts" not in listed(client.request)) is is_read_only

@@ -24,6 +24,7 @@ ANN = "11111111-1111-4111-8111-111111111111"
 HERE = {"PYTHONPATH": str(Path(satchel.__file__).parents[1])}
 COMMAND = ["env", f"PYTHONPATH={HERE['PYTHONPATH']}"]
 MODES = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
+WAYS = [("stdio", "legacy"), ("http", "2026-07-28")]
 
 # The tools of the day, in order: what is called with which arguments, and a piece of the answer's first text.
 DAY: list[tuple[str, dict[str, Any], str]] = [
@@ -156,8 +157,7 @@ async def look_around(client: Client) -> None:
     assert missing.value.error.code == -32602
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize(("transport", "mode"), WAYS)
 def test_the_python_client_lives_through_the_day(transport: str, mode: str, store: str, shelf: Path) -> None:
     async def day(target: StdioServerParameters | str) -> None:
         async with Client(target, mode=mode) as client:
@@ -168,8 +168,7 @@ def test_the_python_client_lives_through_the_day(transport: str, mode: str, stor
         asyncio.run(day(way()))
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize(("transport", "mode"), WAYS)
 def test_two_clients_see_each_others_changes(transport: str, mode: str, store: str, shelf: Path) -> None:
     async def meeting(way: Callable[[], StdioServerParameters | str], is_open: Callable[[], bool]) -> None:
         heard: asyncio.Queue[str] = asyncio.Queue()

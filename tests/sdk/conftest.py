@@ -7,16 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.postgres import ReusedDatabase
-
 MakeStore = Callable[[], str]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> MakeStore:
-    """Makes a store without rows, on each engine in turn; on PostgreSQL it empties the one before."""
-    if request.param == "postgres":
-        reused: ReusedDatabase = request.getfixturevalue("reused_database")
-        return reused.emptied
-    template, numbers = request.getfixturevalue("sqlite_template"), count()
-    return lambda: str(shutil.copy(template, tmp_path / f"{next(numbers)}.db"))
+@pytest.fixture
+def make_store(sqlite_template: Path, tmp_path: Path) -> MakeStore:
+    """Makes a SQLite store without rows."""
+    numbers = count()
+    return lambda: str(shutil.copy(sqlite_template, tmp_path / f"{next(numbers)}.db"))
