@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from satchel import model
-from satchel.contracts import CONTRACTS, content, load, mcpkg
+from satchel.contracts import CONTRACTS, content, load
 from satchel.contracts.schema import fields_of
 from satchel.errors import WrongArgument
 from satchel.model import Argument, DocumentDraft, PromptDraft, Scope, TaskDraft
@@ -18,7 +18,7 @@ from satchel.services import documents, projects, prompts, retry_keys, rules, ta
 from satchel.storage import links
 from satchel.storage.database import Database, open_database
 from satchel.transports import stdio
-from tests.support.satchel import answered, ok, pages
+from tests.support.satchel import answered, pages
 from tests.support.stdio import NEWEST, Server
 
 ANN = Scope(user="11111111-1111-4111-8111-111111111111")
@@ -179,37 +179,3 @@ def test_every_page_of_our_own_contract_ends_at_a_mebibyte(filled: str, serve: C
     assert len({one["number"] for page in listed for one in page}) == MANY
     for page in listed:
         assert len(json.dumps(page, ensure_ascii=False).encode()) < 2 * content.MAX_PAGE_BYTES
-
-
-def test_a_list_without_pages_is_refused_before_all_of_it_is_read(
-    filled: str, serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[int] = []
-    whole = prompts.list_headers
-
-    def count(*args: Any, **more: Any) -> Any:
-        found = whole(*args, **more)
-        read.append(len(found[0]))
-        return found
-
-    monkeypatch.setattr(prompts, "list_headers", count)
-    monkeypatch.setattr(mcpkg, "BATCH", 20)
-    monkeypatch.setattr(content, "MAX_ANSWER_BYTES", 100_000)
-    client = serve("mcpkg", filled, NEWEST)
-    for method, what in (("prompts/list", "prompts"), ("resources/list", "resources")):
-        error = answered(client, method)["error"]
-        assert error["message"] == (
-            f"Error: The answer has more than 100000 bytes: keep fewer {what} in a project, or shorter descriptions"
-        )
-    assert read == [20]
-    assert ok(serve("satchel", filled, NEWEST), "list_prompts", limit=1)["prompts"]
-
-
-def test_a_list_of_tasks_says_what_to_ask_for_less_of(
-    filled: str, serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(content, "MAX_ANSWER_BYTES", 10_000)
-    said = serve("tasks", filled, NEWEST, "--user", str(ANN.user)).call("list_tasks")["structuredContent"]
-    assert said["error"] == "The answer has more than 10000 bytes: ask for less with status"
-    said = serve("todo", filled, NEWEST).call("list_tasks", {"user_id": ANN.user})["structuredContent"]
-    assert said["message"] == "The answer has more than 10000 bytes: ask for less with include_completed"

@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from satchel.auth import issuer as module
-from satchel.auth.oauth import OAuth
-from satchel.errors import AuthUnavailable
 from tests.auth.issuer import AUDIENCE, Issuer, jwk, rsa_key
 from tests.support.in_process_http import WebInProcess
 from tests.support.web import HANDSHAKE, call
@@ -46,48 +44,6 @@ def hanging() -> Iterator[Hanging]:
     hanging.issuer.close()
 
 
-@pytest.fixture
-def oauth(hanging: Hanging) -> OAuth:
-    oauth = OAuth(hanging.issuer.url, {AUDIENCE}, keys=f"{hanging.issuer.url}/keys")
-    oauth.identify(hanging.issuer.token(KEY, "one"))
-    return oauth
-
-
-def test_only_who_causes_a_fetch_waits_for_it(hanging: Hanging, oauth: OAuth, monkeypatch: pytest.MonkeyPatch) -> None:
-    good, unknown = hanging.issuer.token(KEY, "one"), hanging.issuer.token(OTHER, "two")
-    hanging.hang()
-    monkeypatch.setattr(module, "monotonic", lambda: time.monotonic() + 20)
-    monkeypatch.setattr(module, "_WAIT", 60.0)
-    is_over = threading.Event()
-
-    def search() -> None:
-        with pytest.raises(AuthUnavailable):
-            oauth.identify(unknown)
-        is_over.set()
-
-    thread = threading.Thread(target=search)
-    thread.start()
-    assert hanging.asked.wait(60)
-    for _ in range(20):
-        oauth.identify(good)
-        with pytest.raises(AuthUnavailable, match="has not answered yet"):
-            oauth.identify(unknown)
-    assert not is_over.is_set()
-    hanging.go_on.set()
-    thread.join()
-
-
-def test_a_token_with_a_known_key_never_waits_for_keys_that_are_fetched_again(
-    hanging: Hanging, oauth: OAuth, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    good = hanging.issuer.token(KEY, "one")
-    hanging.hang()
-    monkeypatch.setattr(module, "monotonic", lambda: time.monotonic() + 86400)
-    oauth.identify(good)  # starts a fetch and does not wait for it
-    assert hanging.asked.wait(60) and oauth.issuer.keys.is_running
-    oauth.identify(good)
-
-
 def test_users_with_known_keys_are_served_while_forged_tokens_make_the_server_ask(
     hanging: Hanging, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,28 +59,6 @@ def test_users_with_known_keys_are_served_while_forged_tokens_make_the_server_as
             assert ask(server, hanging.issuer.token(KEY, "one")) == 200
         hanging.go_on.set()
         first.join()
-
-
-def test_a_login_page_asks_a_hanging_issuer_once_and_holds_up_nobody_else(hanging: Hanging, tmp_path: Path) -> None:
-    issuer = hanging.issuer
-    with serve(hanging, tmp_path, "--oauth-client-id", "page") as server:
-        assert ask(server, issuer.token(KEY, "one")) == 200
-        issuer.asked.clear()
-        hanging.hang(METADATA)
-        shown: list[str] = []
-        # More visitors than the server has threads.
-        visitors = [threading.Thread(target=lambda: shown.append(server.ask("GET", "/login").text)) for _ in range(60)]
-        for visitor in visitors:
-            visitor.start()
-        assert hanging.asked.wait(60)
-        for _ in range(10):
-            assert ask(server, issuer.token(KEY, "one")) == 200
-        hanging.go_on.set()
-        for visitor in visitors:
-            visitor.join()
-        shown.append(server.ask("GET", "/login").text)  # the failure is remembered
-    assert len(shown) == 61 and all("cannot be reached" in page for page in shown)
-    assert issuer.asked.count(METADATA) <= 3  # not once for each visitor
 
 
 def test_a_login_that_waits_for_the_token_of_a_hanging_issuer_holds_up_nobody_else(

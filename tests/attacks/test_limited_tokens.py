@@ -15,7 +15,7 @@ from tests.attacks.worlds import ENGINES, World, find_addresses
 from tests.support.in_process_http import HttpInProcess
 from tests.support.postgres import PostgresServer
 from tests.support.roles import two_roles
-from tests.support.satchel import ok, refusal, text
+from tests.support.satchel import ok, refusal
 
 ANN = "11111111-1111-4111-8111-111111111111"
 EVERYWHERE = Scope(user=ANN)
@@ -106,27 +106,6 @@ def test_what_it_adds_is_in_its_project_and_stays_in_one(world: Tasks, scope: Sc
     assert world.read(EVERYWHERE, lambda tx: tasks.find(tx, EVERYWHERE, added.number)).project == "pub"
 
 
-def test_through_every_contract_it_has_the_tasks_of_its_projects_only(server: HttpInProcess, world: Tasks) -> None:
-    before = world.versions()
-    listed = server.call("list_tasks", path="/mcp/tasks")["structuredContent"]["data"]
-    assert [one["title"] for one in listed] == ["Seen"]
-    listed = server.call("list_tasks", user_id=ANN, path="/mcp/todo")["structuredContent"]["tasks"]
-    assert [one["title"] for one in listed] == ["Seen"]
-    assert [one["title"] for one in ok(server, "list_tasks", status="all")["tasks"]] == ["Seen"]
-    for hidden in (*world.hidden, world.deleted):
-        for tool in ("complete_task", "delete_task", "update_task"):
-            title = {"title": "x"} if tool == "update_task" else {}
-            said = server.call(tool, task_id=hidden.number, **title, path="/mcp/tasks")["structuredContent"]
-            assert (said["code"], said["error"]) == ("NOT_FOUND", "Task not found")
-            said = server.call(tool, user_id=ANN, task_id=hidden.id, **title, path="/mcp/todo")["structuredContent"]
-            assert said["message"] == ("Task not found" if hidden is world.deleted else NOT_YOURS)
-        for tool in ("get_task", "complete_task", "delete_task", "claim_task"):
-            for reference in (hidden.number, f"#{hidden.number}", hidden.id, hidden.title):
-                error = refusal(server, tool, task=str(reference))
-                assert error["code"] == "not_found" and CANARY not in str(error).replace(hidden.title, "")
-    assert world.versions() == before
-
-
 def test_what_it_adds_through_every_contract_lands_in_its_project(server: HttpInProcess, world: Tasks) -> None:
     server.call("add_task", title="One", path="/mcp/tasks")
     server.call("add_task", user_id=ANN, title="Two", path="/mcp/todo")
@@ -151,20 +130,6 @@ def test_a_token_whose_project_was_deleted_sees_nothing_and_is_told_why(server: 
     back = world.write(EVERYWHERE, lambda tx: restoring.restore(tx, EVERYWHERE, "satchel://project/pub"))
     assert back.was_deleted
     assert [one["title"] for one in ok(server, "list_tasks", status="all")["tasks"]] == ["Seen"]
-
-
-def test_what_others_see_of_it_does_not_reach_its_sentences_or_streams(server: HttpInProcess, world: Tasks) -> None:
-    linked = TaskPatch(description=f"see satchel://task/{world.seen.number} {CANARY}")
-    world.write(EVERYWHERE, lambda tx: tasks.update(tx, EVERYWHERE, world.hidden[1].number, linked))
-    told = text(server, "catch_up") + text(server, "history") + text(server, "search", query=f"seen {CANARY}")
-    told += text(server, "list_tasks", status="all", query=CANARY) + text(server, "get_task", task="Seen")
-    assert CANARY not in told
-    number, seen = world.hidden[1].number, f"satchel://task/{world.seen.number}"
-    with server.listen({"resourceSubscriptions": [f"satchel://task/{number}", seen]}) as stream:
-        assert stream.read()["method"] == "notifications/subscriptions/acknowledged"
-        world.write(EVERYWHERE, lambda tx: tasks.update(tx, EVERYWHERE, number, TaskPatch(title="y")))
-        world.write(EVERYWHERE, lambda tx: tasks.update(tx, EVERYWHERE, world.seen.number, TaskPatch(title="z")))
-        assert stream.read()["params"]["uri"] == seen  # and nothing before it
 
 
 def test_row_level_security_keeps_its_search_and_notes_to_its_projects(postgres: PostgresServer) -> None:

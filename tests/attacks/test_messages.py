@@ -118,9 +118,3 @@ def test_what_does_not_fit_into_a_batch_is_not_carried_out(
     titles = {one["title"] for one in json.loads(found["content"][0]["text"])["prompts"]}
     assert {f"B{n}" for n in range(9)} & titles == {f"B{n}" for n in range(refused[0])}
     assert "was carried out" in str(replies[refused[0] - 1])
-
-
-def test_a_batch_has_at_most_100_messages(server: WebServer, ada: Token) -> None:
-    headers = [ada.header, JSON, ("MCP-Protocol-Version", BATCHES)]
-    answer = server.ask("POST", "/mcp", headers, make_batch("list_tags", {}, 101))
-    assert answer.json["error"]["data"] == {"details": "a batch has at most 100 messages"}

@@ -1,8 +1,6 @@
 """`satchel database`: migrating, letting a role in, looking and copying; and the other commands as such a role."""
 
 import json
-import os
-import stat
 import subprocess
 import threading
 from collections.abc import Callable
@@ -185,23 +183,6 @@ def test_a_role_that_owns_nothing_is_told_who_makes_tokens(satchel: Command, pos
         assert "with the owner's address in --database" in said and "Nothing was changed" in said
     shown = value(satchel(app, "token", "list", "--json"))
     assert shown == value(satchel(owner, "token", "list", "--json")) and len(shown["tokens"]) == 1
-
-
-def test_a_backup_is_a_store_of_ones_own(satchel: Command, tmp_path: Path) -> None:
-    store, file = str(tmp_path / "s.db"), tmp_path / "copy.db"
-    done(satchel(store, "prompt", "add", "T", "needle"))
-    old = os.umask(0)
-    try:
-        said = value(satchel(store, "backup", str(file), "--json"))
-    finally:
-        os.umask(old)
-    assert (said["file"], said["bytes"]) == (str(file), file.stat().st_size)
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert done(satchel(str(file), "prompt", "list", "--search", "NEEDLE")).startswith("t\t")
-    before = file.read_bytes()
-    assert "already there" in failed(satchel(store, "backup", str(file)))
-    assert "already there" in failed(satchel(store, "backup", store))
-    assert file.read_bytes() == before
 
 
 def test_a_backup_that_cannot_be_made_leaves_nothing(satchel: Command, tmp_path: Path) -> None:

@@ -6,12 +6,8 @@ import pty
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from satchel import __version__
 from satchel.model import Author, Scope, TaskDraft
@@ -246,29 +242,6 @@ def test_the_audit_trail_has_all_projects_and_users_the_oldest_first(satchel: Co
     assert "--all" in failed(satchel("log", "--format", "jsonl"), 2)
 
 
-def test_the_audit_trail_is_read_page_by_page(satchel: Command, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from satchel.cli import history as commands
-    from satchel.services import history
-
-    for number in range(7):
-        satchel("task", "add", f"Task {number}")
-    limits: list[int] = []
-    list_page = history.list_audit_trail
-
-    def count(tx: Any, query: Any, limit: int) -> Any:
-        limits.append(limit)
-        return list_page(tx, query, limit)
-
-    monkeypatch.setattr(commands, "_PAGE", 3)
-    monkeypatch.setattr(history, "list_audit_trail", count)
-    every = [json.loads(line)["item"] for line in done(satchel("log", "--all", "--format", "jsonl")).splitlines()]
-    assert every[-7:] == [f"#{number}" for number in range(1, 8)]
-    assert limits == [3] * (len(every) // 3 + 1)
-    limits.clear()
-    assert len(done(satchel("log", "--all", "--format", "jsonl", "--limit", "4")).splitlines()) == 4
-    assert limits == [3, 1]
-
-
 def test_an_application_role_does_not_get_the_audit_trail(tmp_path: Path, postgres: PostgresServer) -> None:
     owner, app = two_roles(postgres)
 
@@ -389,15 +362,6 @@ def test_what_comes_back_under_another_name_says_so(satchel: Command) -> None:
         "The name map is taken; it came back as map-2.",
     ]
     assert done(satchel("document", "show", "map-2")) == "here"
-
-
-def test_everything_about_an_item_comes_back(satchel: Command) -> None:
-    satchel("prompt", "add", "Tea", "Boil", "-t", "hot", "--description", "Careful")
-    before = value(satchel("prompt", "show", "tea", "--json"))
-    satchel("prompt", "edit", "tea", "x", "--title", "T", "--no-tags", "--description", "")
-    satchel("restore", "tea")
-    after = value(satchel("prompt", "show", "tea", "--json"))
-    assert after == {**before, "prompt": {**before["prompt"], "version": 3, "updated": after["prompt"]["updated"]}}
 
 
 def test_a_deleted_project_says_how_it_comes_back_whole(satchel: Command) -> None:
@@ -569,80 +533,6 @@ def test_a_restore_that_would_break_a_rule_changes_nothing(satchel: Command) -> 
         )
     assert value(satchel("log", "satchel://resource/tea", "--json"))["kind"] == "document"
     assert value(satchel("restore", "satchel://prompt/tea", "--version", "2", "--json"))["changed"] is False
-
-
-def test_what_others_have_is_answered_like_what_does_not_exist(satchel: Command, store: str) -> None:
-    satchel("task", "add", "Secret", SATCHEL_USER=ADA)
-    database = open_database(store)
-    with database.read() as tx:
-        first = tasks.find(tx, Scope(user=ADA), 1).id
-    database.close()
-    satchel("task", "add", "Secret too", SATCHEL_USER=ADA)
-    satchel("task", "delete", "2", SATCHEL_USER=ADA)
-    gone = value(satchel("trash", "list", "--json", SATCHEL_USER=ADA))["trash"][0]["id"]
-    satchel("project", "create", "other")
-    satchel("prompt", "add", "Hidden", "x", "-p", "other")
-    for command in (("log",), ("diff",), ("restore",), ("purge", "--yes")):
-
-        def answer(item: str) -> str:
-            return failed(satchel(*command, item, SATCHEL_USER=BOB), 3).replace(item, "X")  # noqa: B023
-
-        assert answer("#1") == answer("#2") == answer("#99")
-        assert answer(first) == answer(gone) == answer("550e8400-e29b-41d4-a716-446655440000")
-        assert answer("satchel://task/1") == answer("satchel://task/77")
-        assert answer("hidden") == answer("made-up") == answer("Secret")
-        assert answer("x:y") and answer("file:///nope") and answer("satchel://nothing/x")
-    assert [entry["kind"] for entry in value(satchel("log", "--json", SATCHEL_USER=BOB))["changes"]] == ["project"]
-    assert done(satchel("trash", "list", "--all", SATCHEL_USER=BOB)) == ""
-    assert "Did you mean 'hidden'?" in failed(satchel("log", "hiden", "-p", "other"), 3)
-
-
-@pytest.mark.parametrize("is_deleted", [False, True])
-def test_two_restores_at_once_are_one(store: str, tmp_path: Path, satchel: Command, is_deleted: bool) -> None:
-    satchel("prompt", "add", "Tea", "green")
-    satchel("prompt", "delete", "tea") if is_deleted else satchel("prompt", "edit", "tea", "black")
-    home = os.environ | {"SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path / "home of mine")}
-    together = threading.Barrier(3)
-    ended: list[subprocess.CompletedProcess[bytes]] = []
-
-    def restore() -> None:
-        together.wait()
-        command = [sys.executable, "-m", "satchel", "restore", "tea", "--version", "1", "--json"]
-        ended.append(subprocess.run(command, env=home, capture_output=True, check=False))
-
-    threads = [threading.Thread(target=restore) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    answers = [value(process) for process in ended]
-    assert sorted(answer["changed"] for answer in answers) == [False, False, True]
-    assert {answer["version"] for answer in answers} == {3}
-    assert done(satchel("prompt", "show", "tea")) == "green"
-    assert len(value(satchel("log", "tea", "--json"))["versions"]) == 3
-
-
-def test_arguments_that_are_no_utf_8_are_refused_without_a_traceback(store: str, tmp_path: Path) -> None:
-    environment = os.environ | {"SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path)}
-    for words in (
-        (b"log", b"\xff"),
-        (b"log", b"--by", b"\xff"),
-        (b"log", b"--since", b"\xff"),
-        (b"log", b"-p", b"\xff"),
-        (b"diff", b"\xff"),
-        (b"restore", b"\xff", b"--json"),
-        (b"purge", b"\xff", b"--yes"),
-    ):
-        command = [sys.executable.encode(), b"-m", b"satchel", *words]
-        process = subprocess.run(command, env=environment, input=b"", capture_output=True, check=False)
-        assert process.returncode in (2, 3) and b"Traceback" not in process.stderr, (words, process.stderr)
-
-
-def test_the_commands_on_history_are_in_the_help_and_load_when_called(satchel: Command) -> None:
-    said = done(satchel("--help"))
-    for name in ("log", "diff", "restore", "undo", "trash", "purge", "history"):
-        assert re.search(rf"^  {name} ", said, re.M)
-        assert "Usage: satchel" in done(satchel(name, "--help"))
 
 
 def test_undo_of_one_project_leaves_the_others_alone(satchel: Command) -> None:

@@ -161,16 +161,3 @@ def test_a_command_opens_one_transaction_before_its_own(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=os.environ | home)
     assert done.stdout.decode().splitlines()[-1] == "['read', 'write']"
-
-
-def test_a_store_that_does_not_exist_is_empty_for_every_command_that_reads(tmp_path: Path) -> None:
-    home, libraries = tmp_path / "home", tmp_path / "home" / "libraries"
-    run("library", "new", "everyday", environment={"SATCHEL_HOME": str(home)})
-    for words in (
-        *("prompt list", "prompt tags", "document list", "task list", "task ready", "project list", "search x"),
-        *("catch-up", "board", "log", "trash list", "token list", "history size", "export - --format jsonl"),
-    ):
-        done = run(*words.split(), environment={"SATCHEL_HOME": str(home)})
-        assert done.returncode == 0 and b"store" in done.stderr and not (home / "satchel.db").exists(), words
-        assert (b"everyday:review" in done.stdout) == (words == "prompt list")
-    assert [path.name for path in home.iterdir()] == ["libraries"] and libraries.is_dir()

@@ -181,16 +181,6 @@ def test_a_token_is_looked_at_before_the_body_and_after_the_host(served: tuple[W
         assert server.ask("PUT", route, [JSON], b"{}").status == 405
 
 
-def test_a_trailer_is_no_token(served: tuple[WebClient, Secrets]) -> None:
-    server, secrets = served
-    body = body_of("POST", "/mcp") or b""
-    with server.connect() as wire:
-        head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked"
-        trailer = f"Authorization: Bearer {secrets.good}".encode()
-        wire.send(head + b"\r\n\r\n%x\r\n%s\r\n0\r\n%s\r\n\r\n" % (len(body), body, trailer))
-        assert wire.read().status == 401
-
-
 # -- read-only ------------------------------------------------------------------------------------------------------
 
 WRITING = {

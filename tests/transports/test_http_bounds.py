@@ -3,7 +3,6 @@
 import contextlib
 import socket
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +13,6 @@ from satchel.transports.http.limits import Timeouts
 from tests.attacks.floods import in_threads
 from tests.support import short_timeouts
 from tests.support.in_process_http import WebInProcess
-from tests.support.soak import amount
 from tests.support.web import (
     HANDSHAKE,
     JSON,
@@ -198,23 +196,6 @@ def test_100_headers_are_taken_and_names_may_be_odd(server: WebServer) -> None:
 # -- clients that do odd, but proper things -------------------------------------------------------------------------
 
 
-def test_requests_sent_ahead_are_answered_in_order(server: WebServer) -> None:
-    with server.connect() as wire:
-        for _ in range(3):
-            wire.send(
-                b"".join(request("POST", "/mcp", *call("list_prompts", id=n, revision=HANDSHAKE)) for n in range(50))
-            )
-            assert [wire.read().json["id"] for _ in range(50)] == list(range(50))
-
-
-def test_a_large_request_behind_another_waits_its_turn(server: WebServer) -> None:
-    """Its body cannot be read before the first is answered; that time is not its own."""
-    large = call("add_prompt", {"title": "x" * 300_000, "content": "y"})
-    with server.connect() as wire:
-        wire.send(CALL + request("POST", "/mcp", *large))
-        assert [wire.read().status for _ in range(2)] == [200, 200]
-
-
 def test_http_1_0_is_answered_and_closed(server: WebServer) -> None:
     headers, body = call("list_prompts", revision=HANDSHAKE)
     for more in ([], [("Connection", "keep-alive")]):
@@ -357,43 +338,6 @@ def test_a_subscriber_who_never_reads_does_not_hold_up_anybody(server: WebServer
 # -- many at once ---------------------------------------------------------------------------------------------------
 
 
-def test_200_trickling_connections_do_not_hold_up_the_others(server: WebServer) -> None:
-    pid = server.process.pid
-    for _ in range(20):  # so that what grows once has grown
-        server.ask("POST", "/mcp", *call("list_prompts"))
-    memory, files = memory_mb(pid), open_sockets(pid)
-    started = time.monotonic()
-    slow = [server.connect() for _ in range(200)]
-    is_over = threading.Event()
-
-    def keep_trickling() -> None:
-        pieces = [TRICKLES[what]() for what in TRICKLES if "refusal" not in what] * 30
-        open_now = dict(zip(slow, pieces, strict=False))
-        for wire, (opening, _) in open_now.items():
-            with contextlib.suppress(OSError):
-                wire.send(opening)
-        while not is_over.wait(0.1):
-            for wire, (_, more) in open_now.items():
-                with contextlib.suppress(OSError):
-                    wire.send(next(more, b""))
-
-    thread = threading.Thread(target=keep_trickling)
-    thread.start()
-    try:
-        with server.connect() as wire:
-            while open_sockets(pid) > files + 3:
-                assert time.monotonic() - started < DEADLINE + 2 * SLACK, "some are still open"
-                wire.send(CALL)
-                assert wire.read().status == 200
-                time.sleep(0.01)
-    finally:
-        is_over.set()
-        thread.join()
-        for wire in slow:
-            wire.close()
-    assert memory_mb(pid) < memory + 20
-
-
 @pytest.mark.parametrize("begun", [b"", CALL[:20], CALL[:-5]], ids=["idle", "half a head", "half a body"])
 def test_beyond_the_cap_connections_that_wait_for_their_client_give_way(tmp_path: Path, begun: bytes) -> None:
     with WebInProcess("-d", str(tmp_path / "s.db"), "--connections", "10", is_hurried=True) as server:
@@ -433,34 +377,3 @@ def test_beyond_the_cap_new_connections_are_refused_where_all_are_in_use(tmp_pat
         for wire in streams:  # those who were there before are not touched
             assert wire.read_chunk() == b": still here\n\n"
             wire.close()
-
-
-def test_silent_connections_never_stop_a_probe(tmp_path: Path) -> None:
-    with WebInProcess("-d", str(tmp_path / "s.db"), "--connections", "50", is_hurried=True) as server:
-        silent = [server.connect() for _ in range(200)]
-        assert server.ask("GET", "/health").status == 200
-        for wire in silent:
-            wire.close()
-
-
-def test_a_flood_of_short_connections_leaves_no_trace(tmp_path: Path) -> None:
-    """On a store of its own: what was asked is carried out, and the prompts of other tests are long to list."""
-    with hurried(tmp_path) as server:
-        pid = server.process.pid
-        memory = None
-        for round in range(3):
-            for _ in range(amount(100, 500)):
-                with contextlib.suppress(OSError), server.connect() as wire:
-                    wire.send(CALL)
-            assert server.ask("GET", "/health").status == 200
-            if round == 0:
-                memory = memory_mb(pid)
-        assert memory is not None and memory_mb(pid) < memory + 30  # what its threads and their readers grow to
-        assert eventually(lambda: not connections(server), 60), "connections stay open"
-
-
-def connections(server: WebServer) -> int:
-    """How many clients are connected, by the kernel."""
-    port = f":{server.port:04X}"
-    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    return sum(line[1].endswith(port) and line[3] != "0A" and line[9] != "0" for line in lines)

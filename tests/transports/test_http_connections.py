@@ -21,7 +21,6 @@ from tests.support.web import (
     Wire,
     call,
     eventually,
-    memory_mb,
     open_sockets,
     request,
     rpc,
@@ -307,18 +306,6 @@ def test_a_quiet_connection_is_closed_in_the_end(server: Server) -> None:
         assert wire.read().status == 200
         assert wire.is_closed()
         assert time.monotonic() - started > short_timeouts.KEEP_ALIVE * 0.8
-
-
-def test_long_headers_and_addresses_are_not_remembered(server: Server) -> None:
-    with server.connect() as wire:
-        assert wire.ask("GET", "/health", [("X-Long", "x" * 60_000)]).status == 200
-        before = memory_mb(server.process.pid)
-        for number in range(400):
-            long = f"{number}" + "x" * 60_000
-            assert wire.ask("GET", "/health", [("X-Long", long)]).status == 200
-            assert wire.ask("GET", f"/health?{long}").status == 200
-            assert wire.ask("GET", "/health", [("Host", long)]).status == 421
-    assert memory_mb(server.process.pid) < before + 20
 
 
 # -- the end --------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pytest
 from satchel.auth.allowed_names import allow
 from tests.support.in_process_http import WebInProcess
 from tests.support.soak import amount
-from tests.support.web import HANDSHAKE, JSON, Answer, Closed, WebClient, Wire, call, refusal, request, rpc
+from tests.support.web import HANDSHAKE, JSON, Answer, WebClient, Wire, call, refusal, request, rpc
 
 ALLOWED_HOSTS = ("Api.Example.com", "exact.example.com:8443")
 ALLOWED_ORIGINS = ("https://app.example.com", "http://dev.example.com:3000")
@@ -549,13 +549,6 @@ def test_what_is_no_http_is_told_so_and_the_connection_closed(server: WebClient)
             answer = wire.read()
             assert (answer.status, answer.header("connection")) == (400, "close"), raw
             assert wire.is_closed()
-
-
-def test_closed_is_what_it_says(server: WebClient) -> None:
-    with server.connect() as wire, pytest.raises(Closed):
-        wire.send(request("GET", "/health", [("Connection", "close")]))
-        assert wire.read().status == 200
-        wire.read()
 
 
 def test_another_store_is_not_served_by_a_guard_of_nobody(tmp_path: Path) -> None:
