@@ -66,7 +66,10 @@ STORE_BOUNDS = {  # what the store itself enforces, by kind of row; every contra
         ("name", f"1 to {rules.MAX_NAME} characters of `A-Z a-z 0-9 . _ -`; unique in its project"),
         ("uri", f"a scheme, no white space or control characters; at most {rules.MAX_URI_BYTES} bytes; unique"),
         ("mime_type", f"`type/subtype` with optional parameters; at most {rules.MAX_NAME} characters"),
-        ("content", f"at most {MAX_CONTENT_BYTES} bytes; canonical base64 for types that are not text"),
+        (
+            "content",
+            f"at most {MAX_CONTENT_BYTES} bytes; base64, with or without white space, for types that are not text",
+        ),
     ],
     "task": [
         ("tags", f"at most {rules.MAX_TAGS}, each 1 to 50 characters of `A-Z a-z 0-9 _ -`, kept in lower case"),

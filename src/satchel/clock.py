@@ -49,6 +49,11 @@ def write(moment: datetime) -> str:
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
+def to_second(moment: str) -> str:
+    """Return a timestamp without its fraction, as some contracts print times."""
+    return f"{moment[:19]}Z"
+
+
 def parse_id(text: str) -> str | None:
     """Return a UUID of the form 8-4-4-4-12 in lower case, as it is stored, or None for anything else."""
     if len(text) != 36 or text[8:24:5] != "----" or not text.isascii():

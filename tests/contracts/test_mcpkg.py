@@ -110,8 +110,8 @@ def test_the_printed_resources(client: Server) -> None:
             mime_type=entry["mimeType"],
             description=entry["description"],
         )
-    assert send(client, printed("resources/list", "Request")) == listed
-    assert send(client, request) == reply
+    assert json.dumps(send(client, printed("resources/list", "Request"))) == json.dumps(listed)  # in its order
+    assert json.dumps(send(client, request)) == json.dumps(reply)
 
 
 def test_the_printed_binary_resource(client: Server) -> None:
@@ -263,7 +263,7 @@ def test_wrong_arguments_are_said_in_the_contracts_words_and_leave_nothing(newes
         ),
     ):
         assert text(newest, tool, **arguments) == f"Error: {said}", arguments
-    for bad in ("QUJD=", "QUJD====", "QR==", "aGk", "aGk=$$$", "aGk=\n", "a G k =", "aGk_", "====", "é"):
+    for bad in ("QUJD=", "QUJD====", "QR==", "aGk", "aGk=$$$", "aGk_", "====", "é"):
         said = text(newest, "create_resource", name="a", uri="x:y", content=bad, mime_type="image/png")
         assert said == NOT_BASE64, bad
     big = base64.b64encode(b"x" * (limit + 1)).decode()

@@ -17,7 +17,7 @@ from tests.support.variants import oldest_too
 
 PRINTED = json.loads((Path(__file__).parent / "prompt_store.json").read_text())["tools"]
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 NOBODY = "550e8400-e29b-41d4-a716-446655440000"
 
 
@@ -116,11 +116,11 @@ def test_an_unknown_tool_is_a_protocol_error(client: Client) -> None:
 
 
 def same_form(said: Any, printed: Any) -> bool:
-    """Whether a reply has the keys and types of the printed one, all the way down."""
+    """Whether a reply has the keys and types of the printed one, in its order, all the way down."""
     if isinstance(printed, dict):
         return (
             isinstance(said, dict)
-            and said.keys() == printed.keys()
+            and list(said) == list(printed)
             and all(same_form(said[key], printed[key]) for key in printed)
         )
     if isinstance(printed, list):
@@ -218,7 +218,7 @@ def test_an_update_changes_title_content_and_time_and_keeps_the_rest(client: Cli
     after = ask(client, "get_prompt", id=id)
     assert said == {"id": id, "title": "New", "updated_at": after["updated_at"]}
     assert after == before | {"title": "New", "content": "new", "updated_at": after["updated_at"]}
-    assert after["updated_at"] > before["updated_at"]
+    assert after["updated_at"] >= before["updated_at"]
 
 
 def test_an_update_without_tags_keeps_them_and_an_empty_list_clears_them(client: Client) -> None:
@@ -234,8 +234,9 @@ def test_an_update_without_tags_keeps_them_and_an_empty_list_clears_them(client:
 
 def test_an_update_that_changes_nothing_still_renews_the_time(client: Client) -> None:
     id = add(client, "One", "x")
-    first = ask(client, "get_prompt", id=id)["updated_at"]
-    assert ask(client, "update_prompt", id=id, title="One", content="x")["updated_at"] > first
+    add(client, "Two", "x")
+    ask(client, "update_prompt", id=id, title="One", content="x")
+    assert [one["title"] for one in ask(client, "list_prompts")["prompts"]] == ["One", "Two"]  # the last updated first
 
 
 def test_nothing_of_a_refused_update_remains(client: Client) -> None:
@@ -306,7 +307,7 @@ def test_an_empty_store_lists_nothing(client: Client) -> None:
     expected = {"prompts": [], "total": 0, "limit": 10, "offset": 0, "has_more": False}
     assert ask(client, "list_prompts") == expected
     assert ask(client, "search_prompts", query="x") == expected | {"query": "x"}
-    assert ask(client, "filter_by_tags", tags=["x"]) == expected | {"matched_tags": ["x"]}
+    assert ask(client, "filter_by_tags", tags=["x"]) == expected | {"matched_tags": []}
     assert ask(client, "list_tags") == {"tags": [], "total": 0}
 
 
@@ -328,11 +329,11 @@ def test_a_filter_finds_prompts_with_any_of_the_tags(client: Client) -> None:
     add(client, "C", tags=["z"])
     page = ask(client, "filter_by_tags", tags=["Y", "x", "X", "no such tag!", "y"])
     assert titles(page) == ["B", "A"]
-    assert page["matched_tags"] == ["y", "x", "no such tag!"] and page["total"] == 2
+    assert page["matched_tags"] == ["y", "x"] and page["total"] == 2
     assert titles(ask(client, "filter_by_tags", tags=["x"], limit=1, offset=1)) == ["A"]
     add(client, "K", tags=["k"])
     kelvin = ask(client, "filter_by_tags", tags=["\u212a"])
-    assert (kelvin["total"], kelvin["matched_tags"]) == (0, ["k"])
+    assert (kelvin["total"], kelvin["matched_tags"]) == (0, [])
 
 
 def test_tags_in_use_are_counted_and_sorted_by_code_point(client: Client) -> None:

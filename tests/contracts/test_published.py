@@ -23,9 +23,10 @@ def test_every_tool_is_published_in_the_printed_format(contract: str, tool: str)
     assert list(schema) == ["$schema", "title", "description", "type", "properties"]
     assert schema["$schema"] == "http://json-schema.org/draft-07/schema#" and schema["title"] == tool
     assert list(schema["properties"]) == ["input", "output"]
-    assert isinstance(schema["properties"]["input"]["required"], list)
-    *successes, error = schema["properties"]["output"]["oneOf"]
-    assert successes and error not in successes
+    assert schema["properties"]["input"] == load(contract).describe_tool(row)["inputSchema"]
+    if contract != "todo":  # whose document prints one schema for both
+        *successes, error = schema["properties"]["output"]["oneOf"]
+        assert successes and error not in successes
 
 
 @pytest.mark.parametrize("name", CONTRACTS)

@@ -17,7 +17,7 @@ from tests.support.satchel import ok
 from tests.support.stdio import NEWEST, OLDEST, Server
 from tests.support.variants import oldest_too
 
-TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
 
 
@@ -58,7 +58,7 @@ def test_exactly_five_tools_with_strict_schemas(client: Server) -> None:
     }
     assert tools == {
         "add_task": strict | {"properties": {"title": title, "description": description}, "required": ["title"]},
-        "list_tasks": strict | {"properties": {"status": status}},
+        "list_tasks": strict | {"properties": {"status": status}, "required": []},
         "update_task": strict
         | {"properties": {"task_id": task_id, "title": title, "description": description}, "required": ["task_id"]},
         "complete_task": one,

@@ -87,11 +87,11 @@ def start() -> Any:
         assert "surprise" not in server.stderr, server.stderr
 
 
-def get(server: Client, name: str, **arguments: str) -> Any:
+def get(server: Client, name: str, **arguments: str | None) -> Any:
     return server.request("prompts/get", {"name": name, "arguments": arguments})
 
 
-def text(server: Client, name: str, **arguments: str) -> str:
+def text(server: Client, name: str, **arguments: str | None) -> str:
     said: str = get(server, name, **arguments)["result"]["messages"][0]["content"]["text"]
     return said
 
@@ -146,7 +146,7 @@ def test_the_printed_empty_lists(tmp_path: Path, start: Start) -> None:
 def test_the_printed_prompt(root: Path, start: Start) -> None:
     reply = printed("prompts/get", "Response (Success)")
     reply["result"]["description"] = "Review code for quality and best practices"
-    assert send(start(root, OLDEST), printed("prompts/get", "Request")) == reply
+    assert json.dumps(send(start(root, OLDEST), printed("prompts/get", "Request"))) == json.dumps(reply)  # in its order
 
 
 def test_the_printed_errors(root: Path, tmp_path: Path, start: Start) -> None:
@@ -216,12 +216,14 @@ def test_values_are_plain_texts(tmp_path: Path, start: Start) -> None:
     manifest = "[prompts.p]\n[[prompts.p.arguments]]\nname = 'a'\n[[prompts.p.arguments]]\nname = 'b'\nrequired = true"
     write(tmp_path, "lib", manifest, p="<{{ a }}|{{ b }}|{{ a.x.y }}|{{ c }}>\n")
     server = start(tmp_path)
-    assert text(server, "lib:p", b="") == "<|||>\n"
+    assert text(server, "lib:p", b="") == text(server, "lib:p", a=None, b="") == "<|||>\n"
     hostile = "{{ 7*7 }}{% raw %}<b>&amp;'\"\\n"
     assert text(server, "lib:p", a=hostile, b="ü🎒") == f"<{hostile}|ü🎒||>\n"
     assert text(server, "lib:p", b="x", c="undeclared", undeclared="y") == "<|x||>\n"
     answer = server.request("prompts/get", {"name": "lib:p", "arguments": {"b": 5}})
     assert answer["error"]["code"] == -32602
+    answer = server.request("prompts/get", {"name": "lib:p", "arguments": {"b": None}})
+    assert answer["error"]["data"]["details"] == "Missing required argument: b"
     assert server.request("prompts/get", {"arguments": {"b": "x"}})["error"]["code"] == -32602
 
 

@@ -107,7 +107,7 @@ RESOURCES: list[tuple[dict[str, Any], str, str]] = [
     ({"content": b"\0"}, "content", "type"),
     ({"content": SURROGATE}, "content", "type"),
     ({"content": b"\xff"}, "content", "contentEncoding"),
-    ({"content": "no base64", "mime_type": "image/png"}, "content", "contentEncoding"),
+    ({"content": "no base64!", "mime_type": "image/png"}, "content", "contentEncoding"),
     ({"content": "YQ", "mime_type": "image/png"}, "content", "contentEncoding"),
     ({"description": "x" * 10_001}, "description", "maxLength"),
     ({"description": NUL}, "description", "type"),

@@ -65,14 +65,17 @@ def join_lines(text: str) -> str:
     return " ".join(text.splitlines())
 
 
-def with_description(value: dict[str, Any], description: str | None) -> dict[str, Any]:
-    """Return a value with a description, if there is one; MCP forbids null there."""
-    return value if description is None else {**value, "description": description}
+def without_nulls(value: dict[str, Any]) -> dict[str, Any]:
+    """Return a value without the members that are None; MCP forbids null there."""
+    return {name: member for name, member in value.items() if member is not None}
 
 
 def encode_arguments(arguments: tuple[Argument, ...]) -> list[dict[str, Any]]:
     """Return the arguments of a prompt as `prompts/list` answers them."""
-    return [with_description({"name": one.name, "required": one.is_required}, one.description) for one in arguments]
+    return [
+        without_nulls({"name": one.name, "description": one.description, "required": one.is_required})
+        for one in arguments
+    ]
 
 
 def encode_document(document: Document) -> dict[str, Any]:

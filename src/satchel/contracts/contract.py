@@ -252,14 +252,13 @@ class Contract(Struct, frozen=True, kw_only=True):
 
     def publish_schema(self, tool: Tool) -> Schema:
         """Return the JSON Schema of a tool's input and output, in the format of the tasks document."""
-        input = json_schema(tool.input, is_strict=self.is_strict)
         return {
             "$schema": "http://json-schema.org/draft-07/schema#",
             "title": tool.name,
             "description": tool.description,
             "type": "object",
             "properties": {
-                "input": {**input, "required": input.get("required", [])},
+                "input": json_schema(tool.input, is_strict=self.is_strict),
                 "output": self.output_schema(tool),
             },
         }

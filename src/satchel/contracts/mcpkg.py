@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from satchel.contracts.content import BATCH, collect, encode_document, with_description
+from satchel.contracts.content import BATCH, collect, encode_document, without_nulls
 from satchel.contracts.contract import Body, Context, Contract, Method, Result, Tool
 from satchel.contracts.schema import UNSTORABLE
 from satchel.errors import AnswerTooLarge, NotFound, QuotaExceeded, Taken, WrongArgument
@@ -61,13 +61,13 @@ def list_prompts(context: Context, params: dict[str, Any]) -> Result:
     refuse_cursor(params.get("cursor"))
     batches = prompts.iterate_headers(context.tx, context.scope, size=BATCH)
     found = collect(batches, lambda one: len(one.name) + len(one.description or ""), "prompts/list")
-    return {"prompts": [with_description({"name": prompt.name}, prompt.description) for prompt in found]}
+    return {"prompts": [without_nulls({"name": one.name, "description": one.description}) for one in found]}
 
 
 def get_prompt(context: Context, params: dict[str, Any]) -> Result:
     prompt = prompts.get_by_name(context.tx, context.scope, params["name"])
     content = {"type": "text", "text": prompt.content}
-    return with_description({"messages": [{"role": "user", "content": content}]}, prompt.description)
+    return without_nulls({"description": prompt.description, "messages": [{"role": "user", "content": content}]})
 
 
 def list_resources(context: Context, params: dict[str, Any]) -> Result:
@@ -75,7 +75,7 @@ def list_resources(context: Context, params: dict[str, Any]) -> Result:
     batches = documents.iterate_all(context.tx, context.scope, size=BATCH)
     found = collect(batches, lambda one: len(one.uri) + len(one.description or ""), "resources/list")
     entries = [
-        with_description({"uri": one.uri, "name": one.name, "mimeType": one.mime_type}, one.description)
+        without_nulls({"uri": one.uri, "name": one.name, "description": one.description, "mimeType": one.mime_type})
         for one in found
     ]
     return {"resources": entries}

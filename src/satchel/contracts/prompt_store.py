@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from satchel import clock
+from satchel.clock import parse_id, to_second
 from satchel.contracts.contract import Body, Context, Contract, Tool
 from satchel.contracts.schema import UNSTORABLE, Id, Schema, Time, Yes, hidden, strict_object
 from satchel.errors import AnswerTooLarge, NotFound, QuotaExceeded, Taken, WrongArgument
@@ -97,12 +97,22 @@ class PromptList(Struct):
     has_more: bool
 
 
-class Found(PromptList, kw_only=True):
+class Found(Struct):
+    prompts: list[Entry]
+    total: int
     query: str
+    limit: int
+    offset: int
+    has_more: bool
 
 
-class Tagged(PromptList, kw_only=True):
+class Tagged(Struct):
+    prompts: list[Entry]
+    total: int
     matched_tags: list[str]
+    limit: int
+    offset: int
+    has_more: bool
 
 
 class WholePrompt(Struct):
@@ -140,7 +150,7 @@ class TagList(Struct):
 
 def add_prompt(context: Context, args: AddPrompt) -> Body:
     prompt = prompts.add(context.tx, context.scope, PromptDraft(title=args.title, content=args.content, tags=args.tags))
-    return AddedPrompt(prompt.id, prompt.title, prompt.created_at)
+    return AddedPrompt(prompt.id, prompt.title, to_second(prompt.created_at))
 
 
 def list_prompts(context: Context, args: ListPrompts) -> Body:
@@ -149,14 +159,15 @@ def list_prompts(context: Context, args: ListPrompts) -> Body:
 
 def get_prompt(context: Context, args: GetPrompt) -> Body:
     prompt = prompts.get(context.tx, context.scope, parse_prompt_id(args.id, context.scope))
-    return WholePrompt(prompt.id, prompt.title, prompt.content, prompt.tags, prompt.created_at, prompt.updated_at)
+    created_at, updated_at = to_second(prompt.created_at), to_second(prompt.updated_at)
+    return WholePrompt(prompt.id, prompt.title, prompt.content, prompt.tags, created_at, updated_at)
 
 
 def update_prompt(context: Context, args: UpdatePrompt) -> Body:
     id = parse_prompt_id(args.id, context.scope)
     patch = PromptPatch(title=args.title, content=args.content, tags=args.tags)
     prompt = prompts.update(context.tx, context.scope, id, patch, renews_time=True)
-    return UpdatedPrompt(prompt.id, prompt.title, prompt.updated_at)
+    return UpdatedPrompt(prompt.id, prompt.title, to_second(prompt.updated_at))
 
 
 def delete_prompt(context: Context, args: DeletePrompt) -> Body:
@@ -170,7 +181,7 @@ def search_prompts(context: Context, args: SearchPrompts) -> Body:
 
 
 def filter_by_tags(context: Context, args: FilterByTags) -> Body:
-    matched = list(dict.fromkeys(tag.lower() for tag in args.tags))
+    matched = prompts.list_matched_tags(context.tx, context.scope, args.tags)
     return Tagged(**list_page(context, PromptQuery(tags=args.tags), args), matched_tags=matched)
 
 
@@ -183,7 +194,7 @@ def list_tags(context: Context, _: ListTags) -> Body:
 
 
 def parse_prompt_id(text: str, scope: Scope) -> str:
-    id = clock.parse_id(text)
+    id = parse_id(text)
     if id is None:
         raise NotFound("prompt", text, scope)
     return id
@@ -202,7 +213,8 @@ def list_page(context: Context, query: PromptQuery, args: ListPrompts | SearchPr
 
 def describe_prompt(prompt: PromptSummary) -> Entry:
     text = format_snippet(prompt.excerpt)
-    return Entry(prompt.id, prompt.title, text, prompt.tags, prompt.created_at, prompt.updated_at)
+    created_at, updated_at = to_second(prompt.created_at), to_second(prompt.updated_at)
+    return Entry(prompt.id, prompt.title, text, prompt.tags, created_at, updated_at)
 
 
 def format_snippet(excerpt: Excerpt) -> str:

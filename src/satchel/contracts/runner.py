@@ -327,7 +327,7 @@ def _take_values(_tool: Tool, body: Body, _revision: Revision) -> tuple[dict[str
 
 
 def _tool_result(tool: Tool, body: Body, revision: Revision, *, is_error: bool = False) -> Result:
-    result: Result = {"isError": is_error}
+    result: Result = {}
     if isinstance(body, str):
         result["content"] = [{"type": "text", "text": body}]
     elif isinstance(body, Reply):
@@ -338,6 +338,7 @@ def _tool_result(tool: Tool, body: Body, revision: Revision, *, is_error: bool =
         raw = encode(body)
         result["content"] = [{"type": "text", "text": raw.decode()}]
         result["structuredContent"] = Raw(raw)
+    result["isError"] = is_error
     return _encode(tool.name, tool.size_argument, revision, result)
 
 

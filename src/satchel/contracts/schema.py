@@ -79,10 +79,11 @@ class UnknownArgument(Struct, frozen=True):
 
 
 def json_schema(model: type[Struct], *, is_strict: bool = False) -> Schema:
-    """Return the `inputSchema` of a tool; a strict one forbids unknown arguments."""
+    """Return the `inputSchema` of a tool; a strict one forbids unknown arguments, and always lists what is required."""
     fields = fields_of(model)
     schema: Schema = {"type": "object", "properties": {field.name: field.schema for field in fields}}
-    if required := [field.name for field in fields if field.is_required]:
+    required = [field.name for field in fields if field.is_required]
+    if required or is_strict:
         schema["required"] = required
     if is_strict:
         schema["additionalProperties"] = False

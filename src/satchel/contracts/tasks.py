@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from satchel.clock import to_second
 from satchel.contracts.content import collect
 from satchel.contracts.contract import Body, Context, Contract, Tool
 from satchel.contracts.schema import UNSTORABLE, Schema, Time, Yes, hidden, strict_object
@@ -122,7 +123,8 @@ def _measure(task: Task) -> int:
 
 def describe_task(task: Task) -> TaskData:
     status: Literal["pending", "completed"] = "completed" if task.is_completed else "pending"
-    return TaskData(task.number, task.title, task.description, status, task.created_at, task.completed_at)
+    completed_at = None if task.completed_at is None else to_second(task.completed_at)
+    return TaskData(task.number, task.title, task.description, status, to_second(task.created_at), completed_at)
 
 
 def format_count(count: int, status: str | None) -> str:

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct, structs
 from satchel import clock
 from satchel.contracts.content import collect
 from satchel.contracts.contract import Body, Context, Contract, Tool
-from satchel.contracts.schema import UNSTORABLE, Id, Schema, Time, Yes, hidden, strict_object
+from satchel.contracts.schema import UNSTORABLE, Schema, hidden
 from satchel.errors import AnswerTooLarge, Forbidden, NotFound, QuotaExceeded, WrongArgument
 from satchel.model import Scope, Task, TaskDraft, TaskPatch
 from satchel.services import tasks
@@ -51,54 +51,57 @@ class UpdateTask(Struct):
 
 
 class ListedTask(Struct):
-    id: Id
+    id: str
     title: str
     completed: bool
-    created_at: Time
+    created_at: str
 
 
 class CompletedState(Struct):
-    id: Id
+    id: str
     title: str
     completed: bool
 
 
 class UpdatedState(Struct):
-    id: Id
+    id: str
     title: str
     completed: bool
-    updated_at: Time
+    updated_at: str
 
 
-class AddedTask(Struct):
-    success: Yes
-    task: ListedTask
+class OneTask(Struct):
+    success: bool
+    task: ListedTask | CompletedState | UpdatedState
     message: str
 
 
 class TaskList(Struct):
-    success: Yes
+    success: bool
     tasks: list[ListedTask]
     count: int
     message: str
 
 
-class CompletedTask(Struct):
-    success: Yes
-    task: CompletedState
-    message: str
-
-
 class DeletedTask(Struct):
-    success: Yes
-    deleted_task_id: Id
+    success: bool
+    deleted_task_id: str
     message: str
 
 
-class UpdatedTask(Struct):
-    success: Yes
-    task: UpdatedState
-    message: str
+# The output schemas as the document prints them, with null where a failure answers null.
+
+_STATE: Schema = {"id": {"type": "string", **_UUID}, "title": {"type": "string"}, "completed": {"type": "boolean"}}
+_TIME: Schema = {"type": "string", "format": "date-time"}
+
+
+def _answer(**members: Schema) -> Schema:
+    properties = {"success": {"type": "boolean"}, **members, "message": {"type": "string"}}
+    return {"type": "object", "properties": properties}
+
+
+def _answer_task(**times: Schema) -> Schema:
+    return _answer(task={"type": ["object", "null"], "properties": {**_STATE, **times}})
 
 
 # -- tools ------------------------------------------------------------------------------------------------------
@@ -106,7 +109,7 @@ class UpdatedTask(Struct):
 
 def add_task(context: Context, args: AddTask) -> Body:
     task = tasks.add(context.tx, context.scope, TaskDraft(title=args.title))
-    return AddedTask(True, describe_task(task), f"Task '{task.title}' created successfully")
+    return OneTask(True, describe_task(task), f"Task '{task.title}' created successfully")
 
 
 def list_tasks(context: Context, args: ListTasks) -> Body:
@@ -119,7 +122,7 @@ def list_tasks(context: Context, args: ListTasks) -> Body:
 def complete_task(context: Context, args: CompleteTask) -> Body:
     task, _ = tasks.complete(context.tx, context.scope, args.task_id.lower())
     message = f"Task '{task.title}' marked as complete"
-    return CompletedTask(True, CompletedState(task.id, task.title, task.is_completed), message)
+    return OneTask(True, CompletedState(task.id, task.title, task.is_completed), message)
 
 
 def delete_task(context: Context, args: DeleteTask) -> Body:
@@ -130,8 +133,8 @@ def delete_task(context: Context, args: DeleteTask) -> Body:
 def update_task(context: Context, args: UpdateTask) -> Body:
     patch = TaskPatch(title=args.title)
     task = tasks.update(context.tx, context.scope, args.task_id.lower(), patch, renews_time=True)
-    updated = UpdatedState(task.id, task.title, task.is_completed, task.updated_at)
-    return UpdatedTask(True, updated, f"Task updated to '{task.title}'")
+    updated = UpdatedState(task.id, task.title, task.is_completed, clock.to_second(task.updated_at))
+    return OneTask(True, updated, f"Task updated to '{task.title}'")
 
 
 # -- users ------------------------------------------------------------------------------------------------------
@@ -159,7 +162,7 @@ def write_instructions(_tools: Sequence[Tool], user: str | None) -> str | None:
 
 
 def describe_task(task: Task) -> ListedTask:
-    return ListedTask(task.id, task.title, task.is_completed, task.created_at)
+    return ListedTask(task.id, task.title, task.is_completed, clock.to_second(task.created_at))
 
 
 def format_count(count: int) -> str:
@@ -180,11 +183,6 @@ NO_RESULT: dict[str, dict[str, Any]] = {
 
 def shape_failure(tool: Tool, message: Body) -> Body:
     return {"success": False, **NO_RESULT.get(tool.name, {"task": None}), "message": message}
-
-
-def failure_schema(tool: Tool) -> Schema:
-    nothing = {name: {"const": value} for name, value in NO_RESULT.get(tool.name, {"task": None}).items()}
-    return strict_object(success={"type": "boolean", "const": False}, **nothing, message={"type": "string"})
 
 
 def explain_wrong_argument(wrong: WrongArgument) -> str:
@@ -220,26 +218,48 @@ CONTRACT = Contract(
     resolve_scope=resolve_scope,
     instructions=write_instructions,
     tools=(
-        Tool("add_task", "Create a new task for a user.", AddTask, add_task, AddedTask, transaction="write"),
+        Tool(
+            "add_task",
+            "Create a new task for a user.",
+            AddTask,
+            add_task,
+            transaction="write",
+            output_schema=_answer_task(created_at=_TIME),
+        ),
         Tool(
             "list_tasks",
             "Retrieve all tasks for a user.",
             ListTasks,
             list_tasks,
-            TaskList,
             size_argument="include_completed",
+            output_schema=_answer(
+                tasks={"type": "array", "items": {"type": "object", "properties": {**_STATE, "created_at": _TIME}}},
+                count={"type": "integer"},
+            ),
         ),
         Tool(
             "complete_task",
             "Mark a task as completed.",
             CompleteTask,
             complete_task,
-            CompletedTask,
             transaction="write",
+            output_schema=_answer_task(),
         ),
-        Tool("delete_task", "Remove a task permanently.", DeleteTask, delete_task, DeletedTask, transaction="write"),
         Tool(
-            "update_task", "Modify an existing task's title.", UpdateTask, update_task, UpdatedTask, transaction="write"
+            "delete_task",
+            "Remove a task permanently.",
+            DeleteTask,
+            delete_task,
+            transaction="write",
+            output_schema=_answer(deleted_task_id={"type": ["string", "null"], **_UUID}),
+        ),
+        Tool(
+            "update_task",
+            "Modify an existing task's title.",
+            UpdateTask,
+            update_task,
+            transaction="write",
+            output_schema=_answer_task(updated_at=_TIME),
         ),
     ),
     failures={
@@ -251,6 +271,4 @@ CONTRACT = Contract(
         Exception: lambda _: UNABLE,
     },
     shape_failure=shape_failure,
-    failure_schema=failure_schema,
-    lists_output_schemas=True,
 )

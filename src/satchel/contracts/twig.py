@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Raw
 
-from satchel.contracts.content import encode_arguments, with_description
+from satchel.contracts.content import encode_arguments, without_nulls
 from satchel.contracts.contract import Context, Contract, Method, Result
 from satchel.errors import AnswerTooLarge
 from satchel.library.catalog import ContentMissing, Library
@@ -33,7 +33,7 @@ def get_prompt(context: Context, params: dict[str, Any]) -> Result:
     library, prompt = found
     text = render(context, library, prompt, select_arguments(prompt, params["arguments"]))
     messages = [{"role": "user", "content": {"type": "text", "text": text}}]
-    return with_description({"messages": messages}, prompt.description)
+    return without_nulls({"description": prompt.description, "messages": messages})
 
 
 def select_arguments(prompt: LibraryPrompt, arguments: dict[str, str]) -> dict[str, str]:
@@ -61,12 +61,14 @@ def render(context: Context, library: Library, prompt: LibraryPrompt, values: di
 def encode_entry(name: str, prompt: LibraryPrompt) -> Raw:
     schema: dict[str, Any] = {
         "type": "object",
-        "properties": {one.name: with_description({"type": "string"}, one.description) for one in prompt.arguments},
+        "properties": {
+            one.name: without_nulls({"type": "string", "description": one.description}) for one in prompt.arguments
+        },
     }
     required = [one.name for one in prompt.arguments if one.is_required]
     if required:
         schema["required"] = required
-    entry = with_description({"name": name, "inputSchema": schema}, prompt.description)
+    entry = without_nulls({"name": name, "description": prompt.description, "inputSchema": schema})
     if prompt.arguments:
         entry["arguments"] = encode_arguments(prompt.arguments)
     return Raw(encode(entry))

@@ -122,6 +122,8 @@ def parse_message(value: object) -> Message:
 def check_params(method: str, params: Json) -> None:
     """Check the parameters that MCP defines for a method; `arguments` of null become `{}`.
 
+    An argument of a prompt that is null is left out.
+
     Raises:
         ProtocolError: one is missing or of the wrong type.
     """
@@ -141,6 +143,7 @@ def _check_name_and_arguments(params: Json) -> None:
 
 def _check_prompt(params: Json) -> None:
     _check_name_and_arguments(params)
+    params["arguments"] = {name: value for name, value in params["arguments"].items() if value is not None}
     for name, value in params["arguments"].items():
         _check_storable(name, "The name of an argument")
         if not isinstance(value, str):

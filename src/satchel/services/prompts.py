@@ -282,6 +282,13 @@ def list_tags(tx: Tx, scope: Scope) -> list[TagCount]:
     return rows.tag_counts(tx, current(tx, scope).number)
 
 
+def list_matched_tags(tx: Tx, scope: Scope, tags: Sequence[str]) -> list[str]:
+    """Return those of some tags that a prompt of the project has, in the order given and without repeats."""
+    folded = dict.fromkeys(tag.lower() for tag in tags if tag.isascii() and rules.is_storable(tag))
+    known = rows.tags_in_use(tx, current(tx, scope).number, list(folded))
+    return [tag for tag in folded if tag in known]
+
+
 def list_some_tags(tx: Tx, scope: Scope, *, limit: int, most: int) -> list[TagCount]:
     """Return the tags of the project by name, each counted up to a bound; of too many, those in use lately."""
     project = current(tx, scope).number

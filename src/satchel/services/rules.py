@@ -233,6 +233,7 @@ def clean_content(mime_type: str, content: str | bytes) -> str | bytes:
 
 
 def _from_base64(content: str, mime_type: str) -> bytes:
+    content = "".join(content.split())  # as the command base64 folds its lines
     try:
         data = a2b_base64(content, strict_mode=True)
     except (Error, ValueError):

@@ -213,6 +213,12 @@ def tag_counts(tx: Tx, project: int) -> list[TagCount]:
     return [TagCount(tag, prompts) for tag, prompts in tx.all(sql, project=project)]
 
 
+def tags_in_use(tx: Tx, project: int, tags: Sequence[str]) -> set[str]:
+    """Return those of some tags that a prompt of the project has."""
+    sql = "select distinct tag from prompt_tags where project = :project and tag in :tags"
+    return {tag for (tag,) in tx.all(sql, project=project, tags=list(tags))}
+
+
 def first_tags(tx: Tx, project: int, *, limit: int, most: int) -> list[TagCount]:
     """Return the first tags by name, each with the number of its prompts, counted up to a bound."""
     # From tag to tag along the index, so that it does not matter how many prompts have each.

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from satchel.contracts.content import BATCH, PageRows, encode_arguments, encode_document, join_lines, with_description
+from satchel.contracts.content import BATCH, PageRows, encode_arguments, encode_document, join_lines, without_nulls
 from satchel.contracts.contract import Context, Result
 from satchel.contracts.satchel.answers import mark_layer
 from satchel.contracts.satchel.app import read_app_resource
@@ -64,7 +64,7 @@ def answer_prompts_get(context: Context, params: dict[str, Any]) -> Result:
             return _start_task(opened, given)
     found, messages, _ = fill_in(context, name, given, fill_messages)
     description = found.description if isinstance(found, LibraryTemplate) else found.description or found.title
-    return with_description({"messages": [_message(*one) for one in messages]}, description)
+    return without_nulls({"description": description, "messages": [_message(*one) for one in messages]})
 
 
 def offers_start_task(context: Context) -> bool:
@@ -121,7 +121,7 @@ def _message(role: str, text: str) -> Result:
 
 
 def _entry(name: str, description: str | None, arguments: tuple[Argument, ...]) -> Result:
-    entry = with_description({"name": name}, description)
+    entry = without_nulls({"name": name, "description": description})
     if arguments:  # one client passes over prompts with an empty list
         entry["arguments"] = encode_arguments(arguments)
     return entry
@@ -140,8 +140,8 @@ def answer_documents_list(context: Context, params: dict[str, Any]) -> Result:
     while has_more and len(page.rows) < PAGE:
         found, has_more = layers.list_documents(context.tx, context.scope, limit=BATCH, after=after)
         for one in found:
-            entry = {"uri": one.uri, "name": one.name, "mimeType": one.mime_type, "size": one.size}
-            if not page.add(with_description(entry, mark_layer(one.description, one.layer))):
+            described = {"uri": one.uri, "name": one.name, "description": mark_layer(one.description, one.layer)}
+            if not page.add(without_nulls({**described, "mimeType": one.mime_type, "size": one.size})):
                 return {"resources": page.rows, "nextCursor": _encode_position(after, "documents")}
             after = layers.position_of(one)
     if has_more:

@@ -47,8 +47,12 @@ class TasksApi(Struct, frozen=True):
             raise messages.deny(callers.refuse_write(), tools=[name])
         work = self.calls.begin(scope)
         self.calls.rate.count(work.user, 1)
-        messages.check_body(messages.head_of(request))
-        raw = await messages.read_body(request)
+        head = messages.head_of(request)
+        if "transfer-encoding" not in head.last and head.last.get("content-length", "0") == "0":
+            raw = bytearray(b"{}")
+        else:
+            messages.check_body(head)
+            raw = await messages.read_body(request)
         try:
             act = partial(self._call, request, name, scope, raw, work)
             return await self.calls.run(request, work, act, writes=tool.writes, is_large=len(raw) > LARGE_MESSAGE)
