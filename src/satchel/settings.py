@@ -108,7 +108,7 @@ SETTINGS = (
     Setting(
         "database_direct",
         "URL",
-        "Where --database leads to a PostgreSQL pooler in transaction mode: the address of the server itself",
+        "The address of the PostgreSQL server itself, if --database leads to a pooler in transaction mode",
     ),
     Setting(
         "libraries",
@@ -135,7 +135,7 @@ SETTINGS = (
     Setting(
         "trash_days",
         "NUMBER",
-        "How many days what was deleted can be brought back; 0: not at all",
+        "How many days deleted items can be restored; 0: none",
         kind="number",
         bounds=(0, 36_500),
         default=30,
@@ -151,7 +151,7 @@ SETTINGS = (
     Setting(
         "history_versions",
         "NUMBER",
-        "How many versions of each item are kept however old they are",
+        "How many versions of each item are kept regardless of age",
         kind="number",
         bounds=(1, 1_000_000),
         default=20,
@@ -163,7 +163,12 @@ SETTINGS = (
     _http("tls_key", "FILE", "the private key of the certificate, in PEM"),
     _http("workers", "NUMBER", "the number of processes", kind="number", bounds=(1, 64), default=1),
     _http(
-        "connections", "NUMBER", "the most connections of one process", kind="number", bounds=(1, 100_000), default=1000
+        "connections",
+        "NUMBER",
+        "the limit of connections of one process",
+        kind="number",
+        bounds=(1, 100_000),
+        default=1000,
     ),
     _http(
         "forwarded_allow_ips",
@@ -173,7 +178,7 @@ SETTINGS = (
     _http(
         "auth",
         "none|token|oauth",
-        "how callers prove who they are; none serves this machine only",
+        "how callers authenticate; none serves this machine only",
         choices=("none", "token", "oauth"),
         default="none",
     ),
@@ -223,7 +228,7 @@ SETTINGS = (
     _http(
         "oauth_any_scope",
         "",
-        "let OAuth tokens write that have neither scope of ours, satchel:read and satchel:write",
+        "allow writes with OAuth tokens that have neither of the scopes satchel:read and satchel:write",
         kind="yes/no",
         default=False,
     ),

@@ -132,12 +132,12 @@ def test_one_login_at_a_time_asks_for_its_token(
 @pytest.mark.parametrize(
     ("query", "cookie", "said"),
     [
-        (QUERY, "", "was not begun in this browser"),
-        (QUERY, "state.", "was not begun in this browser"),
-        (QUERY | {"state": "other"}, COOKIE, "was not begun in this browser"),
-        (QUERY | {"iss": "https://other.example"}, COOKIE, "of another issuer"),
-        (QUERY | {"code": ""}, COOKIE, "did not let you in"),
-        (QUERY, COOKIE, "gave no token"),
+        (QUERY, "", "was not started in this browser"),
+        (QUERY, "state.", "was not started in this browser"),
+        (QUERY | {"state": "other"}, COOKIE, "was not started in this browser"),
+        (QUERY | {"iss": "https://other.example"}, COOKIE, "from another issuer"),
+        (QUERY | {"code": ""}, COOKIE, "refused the login"),
+        (QUERY, COOKIE, "returned no token"),
     ],
 )
 def test_an_answer_that_belongs_to_no_login_is_refused(

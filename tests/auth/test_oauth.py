@@ -103,8 +103,8 @@ NOW = int(time.time())
 @pytest.mark.parametrize(
     ("claims", "description"),
     [
-        ({"iss": "https://elsewhere.example"}, "the token is of another issuer"),
-        ({"iss": None}, "the token is of another issuer"),
+        ({"iss": "https://elsewhere.example"}, "the token is from another issuer"),
+        ({"iss": None}, "the token is from another issuer"),
         ({"aud": "https://elsewhere.example"}, "the token is for another audience"),
         ({"aud": AUDIENCE + "/more"}, "the token is for another audience"),
         ({"aud": ["https://elsewhere.example"]}, "the token is for another audience"),

@@ -81,8 +81,8 @@ def test_a_backup_is_checked_private_and_told(satchel: Satchel, tmp_path: Path, 
     counts = {"projects": 3, "prompts": 15, "documents": 2, "tasks": 4}
     assert said == {"file": str(file), "bytes": file.stat().st_size, "schema": schema.NUMBER, "counts": counts}
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert "is already there" in failed(satchel(live, "backup", str(file)))
-    assert "is already there" in failed(satchel(live, "backup", str(live)))
+    assert "already exists" in failed(satchel(live, "backup", str(file)))
+    assert "already exists" in failed(satchel(live, "backup", str(live)))
     assert files(tmp_path) == ["copy.db", "home", "live.db"] or files(tmp_path) == ["copy.db", "live.db"]
 
 

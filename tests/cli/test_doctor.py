@@ -113,7 +113,7 @@ def test_a_store_that_is_none_is_a_failure_with_its_remedy(doctor: Doctor, home:
     status, found = doctor()
     [finding] = found["store"]
     assert (status, finding["status"]) == (1, "failure")
-    assert finding["message"].startswith(f"cannot look at the store {store}")
+    assert finding["message"].startswith(f"cannot read the store {store}")
     assert finding["remedy"].startswith("Restore a backup of it")
     assert "search" not in found and "watcher" in found
 

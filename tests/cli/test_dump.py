@@ -68,7 +68,7 @@ def test_a_loaded_store_is_searched_and_written_like_its_source(
 def test_a_dump_is_a_private_file_that_replaces_none(satchel: Satchel, tmp_path: Path, dumped: Path) -> None:
     assert stat.S_IMODE(dumped.stat().st_mode) == 0o600
     before = dumped.read_bytes()
-    assert "is already there" in failed(satchel(tmp_path / "source.db", "dump", str(dumped)))
+    assert "already exists" in failed(satchel(tmp_path / "source.db", "dump", str(dumped)))
     assert dumped.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".part")] == []
 

@@ -181,4 +181,4 @@ def test_an_empty_store_that_cannot_be_written_is_refused_with_the_reason(
     path.chmod(0o400)
     server = Server("plain", "--contract", "prompt-store", "--database", str(path), command=CONFINED)
     assert server.close() == 1
-    assert "is read-only for this user, so that nothing can be changed" in server.stderr
+    assert "is read-only for this user, so nothing can be changed" in server.stderr

@@ -66,7 +66,7 @@ def test_a_person_logs_in_with_the_code_flow_and_pkce(tmp_path: Path, issuer: Is
         assert asked["redirect_uri"] == f"http://127.0.0.1:{server.port}/login/callback"
 
         wrong = visitor.ask("GET", f"/login/callback?code=c&state=x{asked['state']}")
-        assert wrong.status == 401 and "was not begun in this browser" in text_of(wrong)
+        assert wrong.status == 401 and "was not started in this browser" in text_of(wrong)
         other = Visitor(server).ask("GET", f"/login/callback?code=c&state={asked['state']}")
         assert other.status == 401
         back = visitor.ask("GET", f"/login/callback?code=c&state={asked['state']}")

@@ -83,14 +83,14 @@ def test_a_database_of_another_program_is_refused_and_left_as_it_is(tmp_path: Pa
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreUnusable, match="is no file"):
+    with pytest.raises(StoreUnusable, match="is not a file"):
         open_database(str(tmp_path))
 
 
 def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     for path in (str(tmp_path / "fifo"), "/dev/null"):
-        with pytest.raises(StoreUnusable, match="is no file"):
+        with pytest.raises(StoreUnusable, match="is not a file"):
             open_database(path)
     assert not Path("/dev/null-gate").exists()
 

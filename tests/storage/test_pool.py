@@ -222,7 +222,7 @@ def test_a_connection_lost_at_the_commit_leaves_open_what_was_done_and_says_so(a
             """
         )
     with (
-        pytest.raises(StoreFailed, match=r"lost during the commit.*not known whether") as failure,
+        pytest.raises(StoreFailed, match=r"lost during the commit.*unknown whether") as failure,
         opened.write() as tx,
     ):
         tx.run("insert into settings values ('a', 'b')")

@@ -459,7 +459,7 @@ def signed(key: Any = KEY, algorithm: str = "RS256", kid: str | None = "one", **
 # What is wrong with a token is tested in tests/auth/test_oauth.py.
 OAUTH: list[tuple[Callable[[], str], str | None]] = [
     (signed, None),
-    (lambda: signed(iss="https://evil.example"), "the token is of another issuer"),
+    (lambda: signed(iss="https://evil.example"), "the token is from another issuer"),
     (lambda: signed(OTHER_KEY), "the signature of the token is wrong"),
     (lambda: signed(exp=time.time() - 100), "the token has expired"),
     (lambda: "satchel_" + "A" * 43, "the token is malformed"),

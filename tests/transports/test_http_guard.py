@@ -125,7 +125,7 @@ def origin_passes(origin: str | None) -> bool:
 
 
 HOST_WORDS = "This host name is not served here. Add it with --allow-host."
-ORIGIN_WORDS = "Requests from this origin are not taken. Add it with --allow-origin."
+ORIGIN_WORDS = "This origin is not allowed. Add it with --allow-origin."
 
 CONTRACTS = ("satchel", "prompt-store", "mcpkg", "twig", "todo", "tasks")
 MCP = ("/mcp", *(f"/mcp/{name}" for name in CONTRACTS))

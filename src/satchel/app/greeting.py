@@ -18,7 +18,7 @@ def write_greeting(
     has_page: bool,
     needs_token: bool,
 ) -> str:
-    """Return the lines for a server at a URL; `project` is that of the folder, None if it is the server's own."""
+    """Return the lines for a server at a URL; `project` is that of the folder, or None if it is the server's own."""
     address = f"{url}/mcp" + (f"?project={quote(project, safe='')}" if project else "")
     header = f"Authorization: Bearer {PLACEHOLDER}"
     install = f"satchel install CLIENT --url {url}/mcp" + (f" --project {shlex.quote(project)}" if project else "")

@@ -53,7 +53,7 @@ refusing to serve {host} without authentication: other machines could read and c
   This machine only:  --host 127.0.0.1"""
 
 NO_NAME = """\
-other machines reach us by a name that we do not know yet, and are refused (status 421): add it with --allow-host NAME.
+requests from other machines are refused (status 421) until the name that they use is allowed: --allow-host NAME.
 satchel: """
 
 
@@ -201,7 +201,7 @@ class _Watcher:
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Start watching, unless that has begun."""
+        """Start watching, if nothing watches yet."""
         with self._lock:
             if not self._is_watching:
                 _ = self._libraries.catalog  # a change before the first look at the disk would not be noticed

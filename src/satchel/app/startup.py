@@ -55,7 +55,7 @@ def explain_missing_project(database: Database, scope: Scope) -> str:
 
 
 def end_start() -> None:
-    """Collect garbage from now on, but leave out the objects that the start made, because they stay."""
+    """Enable garbage collection, but exclude the objects of the start, which live as long as the process."""
     gc.freeze()
     gc.enable()
 

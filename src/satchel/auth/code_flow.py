@@ -89,11 +89,11 @@ class CodeFlow:
         """
         state, _, verifier = cookie.partition(".")
         if not verifier or not compare_digest(state.encode(), query.get("state", "").encode()):
-            raise Unauthorized("the login was not begun in this browser, or took too long")
+            raise Unauthorized("the login was not started in this browser, or took too long")
         if query.get("iss", self._issuer.url) != self._issuer.url:
-            raise Unauthorized("the answer is of another issuer")
+            raise Unauthorized("the answer is from another issuer")
         if not query.get("code"):
-            raise Unauthorized("the issuer did not let you in")
+            raise Unauthorized("the issuer refused the login")
         form = {
             "grant_type": "authorization_code",
             "code": query["code"],
@@ -114,5 +114,5 @@ class CodeFlow:
         try:
             token = msgspec.json.decode(fetch(endpoint, form=form), type=_Granted).access_token
         except (FetchFailed, msgspec.DecodeError, RecursionError):
-            raise Unauthorized("the issuer gave no token for this login") from None
+            raise Unauthorized("the issuer returned no token for this login") from None
         return self._oauth.identify(token)

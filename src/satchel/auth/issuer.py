@@ -86,7 +86,7 @@ class Cached(Generic[Value]):
         return self._fetch is not None and not self._fetch.done()
 
     def refresh(self, max_age: float = _MAX_AGE) -> bool:
-        """Start a fetch if the last one ended longer ago than this; return whether one was started."""
+        """Start a fetch if the last one ended longer ago than some seconds; return whether one was started."""
         with self._lock:
             now = monotonic()
             pause = _ABANDONED if self.is_running else _PAUSE if self.failure else max_age
@@ -288,7 +288,7 @@ def _discover(issuer: str) -> Metadata:
         else:
             if metadata.issuer == issuer:
                 return metadata
-            problems.append(f"{url} is about another issuer")
+            problems.append(f"{url} describes another issuer")
     raise FetchFailed("; ".join(problems))
 
 

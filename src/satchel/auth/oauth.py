@@ -117,7 +117,7 @@ class OAuth:
     def _check_claims(self, claims: _Claims) -> None:
         now = time.time()
         if claims.iss != self.issuer.url:
-            raise Unauthorized("the token is of another issuer")
+            raise Unauthorized("the token is from another issuer")
         if self._audiences.isdisjoint([claims.aud] if isinstance(claims.aud, str) else claims.aud or []):
             raise Unauthorized("the token is for another audience")
         if claims.exp is None:

@@ -129,7 +129,7 @@ class Session:
         return self.database.write(self.scope)
 
     def transact(self, run: Callable[[Tx], Result]) -> Result:
-        """Write in one transaction, and try again if it lost against another one."""
+        """Write in one transaction; retry if it lost against another one."""
         return self.database.transact(self.scope, run)
 
     # -- tools of the contract `satchel` --

@@ -41,10 +41,10 @@ class Subscription(Struct, eq=False):
     is_open: bool = False  # acknowledged; no change is announced before
 
     def select(self, change: ClientChange) -> list[ClientChange]:
-        """Return the changes to announce to the client when something has changed.
+        """Return the changes to announce to the client after a change of the server.
 
-        For "everything" these are the lists that it subscribed to. A change of the list of resources stands for every
-        resource; a client that did not subscribe to that list gets a change of each resource that it named instead.
+        For "everything" these are the lists that the client subscribed to. A change of the list of resources stands for
+        every resource; without a subscription to that list the client gets a change of each resource that it named.
         """
         if change.what == "everything":
             named = () if "resources" in self.lists else (self.uris or ())

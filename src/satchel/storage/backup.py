@@ -1,4 +1,4 @@
-"""Backup and restore of a SQLite store: a checked and sealed copy, complete or not there at all, and the way back.
+"""Backup of a SQLite store to a checked and sealed copy, and restore from one.
 
 The seal is the SHA-256 of everything in the copy, kept in the copy itself. A backup can be opened as a store; once
 something is changed in it, the seal no longer fits.
@@ -52,7 +52,7 @@ class Replaced(Struct, frozen=True, kw_only=True):
 
 
 class _Damaged(Exception):
-    """A file is no store, or not as it was; the message says why, in the middle of a sentence."""
+    """A file is not an intact store; the message is a clause that says why."""
 
 
 def backup(store: str, file: str, progress: Progress = lambda _done, _all: None) -> Backup:
@@ -70,7 +70,7 @@ def backup(store: str, file: str, progress: Progress = lambda _done, _all: None)
             copy.execute("insert or replace into settings (name, value) values (?, ?)", (_SEAL, _compute_seal(copy)))
         return Backup(bytes=os.path.getsize(file), schema=number, counts=counts)
     except _Damaged as damage:
-        raise StoreUnusable(f"cannot copy {store}: {damage}. Nothing was kept of the copy.") from damage
+        raise StoreUnusable(f"cannot copy {store}: {damage}. The copy was removed.") from damage
     except (apsw.Error, UnicodeDecodeError) as error:
         raise StoreFailed(f"cannot copy {store} to {file}: {error}") from error
 
@@ -103,7 +103,7 @@ def restore(store: str, file: str, *, needs_seal: bool = True, progress: Progres
 
 
 def restore_dump(store: str, file: BinaryIO, progress: Progress = lambda _d, _a: None) -> Replaced:
-    """Replace a store by one that a dump is loaded into. Raises as `restore`."""
+    """Replace a store by a new one with the content of a dump. Raises as `restore`."""
     path = os.path.realpath(store)
     dump = Dump(file, progress)
     with _stage(path) as staged:
@@ -116,7 +116,7 @@ def restore_dump(store: str, file: BinaryIO, progress: Progress = lambda _d, _a:
 
 @contextmanager
 def _copy(store: str, empty: str, progress: Progress) -> Iterator[apsw.Connection]:
-    """Check a store, write its rows at one moment to an empty file, and yield a connection to that."""
+    """Check a store, copy a snapshot of its rows to an empty file, and yield a connection to the copy."""
     size = os.path.getsize(store) or 1
 
     def tick() -> bool:
@@ -136,7 +136,7 @@ def _copy(store: str, empty: str, progress: Progress) -> Iterator[apsw.Connectio
 
 
 def _check(connection: apsw.Connection) -> int:
-    """Check that an open file is a store with nothing broken in it; return its schema.
+    """Check that an open file is an intact store; return its schema.
 
     Raises:
         _Damaged: it is not.
@@ -148,7 +148,7 @@ def _check(connection: apsw.Connection) -> int:
         if why := schema.explain_number(number):
             raise _Damaged(f"it {why}")
         if not number:
-            raise _Damaged("it has no schema of ours")
+            raise _Damaged("it has no schema of Satchel")
         if damage := list_damage(connection):
             raise _Damaged(f"it is damaged ({damage[0]})")
     except apsw.Error as error:
@@ -157,7 +157,7 @@ def _check(connection: apsw.Connection) -> int:
 
 
 def _check_objects(connection: apsw.Connection, number: int) -> None:
-    """Check that a store has no tables, views and triggers but those of its schema.
+    """Check that a store has only the tables, views and triggers of its schema.
 
     Raises:
         _Damaged: it has others. A trigger would run with our rights whenever we write.
@@ -180,12 +180,12 @@ def _check_seal(copy: apsw.Connection) -> None:
     if not seals:
         raise _Damaged(
             "it has no seal, so damage inside of texts would not be noticed: `satchel backup` did not make it, or it "
-            "is damaged. Add --without-seal to restore it all the same"
+            "is damaged. Add --without-seal to restore it anyway"
         )
     if seals != [(_compute_seal(copy),)]:
         raise _Damaged(
             "it is not what was backed up: it is damaged, or was changed as a store. Add --without-seal to restore it "
-            "all the same"
+            "anyway"
         )
 
 
@@ -297,7 +297,7 @@ def _empty_log(connection: apsw.Connection, path: str) -> bool:
         raise StoreFailed(f"another program writes to {path} ({error}). Stop it, and try again") from error
     except apsw.Error:
         return False  # it is damaged, which may be why a backup is restored
-    raise StoreUnusable(f"another process reads {path} all the time. Stop it, and try again. Nothing was changed.")
+    raise StoreUnusable(f"another process reads {path} permanently. Stop it, and try again. Nothing was changed.")
 
 
 def _remove(file: str) -> None:

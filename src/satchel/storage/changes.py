@@ -128,7 +128,7 @@ class SqliteWatcher(Watcher):
 
 
 class LookUp(Protocol):
-    """Runs a short read on the server, and waits so many seconds for a connection."""
+    """Runs a short read on the server; the number is how many seconds it waits for a connection."""
 
     def __call__(self, find: Callable[[Tx], Found], wait: float) -> Found: ...
 

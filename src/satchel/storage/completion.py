@@ -56,7 +56,7 @@ _KEPT = 20  # values of one argument, the newest
 
 
 def used_values(tx: Tx, owner: str, prompt: str) -> dict[tuple[str, str], Timestamp]:
-    """Return when each value of each argument of a prompt was used last, the newest first."""
+    """Return when each value of each argument of a prompt was last used, newest first."""
     sql = """
         select argument, value, used_at from argument_values where owner = :owner and prompt = :prompt
         order by used_at desc, value
@@ -111,5 +111,5 @@ def find_forgotten_values(tx: Tx, libraries: Sequence[str] | None, before: Times
 
 
 def delete_values(tx: Tx, prompt: str) -> int:
-    """Delete the values of a prompt, of all users; returns how many there were."""
+    """Delete the values of a prompt, of all users; return their number."""
     return len(tx.all("delete from argument_values where prompt = :prompt returning 1", prompt=prompt))

@@ -147,7 +147,7 @@ class Tx:
             self.execute(sql, row)
 
     def gather(self, put: Callable[["Tx", Key, list[Value]], None], key: Key, value: Value) -> None:
-        """Call `put` with a list of one value, now or, while values are gathered, with all that have the same key."""
+        """Call `put` with a list of one value now or, inside `gathering`, later with all values of the same key."""
         if self._gathered is None:
             put(self, key, [value])
         else:
@@ -155,10 +155,9 @@ class Tx:
 
     @contextmanager
     def gathering(self) -> Iterator[None]:
-        """Gather values meanwhile, and put them together, at the end or before a row is changed.
+        """Batch the values of `gather` during the block, and put them at its end or before a row is changed.
 
-        Queries do not see them until then. For the full-text index, many rows cost a fraction of what they cost one by
-        one.
+        Queries do not see them until then. For the full-text index, many rows cost a fraction of single ones.
         """
         self._gathered = {}
         try:
@@ -168,7 +167,7 @@ class Tx:
             self._gathered = None
 
     def settle(self) -> None:
-        """Put the values that were gathered up to now."""
+        """Put the values gathered so far."""
         if self._gathered:
             gathered, self._gathered = self._gathered, {}
             for (put, key), values in gathered.items():
@@ -239,11 +238,11 @@ class Tx:
         raise NotImplementedError
 
     def find_words(self, spaces: Sequence[int], lists: Sequence[WordList], most: int) -> list[tuple[list[int], int]]:
-        """Return for each list the index numbers of at most `most` of its items, and about how many there are."""
+        """Return for each list the index numbers of at most `most` of its items, and an estimate of their number."""
         raise NotImplementedError
 
     def find_together(self, spaces: Sequence[int], words: Sequence[tuple[str, bool]], most: int) -> list[int]:
-        """Return the index numbers of items with all of some words; True stands for the beginning of a word."""
+        """Return the index numbers of items with all of some words; True marks a word as a prefix."""
         raise NotImplementedError
 
     def add_words(self, space: int, words: Sequence[str]) -> None:
@@ -251,7 +250,7 @@ class Tx:
         raise NotImplementedError
 
     def clean_words(self, after: tuple[int, str]) -> tuple[int, str] | None:
-        """Delete the words that no item has, in one step after a space and a word; return the next step's, if any."""
+        """Delete a batch of words that no item has, after a position; return the position of the next batch, if any."""
         raise NotImplementedError
 
     def clear_search(self) -> None:
@@ -271,8 +270,8 @@ class Database:
     def read(self, scope: Scope | None = None, deadline: float | None = None) -> AbstractContextManager[Tx]:
         """Begin a read-only transaction that sees one snapshot.
 
-        Under row-level security it shows the tasks of the scope's user and the scope's projects. It waits for a server
-        that is away until the deadline, a time of `time.monotonic()`, or for `WAIT` seconds.
+        Under row-level security it shows the tasks of the scope's user and the scope's projects. It waits for an
+        unreachable server until the deadline, a time of `time.monotonic()`, or for `WAIT` seconds.
         """
         raise NotImplementedError
 
@@ -285,7 +284,7 @@ class Database:
         raise NotImplementedError
 
     def transact(self, scope: Scope, run: Callable[[Tx], Found]) -> Found:
-        """Write in one transaction, and try again if it lost against another one.
+        """Write in one transaction; retry if it lost against another one.
 
         Raises:
             StoreConflict: it lost each time.
@@ -336,12 +335,12 @@ class Database:
 
 
 def explain_damage(what: str, error: Exception) -> StoreFailed:
-    """Return the error for a row that is not of the form we write: another program, or the disk, changed it."""
+    """Return the error for a malformed row, which another program or the disk has changed."""
     return StoreFailed(f"{what} in the store cannot be read: {error}. Restore a backup of it")
 
 
 def patch_values(patch: Struct) -> dict[str, Any]:
-    """Return the parameters of an update: for each field of a patch its value or None, and whether it has one."""
+    """Return the parameters of an update: each field of a patch, None if unset, and whether it is set."""
     fields = asdict(patch)
     given = {f"has_{name}": value is not UNSET for name, value in fields.items()}
     return given | {name: None if value is UNSET else value for name, value in fields.items()}

@@ -1,4 +1,4 @@
-"""Old states as differences from the next one: what both begin and end with is left out, the rest is compressed.
+"""Old states as differences from the next one, without common prefix and suffix, and compressed.
 
 zlib takes the replaced part of the next state as its dictionary, so that a second edit far from the first costs little.
 Its window is 32 KiB; beyond it a text is compressed by itself.

@@ -325,7 +325,7 @@ def dump(where: str, write: Callable[[bytes], object], progress: Progress = lamb
 
 
 def _list_lines(store: _Store) -> Iterator[Struct | Row]:
-    """Yield what the lines of a dump say, but for the last."""
+    """Yield the values of all lines of a dump except the last."""
     yield Head(satchel_dump=FORMAT, schema=schema.newest(), made_at=clock.now())
     for table in list_tables():
         last = None
@@ -336,7 +336,7 @@ def _list_lines(store: _Store) -> Iterator[Struct | Row]:
 
 
 def dump_to_file(where: str, file: str, progress: Progress = lambda _d, _a: None) -> tuple[int, dict[str, int]]:
-    """Write a store to a new file with mode 0600, compressed; return its size in bytes, and as `dump`.
+    """Write a store to a new file with mode 0600, compressed; return its size in bytes and the result of `dump`.
 
     Raises:
         StoreUnusable: as `dump`; or the file is there already.
@@ -371,7 +371,7 @@ def make_part(file: str) -> Iterator[str]:
         os.link(part, file)  # fails where another process was first, and never shows half a file
         sync(os.path.dirname(file) or ".")
     except FileExistsError:
-        raise StoreUnusable(f"{file} is already there, and is never replaced. Name another file.") from None
+        raise StoreUnusable(f"{file} already exists, and is never replaced. Name another file.") from None
     except OSError as error:
         raise StoreFailed(f"cannot write {file}: {error.strerror}") from error
     finally:
@@ -456,7 +456,7 @@ class Dump:
             count = 0
             while line := opened.readline(_MAX_LINE):
                 if len(line) == _MAX_LINE:
-                    raise StoreUnusable(f"this is no dump of ours: it has a line of more than {_MAX_LINE} bytes.")
+                    raise StoreUnusable(f"this is not a dump of Satchel: it has a line of more than {_MAX_LINE} bytes.")
                 yield line
                 count += 1
                 if count % 1000 == 0:
@@ -518,14 +518,14 @@ def _check_head(line: bytes) -> int:
     try:
         head = msgspec.json.decode(line, type=Head)
     except msgspec.DecodeError:
-        raise StoreUnusable("this is no dump: `satchel dump` makes one.") from None
+        raise StoreUnusable("this is not a dump: `satchel dump` makes one.") from None
     if head.satchel_dump != FORMAT:
         raise StoreUnusable(f"this dump has format {head.satchel_dump}, of a newer Satchel: upgrade this one.")
     return head.schema
 
 
 def _explain_misfit(table: Table | None, head: TableHead) -> str:
-    """Explain in the middle of a sentence why the columns of a dump do not fit a table; empty if they do."""
+    """Explain in a clause why the columns of a dump do not fit a table; empty if they do."""
     if table is None:
         return f"has the table {head.table[:80]!r}, which a store does not have"
     for column in head.columns:

@@ -84,7 +84,7 @@ class Referrer(Struct, frozen=True, kw_only=True):
 
 
 def find_targets(text: str) -> list[Target]:
-    """Find what the URIs in a text name, each once, in their order, up to a hundred."""
+    """Find the targets of the URIs in a text, each once, in their order, up to a hundred."""
     found: dict[Target, None] = {}
     if SCHEME not in text:
         return []
@@ -112,7 +112,7 @@ def remove(tx: Tx, source: Source, part: Part) -> None:
 
 
 def of(tx: Tx, kind: str, number: int, parts: Sequence[Part] = PARTS) -> list[Target]:
-    """List what some parts of an item link to: its text first, then its notes."""
+    """List the targets of the links in some parts of an item: its text first, then its notes."""
     sql = _OF[kind]
     return [(to_kind, to_key) for to_kind, to_key in tx.all(sql, number=number, parts=parts)]
 

@@ -1,4 +1,4 @@
-"""Which items have a number, an id, a name, a title or a URI: items of all kinds in one statement."""
+"""Finds items of all kinds by number, id, name, title or URI, in one statement."""
 
 from collections.abc import Sequence
 
@@ -46,7 +46,7 @@ _ALL = f"{_TEXTS} {_TASKS}"
 def find_exactly(
     tx: Tx, project: str, owner: str | None, keys: Sequence[str], allowed: Allowed
 ) -> list[tuple[str, int, Item]]:
-    """Return what has some keys, of a project and of an owner: the key, the rank of the column, and the item.
+    """Find the items of a project and an owner that have some keys; return key, rank of the column, and item.
 
     The items are without their content. Of tasks with the same titles, only the first are returned.
     """

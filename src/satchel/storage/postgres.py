@@ -1,4 +1,4 @@
-"""The shared engine: PostgreSQL through psycopg. Imported only where a store is on PostgreSQL."""
+"""The shared engine: PostgreSQL through psycopg. Imported only if a store is on PostgreSQL."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Addresses and connections of a PostgreSQL server, and the check for a pooler before it."""
+"""Addresses and connections of a PostgreSQL server, and the check for a pooler in front of it."""
 
 import os
 import select
@@ -33,7 +33,7 @@ _IDENTITY = """
 
 
 class Address:
-    """The address of a store on a PostgreSQL server, and that of the server itself where a pooler stands in between.
+    """The address of a store on a PostgreSQL server, and that of the server itself behind a pooler.
 
     Raises:
         StoreUnusable: one of them cannot be read.
@@ -79,7 +79,7 @@ class Address:
         return connection
 
     def check_pooler(self, direct: Connection) -> None:
-        """Find out whether a pooler stands before the server.
+        """Detect a pooler in front of the server.
 
         Raises:
             StoreUnusable: the direct address leads to a pooler, or to another database.
@@ -105,8 +105,8 @@ class Address:
 def is_lost(connection: Connection) -> bool:
     """Return whether the server closed the connection, without a query.
 
-    We ask for nothing now, so anything to read means that it did. A mere notice is not told apart: the price is one
-    new connection.
+    The connection is idle, so readable data means that the server closed it. A notice looks the same, and costs one new
+    connection.
     """
     poll = select.poll()
     if not connection.closed:
@@ -115,7 +115,7 @@ def is_lost(connection: Connection) -> bool:
 
 
 def complete(address: str) -> str:
-    """Return an address with our defaults for what it does not name.
+    """Add our defaults to an address.
 
     Raises:
         StoreUnusable: it cannot be read.
@@ -169,7 +169,7 @@ def _connect(conninfo: str) -> Connection:
 
 
 def _is_behind_pooler(connection: Connection) -> bool:
-    """Return whether another process serves us than the one that greeted us: poolers make up the key for cancelling."""
+    """Return whether the process that serves us is not the one of the greeting, because a pooler invented that."""
     row = connection.execute("select pg_backend_pid()").fetchone()
     connection.commit()  # it may hold the only session that the pooler has
     return row != (connection.info.backend_pid,)

@@ -1,7 +1,7 @@
 """The connections of a process to a PostgreSQL server: a bounded number, each lent to one caller at a time.
 
-There is no thread in the background. A caller that finds no connection makes one, and goes on trying until its own
-deadline: so a server that was away is found again at once, however long it was away.
+There is no background thread. A caller without an idle connection opens one, and retries until its own deadline, so a
+server is found again as soon as it is back.
 """
 
 import threading
@@ -35,7 +35,7 @@ class Pool:
 
     @contextmanager
     def lend(self, deadline: float) -> Iterator[Connection]:
-        """Lend a connection that is not in a transaction; roll back what is open on it at the end.
+        """Lend a connection that is not in a transaction; roll back an open transaction at the end.
 
         Raises:
             StoreFailed: none was free before the deadline, a time of `time.monotonic()`.
@@ -56,7 +56,7 @@ class Pool:
         self._drop_idle()
 
     def _enter(self, deadline: float) -> None:
-        """Wait until one more connection may be lent, behind all who wait already."""
+        """Wait in line until one more connection may be lent."""
         with self._lock:
             if self._free:
                 self._free -= 1

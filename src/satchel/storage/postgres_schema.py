@@ -2,7 +2,7 @@
 
 A migration runs while others work, so that none of their calls fails or waits for long. It has three phases:
 statements, fills and indexes. Whoever opens the store after an interruption continues: the table `satchel_progress`
-exists as soon as the statements are done, fills leave out what is filled, and indexes what is built.
+exists as soon as the statements are done; fills skip filled rows, and built indexes are skipped.
 """
 
 import time
@@ -125,7 +125,7 @@ def migrate(connection: Connection, name: str, as_tx: Callable[[Connection], Tx]
 def _lock(connection: Connection) -> None:
     """Wait until no other process migrates.
 
-    Asks again and again, because building an index concurrently waits for all statements and transactions before it.
+    It polls, because building an index concurrently waits for all statements and transactions before it.
     """
     is_logged = False
     while connection.execute("select pg_try_advisory_lock(%s)", [_MIGRATION_LOCK]).fetchone() != (True,):
@@ -233,7 +233,7 @@ def _build_index(connection: Connection, statement: str, _failures: int) -> None
 
 
 def _retry(what: str, attempt: Callable[[int], Result]) -> Result:
-    """Make an attempt, which is given the number of failures before it, until others are no longer in its way."""
+    """Retry an attempt, given the number of its failures, until no lock of another process stops it."""
     deadline, failures = time.monotonic() + _LONGEST_WAIT, 0
     while True:
         try:

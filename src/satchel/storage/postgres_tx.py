@@ -28,7 +28,7 @@ class PostgresTx(Tx):
     """A transaction on one connection of a pool, or a look-up of one statement.
 
     Each statement is a round trip. In psycopg's pipelines a statement that fails leaves the next ones marked as
-    prepared, and a lost connection is not told from other failures, so only `many` uses one.
+    prepared, and a lost connection cannot be told from other failures, so only `many` uses one.
     """
 
     def __init__(self, connection: Connection, *, shown: dict[str, str] | None = None) -> None:
@@ -148,7 +148,7 @@ class PostgresTx(Tx):
 
 
 def _list(names: Iterable[str], values: Mapping[str, object]) -> list[object]:
-    """Return the values of parameters in the order of their numbers; psycopg takes a tuple for a row."""
+    """Return the values of parameters in the order of their numbers, tuples as lists: psycopg sends these as arrays."""
     given = [values[name] for name in names]
     return [list(value) if isinstance(value, tuple) else value for value in given]
 
@@ -184,8 +184,8 @@ def _translate_commit_errors(connection: Connection) -> Iterator[None]:
                 raise
             connection.close()
             raise StoreFailed(
-                "the connection to the database was lost during the commit, so that it is not known whether the call "
-                f"was carried out. Look before it is repeated. ({str(error).strip()})"
+                "the connection to the database was lost during the commit, so it is unknown whether the call took "
+                f"effect. Check before you repeat it. ({str(error).strip()})"
             ) from error
 
 
@@ -215,7 +215,7 @@ def _translate_errors(connection: Connection) -> Iterator[None]:
 
 
 def _describe(error: psycopg.Error) -> str:
-    """Return what PostgreSQL says, without the details: they quote the statement, and rows with what is in them."""
+    """Return the message of PostgreSQL without its details, which quote statements and rows."""
     return error.diag.message_primary or str(error)
 
 
@@ -226,5 +226,5 @@ def _is_of_no_use(connection: Connection, error: psycopg.Error) -> bool:
 
 
 def _is_from_client(error: psycopg.Error) -> bool:
-    """Return whether the connection failed, rather than the server said something."""
+    """Return whether an error comes from the connection, not from the server."""
     return isinstance(error, psycopg.OperationalError) and error.diag.sqlstate is None

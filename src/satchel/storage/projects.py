@@ -164,7 +164,7 @@ _TAGS = f"""
 
 
 def find_shadowed(tx: Tx, kind: LayeredKind, upper: int, numbers: Sequence[int]) -> set[int]:
-    """Return those of some items of the lower project whose name, or URI, is also in the upper project."""
+    """Return the items among some of the lower project whose name or URI the upper project has too."""
     sql = _SHADOWED_PROMPTS if kind == "prompt" else _SHADOWED_DOCUMENTS
     return {number for (number,) in tx.all(sql, upper=upper, numbers=list(numbers))} if numbers else set()
 

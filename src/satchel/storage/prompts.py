@@ -107,7 +107,7 @@ def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Prompt]:
 
 
 def find_to_change(tx: Tx, project: str, id: str) -> Prompt | None:
-    """Return the prompt with an id, whole, which is updated or deleted next."""
+    """Return the prompt with an id, whole, to update or delete it next."""
     return _prompt(tx.one_to_change(_WHOLE, "prompts", f"{_IN_PROJECT} and id = :key", project=project, key=id))
 
 
@@ -118,7 +118,7 @@ def find_deleted(tx: Tx, number: int) -> Prompt | None:
 
 
 def update(tx: Tx, seen: Prompt, patch: PromptPatch, version: int | None) -> tuple[str, int] | None:
-    """Change a prompt, except its tags; its new time and version, or None where it has not the expected version.
+    """Update a prompt, except its tags; return its new time and version, or None if it has another version.
 
     Raises:
         Violation: prompts_title, where its title is taken.
@@ -149,7 +149,7 @@ def leave_lists(tx: Tx, numbers: Sequence[int]) -> None:
 
 
 def restore(tx: Tx, seen: Prompt, name: str, title: str) -> Prompt | None:
-    """Mark a prompt as no longer deleted, under a name and a title; None where it was restored or purged meanwhile.
+    """Mark a prompt as no longer deleted, under a name and a title; None if it was restored or purged meanwhile.
 
     Raises:
         Violation: prompts_name or prompts_title, where one is taken.
@@ -355,7 +355,7 @@ _AMONG_FEW = f"project + 0 = :project and deleted_at is null and number in :few 
 
 
 def numbers(tx: Tx, project: int, query: PromptQuery, limit: int, after: PromptPosition | None) -> list[int]:
-    """Return the numbers of the prompts that a query with folded text and tags asks for, the last updated first."""
+    """Return the numbers of the prompts that match a query with folded text and tags, last updated first."""
     moment, last = after or NEWEST
     values = {
         "project": project,
@@ -386,7 +386,7 @@ def numbers(tx: Tx, project: int, query: PromptQuery, limit: int, after: PromptP
 
 
 def numbers_and_total(tx: Tx, project: int, query: PromptQuery, *, limit: int, offset: int) -> tuple[list[int], int]:
-    """Return a page of what `numbers` gives, by an offset, and how many prompts there are in all."""
+    """Return a page of `numbers`, by an offset, and the total."""
     if query.text:
         return tx.prompts_containing(project, query, limit, offset=offset)
     count = "select count(*) from prompts where project = :project and deleted_at is null"
@@ -410,7 +410,7 @@ def numbers_and_total(tx: Tx, project: int, query: PromptQuery, *, limit: int, o
 
 
 def _scan_newest(tx: Tx, sql: str, values: dict[str, object], wanted: int) -> list[int] | None:
-    """Return the first prompts of a list, found by scanning only the newest prompts; None where they are not enough.
+    """Return the first prompts of a list, by scanning only the newest prompts; None if these are not enough.
 
     A common word or tag is in many of the newest, so there is no need to collect every prompt that has it. How many
     hits the first scan has predicts how many prompts the second must read.
@@ -433,7 +433,7 @@ def _collect_tagged(tx: Tx, query: PromptQuery, values: dict[str, object]) -> li
 
 
 def _few(tx: Tx, project: int, query: PromptQuery) -> list[int] | None:
-    """Return the prompts with one of the tags, or with the first tag that is rare; None where they are many."""
+    """Return the prompts with one of the tags, or with the first tag that is rare; None if there are many."""
     sql = "select prompt from prompt_tags where project = :project and tag in :tags limit :limit"
     for tags in [[tag] for tag in query.tags] if query.needs_all_tags else [list(query.tags)]:
         rows = tx.all(sql, project=project, tags=tags, limit=_FEW + 1)

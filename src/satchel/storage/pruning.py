@@ -62,7 +62,7 @@ STEPS = (
 
 
 def prune(tx: Tx, cutoffs: Cutoffs, after: int) -> tuple[int, int] | None:
-    """Remove what one step finds; return the revision it came to and how many rows went, or None if nothing is left.
+    """Run one step; return the revision that it reached and the number of removed rows, or None if nothing is left.
 
     `after` is the revision that the last step came to, 0 at first.
     """
@@ -100,6 +100,6 @@ _DELETE: dict[ItemKind, str] = {
 
 
 def _count(tx: Tx, sql: str, values: dict[str, object]) -> int:
-    """Execute a statement; return how many rows it changed."""
+    """Execute a statement; return the number of changed rows."""
     returning = sql + " returning 1"
     return len(tx.all(returning, **values))

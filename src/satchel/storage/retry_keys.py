@@ -14,7 +14,7 @@ def find(tx: Tx, owner: str, tool: str, key: str, since: str) -> tuple[str, byte
 
 
 def add(tx: Tx, owner: str, tool: str, key: str, *, digest: str, answer: bytes) -> None:
-    """Keep the answer of a call under its key.
+    """Store the answer of a call under its key.
 
     Raises:
         Violation: another call with the key was faster.

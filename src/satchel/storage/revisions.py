@@ -107,7 +107,7 @@ def make_author(row: Row) -> Author:
 
 
 def keep_state(tx: Tx, item: Item, state: bytes) -> None:
-    """Keep the state of a version that is being replaced."""
+    """Store the state of a version that is being replaced."""
     sql = """
         insert into revision_states (revision, state)
         select number, :state from revisions where kind = :kind and item = :item and version = :version
@@ -221,7 +221,7 @@ def last_change_by(tx: Tx, user: str, client: str, projects: Sequence[int] | Non
 
 
 def taken_back(tx: Tx, changes: Sequence[Version]) -> set[tuple[str, str]]:
-    """Return the times and users of those transactions of some changes that were taken back."""
+    """Return the times and users of the transactions among some changes that were undone."""
     sql = """
         select distinct t.at, a.user_id from revisions u join revisions t on t.number = u.undoes
             join authors a on a.number = t.author where t.at in :times

@@ -1,4 +1,4 @@
-"""The index of words: its rows, which items have a word, and the texts of what was found.
+"""The index of words: its rows, the items that have a word, and the texts of hits.
 
 An item is indexed in a space, the part of the store that one search can be confined to. Rows of the index go with the
 rows of their items. Words for correcting mistyped ones stay until `Tx.clean_words` runs after a purge.
@@ -29,7 +29,7 @@ class Space(Struct, frozen=True):
 
 
 class IndexedItem(Struct, frozen=True):
-    """An item as the index knows it."""
+    """An item as the index stores it."""
 
     number: int  # in the index
     kind: FoundKind
@@ -41,7 +41,7 @@ class IndexedItem(Struct, frozen=True):
 
 
 class FoundText(Struct, frozen=True):
-    """What a hit shows of an item."""
+    """The texts of a found item, from which a hit shows a line."""
 
     number: int
     name: str  # empty for a task
@@ -151,7 +151,7 @@ def remove(tx: Tx, kind: ItemKind, items: Sequence[int]) -> None:
 
 
 def read_items(tx: Tx, spaces: Sequence[int], numbers: Sequence[int]) -> list[IndexedItem]:
-    """Return those of some items of the index that are in some spaces."""
+    """Return those items of the index that are in some spaces."""
     sql = """
         select number, prompt, document, task, name_key, title_key, words, space from search_items
         where number in :numbers
@@ -168,7 +168,7 @@ def read_items(tx: Tx, spaces: Sequence[int], numbers: Sequence[int]) -> list[In
 
 
 def keep_known(tx: Tx, spaces: Sequence[int], words: Sequence[str]) -> list[str]:
-    """Return those of some words that items of some spaces have, or had until the next purge."""
+    """Return the words that items of some spaces have, or had until the next purge."""
     sql = "select distinct word from search_words where space in :spaces and word in :words"
     return [word for (word,) in tx.all(sql, spaces=list(spaces), words=list(words))]
 
@@ -261,7 +261,7 @@ def read_texts(tx: Tx, kind: FoundKind, numbers: Sequence[int], owner: str, allo
 
 
 def keep_closed(tx: Tx, numbers: Sequence[int]) -> set[int]:
-    """Return those of some tasks that are completed or cancelled."""
+    """Return the tasks among some that are completed or cancelled."""
     sql = "select number from tasks where number in :numbers and completed_at is not null"
     return {number for (number,) in tx.all(sql, numbers=list(numbers))}
 
@@ -273,7 +273,7 @@ def read_documents(tx: Tx, project: int, before: int, batch: int) -> list[FoundT
 
 
 def find_shared_names(tx: Tx, projects: Sequence[int], names: Sequence[str]) -> set[str]:
-    """Return those of some names that a prompt and a document of some projects have."""
+    """Return the names among some that both a prompt and a document of some projects have."""
     sql = """
         select p.name from prompts p join documents r on r.name = p.name
         where p.project in :projects and r.project in :projects and p.name in :names

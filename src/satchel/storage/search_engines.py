@@ -49,12 +49,12 @@ _CLEAN = f"""
 def find_in_sqlite(
     tx: "Tx", spaces: Sequence[int], lists: Sequence["WordList"], most: int
 ) -> list[tuple[list[int], int]]:
-    """Return for each list its items, the newest first, at most so many, and how many there are."""
+    """Return for each list its newest items, up to a number, newest first, and their count."""
     return [_find_list(tx, spaces, one, most) for one in lists]
 
 
 def find_together_in_sqlite(tx: "Tx", spaces: Sequence[int], words: Sequence[tuple[str, bool]], most: int) -> list[int]:
-    """Return the items with all of some words, the newest first, at most so many."""
+    """Return the newest items with all of some words, up to a number, newest first."""
     if not spaces or not words:
         return []
     each = (f"({_write_match(spaces, LEVELS, word, is_prefix)})" for word, is_prefix in words)
@@ -67,7 +67,7 @@ def add_words_in_sqlite(tx: "Tx", space: int, words: Sequence[str]) -> None:
 
 
 def clean_words_in_sqlite(tx: "Tx", after: Position) -> Position | None:
-    """Delete the words after a position that no item has, in one step; return the position it came to, if any."""
+    """Delete a batch of words that no item has, after a position; return the position of the next batch, if any."""
     sql = """
         select space, word from search_words where (space, word) > (:space, :word)
         order by space, word limit 1 offset :most
@@ -148,8 +148,8 @@ def find_prompts_in_sqlite(
 def _find_text(tx: "SqliteTx", folded: str, project: int) -> list[int]:
     """Return the numbers of prompts with a text in title or content, in no particular order.
 
-    They are those of all projects, except for callers who may not enter all: the index has the texts of all, so that
-    the time it takes would tell them what is in the others.
+    They belong to all projects, except for callers who may not enter all: the index has the texts of all projects, so
+    its response time would reveal them.
     """
     is_short, is_confined = len(folded) <= _SHORT, tx.scope.projects is not None
     # Too short for trigrams, or with one of three characters that FTS5 does not tell apart.
@@ -199,7 +199,7 @@ _ADD_ALL = """
 def find_in_postgres(
     tx: "Tx", spaces: Sequence[int], lists: Sequence["WordList"], most: int
 ) -> list[tuple[list[int], int]]:
-    """Return for each list its items, at most so many, and about how many there are."""
+    """Return for each list its items, up to a number, and an estimate of their count."""
     found: list[tuple[list[int], int]] = [([], 0)] * len(lists)
     levels, words, prefixes = ([one[part] for one in lists] for part in range(3))
     values = {"spaces": list(spaces), "levels": levels, "words": words, "prefixes": prefixes, "most": most}
@@ -211,7 +211,7 @@ def find_in_postgres(
 def find_together_in_postgres(
     tx: "Tx", spaces: Sequence[int], words: Sequence[tuple[str, bool]], most: int
 ) -> list[int]:
-    """Return the items with all of some words, at most so many."""
+    """Return the items with all of some words, up to a number."""
     values = {"spaces": list(spaces), "levels": list(LEVELS), "most": most}
     values |= {"words": [word for word, _ in words], "prefixes": [is_prefix for _, is_prefix in words]}
     [[numbers]] = tx.execute(_FIND_TOGETHER, values)

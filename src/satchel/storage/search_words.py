@@ -1,4 +1,4 @@
-"""How texts become the words of the index: the same way for what is indexed and for what is asked.
+"""Turns texts into the words of the index; items and queries are treated alike.
 
 A word is a run of letters and digits, without case and diacritics. Compounds (post-mortem, max_tokens, maxTokens,
 store.path) count by their parts and as a whole; scripts without spaces between words count by pairs of characters.

@@ -79,14 +79,14 @@ class SqliteTx(Tx):
             self._connection.set_progress_handler(None)
 
     def _must_stop(self) -> bool:
-        """Return whether SQLite is to end the running statement, because it is late or began as it was cancelled."""
+        """Return whether SQLite must end the running statement, because it is late or its call was cancelled."""
         is_cancelled = self._work is not None and self._work.is_cancelled
         return is_cancelled or time.monotonic() > self._ends_at
 
     def many(self, sql: str, rows: Iterable[dict[str, object]]) -> None:
         """Execute an `insert … values (…)` for many rows in few statements.
 
-        Each statement on a table with triggers makes FTS5 write to the disk what it has gathered.
+        Each statement on a table with triggers makes FTS5 flush its pending rows to the disk.
         """
         given = list(rows)
         for start in range(0, len(given), _ROWS):
@@ -104,7 +104,7 @@ class SqliteTx(Tx):
         """Do nothing: there is only one writer at a time."""
 
     def record_changes(self) -> None:
-        """Record what was changed for other processes, which read it within a thousand transactions."""
+        """Record the announced changes for other processes; the last thousand are kept."""
         if not self.changes:
             return
         sql = "insert into changes (what) values (:what) returning number"
@@ -207,7 +207,7 @@ class SqliteDatabase(Database):
     @contextmanager
     def write(self, scope: Scope | None = None, deadline: float | None = None) -> Iterator[Tx]:
         if self.why_read_only:
-            raise StoreFailed(f"{self.why_read_only}, so that nothing can be changed")
+            raise StoreFailed(f"{self.why_read_only}, so nothing can be changed")
         with self._write_lock.hold():
             self._check_file()
             with _translate_errors():
@@ -265,7 +265,7 @@ class SqliteDatabase(Database):
             self._writer.execute("insert into search_index (search_index) values ('optimize')")
             self._writer.execute("vacuum")
             [[is_blocked, *_]] = self._writer.execute("pragma wal_checkpoint(truncate)").fetchall()
-        return "Old pages go when the other processes that read this store have ended." if is_blocked else ""
+        return "Old pages are removed once the other processes that read this store have ended." if is_blocked else ""
 
     @property
     def schema(self) -> int:

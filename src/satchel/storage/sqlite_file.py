@@ -1,4 +1,4 @@
-"""The file of a SQLite store and those beside it: do they exist, whose are they, are they whole and writable."""
+"""The files of a SQLite store: their existence, owner, modes and integrity, and whether this process may write them."""
 
 import os
 import stat
@@ -32,13 +32,13 @@ def check_file(path: str) -> None:
 
 
 def check_kind(path: str) -> None:
-    """Check that nothing but a regular file has this name.
+    """Check that a path is a regular file or free.
 
     Raises:
         StoreUnusable: it is a folder, a device, …
     """
     if os.path.exists(path) and not os.path.isfile(path):
-        raise StoreUnusable(f"{path} is no file. Name one with --database or SATCHEL_DATABASE.")
+        raise StoreUnusable(f"{path} is not a file. Name one with --database or SATCHEL_DATABASE.")
 
 
 def make_private(path: str) -> None:
@@ -165,7 +165,7 @@ def connect_at_rest(path: str) -> apsw.Connection:
 
 
 def identify(path: str, *, at_rest: bool) -> tuple[int, ...] | None:
-    """Return what differs when another file takes the name, or when a store at rest is written; None without a file."""
+    """Return an identity that changes if the file is replaced, or a store at rest is written; None without a file."""
     try:
         found = os.stat(path)
     except OSError:

@@ -1,4 +1,4 @@
-"""The state of a store for its operator: what is in it, is it sound, and does the search index agree with the items."""
+"""The state of a store for its operator: its contents, its integrity, and whether the search index fits the items."""
 
 import os
 from collections.abc import Iterator
@@ -138,7 +138,7 @@ def _open_file(path: str) -> Iterator[apsw.Connection]:
             connection.set_busy_timeout(5000)
             yield connection
     except (apsw.Error, OSError) as error:
-        raise StoreUnusable(f"cannot look at the store {path}: {error}.") from error
+        raise StoreUnusable(f"cannot read the store {path}: {error}.") from error
 
 
 def compare_index(tx: Tx) -> IndexState:

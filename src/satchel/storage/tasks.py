@@ -134,7 +134,7 @@ def newest_open(tx: Tx, owner: str, limit: int, allowed: Allowed = None) -> list
 
 
 def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed, *, with_deleted: bool = False) -> set[int]:
-    """Return those of some numbers that are an owner's tasks in the allowed projects."""
+    """Return the numbers among some that are an owner's tasks in the allowed projects."""
     sql = f"""
         select number from tasks where owner || '' = :owner and number in :numbers
             and (:with_deleted or deleted_at is null) and {CONFINED}
@@ -223,7 +223,7 @@ def add(tx: Tx, owner: str, draft: TaskDraft, project: int | None) -> Task:
 
 
 def update(tx: Tx, task: Task) -> None:
-    """Store what a locked task has become, except its tags and blockers.
+    """Store the new state of a locked task, except its tags and blockers.
 
     Raises:
         Violation: foreign key, where its project was purged.
@@ -248,7 +248,7 @@ def delete(tx: Tx, owner: str, number: int) -> None:
 
 
 def restore(tx: Tx, seen: Task) -> bool:
-    """Mark a task as no longer deleted; return False where it was restored or purged meanwhile."""
+    """Mark a task as no longer deleted; return False if it was restored or purged meanwhile."""
     values = {"owner": seen.owner, "number": seen.number}
     row = tx.renew("tasks", "deleted_at = null", _DELETED, columns="number", version=seen.version, **values)
     return row is not None
@@ -365,7 +365,7 @@ def renew_claim(tx: Tx, owner: str, task: int, until: str) -> Claim:
 
 
 def end_claim(tx: Tx, owner: str, task: int) -> None:
-    """End the claim of an owner's task, where it has one."""
+    """End the claim of an owner's task, if it has one."""
     tx.run("update task_claims set until = '' where task = :task and owner = :owner", task=task, owner=owner)
 
 

@@ -1,4 +1,4 @@
-"""Queries about users: the setting that names the local user, and how much the store keeps of what a user wrote."""
+"""Queries about users: the setting that names the local user, and how much each user has stored."""
 
 from satchel.storage.database import Tx
 

@@ -4,5 +4,4 @@ stdio      one client on stdin and stdout: a thread that reads, a queue, a threa
 shutdown   ends a stdio process in time
 http       many clients over HTTP
 sdk        a server of the official SDK, for programs that embed Satchel
-listeners  open streams of changes, and the changes that wait for each
 """

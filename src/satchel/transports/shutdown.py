@@ -36,7 +36,7 @@ class Shutdown:
         self._progress += 1
 
     def watch_progress(self) -> None:
-        """End the process once it makes no progress; call this at the end of the input, in a thread to spare."""
+        """End the process once it makes no progress; call this in its own thread at the end of the input."""
         while True:
             before = self._progress
             time.sleep(TIMEOUT)

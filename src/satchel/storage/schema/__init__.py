@@ -34,14 +34,14 @@ def newest() -> int:
 
 
 def list_statements(after: int, up_to: int | None = None) -> Iterator[Statements]:
-    """List what brings a store of one schema, 0 for none, to another one, by default the newest."""
+    """List the steps that migrate a store from a schema, 0 for none, to another one, by default the newest."""
     if not after:
         yield from SCHEMA
     yield from MIGRATIONS[max(0, after - NUMBER) : (up_to or newest()) - NUMBER]
 
 
 def explain_number(found: int) -> str:
-    """Explain in the middle of a sentence why a store of some schema cannot be opened; empty if it can.
+    """Explain in a clause why a store of some schema cannot be opened; empty if it can.
 
     A migration may come before it; 0 stands for a new store.
     """

@@ -40,7 +40,7 @@ class Statements(Struct, frozen=True):
 
 
 class Fill(Struct, frozen=True):
-    """A function that computes what SQL cannot, for the rows of a table in batches.
+    """A function that computes new columns, which SQL cannot, for the rows of a table in batches.
 
     A batch is some rows with numbers greater than the given one, in order, without those that are filled already. The
     function returns the number of the last one, or None if there were none.

@@ -131,7 +131,7 @@ class Guard:
             raise Refusal(421, "host", "This host name is not served here. Add it with --allow-host.")
         origins = headers.all("origin")
         if origins and (len(origins) != 1 or not self._allowed.has_origin(origins[0])):
-            raise Refusal(403, "origin", "Requests from this origin are not taken. Add it with --allow-origin.")
+            raise Refusal(403, "origin", "This origin is not allowed. Add it with --allow-origin.")
 
 
 def _has_large_head(scope: Scope) -> bool:

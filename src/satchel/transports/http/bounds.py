@@ -1,4 +1,4 @@
-"""uvicorn's HTTP connection with the bounds that it lacks: on time, on heads, and on waiting connections."""
+"""uvicorn's HTTP connection with limits on time, the size of heads, and idle connections."""
 
 import re
 from asyncio import TimerHandle, Transport
@@ -57,7 +57,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._start_deadline()
 
     def _hide_upgrade(self, data: bytes) -> bytes:
-        """Rename the header `Upgrade`, behind which httptools drops the body. Java's client sends one."""
+        """Rename the header `Upgrade`, which Java's client sends: httptools drops the body of such a request."""
         data, self._held = self._held + data, b""
         head, end, rest = data.partition(b"\r\n\r\n")
         cut = -1 if end else head.rfind(b"\r")
@@ -134,7 +134,7 @@ class BoundedProtocol(HttpToolsProtocol):
         return running.response_started or not running.more_body
 
     def _refuse(self, status: int, message: bytes) -> None:
-        """Answer and close; without an answer where it would pass for that of another request."""
+        """Answer and close; send no answer that the client would take for that of another request."""
         if self._is_answering():
             self.transport.abort()
         elif not self.transport.is_closing():

@@ -52,7 +52,7 @@ class Calls:
     async def run(
         self, request: Request, work: Work, act: Callable[[], Value], *, writes: bool = False, is_large: bool = False
     ) -> Value:
-        """Run something for a request in a thread. It is cancelled when the client leaves.
+        """Run a function for a request in a thread; cancel it when the client leaves.
 
         Raises:
             Refusal: too many calls of this user are waiting.
@@ -140,7 +140,7 @@ class Endpoint:
         await response(scope, receive, send)
 
     async def _get(self, request: Request, caller: CallScope) -> Response:
-        """Open a stream on which clients of the handshake generation hear of changed lists."""
+        """Open a stream of list changes for a client of the handshake generation."""
         headers = messages.head_of(request)
         revision = find_handshake_revision(headers)
         if revision is None or not self._has_stream:
@@ -199,7 +199,7 @@ class Endpoint:
         return self._respond(post, await run(settle))
 
     async def _answer_large(self, request: Request, caller: CallScope, work: Work, raw: bytearray) -> Response:
-        """Decode a large message and carry it out in one go, so that few decoded messages are in memory."""
+        """Decode a large message and run it at once, so that few decoded messages are in memory."""
 
         def act() -> tuple[Post, Bytes]:
             post = self._decode(request, raw, caller)
@@ -213,7 +213,7 @@ class Endpoint:
         return self._respond(post, body) if post.exchange.is_answered else BytesResponse(202)
 
     def _check(self, request: Request, post: Post, caller: CallScope, work: Work) -> None:
-        """Check what can be checked before anything of a message is carried out, and cancel what it cancels.
+        """Check a message before any of its calls runs, and cancel the call that it cancels.
 
         Raises:
             Refusal: it would write and its caller may only read, or its caller has made too many calls.
@@ -233,7 +233,7 @@ class Endpoint:
         self._calls.rate.count(work.user, len(post.calls) - 1, id)
 
     async def _run(self, request: Request, post: Post, work: Work, settle: Callable[[], Bytes]) -> Bytes:
-        """Run the calls of a message in a thread; other requests of the same client may cancel them meanwhile."""
+        """Run the calls of a message in a thread; other requests of the client may cancel them."""
         session = post.connection.session
         keys = [(work.user, session, call.id) for call in post.calls] if session else []
         writes = any(tool is not None and tool.writes for tool in map(self._runner.tool, post.calls))

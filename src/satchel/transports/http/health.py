@@ -1,4 +1,4 @@
-"""`GET /health`: whether the database answers, asked in a thread that no call can occupy."""
+"""`GET /health`: checks that the database answers, in a thread that calls cannot occupy."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,7 +16,7 @@ _DATABASE_TIMEOUT = 2.0  # seconds; a probe waits no longer
 
 
 class Health:
-    """Asks the database; requests that arrive meanwhile share the answer."""
+    """Asks the database; concurrent requests share the answer."""
 
     def __init__(self, read_schema: Callable[[], int]) -> None:
         self._read_schema = read_schema

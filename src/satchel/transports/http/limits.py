@@ -1,5 +1,7 @@
-"""Limits, so that nobody takes the server from others: sizes and times of requests; of each user the threads, queued
-calls, calls a minute and bytes in flight. Each worker process counts for itself.
+"""Limits that keep the server available to everybody. Each worker process counts for itself.
+
+They bound sizes and times of requests, and for each user threads, queued calls, calls a minute and bytes in flight.
+
 """
 
 import asyncio
@@ -49,7 +51,7 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     shutdown: int = 10  # for running requests when the server ends
 
     def for_request(self, body_size: int) -> float:
-        """Return the time for a request of whose body so many bytes have arrived."""
+        """Return the seconds that a request may take, given how many bytes of its body have arrived."""
         return min(self.request + body_size / self.body_rate, self.body)
 
 
@@ -64,9 +66,9 @@ class Threads:
     async def carry_out(
         self, user: str, act: Callable[[], Value], *, writes: bool = False, is_large: bool = False
     ) -> Value:
-        """Run something in a thread once one of the user's is free. Callers without a token are not limited.
+        """Run a function in one of the user's threads, once one is free. Callers without a token are not limited.
 
-        Large messages, which take many times their size in memory, are carried out one at a time.
+        Large messages, which take many times their size in memory, run one at a time.
 
         Raises:
             Refusal: too many calls of this user are waiting.
@@ -128,21 +130,21 @@ class Rate:
 
 
 class InFlight:
-    """Bytes in flight: of callers with a token by user, of any other by address, and of the whole process."""
+    """Bytes in flight: by user for callers with a token, else by address, and in the whole process."""
 
     def __init__(self) -> None:
         self._total = 0
         self._by_holder: Counter[str] = Counter()
 
     def add(self, holder: str, size: int) -> None:
-        """Count bytes in, or with a negative size out."""
+        """Add bytes; a negative size removes them."""
         self._total += size
         self._by_holder[holder] += size
         if not self._by_holder[holder]:
             del self._by_holder[holder]
 
     def check(self, holder: str, id: str | int | None = None) -> None:
-        """Check that more of a holder's requests can be read or carried out.
+        """Check that a holder may have more bytes in flight.
 
         Raises:
             Refusal: 429 where the holder has too many bytes in flight, 503 where all together have.
@@ -150,7 +152,8 @@ class InFlight:
         held = self._by_holder[holder]
         if held > MAX_BYTES_PER_HOLDER:
             message = (
-                f"Your requests and their answers have more than {MAX_BYTES_PER_HOLDER} bytes in flight. Read first."
+                f"Your requests and their answers have more than {MAX_BYTES_PER_HOLDER} bytes in flight. "
+                "Read the answers first."
             )
             raise Refusal(429, "body", message, [RETRY_LATER], id)
         if self._total > MAX_BYTES and held > LITTLE:
@@ -172,7 +175,7 @@ class Account:
         self._in_flight.add(self._holder, self._size)
 
     def add(self, size: int) -> None:
-        """Count more bytes in."""
+        """Add bytes of the request."""
         self._size += size
         self._in_flight.add(self._holder, size)
 
@@ -181,6 +184,6 @@ class Account:
         self._in_flight.check(self._holder, id)
 
     def close(self) -> None:
-        """Count everything out: the request is answered."""
+        """Remove all bytes of the request, which is answered."""
         self._in_flight.add(self._holder, -self._size)
         self._size = 0

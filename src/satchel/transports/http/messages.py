@@ -128,7 +128,7 @@ def check_body(headers: Headers) -> None:
 
 
 async def read_body(request: Request) -> bytearray:
-    """Return the whole body, which the guard bounds. The token is looked up again if the body came after the head."""
+    """Return the whole body, whose size the guard limits. Check the token again if the body came after the head."""
     started = time.monotonic()
     body = bytearray()
     async for piece in request.stream():

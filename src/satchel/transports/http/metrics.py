@@ -47,7 +47,7 @@ class Metrics:
         self._streams = Gauge("satchel_streams", "Open streams.", registry=registry, multiprocess_mode="livesum")
 
     def called(self, contract: str, method: str, tool: str, *, is_error: bool, seconds: float = 0.0) -> None:
-        """Count one request; method and tool are names that we know, or the numbers would grow without end."""
+        """Count one request; method and tool must be known names, so that the number of series is bounded."""
         if not IS_COUNTING:
             return
         names = (contract, method, tool)
@@ -65,7 +65,7 @@ class Metrics:
             self._refusals.labels(str(status)).inc()
 
     def stream_opened(self, by: int = 1) -> None:
-        """Count a stream in, or with -1 out."""
+        """Count an opened stream, or with -1 a closed one."""
         if IS_COUNTING:
             self._streams.inc(by)
 
@@ -83,7 +83,7 @@ class Metrics:
         _forget_dead_workers(folder)
 
         class Workers(MultiProcessCollector):
-            """Adds up what the workers counted, without the empty file of one that is just starting."""
+            """Adds up the counters of the workers, except the empty file of one that is just starting."""
 
             def collect(self) -> Iterator[Metric]:
                 files = [str(file) for file in folder.glob("*.db") if file.stat().st_size]
@@ -94,7 +94,7 @@ class Metrics:
 
 
 def _forget_dead_workers(folder: Path) -> None:
-    """Drop the gauges of workers that have died, or what they had open would be counted for ever."""
+    """Drop the gauges of dead workers, whose open streams would be counted for ever."""
     for file in folder.glob("gauge_live*_*.db"):
         try:
             os.kill(int(file.stem.rpartition("_")[2]), 0)

@@ -98,7 +98,7 @@ class Pages:
                 return _respond(site.show_login(message="Your session has ended. Log in again.", status=401))
             return BytesResponse(303, headers=[("location", f"/login?next={quote(_address(request))}")])
         except StoreError:
-            raise Refusal(503, "server", "Who is calling cannot be told at the moment. Try again.") from None
+            raise Refusal(503, "server", "The caller cannot be identified at the moment. Try again.") from None
         if self._callers.identify is not None and scope.user is not None:
             messages.account_of(request).belongs_to(scope.user)
         if path == "/events" and request.method == "GET":
@@ -182,7 +182,7 @@ class Pages:
         return BytesResponse(303, headers=[("location", next), ("set-cookie", cookie)])
 
     async def _log_in_elsewhere(self, request: Request, site: "Site") -> Response:
-        """Answer the two steps of a login with an OAuth issuer: the way there, and the way back."""
+        """Log in with an OAuth issuer: redirect to it, or handle its redirect back."""
         flow, query = self._code_flow, dict(request.query_params)
         if flow is None or request.method != "GET":
             raise Refusal(404, "path", NOTHING)
@@ -202,7 +202,7 @@ class Pages:
         return _respond(site.show_entrance(_read_next(unquote(next))), cookies)
 
     def _write_step(self, value: str, age: int) -> str:
-        """Return the cookie of a login that goes on elsewhere; lax, because the issuer leads back to us."""
+        """Return the cookie of a login at an issuer; it is SameSite=Lax, because the issuer redirects back to us."""
         secure = "; Secure" if self._is_secure else ""
         return f"{_STEP}={value}; Path=/login; Max-Age={age}; HttpOnly; SameSite=Lax{secure}"
 
@@ -221,7 +221,7 @@ class Pages:
     def _check_origin(self, request: Request) -> None:
         """Check that a request that changes something comes from our own page, and that no other site embeds us.
 
-        A page on another port of the same host gets the cookie sent along, so the exact origin decides.
+        Browsers send the cookie from pages on other ports of the host too, so the exact origin decides.
 
         Raises:
             Refusal: 403 where it does not.
@@ -234,12 +234,12 @@ class Pages:
             if not is_own or origin not in (own, None):
                 raise Refusal(403, "origin", "This form was not sent from a page of this server.", [CLOSE])
         elif site == "cross-site" and headers.get("sec-fetch-mode") != "navigate":
-            raise Refusal(403, "origin", "Other sites may link to this page, and not embed it.")
+            raise Refusal(403, "origin", "Other sites may link to this page, but not embed it.")
 
     # -- live ---------------------------------------------------------------------------------------------------------
 
     async def _listen(self, request: Request, scope: Scope) -> Response:
-        """Send what changed until the browser leaves, the session ends, or the server shuts down."""
+        """Send changes until the browser leaves, the session ends, or the server shuts down."""
         self._streams.check_room(scope.user)
         await run_sync(self._watch)
         listener = Listener(

@@ -87,7 +87,7 @@ def run(
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which tells the operator when it is ready."""
+    """uvicorn's server; it tells the operator when it is ready."""
 
     def __init__(self, config: uvicorn.Config, greet: Callable[[], None]) -> None:
         super().__init__(config)
@@ -126,7 +126,7 @@ def _load(make_app: Callable[[], Guard]) -> Guard:
 
 
 def _log_loop_errors() -> None:
-    """Log once a minute that no file is left for a connection; uvloop closes such connections without a word."""
+    """Log once a minute that the limit of open files is reached; uvloop closes such connections silently."""
     logged_at = -_OUT_OF_FILES_PAUSE
 
     def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -135,13 +135,13 @@ def _log_loop_errors() -> None:
             loop.default_exception_handler(context)
         elif time.monotonic() >= logged_at + _OUT_OF_FILES_PAUSE:
             logged_at = time.monotonic()
-            log(f"no connection can be accepted: {context['exception']}. Raise the limit of open files (ulimit -n)")
+            log(f"cannot accept connections: {context['exception']}. Raise the limit of open files (ulimit -n)")
 
     asyncio.get_running_loop().set_exception_handler(handle)
 
 
 def _raise_file_limit(count: int) -> None:
-    """Raise the limit of open files of this process and its workers, often 1,024: a connection is a file, too."""
+    """Raise the limit of open files, often 1,024, of this process and its workers: each connection is a file."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = count if hard == resource.RLIM_INFINITY else min(count, hard)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -161,7 +161,7 @@ def _return_freed_memory() -> None:
 
 
 def _end_with_parent() -> None:
-    """End a worker whose supervisor was killed, or it would serve for ever."""
+    """End a worker whose supervisor was killed; otherwise it would serve for ever."""
     parent = parent_process()
     assert parent is not None
     connection.wait([parent.sentinel])
@@ -169,7 +169,7 @@ def _end_with_parent() -> None:
 
 
 def _forward_logs() -> None:
-    """Send what an operator needs of uvicorn's log to ours."""
+    """Forward the lines of uvicorn's log that an operator needs to our log."""
     logger = logging.getLogger("uvicorn.error")
     logger.handlers = [_Forwarder()]
     logger.propagate = False
@@ -179,7 +179,7 @@ def _forward_logs() -> None:
 class _Forwarder(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError):
-            log("a request was given up, because the server ends")
+            log("a request was abandoned because the server shuts down")
         elif record.exc_info:
             log_surprise("the application", record.exc_info[1])
         elif record.levelno >= logging.ERROR or "died" in record.getMessage():

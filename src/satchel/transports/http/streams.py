@@ -1,4 +1,4 @@
-"""Open streams of changes, of MCP clients and of pages. Changes come in from the threads that watch."""
+"""Open streams of changes, for MCP clients and pages. The threads that watch feed them."""
 
 import asyncio
 import time
@@ -26,7 +26,7 @@ Change = TypeVar("Change")
 
 
 class Listener(Generic[Change]):
-    """The reader of one stream: its owner, and the changes that were not sent to it yet."""
+    """The reader of one stream: its owner, and its queued changes."""
 
     def __init__(
         self, translate: Callable[[list[StoreChange]], Iterable[Change]], everything: Change, owner: str | None
@@ -42,7 +42,7 @@ class Listener(Generic[Change]):
         self._wakeup = asyncio.Event()
 
     def receive(self, changes: list[StoreChange]) -> None:
-        """Keep changes until they can be sent."""
+        """Queue changes."""
         self.must_check |= any(
             change.what == "everything" or (change.what == "access" and change.owner == self.owner)
             for change in changes
@@ -54,7 +54,7 @@ class Listener(Generic[Change]):
             self._wakeup.set()
 
     def close(self) -> None:
-        """End the stream once everything that waits was sent."""
+        """End the stream once all queued changes are sent."""
         self.is_closing = True
         self._wakeup.set()
 
@@ -105,9 +105,9 @@ class Streams:
     async def follow(
         self, listener: Listener[Change], is_allowed: Callable[[], Awaitable[bool]]
     ) -> AsyncIterator[list[Change]]:
-        """Yield changes, and nothing as a sign of life, until the stream ends or its owner may not read it any more.
+        """Yield changes, or an empty list as a sign of life, until the stream ends or its owner loses access.
 
-        The token is checked again with each sign of life, and at once when one of the owner's was revoked.
+        The token is checked again with each sign of life, and at once after a token of the owner was revoked.
         """
         self._loop = asyncio.get_running_loop()
         self._open.add(listener)
@@ -136,7 +136,7 @@ class Streams:
         opening: Sequence[Bytes],
         watch: Callable[[], None],
     ) -> Response:
-        """Return a stream of changes for an MCP client; `watch` starts watching for them, unless that has begun."""
+        """Return a stream of changes for an MCP client; `watch` starts the watchers, unless they run."""
         self.check_room(owner)
         await run_sync(watch)
         listener = Listener(
