@@ -309,7 +309,7 @@ class Runner:
 
 
 def _check_confirmed(call: Call | None, message: str) -> None:
-    """Go on only if the user said yes, or cannot be asked."""
+    """Raise an error unless the user said yes or cannot be asked."""
     if call is None or not call.can_ask:
         return
     question = make_question(call.params, message)

@@ -236,5 +236,5 @@ def drop_hidden_characters(entry: Entry) -> Entry:
 
 
 def explain(refused: Refused) -> str:
-    """Say why the store does not take a value."""
+    """Explain why the store refuses a value."""
     return wording.describe(refused, _VOICE)

@@ -3,7 +3,7 @@
 database            opening a store, transactions, and what the engines do differently
 sqlite              the embedded engine
 write_lock          the fair queue of writers to a SQLite file
-sqlite_file         the files of a SQLite store: owner, modes, wholeness, and whether this process can write them
+sqlite_file         the files of a SQLite store: owner, modes, integrity, and whether this process may write them
 backup              backs up and restores a SQLite store
 dump                writes a store as JSON Lines, and loads it into an empty store of either engine
 postgres            the shared engine
@@ -11,24 +11,24 @@ postgres_tx         a transaction on a PostgreSQL server, its statements and its
 postgres_connect    addresses, connections and poolers of PostgreSQL
 postgres_pool       the connections that a process keeps
 postgres_schema     migrations while others work, and grants, on a PostgreSQL server
-changes             how changes reach other processes
+changes             announces changes to other processes
 schema              the tables of both engines, and migrations
-status              facts, soundness and search index of a store, for its operator
+status              contents, integrity and search index of a store, for its operator
 projects            queries about projects
 prompts             queries about prompts, their tags and their folded texts
 documents           queries about documents
 tasks               queries about tasks, their pages, claims, notes and blockers
 links               queries about links between items, and the URIs in a text that make them
-lookup              which items have a number, an id, a name, a title or a URI
-search              the index of words, which items have a word, and the texts of what was found
-search_words        how texts become words, each with how much the item is about it
+lookup              finds items of all kinds by number, id, name, title or URI
+search              the index of words: its rows, the items that have a word, and the texts of hits
+search_words        turns texts into words, each with a level of relevance
 search_engines      the full-text index, and the literal search for prompts, on each engine
 revisions           queries about changes: who made them, the states that they replaced, and what they cost
 deltas              old states as differences from the next one
 trash               queries about deleted items
 pruning             removes what is older than the retention, in small steps
 completion          names that start with a text, or contain it
-users               the local user, and how much the store keeps of what a user wrote
+users               the local user, and how much each user has stored
 tokens              queries about tokens
 sessions            queries about sessions of browsers
 retry_keys          queries about the keys of repeated calls

@@ -314,7 +314,7 @@ TABLES = ("revisions", "revision_states", "authors")  # that exist for history a
 
 
 class HistorySize(Struct, frozen=True, kw_only=True):
-    """How much history there is."""
+    """The size of the history."""
 
     revisions: int
     oldest: Timestamp | None  # the time of the first revision

@@ -520,7 +520,7 @@ _AMONG_FEW = """
 def numbers(
     tx: Tx, owner: str, query: TaskQuery, allowed: Allowed, limit: int, after: TaskPosition | None = None
 ) -> list[int]:
-    """Return the numbers of the tasks that a query with folded text and tags asks for, from a position on."""
+    """Return the numbers of the tasks that match a query with folded text and tags, from a position on."""
     few, are_of_text = _few(tx, owner, query, allowed)
     if few == []:
         return []
@@ -616,7 +616,7 @@ def _ranges(filter: TaskFilter, after: TaskPosition | None) -> Sequence[_Range]:
 
 
 def _few(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> tuple[list[int] | None, bool]:
-    """Return the tasks with one of the tags, with a rare one of them, or with the text; None where they are many.
+    """Return the tasks with one of the tags, with a rare one of them, or with the text; None if there are many.
 
     Also whether they are those with the text. For a caller who may not see all tasks of the owner it is always None:
     these look-ups read all of them.
