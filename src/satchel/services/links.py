@@ -70,9 +70,7 @@ def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = S
         within = None if scope.projects is None else project_rows.numbers(tx, scope.projects)
     else:
         target, within = ("prompt" if kind == "prompt" else "document", item.name), [item.project or 0]
-    has_loose = scope.projects is None
-    found = rows.from_tasks(tx, target, scope.user, within, limit, has_loose=has_loose) if scope.user else []
-    found += rows.from_texts(tx, target, within, limit)
+    found = rows.to(tx, target, scope.user, within, limit, has_loose=scope.projects is None)
     return [_link(one, scope) for one in found if (one.kind, one.key) != target][:limit]
 
 

@@ -47,21 +47,24 @@ _EXISTING = """
 """
 # Sources in projects, and tasks of an owner, are two walks of one index, each confined to what the caller may see. The
 # text of a prompt or document has one link to a target at most; a task may have another one in its notes.
-_FROM_TEXTS = """
-    select case when l.prompt is null then 'document' else 'prompt' end, coalesce(p.name, r.name),
-        coalesce(p.title, ''), j.name
-    from links l join projects j on j.number = l.project and j.deleted_at is null
-        left join prompts p on p.number = l.prompt left join documents r on r.number = l.document
-    where l.to_kind = :kind and l.to_key = :key and l.owner is null
-        and p.deleted_at is null and r.deleted_at is null and (:any_project or l.project in :projects)
-    order by 1, 2, l.project limit :limit
-"""
-_FROM_TASKS = """
-    select distinct t.number, t.title, j.name from links l join tasks t on t.number = l.task
-        left join projects j on j.number = t.project and j.deleted_at is null
-    where l.to_kind = :kind and l.to_key = :key and l.owner = :owner and t.deleted_at is null
-        and (:any_project or t.project in :projects or (:has_loose and t.project is null))
-    order by t.number limit :limit
+_TO = """
+    select 'task', cast(number as text), title, project from (
+        select distinct t.number, t.title, j.name as project from links l join tasks t on t.number = l.task
+            left join projects j on j.number = t.project and j.deleted_at is null
+        where l.to_kind = :kind and l.to_key = :key and l.owner = :owner and t.deleted_at is null
+            and (:any_project or t.project in :projects or (:has_loose and t.project is null))
+        order by t.number limit :limit
+    ) as from_tasks
+    union all
+    select kind, name, title, project from (
+        select case when l.prompt is null then 'document' else 'prompt' end as kind, coalesce(p.name, r.name) as name,
+            coalesce(p.title, '') as title, j.name as project
+        from links l join projects j on j.number = l.project and j.deleted_at is null
+            left join prompts p on p.number = l.prompt left join documents r on r.number = l.document
+        where l.to_kind = :kind and l.to_key = :key and l.owner is null
+            and p.deleted_at is null and r.deleted_at is null and (:any_project or l.project in :projects)
+        order by 1, 2, l.project limit :limit
+    ) as from_texts
 """
 
 
@@ -124,23 +127,16 @@ def existing(tx: Tx, project: int, targets: Sequence[Target]) -> set[Target]:
     return {(kind, name) for kind, name in found}
 
 
-def from_texts(tx: Tx, target: Target, projects: Sequence[int] | None, limit: int) -> list[Referrer]:
-    """List the prompts and documents of some projects, or with None of all, that link to a target."""
-    values = {"kind": target[0], "key": target[1], "limit": limit, "any_project": projects is None}
-    rows = tx.all(_FROM_TEXTS, **values, projects=list(projects or ()))
-    return [Referrer(kind=kind, key=name, title=title, project=project) for kind, name, title, project in rows]
-
-
-def from_tasks(
-    tx: Tx, target: Target, owner: str, projects: Sequence[int] | None, limit: int, *, has_loose: bool
+def to(
+    tx: Tx, target: Target, owner: str | None, projects: Sequence[int] | None, limit: int, *, has_loose: bool
 ) -> list[Referrer]:
-    """List the tasks of an owner that link to a target, in some projects, or with None in all and in none.
+    """List the tasks of an owner, then the prompts and documents that link to a target, up to a limit of both.
 
-    `has_loose` adds those of no project.
+    They are in some projects, or with None in all; `has_loose` adds the tasks of no project.
     """
     values = {"kind": target[0], "key": target[1], "owner": owner, "limit": limit, "has_loose": has_loose}
-    rows = tx.all(_FROM_TASKS, **values, any_project=projects is None, projects=list(projects or ()))
-    return [Referrer(kind="task", key=str(number), title=title, project=project) for number, title, project in rows]
+    rows = tx.all(_TO, **values, any_project=projects is None, projects=list(projects or ()))
+    return [Referrer(kind=kind, key=key, title=title, project=project) for kind, key, title, project in rows]
 
 
 def _read_name(text: str) -> str:
