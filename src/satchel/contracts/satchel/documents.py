@@ -7,19 +7,11 @@ from msgspec import UNSET, Struct, field
 
 from satchel.contracts.content import encode_document, format_count, format_minute
 from satchel.contracts.contract import Body, Context, Reply
-from satchel.contracts.satchel import answers, texts
+from satchel.contracts.satchel import answers, texts, tools
 from satchel.contracts.satchel.answers import answer_once, decode_cursor
 from satchel.contracts.satchel.errors import name_place
 from satchel.contracts.satchel.methods import GeneratedPage, read_page
 from satchel.contracts.satchel.texts import Reading
-from satchel.contracts.satchel.tools import (
-    AddResource,
-    AddResources,
-    ListResources,
-    NewDocument,
-    ReadResource,
-    UpdateResource,
-)
 from satchel.errors import WrongArgument
 from satchel.model import Document, DocumentDraft, DocumentPatch, uri_of
 from satchel.protocol import cursors
@@ -50,7 +42,7 @@ class DocumentAnswer(Struct, omit_defaults=True, kw_only=True):
 # -- tools ------------------------------------------------------------------------------------------------------
 
 
-def add_resources(context: Context, args: AddResources) -> Body:
+def add_resources(context: Context, args: tools.AddResources) -> Body:
     context = context.within(args.project)
 
     def add_all() -> Reply:
@@ -69,13 +61,13 @@ def add_resources(context: Context, args: AddResources) -> Body:
     return answer_once(context, "add_resources", args.key, {"resources": args.resources}, add_all)
 
 
-def add_resource(context: Context, args: AddResource) -> Body:
+def add_resource(context: Context, args: tools.AddResource) -> Body:
     context = context.within(args.project)
     document = documents.add(context.tx, context.scope, _read_draft(args))
     return _reply_echo("Added to", context, document, _describe_name(args.name, document))
 
 
-def list_resources(context: Context, args: ListResources) -> Body:
+def list_resources(context: Context, args: tools.ListResources) -> Body:
     context = context.within(args.project)
     last = decode_cursor(args.cursor, "r", "y")
     after = layers.Position(int(last[1]), last[0] == "y") if last else layers.Position()
@@ -94,7 +86,7 @@ def list_resources(context: Context, args: ListResources) -> Body:
     )
 
 
-def read_resource(context: Context, args: ReadResource) -> Body:
+def read_resource(context: Context, args: tools.ReadResource) -> Body:
     context = context.within(args.project)
     page = read_page(context, args.resource.strip())
     if page is not None:
@@ -111,7 +103,7 @@ def read_resource(context: Context, args: ReadResource) -> Body:
     return texts.reply_text(context, read, _format_facts(answer, read), link, resource=answer)
 
 
-def update_resource(context: Context, args: UpdateResource) -> Body:
+def update_resource(context: Context, args: tools.UpdateResource) -> Body:
     context = context.within(args.project)
     seen = documents.find(context.tx, context.scope, args.resource)
     patch = DocumentPatch(content=args.content, mime_type=args.mime_type, description=args.description)
@@ -120,7 +112,7 @@ def update_resource(context: Context, args: UpdateResource) -> Body:
     return _reply_echo("Unchanged in" if document.version == seen.version else "Updated in", context, document)
 
 
-def _read_draft(new: NewDocument | AddResource) -> DocumentDraft:
+def _read_draft(new: tools.NewDocument | tools.AddResource) -> DocumentDraft:
     given, uri = new.name.strip(), (new.uri or "").strip()
     name = documents.make_name(given) or given  # which the rule about names refuses
     check_shown("document", "uri", uri)
@@ -142,7 +134,7 @@ def _describe_name(given: str, document: Document) -> list[str]:
     return [f"'{shorten_name(given.strip())}' is named {document.name}: names have letters, digits, - _ and . only."]
 
 
-def _read_part(text: str, mime_type: str, args: ReadResource) -> Reading:
+def _read_part(text: str, mime_type: str, args: tools.ReadResource) -> Reading:
     has_headings = texts.can_have_headings(mime_type)
     return texts.read_part(text, args.lines, args.heading, is_whole=args.whole is True, has_headings=has_headings)
 

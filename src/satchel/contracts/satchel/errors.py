@@ -4,42 +4,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from satchel import errors
 from satchel.contracts.content import format_minute, join_lines
 from satchel.contracts.contract import Body, Reply, find_row
 from satchel.contracts.schema import UNSTORABLE
-from satchel.errors import (
-    AmbiguousItem,
-    AnswerTooLarge,
-    EntryRefused,
-    Forbidden,
-    KeyReused,
-    MissingPart,
-    NotConfirmed,
-    NotFound,
-    NothingReady,
-    QuotaExceeded,
-    Reason,
-    Refused,
-    SatchelError,
-    StaleFence,
-    StoreError,
-    StoreGone,
-    Taken,
-    TaskClosed,
-    TaskHeld,
-    TooCostly,
-    VersionConflict,
-    VersionMissing,
-    WrongArgument,
-    WrongEdit,
-)
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError, invalid_params
 from satchel.services.rules import MAX_TEMPLATE_BYTES
 from satchel.services.wording import SENTENCES, Voice
 from satchel.services.wording import describe as describe_error
 
 
-class TemplateFailed(Refused):
+class TemplateFailed(errors.Refused):
     """A template could not be read or filled in."""
 
     def __init__(self, message: str, hint: str, *, is_of_library: bool) -> None:
@@ -49,7 +24,7 @@ class TemplateFailed(Refused):
         self.is_of_library = is_of_library  # its file is corrected on disk, not in the store
 
 
-class WrongValue(Refused):
+class WrongValue(errors.Refused):
     """A prompt, or another item, does not take what it was given, or lacks something."""
 
     def __init__(self, message: str, hint: str, argument: str, near: tuple[str, ...] = ()) -> None:
@@ -69,9 +44,9 @@ def name_place(place: str) -> Iterator[None]:
     """Make errors about one of several things say which."""
     try:
         yield
-    except Refused as error:
-        within = f".{error.place}" if isinstance(error, WrongArgument) else ""
-        raise EntryRefused(f"{place}{within}", error) from error
+    except errors.Refused as error:
+        within = f".{error.place}" if isinstance(error, errors.WrongArgument) else ""
+        raise errors.EntryRefused(f"{place}{within}", error) from error
 
 
 # -- what each tool answers -------------------------------------------------------------------------------------------
@@ -83,7 +58,7 @@ def error(code: str, message: str, hint: str, **more: Any) -> Body:
     return Reply([{"type": "text", "text": f"{code}: {message} {hint}"}], {"error": {**structured, **more}})
 
 
-def explain_wrong_argument(wrong: WrongArgument) -> Body:
+def explain_wrong_argument(wrong: errors.WrongArgument) -> Body:
     from satchel.contracts.satchel import guesses  # only after a mistake
 
     if wrong.rule == "additionalProperties":
@@ -95,8 +70,8 @@ def explain_wrong_argument(wrong: WrongArgument) -> Body:
     return error("invalid_argument", message, hint, argument=argument)
 
 
-def explain_not_found(missing: NotFound) -> Body:
-    what, why = _what(missing.kind, missing.key), missing.why or Reason()
+def explain_not_found(missing: errors.NotFound) -> Body:
+    what, why = _what(missing.kind, missing.key), missing.why or errors.Reason()
     message = (
         f"{what} {why.message}." if why.message else f"{what} does not exist{_where(missing)}{_who_names(missing)}."
     )
@@ -107,15 +82,15 @@ def explain_not_found(missing: NotFound) -> Body:
     return error("not_found", message, f"Did you mean {choices}?", near=list(missing.near))
 
 
-def explain_forbidden(forbidden: Forbidden) -> Body:
+def explain_forbidden(forbidden: errors.Forbidden) -> Body:
     if forbidden.kind == "project":
         message = f"Project '{forbidden.key}' is not open to this token."
         return error("forbidden", message, "Leave project out, or see with catch_up which are.")
     # What belongs to another user does not exist for the caller.
-    return explain_not_found(NotFound(forbidden.kind, forbidden.key, forbidden.scope))
+    return explain_not_found(errors.NotFound(forbidden.kind, forbidden.key, forbidden.scope))
 
 
-def explain_taken(clash: Taken) -> Body:
+def explain_taken(clash: errors.Taken) -> Body:
     if clash.kind == "project":
         hint = "Name it in project to work there, or choose another name."
     else:
@@ -123,23 +98,23 @@ def explain_taken(clash: Taken) -> Body:
     return error("already_exists", _sentence(clash), hint)
 
 
-def explain_conflict(clash: VersionConflict) -> Body:
+def explain_conflict(clash: errors.VersionConflict) -> Body:
     hint = "Somebody changed it. Read it again, then repeat the update with the new version."
     return error("conflict", _sentence(clash), hint, version=clash.actual)
 
 
-def explain_reused_key(reused: KeyReused) -> Body:
+def explain_reused_key(reused: errors.KeyReused) -> Body:
     message = f"The key '{reused.key}' was used for another input."
     return error("conflict", message, "Choose another key, or repeat the call as it was.", argument="key")
 
 
-def explain_missing_version(missing: VersionMissing) -> Body:
+def explain_missing_version(missing: errors.VersionMissing) -> Body:
     kept = ", ".join(map(str, missing.kept))
     hint = f"There are versions {kept}." if kept else "No version of it is kept."
     return error("not_found", _sentence(missing), hint, versions=list(missing.kept))
 
 
-def explain_ambiguous_item(ambiguous: AmbiguousItem) -> Body:
+def explain_ambiguous_item(ambiguous: errors.AmbiguousItem) -> Body:
     named = ambiguous.references
     hint = f"Say which: {' or '.join(named)}."
     if ambiguous.kind == "task":
@@ -147,14 +122,14 @@ def explain_ambiguous_item(ambiguous: AmbiguousItem) -> Body:
     return error("invalid_argument", _describe_ambiguity(ambiguous), hint, near=list(named))
 
 
-def explain_not_confirmed(refused: NotConfirmed) -> Body:
+def explain_not_confirmed(refused: errors.NotConfirmed) -> Body:
     if refused.action == "decline":
         return error("forbidden", "The user was asked and said no. Nothing was done.", "Ask the user what they want.")
     message = "The user was asked and did not answer. Nothing was done."
     return error("forbidden", message, "Ask the user whether it shall be done before you repeat it.")
 
 
-def explain_too_large(large: AnswerTooLarge) -> Body:
+def explain_too_large(large: errors.AnswerTooLarge) -> Body:
     argument = large.argument or "arguments"
     return error("invalid_argument", _sentence(large), f"Ask for less with {argument}.", argument=argument)
 
@@ -164,7 +139,7 @@ def explain_wrong_value(wrong: WrongValue) -> Body:
     return error("invalid_argument", wrong.message, wrong.hint, argument=wrong.argument, **near)
 
 
-def explain_wrong_edit(wrong: WrongEdit) -> Body:
+def explain_wrong_edit(wrong: errors.WrongEdit) -> Body:
     place = f"edits[{wrong.index}]"
     if wrong.reason == "empty":
         return error(
@@ -186,19 +161,19 @@ def explain_wrong_edit(wrong: WrongEdit) -> Body:
     return error("invalid_argument", message, f"Line {line} is the nearest: {text}.", argument="edits", near=near)
 
 
-def explain_missing_part(missing: MissingPart) -> Body:
+def explain_missing_part(missing: errors.MissingPart) -> Body:
     if not missing.near:
         return error("not_found", _sentence(missing), "It has no headings: ask for lines.", argument="heading")
     hint = f"Did you mean {' or '.join(missing.near)}?"
     return error("not_found", _sentence(missing), hint, argument="heading", near=list(missing.near))
 
 
-def explain_held(held: TaskHeld) -> Body:
+def explain_held(held: errors.TaskHeld) -> Body:
     hint = "Take another, or wait until then. If that agent is gone, free it: claim_task with release: true."
     return error("conflict", _sentence(held), hint, holder=held.claim.holder, until=format_minute(held.claim.until))
 
 
-def explain_stale_fence(stale: StaleFence) -> Body:
+def explain_stale_fence(stale: errors.StaleFence) -> Body:
     if stale.claim is None:
         return error("conflict", _sentence(stale), "Leave fence out, or claim it first.")
     if stale.fence > stale.claim.fence:
@@ -207,7 +182,7 @@ def explain_stale_fence(stale: StaleFence) -> Body:
     return error("conflict", _sentence(stale), hint, fence=stale.claim.fence, holder=stale.claim.holder)
 
 
-def explain_nothing_ready(nothing: NothingReady) -> Body:
+def explain_nothing_ready(nothing: errors.NothingReady) -> Body:
     hint = "See list_tasks with status pending, or try again later." if nothing.blocked or nothing.held else _NO_TASKS
     return error("not_found", _sentence(nothing), hint, blocked=nothing.blocked, held=nothing.held)
 
@@ -215,7 +190,7 @@ def explain_nothing_ready(nothing: NothingReady) -> Body:
 _NO_TASKS = "Look into other projects with list_tasks, or add tasks with add_tasks."
 
 
-def explain_entry(refused: EntryRefused) -> Body:
+def explain_entry(refused: errors.EntryRefused) -> Body:
     """Return the error of one entry, which says which; nothing of the call was done."""
     explain = find_row(FAILURES, refused.cause)
     assert explain is not None, "the table is total"
@@ -228,33 +203,35 @@ def explain_entry(refused: EntryRefused) -> Body:
 
 
 FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
-    WrongArgument: explain_wrong_argument,
-    NotFound: explain_not_found,
-    Forbidden: explain_forbidden,
-    Taken: explain_taken,
-    VersionConflict: explain_conflict,
-    KeyReused: explain_reused_key,
-    VersionMissing: explain_missing_version,
+    errors.WrongArgument: explain_wrong_argument,
+    errors.NotFound: explain_not_found,
+    errors.Forbidden: explain_forbidden,
+    errors.Taken: explain_taken,
+    errors.VersionConflict: explain_conflict,
+    errors.KeyReused: explain_reused_key,
+    errors.VersionMissing: explain_missing_version,
     WrongValue: explain_wrong_value,
-    WrongEdit: explain_wrong_edit,
-    MissingPart: explain_missing_part,
-    TaskHeld: explain_held,
-    TaskClosed: lambda closed: error(
+    errors.WrongEdit: explain_wrong_edit,
+    errors.MissingPart: explain_missing_part,
+    errors.TaskHeld: explain_held,
+    errors.TaskClosed: lambda closed: error(
         "conflict", _sentence(closed), "Reopen it with update_task and status pending, or take another."
     ),
-    StaleFence: explain_stale_fence,
-    NothingReady: explain_nothing_ready,
-    EntryRefused: explain_entry,
-    AmbiguousItem: explain_ambiguous_item,
-    NotConfirmed: explain_not_confirmed,
-    AnswerTooLarge: explain_too_large,
-    QuotaExceeded: lambda full: error(
+    errors.StaleFence: explain_stale_fence,
+    errors.NothingReady: explain_nothing_ready,
+    errors.EntryRefused: explain_entry,
+    errors.AmbiguousItem: explain_ambiguous_item,
+    errors.NotConfirmed: explain_not_confirmed,
+    errors.AnswerTooLarge: explain_too_large,
+    errors.QuotaExceeded: lambda full: error(
         "forbidden", f"{full.explanation}.", "Delete what is not needed, or ask for more."
     ),
-    TooCostly: lambda _: error("unavailable", "This took too long, and was ended.", "Ask for less, or more exactly."),
+    errors.TooCostly: lambda _: error(
+        "unavailable", "This took too long, and was ended.", "Ask for less, or more exactly."
+    ),
     TemplateFailed: lambda failed: error("invalid_argument", failed.message, failed.hint),
-    StoreError: lambda _: error("unavailable", _UNABLE, f"Nothing was changed. {_SEE_LOG}"),
-    StoreGone: lambda _: error("unavailable", _GONE, f"Nothing was changed. {_RESTART}"),
+    errors.StoreError: lambda _: error("unavailable", _UNABLE, f"Nothing was changed. {_SEE_LOG}"),
+    errors.StoreGone: lambda _: error("unavailable", _GONE, f"Nothing was changed. {_RESTART}"),
     Exception: lambda _: error("internal", _UNABLE, _SEE_LOG),
 }
 
@@ -274,7 +251,7 @@ _HINTS = {
 _VOICE = Voice(quote=lambda text: f"'{text}'", advice={})
 
 
-def _sentence(error: SatchelError) -> str:
+def _sentence(error: errors.SatchelError) -> str:
     said = describe_error(error, _VOICE)
     return f"{said[:1].upper()}{said[1:]}."
 
@@ -283,18 +260,18 @@ def _what(kind: str, key: str) -> str:
     return f"Task {key}" if kind == "task" else f"{kind.capitalize()} '{key}'"
 
 
-def _where(error: NotFound) -> str:
+def _where(error: errors.NotFound) -> str:
     return f" in project '{error.scope.project}'" if error.kind in ("prompt", "document") else ""
 
 
-def _who_names(missing: NotFound) -> str:
+def _who_names(missing: errors.NotFound) -> str:
     """Explain which file of the user names the missing project, if one does."""
     if missing.kind != "project" or not missing.scope.is_named_by_file:
         return ""
     return f", but {missing.scope.why} names it: correct that file, or make the project"
 
 
-def _describe_ambiguity(ambiguous: AmbiguousItem) -> str:
+def _describe_ambiguity(ambiguous: errors.AmbiguousItem) -> str:
     if ambiguous.kind != "task":
         return f"Several items are called '{ambiguous.key}'."
     numbers = ambiguous.references
@@ -305,10 +282,10 @@ def _describe_ambiguity(ambiguous: AmbiguousItem) -> str:
 # -- what each method answers -----------------------------------------------------------------------------------------
 
 
-def protocol_error(missing: NotFound | Forbidden) -> ProtocolError:
+def protocol_error(missing: errors.NotFound | errors.Forbidden) -> ProtocolError:
     """Return the JSON-RPC error of a method that did not find something."""
     what = f"{missing.kind.capitalize()} '{missing.key}'"
-    if isinstance(missing, Forbidden):
+    if isinstance(missing, errors.Forbidden):
         return ProtocolError(INVALID_PARAMS, f"{what} is not open here")
     message = f"{what} not found{_who_names(missing)}"
     data: dict[str, Any] = {"name": missing.key}
@@ -319,25 +296,25 @@ def protocol_error(missing: NotFound | Forbidden) -> ProtocolError:
 
 
 METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
-    AmbiguousItem: lambda ambiguous: ProtocolError(
+    errors.AmbiguousItem: lambda ambiguous: ProtocolError(
         INVALID_PARAMS, _describe_ambiguity(ambiguous), {"name": ambiguous.key, "near": list(ambiguous.references)}
     ),
-    NotFound: protocol_error,
-    Forbidden: protocol_error,
-    WrongArgument: lambda wrong: invalid_params(f"Missing required argument: {wrong.field}"),  # of prompts/get
+    errors.NotFound: protocol_error,
+    errors.Forbidden: protocol_error,
+    errors.WrongArgument: lambda wrong: invalid_params(f"Missing required argument: {wrong.field}"),  # of prompts/get
     # MCP has no hint in an error of prompts/get, and many clients show no more than its message.
     WrongValue: lambda wrong: invalid_params(f"{wrong.message} {wrong.hint}"),
     TemplateFailed: lambda failed: invalid_params(failed.message),
-    AnswerTooLarge: lambda large: invalid_params(f"The answer has more than {large.limit} bytes"),
-    TooCostly: lambda _: ProtocolError(INTERNAL_ERROR, "Internal error", {"details": "This took too long."}),
-    StoreGone: lambda _: ProtocolError(INTERNAL_ERROR, "Internal error", {"details": f"{_GONE} {_RESTART}"}),
+    errors.AnswerTooLarge: lambda large: invalid_params(f"The answer has more than {large.limit} bytes"),
+    errors.TooCostly: lambda _: ProtocolError(INTERNAL_ERROR, "Internal error", {"details": "This took too long."}),
+    errors.StoreGone: lambda _: ProtocolError(INTERNAL_ERROR, "Internal error", {"details": f"{_GONE} {_RESTART}"}),
 }
 
 
 # -- what is wrong with an argument -----------------------------------------------------------------------------------
 
 
-def describe(wrong: WrongArgument) -> tuple[str, str]:
+def describe(wrong: errors.WrongArgument) -> tuple[str, str]:
     """Describe in a sentence what is wrong with an argument, and hint at a remedy."""
     field, rule, limit = wrong.field, wrong.rule, wrong.limit
     place = wrong.place if len(wrong.place) <= _MAX_PLACE else f"{wrong.place[:_MAX_PLACE]}..."
@@ -373,7 +350,7 @@ def describe(wrong: WrongArgument) -> tuple[str, str]:
     return message.format(field=place, limit=limit, value=wrong.value), hint.format(field=field)
 
 
-def _describe_wrong_type(wrong: WrongArgument, place: str) -> tuple[str, str]:
+def _describe_wrong_type(wrong: errors.WrongArgument, place: str) -> tuple[str, str]:
     field, limit = wrong.field, str(wrong.limit)
     if wrong.is_unstorable:
         return f"{place} {UNSTORABLE}.", _UNSTORABLE_HINT

@@ -7,21 +7,12 @@ from msgspec import UNSET, Struct, to_builtins
 
 from satchel.contracts.content import format_count, join_lines
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel import answers
+from satchel.contracts.satchel import answers, task_answers, tools
 from satchel.contracts.satchel import documents as document_tools
 from satchel.contracts.satchel import prompts as prompt_tools
 from satchel.contracts.satchel.answers import format_item
 from satchel.contracts.satchel.errors import WrongValue, describe, name_place
-from satchel.contracts.satchel.task_answers import (
-    describe_holder,
-    find_unblocked,
-    format_task,
-    list_blockers,
-    make_row,
-    show_ready,
-)
 from satchel.contracts.satchel.templates import check_templates, find_in_libraries, find_stored, settle_update
-from satchel.contracts.satchel.tools import Delete, EditText, OnePrompt, OneResource, OneTask, UpdateItems
 from satchel.errors import NotFound, StoreConflict, VersionConflict, WrongArgument
 from satchel.model import Document, DocumentPatch, Item, ItemKind, Prompt, PromptPatch, Task, TaskPatch
 from satchel.services import copying, documents, links, lookup, projects, prompts, recording, rules, tasks, texts
@@ -83,7 +74,7 @@ def _confirm(context: Context, what: str, items: Sequence[Item], where: str = ""
 # -- delete -----------------------------------------------------------------------------------------------------
 
 
-def delete(context: Context, args: Delete) -> Body:
+def delete(context: Context, args: tools.Delete) -> Body:
     context = context.within(args.project)
     found = _find_items(context, args.items)
     rows = [
@@ -93,21 +84,21 @@ def delete(context: Context, args: Delete) -> Body:
     return _delete(context, found, "\n".join(f"Deleted {format_item(item)}" for item in found), rows)
 
 
-def delete_prompt(context: Context, args: OnePrompt) -> Body:
+def delete_prompt(context: Context, args: tools.OnePrompt) -> Body:
     context = context.within(args.project)
     prompt = find_stored(context, args.prompt)
     text = f"Deleted prompt '{prompt.name}' from project '{context.scope.project}'."
     return _delete(context, [recording.of_prompt(prompt)], text, prompt.name)
 
 
-def delete_resource(context: Context, args: OneResource) -> Body:
+def delete_resource(context: Context, args: tools.OneResource) -> Body:
     context = context.within(args.project)
     document = documents.find(context.tx, context.scope, args.resource)
     text = f"Deleted document '{document.name}' from project '{context.scope.project}'."
     return _delete(context, [recording.of_document(document)], text, document.name)
 
 
-def delete_task(context: Context, args: OneTask) -> Body:
+def delete_task(context: Context, args: tools.OneTask) -> Body:
     task = tasks.find(context.tx, context.scope, args.task)
     text = f"Deleted #{task.number} {join_lines(task.title)}"
     project = task.project or context.scope.project
@@ -124,7 +115,7 @@ def _delete(context: Context, items: Sequence[Item], text: str, deleted: Any, **
         if others:
             referred.append({"item": lookup.name_item(item), "by": others})
     going_tasks = tasks.list_some(context.tx, context.scope, [item.number for item in items if item.kind == "task"])
-    notes = [note for task in going_tasks for note in describe_holder(context, task, f"#{task.number}")]
+    notes = [note for task in going_tasks for note in task_answers.describe_holder(context, task, f"#{task.number}")]
     if ids := [item.id for item in items if item.kind == "prompt"]:
         prompts.delete(context.tx, context.scope, *ids)
     for item in items:
@@ -154,7 +145,7 @@ _CORRECTING = {  # by the rule that the edited text breaks
 }
 
 
-def edit_text(context: Context, args: EditText) -> Body:
+def edit_text(context: Context, args: tools.EditText) -> Body:
     context = context.within(args.project)
     with context.read() as opened:
         item, edited = _edit(opened, args)
@@ -163,7 +154,7 @@ def edit_text(context: Context, args: EditText) -> Body:
         return _edit_and_save(opened, args, checked)
 
 
-def _edit(context: Context, args: EditText) -> tuple[Item, EditedText]:
+def _edit(context: Context, args: tools.EditText) -> tuple[Item, EditedText]:
     """Find the item and apply the edits to its text.
 
     Raises:
@@ -183,7 +174,7 @@ def _edit(context: Context, args: EditText) -> tuple[Item, EditedText]:
     return item, texts.apply_edits(item.content, edits, prepend=args.prepend or "", append=args.append or "")
 
 
-def _edit_and_save(context: Context, args: EditText, checked: Checked) -> Body:
+def _edit_and_save(context: Context, args: tools.EditText, checked: Checked) -> Body:
     item, edited = _edit(context, args)
     key = lookup.name_item(item)
     try:
@@ -223,7 +214,7 @@ class _Changed(Struct):
     closed: list[int]  # tasks that were open
 
 
-def update_items(context: Context, args: UpdateItems) -> Body:
+def update_items(context: Context, args: tools.UpdateItems) -> Body:
     context = context.within(args.project)
     if args.copy and not args.to:
         raise WrongArgument("to", "required")
@@ -247,7 +238,7 @@ def update_items(context: Context, args: UpdateItems) -> Body:
     return _reply_changes(context, args, changed, notes)
 
 
-def _check_change(context: Context, item: Item, args: UpdateItems) -> None:
+def _check_change(context: Context, item: Item, args: tools.UpdateItems) -> None:
     """Check that a change fits the kind of an item.
 
     Raises:
@@ -266,7 +257,7 @@ def _check_change(context: Context, item: Item, args: UpdateItems) -> None:
         raise WrongValue(f"{what} is in project '{args.to}' already.", "Name another project in to.", "to")
 
 
-def _change(context: Context, item: Item, args: UpdateItems, changed: _Changed) -> list[str]:
+def _change(context: Context, item: Item, args: tools.UpdateItems, changed: _Changed) -> list[str]:
     """Change one item; return notes about it."""
     if item.kind == "task":
         return _change_task(context, item, args, changed)
@@ -285,7 +276,7 @@ def _change(context: Context, item: Item, args: UpdateItems, changed: _Changed) 
     return [f"{item.name}: {note}" for note in notes]
 
 
-def _change_task(context: Context, item: Item, args: UpdateItems, changed: _Changed) -> list[str]:
+def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed: _Changed) -> list[str]:
     before = tasks.find(context.tx, context.scope, item.number)
     changed.items.append(before.number)
     is_there = not args.to or before.project == args.to
@@ -302,10 +293,10 @@ def _change_task(context: Context, item: Item, args: UpdateItems, changed: _Chan
     if is_so or args.status == "pending" or before.is_completed:
         return []
     changed.closed.append(before.number)
-    return describe_holder(context, before, f"#{before.number}")
+    return task_answers.describe_holder(context, before, f"#{before.number}")
 
 
-def _reply_changes(context: Context, args: UpdateItems, changed: _Changed, notes: list[str]) -> Body:
+def _reply_changes(context: Context, args: tools.UpdateItems, changed: _Changed, notes: list[str]) -> Body:
     here = context.scope.project
     there = args.to or here
     numbers = [one for one in changed.items if isinstance(one, int)]
@@ -314,11 +305,11 @@ def _reply_changes(context: Context, args: UpdateItems, changed: _Changed, notes
     done = "Updated" if not args.to else f"{'Copied' if args.copy else 'Moved'} to project '{args.to}'"
     if args.status == "completed":
         for task in (after[number] for number in changed.closed):
-            if blockers := list_blockers(task):
+            if blockers := task_answers.list_blockers(task):
                 notes.append(f"#{task.number} was still blocked by {', '.join(blockers)}.")
     if args.to and not args.copy and len(numbers) < len(changed.items):
         notes.append(f"The originals of prompts and documents are in the trash of project '{here}'.")
-    ready, lines = show_ready(find_unblocked(context, changed.closed), here)
+    ready, lines = task_answers.show_ready(task_answers.find_unblocked(context, changed.closed), here)
     text = "\n".join([f"{done}:", *(line for _, line in shown), *lines])
     return answers.reply(context, text, notes=notes, items=[row for row, _ in shown], **ready)
 
@@ -326,7 +317,8 @@ def _reply_changes(context: Context, args: UpdateItems, changed: _Changed, notes
 def _show(one: Prompt | Document | Task, here: str, there: str) -> tuple[dict[str, Any], str]:
     """Describe a changed item in a row and in a line."""
     if isinstance(one, Task):
-        return to_builtins(make_row(one, here, is_echo=True)), f"{format_task(one, here)}, version {one.version}"
+        line = f"{task_answers.format_task(one, here)}, version {one.version}"
+        return to_builtins(task_answers.make_row(one, here, is_echo=True)), line
     elsewhere = {} if there == here else {"project": there}
     if isinstance(one, Prompt):
         prompt = prompt_tools.echo_prompt(one)

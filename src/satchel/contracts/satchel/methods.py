@@ -1,13 +1,14 @@
 """MCP's own methods: prompts, documents and pages behind satchel:// URIs, completion; changes as clients see them."""
 
 import re
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from satchel.contracts.content import BATCH, PageRows, encode_arguments, encode_document, join_lines, without_nulls
 from satchel.contracts.contract import Context, Result
-from satchel.contracts.satchel.answers import mark_layer
+from satchel.contracts.satchel.answers import mark_layer, may_read
 from satchel.contracts.satchel.app import read_app_resource
 from satchel.contracts.satchel.errors import TemplateFailed, WrongValue
 from satchel.contracts.satchel.task_answers import HIDDEN_BLOCKER, format_task, list_blockers
@@ -21,7 +22,7 @@ from satchel.contracts.satchel.templates import (
     read_template,
 )
 from satchel.errors import Forbidden, NotFound
-from satchel.model import Argument, Prompt, Scope, StoreChange, Task, TaskQuery
+from satchel.model import Argument, Document, Prompt, PromptHeader, Scope, StoreChange, Task, TaskQuery
 from satchel.protocol import INVALID_PARAMS, ClientChange, ProtocolError, invalid_params
 from satchel.protocol.codec import encode
 from satchel.protocol.cursors import NUMBER, decode_cursor, encode_cursor, refuse_cursor
@@ -29,6 +30,7 @@ from satchel.services import completion, documents, layers, projects, tasks, tem
 from satchel.services.completion import Completion
 
 PAGE = 500
+Listed = TypeVar("Listed", PromptHeader, Document)
 
 # Stored prompts, in order of creation, come first, then those of the personal project, then those of libraries. A
 # cursor says in which of these it points, and behind which prompt: a stored one by its number, one of a library by its
@@ -44,16 +46,27 @@ START_ENTRY: Result = {
 
 def answer_prompts_list(context: Context, params: dict[str, Any]) -> Result:
     """Answer prompts/list: the prompt that starts a task, stored prompts, personal ones, then those of libraries."""
-    cursor = params.get("cursor")
-    if cursor is None:
-        entries = [START_ENTRY] if offers_start_task(context) else []
-        return _list_stored(context, entries, layers.Position())
-    source, number = decode_cursor(cursor, _CURSOR)
-    if source != "library":
-        return _list_stored(context, [], layers.Position(int(number), source == "personal"))
-    if int(number) >= len(context.libraries.catalog.view):
-        raise invalid_params("Unknown cursor")
-    return _list_libraries(context, PageRows(), start=int(number))
+    page, after, start = PageRows(), layers.Position(), 0
+    if params.get("cursor") is not None:
+        source, number = decode_cursor(params["cursor"], _CURSOR)
+        after, start = layers.Position(int(number), source == "personal"), int(number)
+        if source == "library":
+            if start >= len(context.libraries.catalog.view):
+                raise invalid_params("Unknown cursor")
+            return _list_libraries(context, page, start)
+    elif offers_start_task(context):
+        page.add(START_ENTRY)
+
+    def describe(one: PromptHeader) -> Result | None:
+        if one.name == START_TASK and offers_start_task(context):
+            return None
+        # The title is left out: some clients use it as the name of the prompt and fail at its spaces.
+        return _entry(one.name, mark_layer(one.description or one.title, one.layer), one.arguments)
+
+    cursor = _list_stored(context, page, layers.list_headers, describe, after, "stored")
+    if cursor is not None:
+        return {"prompts": page.rows, "nextCursor": cursor}
+    return _list_libraries(context, page, start=0)
 
 
 def answer_prompts_get(context: Context, params: dict[str, Any]) -> Result:
@@ -69,31 +82,28 @@ def answer_prompts_get(context: Context, params: dict[str, Any]) -> Result:
 
 def offers_start_task(context: Context) -> bool:
     """Return whether to offer the prompt that starts a task: only if tasks are served."""
-    return "list_tasks" in context.tools
+    return may_read(context, "task")
 
 
-def _list_stored(context: Context, entries: list[Result], after: layers.Position) -> Result:
-    page, has_more = PageRows(), True
-    for entry in entries:
-        page.add(entry)
-    end = PAGE + len(entries)
+def _list_stored(
+    context: Context,
+    page: PageRows,
+    read: Callable[..., tuple[Sequence[Listed], bool]],
+    describe: Callable[[Listed], Result | None],
+    after: layers.Position,
+    source: str,
+) -> str | None:
+    """Add stored items to a page, personal ones last; return the cursor of the next page, or None if there is none."""
+    has_more, end = True, PAGE + len(page.rows)
     while has_more and len(page.rows) < end:
         limit = min(BATCH, end - len(page.rows))
-        found, has_more = layers.list_headers(context.tx, context.scope, limit=limit, after=after)
+        found, has_more = read(context.tx, context.scope, limit=limit, after=after)
         for one in found:
-            is_hidden = one.name == START_TASK and offers_start_task(context)
-            # The title is left out: some clients use it as the name of the prompt and fail at its spaces.
-            about = mark_layer(one.description or one.title, one.layer)
-            if not is_hidden and not page.add(_entry(one.name, about, one.arguments)):
-                return {"prompts": page.rows, "nextCursor": _encode_position(after)}
+            entry = describe(one)
+            if entry is not None and not page.add(entry):
+                return encode_cursor("personal" if after.is_personal else source, after.key)
             after = layers.position_of(one)
-    if has_more:
-        return {"prompts": page.rows, "nextCursor": _encode_position(after)}
-    return _list_libraries(context, page, start=0)
-
-
-def _encode_position(after: layers.Position, source: str = "stored") -> str:
-    return encode_cursor("personal" if after.is_personal else source, after.key)
+    return encode_cursor("personal" if after.is_personal else source, after.key) if has_more else None
 
 
 def _list_libraries(context: Context, page: PageRows, start: int) -> Result:
@@ -132,21 +142,17 @@ def _entry(name: str, description: str | None, arguments: tuple[Argument, ...]) 
 
 def answer_documents_list(context: Context, params: dict[str, Any]) -> Result:
     """Answer resources/list."""
-    cursor, after = params.get("cursor"), layers.Position()
-    if cursor is not None:
-        source, number = decode_cursor(cursor, f"(documents|personal) {NUMBER}")
+    page, after = PageRows(), layers.Position()
+    if params.get("cursor") is not None:
+        source, number = decode_cursor(params["cursor"], f"(documents|personal) {NUMBER}")
         after = layers.Position(int(number), source == "personal")
-    page, has_more = PageRows(), True
-    while has_more and len(page.rows) < PAGE:
-        found, has_more = layers.list_documents(context.tx, context.scope, limit=BATCH, after=after)
-        for one in found:
-            described = {"uri": one.uri, "name": one.name, "description": mark_layer(one.description, one.layer)}
-            if not page.add(without_nulls({**described, "mimeType": one.mime_type, "size": one.size})):
-                return {"resources": page.rows, "nextCursor": _encode_position(after, "documents")}
-            after = layers.position_of(one)
-    if has_more:
-        return {"resources": page.rows, "nextCursor": _encode_position(after, "documents")}
-    return {"resources": page.rows}
+
+    def describe(one: Document) -> Result:
+        described = {"uri": one.uri, "name": one.name, "description": mark_layer(one.description, one.layer)}
+        return without_nulls({**described, "mimeType": one.mime_type, "size": one.size})
+
+    cursor = _list_stored(context, page, layers.list_documents, describe, after, "documents")
+    return {"resources": page.rows, **({} if cursor is None else {"nextCursor": cursor})}
 
 
 def answer_templates_list(_context: Context, params: dict[str, Any]) -> Result:

@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 
 from satchel.contracts.content import count_fitting, format_minute, join_lines
 from satchel.contracts.contract import Body, Context, Reply
-from satchel.contracts.satchel import answers, texts
+from satchel.contracts.satchel import answers, texts, tools
 from satchel.contracts.satchel.answers import answer_once, decode_cursor, read_tags
 from satchel.contracts.satchel.errors import name_place
 from satchel.contracts.satchel.methods import MARKDOWN, quote_prompt_uri
@@ -24,17 +24,6 @@ from satchel.contracts.satchel.templates import (
     settle_update,
 )
 from satchel.contracts.satchel.texts import Reading
-from satchel.contracts.satchel.tools import (
-    AddPrompt,
-    AddPrompts,
-    GetPrompt,
-    ListPrompts,
-    ListTags,
-    NewArgument,
-    NewPrompt,
-    RenderPrompt,
-    UpdatePrompt,
-)
 from satchel.errors import WrongArgument
 from satchel.library.manifest import LibraryPrompt
 from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptQuery, PromptSummary
@@ -78,7 +67,7 @@ class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
 # -- tools that read ----------------------------------------------------------------------------------------------
 
 
-def list_prompts(context: Context, args: ListPrompts) -> Body:
+def list_prompts(context: Context, args: tools.ListPrompts) -> Body:
     context = context.within(args.project)
     last = decode_cursor(args.cursor, "p", "q", "l")
     query, tags = args.query or None, read_tags(args.tags)
@@ -106,7 +95,7 @@ def list_prompts(context: Context, args: ListPrompts) -> Body:
     )
 
 
-def get_prompt(context: Context, args: GetPrompt) -> Body:
+def get_prompt(context: Context, args: tools.GetPrompt) -> Body:
     context = context.within(args.project)
     if args.arguments is not UNSET:
         if args.lines or args.heading:
@@ -121,11 +110,11 @@ def get_prompt(context: Context, args: GetPrompt) -> Body:
         return texts.reply_text(opened, read, format_facts(answer, read), link, prompt=answer)
 
 
-def render_prompt(context: Context, args: RenderPrompt) -> Body:
+def render_prompt(context: Context, args: tools.RenderPrompt) -> Body:
     return _render(context.within(args.project), args.prompt, args.arguments or {})
 
 
-def list_tags(context: Context, args: ListTags) -> Body:
+def list_tags(context: Context, args: tools.ListTags) -> Body:
     context = context.within(args.project)
     tags = layers.list_tags(context.tx, context.scope)
     text = ", ".join(f"{tag.name} ({tag.prompts})" for tag in tags) or f"No tags in project '{context.scope.project}'."
@@ -150,7 +139,7 @@ def _describe_missing_tags(context: Context, tags: Sequence[str], found: Sequenc
 
 
 def _list_stored(
-    context: Context, args: ListPrompts, tags: Sequence[str], last: tuple[str, ...] | None
+    context: Context, args: tools.ListPrompts, tags: Sequence[str], last: tuple[str, ...] | None
 ) -> tuple[tuple[PromptSummary, ...], bool]:
     """Return the stored prompts of a page, personal ones last, and whether there are more."""
     if last and last[0] == "l":  # the page begins behind all stored prompts, but the project must exist
@@ -180,7 +169,7 @@ def _list_libraries(context: Context, query: str | None, behind: str) -> list[Pr
 # -- tools that write -----------------------------------------------------------------------------------------------
 
 
-def add_prompts(context: Context, args: AddPrompts) -> Body:
+def add_prompts(context: Context, args: tools.AddPrompts) -> Body:
     context = context.within(args.project)
     answers.check_number("prompts", args.prompts)
     checked = check_templates(context, (one.content for one in args.prompts if one.arguments != []))
@@ -201,7 +190,7 @@ def add_prompts(context: Context, args: AddPrompts) -> Body:
         return answer_once(opened, "add_prompts", args.key, {"prompts": args.prompts}, lambda: add_all(opened))
 
 
-def add_prompt(context: Context, args: AddPrompt) -> Body:
+def add_prompt(context: Context, args: tools.AddPrompt) -> Body:
     context = context.within(args.project)
     checked = check_templates(context, [] if args.arguments == [] else [args.content])
     with context.write() as opened:
@@ -209,7 +198,7 @@ def add_prompt(context: Context, args: AddPrompt) -> Body:
         return _reply_echo("Added to", opened, prompt, notes)
 
 
-def update_prompt(context: Context, args: UpdatePrompt) -> Body:
+def update_prompt(context: Context, args: tools.UpdatePrompt) -> Body:
     context = context.within(args.project)
     declared = _read_arguments(args.arguments)
     if args.title is not UNSET:
@@ -237,7 +226,9 @@ def update_prompt(context: Context, args: UpdatePrompt) -> Body:
         return _reply_echo(done, opened, prompt, notes)
 
 
-def _add(context: Context, new: NewPrompt | AddPrompt, checked: templates.Checked) -> tuple[Prompt, list[str]]:
+def _add(
+    context: Context, new: tools.NewPrompt | tools.AddPrompt, checked: templates.Checked
+) -> tuple[Prompt, list[str]]:
     """Add a prompt whose template was checked; return it, and notes about the template."""
     name = (new.name or "").strip() or None
     if name == START_TASK:
@@ -255,7 +246,7 @@ def _add(context: Context, new: NewPrompt | AddPrompt, checked: templates.Checke
     return prompts.add(context.tx, context.scope, draft, avoiding=START_TASK), describe_settled(settled)
 
 
-def _read_arguments(given: Sequence[NewArgument] | UnsetType) -> tuple[Argument, ...] | None:
+def _read_arguments(given: Sequence[tools.NewArgument] | UnsetType) -> tuple[Argument, ...] | None:
     """Return the arguments that a call declares for a prompt; None if it says nothing about them."""
     if isinstance(given, UnsetType):
         return None

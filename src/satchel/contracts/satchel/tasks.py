@@ -8,27 +8,8 @@ from msgspec import UNSET, UnsetType
 
 from satchel.contracts.content import format_minute
 from satchel.contracts.contract import Body, Context, Reply
-from satchel.contracts.satchel import answers
+from satchel.contracts.satchel import answers, task_answers, tools
 from satchel.contracts.satchel.answers import List, answer_once, decode_cursor, read_tags
-from satchel.contracts.satchel.task_answers import (
-    describe_holder,
-    find_holder,
-    find_unblocked,
-    format_task,
-    list_blockers,
-    make_row,
-    show_ready,
-    show_whole,
-)
-from satchel.contracts.satchel.tools import (
-    AddTask,
-    AddTasks,
-    ClaimTask,
-    CompleteTask,
-    ListTasks,
-    OneTask,
-    UpdateTask,
-)
 from satchel.errors import EntryRefused, Forbidden, NotFound, WrongArgument
 from satchel.model import (
     BlockerChange,
@@ -56,7 +37,7 @@ LISTS: dict[TaskFilter, List] = {
 }
 
 
-def list_tasks(context: Context, args: ListTasks) -> Body:
+def list_tasks(context: Context, args: tools.ListTasks) -> Body:
     last = decode_cursor(args.cursor, LISTS[args.status])
     here = args.project or context.scope.project
     query = TaskQuery(
@@ -65,16 +46,16 @@ def list_tasks(context: Context, args: ListTasks) -> Body:
         text=args.query or "",
         tags=read_tags(args.tags),
         needs_all_tags=args.match == "all",
-        holder_key=find_holder(context).key if args.status == "ready" else None,
+        holder_key=task_answers.find_holder(context).key if args.status == "ready" else None,
     )
     found, has_more = tasks.list_page(context.tx, context.scope, query, limit=args.limit, after=_decode_position(last))
-    rows = [make_row(task, here) for task in found]
+    rows = [task_answers.make_row(task, here) for task in found]
     rows, found, has_more = answers.fit_page(rows, found, has_more=has_more)
     next_cursor = None
     if has_more:
         at = tasks.position_of(args.status, found[-1])
         next_cursor = encode_cursor(LISTS[args.status], at.moment, at.number, at.priority, at.due or "")
-    lines = [format_task(task, here) for task in found]
+    lines = [task_answers.format_task(task, here) for task in found]
     members: dict[str, Any] = {"project": here, "tasks": rows}
     if args.status == "ready" and last is None and (held := tasks.count_held(context.tx, context.scope, query)):
         members["held"] = held
@@ -112,17 +93,17 @@ def _decode_position(last: tuple[str, ...] | None) -> TaskPosition | None:
     return TaskPosition(moment, int(number), int(priority), due or None)
 
 
-def get_task(context: Context, args: OneTask) -> Body:
+def get_task(context: Context, args: tools.OneTask) -> Body:
     task = tasks.find(context.tx, context.scope, args.task)
     here = task.project or context.scope.project
-    text, whole = show_whole(context, task, here)
+    text, whole = task_answers.show_whole(context, task, here)
     return answers.reply(context, text, project=here, task=whole)
 
 
 # -- changes ----------------------------------------------------------------------------------------------------
 
 
-def add_task(context: Context, args: AddTask) -> Body:
+def add_task(context: Context, args: tools.AddTask) -> Body:
     answers.check_title("task", args.title)
     draft = TaskDraft(
         title=args.title,
@@ -136,12 +117,12 @@ def add_task(context: Context, args: AddTask) -> Body:
     return _reply("Added", context, tasks.add(context.tx, context.scope, draft))
 
 
-def add_tasks(context: Context, args: AddTasks) -> Body:
+def add_tasks(context: Context, args: tools.AddTasks) -> Body:
     input = {"lines": args.lines, "project": args.project or ""}
     return answer_once(context, "add_tasks", args.key, input, lambda: _add_lines(context, args, _read_lines(args)))
 
 
-def _read_lines(args: AddTasks) -> list[TaskLine]:
+def _read_lines(args: tools.AddTasks) -> list[TaskLine]:
     found = task_lines.read(args.lines)
     for line in found:
         try:
@@ -151,13 +132,13 @@ def _read_lines(args: AddTasks) -> list[TaskLine]:
     return found
 
 
-def _add_lines(context: Context, args: AddTasks, lines: list[TaskLine]) -> Reply:
+def _add_lines(context: Context, args: tools.AddTasks, lines: list[TaskLine]) -> Reply:
     here = args.project or context.scope.project
     report = partial(answers.report_progress, context, total=len(lines), what="tasks")
     added = task_lines.add_all(context.tx, context.scope, lines, here, report)
-    text = "\n".join(["Added:", *(format_task(task, here) for task in added)])
+    text = "\n".join(["Added:", *(task_answers.format_task(task, here) for task in added)])
     notes = [note for task in added for note in _describe_doubts(task)]
-    rows = [make_row(task, here) for task in added]
+    rows = [task_answers.make_row(task, here) for task in added]
     return answers.reply(context, text, notes=notes, project=here, tasks=rows)
 
 
@@ -167,7 +148,7 @@ def _describe_doubts(task: Task) -> list[str]:
     return [f"#{task.number}: '{doubts[0]}' is in the title; {', '.join(doubts[1])}."] if doubts else []
 
 
-def update_task(context: Context, args: UpdateTask) -> Body:
+def update_task(context: Context, args: tools.UpdateTask) -> Body:
     if args.title is not UNSET:
         answers.check_title("task", args.title)
     before = _lock_task(context, args.task)
@@ -185,20 +166,20 @@ def update_task(context: Context, args: UpdateTask) -> Body:
     after = tasks.update(context.tx, context.scope, before, patch, version, fence)
     _add_note(context, before, args.note)
     is_changed = after.version != before.version or args.note is not UNSET
-    notes = describe_holder(context, before) if is_changed else []
+    notes = task_answers.describe_holder(context, before) if is_changed else []
     return _reply("Updated" if is_changed else "Unchanged", context, after, before, notes)
 
 
-def complete_task(context: Context, args: CompleteTask) -> Body:
+def complete_task(context: Context, args: tools.CompleteTask) -> Body:
     before = _lock_task(context, args.task)
     after, was_completed = tasks.complete(context.tx, context.scope, before, args.fence or None)
     _add_note(context, before, args.note)
     if was_completed:
         return _reply("Already completed", context, after, already_completed=True)
-    notes = describe_holder(context, before)
+    notes = task_answers.describe_holder(context, before)
     if before.is_cancelled:
         notes.append("It was cancelled.")
-    if blockers := list_blockers(after):
+    if blockers := task_answers.list_blockers(after):
         notes.append(f"It was still blocked by {', '.join(blockers)}.")
     return _reply("Completed", context, after, before, notes)
 
@@ -225,19 +206,19 @@ def _reply(
     """Answer a change with the row of the task, and the tasks that became ready if it closed the task."""
     here = task.project or context.scope.project
     closed = [task.number] if before and task.is_completed and not before.is_completed else []
-    ready, lines = show_ready(find_unblocked(context, closed), here)
-    text = "\n".join([f"{done} {format_task(task, here)}, version {task.version}", *lines])
-    row = make_row(task, here, is_echo=True)
+    ready, lines = task_answers.show_ready(task_answers.find_unblocked(context, closed), here)
+    text = "\n".join([f"{done} {task_answers.format_task(task, here)}, version {task.version}", *lines])
+    row = task_answers.make_row(task, here, is_echo=True)
     return answers.reply(context, text, notes=notes, project=here, task=row, **members, **ready)
 
 
 # -- claims -----------------------------------------------------------------------------------------------------
 
 
-def claim_task(context: Context, args: ClaimTask) -> Body:
+def claim_task(context: Context, args: tools.ClaimTask) -> Body:
     if args.release:
         return _release(context, args)
-    holder = find_holder(context)
+    holder = task_answers.find_holder(context)
     if args.task is not UNSET:
         found = _lock_task(context, args.task)
         task, claim = tasks.claim(context.tx, context.scope, found, holder, args.minutes)
@@ -245,7 +226,7 @@ def claim_task(context: Context, args: ClaimTask) -> Body:
         wanted = args.project or context.scope.project
         task, claim = tasks.claim_next(context.tx, context.scope, wanted, holder, args.minutes)
     here = task.project or context.scope.project
-    text, whole = show_whole(context, task, here, with_claim=False)
+    text, whole = task_answers.show_whole(context, task, here, with_claim=False)
     until = format_minute(claim.until)
     text = f"Claimed until {until} as {claim.holder}, fence {claim.fence}:\n{text}"
     blocked = f"It is still blocked by {', '.join(f'#{one}' for one in task.open_blockers)}."
@@ -254,15 +235,15 @@ def claim_task(context: Context, args: ClaimTask) -> Body:
     return answers.reply(context, text, notes=notes, project=here, task=whole, **facts)
 
 
-def _release(context: Context, args: ClaimTask) -> Body:
+def _release(context: Context, args: tools.ClaimTask) -> Body:
     if args.task is UNSET:
         raise WrongArgument("task", "required")
     before = _lock_task(context, args.task)
     task = tasks.release(context.tx, context.scope, before)
     here, was_claimed = task.project or context.scope.project, before.claim is not None
     text = f"Gave back #{task.number}" if was_claimed else f"#{task.number} was not claimed"
-    text, row = f"{text}, version {task.version}", make_row(task, here, is_echo=True)
-    notes = describe_holder(context, before)
+    text, row = f"{text}, version {task.version}", task_answers.make_row(task, here, is_echo=True)
+    notes = task_answers.describe_holder(context, before)
     return answers.reply(context, text, notes=notes, project=here, task=row, released=was_claimed)
 
 
