@@ -167,7 +167,7 @@ def search(context: Context, args: Search) -> Body:
     return search.search(context, args)
 
 
-@_tool("", "Begin here: what was done, claimed, is ready", answer_with(why=STRING, since=STRING))
+@_tool("", "Call first: recent changes, claimed tasks and tasks ready to start", answer_with(why=STRING, since=STRING))
 def catch_up(context: Context, args: CatchUp) -> Body:
     from satchel.contracts.satchel import projects
 
@@ -638,14 +638,14 @@ def update_task(context: Context, args: UpdateTask) -> Body:
     return tasks.update_task(context, args)
 
 
-@_tool("tasks", "Mark as done; tells what became ready", answer_with(task=_TASK), COMPLETES)
+@_tool("tasks", "Complete a task; lists the tasks that became ready", answer_with(task=_TASK), COMPLETES)
 def complete_task(context: Context, args: CompleteTask) -> Body:
     from satchel.contracts.satchel import tasks
 
     return tasks.complete_task(context, args)
 
 
-@_tool("tasks", "Take a task before working beside others; again renews", answer_with(task=_TASK), ADDS)
+@_tool("tasks", "Claim a task so that other agents leave it; call again to renew", answer_with(task=_TASK), ADDS)
 def claim_task(context: Context, args: ClaimTask) -> Body:
     from satchel.contracts.satchel import tasks
 
