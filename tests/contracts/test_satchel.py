@@ -1,7 +1,6 @@
 """The tools of the contract satchel over real stdio, on both engines: each success and each failure, replies whole."""
 
 import base64
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,6 @@ from tests.support.satchel import (
     deleted,
     missing,
     ok,
-    pages,
     refusal,
     result_of,
     task_id,
@@ -98,33 +96,6 @@ def test_a_lost_update_is_refused(client: Client) -> None:
             (True, "expected_version must be a whole number."),
         ]:
             assert refusal(client, tool, {**reference, **change, "expected_version": version})["message"] == message
-
-
-@pytest.mark.parametrize("kind", ["prompt", "resource", "task"])
-def test_of_two_racing_updates_exactly_one_wins(store: str, serve: Callable[..., Client], kind: str) -> None:
-    clients = [serve("satchel", store) for _ in range(2)]
-    first = {
-        "prompt": {"title": "P", "content": "0"},
-        "resource": {"name": "P", "content": "0"},
-        "task": {"title": "P"},
-    }
-    ok(clients[0], f"add_{kind}", first[kind])
-    for version in range(1, 9):
-        answers: list[Any] = [None, None]
-
-        def update(which: int, version: int = version, answers: list[Any] = answers) -> None:
-            change = {"description": f"by {which} at {version}", "expected_version": version}
-            answers[which] = result_of(clients[which], f"update_{kind}", {kind: "P", **change})
-
-        threads = [threading.Thread(target=update, args=(which,)) for which in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        outcomes = sorted(answer["isError"] for answer in answers)
-        assert outcomes == [False, True], answers
-        [lost] = [answer["structuredContent"]["error"] for answer in answers if answer["isError"]]
-        assert (lost["code"], lost["version"]) == ("conflict", version + 1)
 
 
 # -- tasks ------------------------------------------------------------------------------------------------------
@@ -282,48 +253,6 @@ def test_what_waits_is_not_ready(client: Client) -> None:
     unknown = refusal(client, "add_task", title="x", blocked_by=["nothing like it"])
     assert unknown["code"] == "not_found" and unknown["message"] == "Task nothing like it does not exist."
     assert [one["number"] for one in ok(client, "list_tasks", status="all")["tasks"]] == [4, 2, 1]
-
-
-def test_what_is_urgent_comes_first_and_pages_to_the_end(client: Client) -> None:
-    given = [
-        ("low", None),
-        ("normal", "2026-12-02"),
-        ("normal", "2026-12-01"),
-        ("urgent", None),
-        ("normal", None),
-        ("high", "2026-12-24"),
-        ("high", "2026-12-03"),
-    ]
-    for priority, due in given:
-        ok(client, "add_task", title=f"{priority} {due}", priority=priority, due=due)
-    expected = [4, 7, 6, 3, 2, 5, 1]
-    for limit in (1, 3, 7, 200):
-        found = pages(client, "list_tasks", "tasks", limit=limit)
-        assert [one["number"] for page in found for one in page] == expected
-    ok(client, "complete_task", task=5)
-    ok(client, "complete_task", task=2)
-    done = pages(client, "list_tasks", "tasks", limit=1, status="completed")
-    assert [one["number"] for page in done for one in page] == [2, 5]
-    everything = pages(client, "list_tasks", "tasks", limit=3, status="all")
-    assert [one["number"] for page in everything for one in page] == [7, 6, 5, 4, 3, 2, 1]
-
-
-def test_tasks_are_found_by_project_tags_and_text(client: Client) -> None:
-    ok(client, "add_task", title="Prune ROSES", tags=["a", "b"], project="garden")
-    ok(client, "add_task", title="Call Ann", description="about roses", tags=["b"])
-    ok(client, "add_task", title="Sweep", tags=["c"])
-
-    def found(**arguments: Any) -> list[int]:
-        return sorted(one["number"] for one in ok(client, "list_tasks", **arguments)["tasks"])
-
-    assert found() == [1, 2, 3]
-    assert found(query="roses") == [1, 2]
-    assert found(project="garden") == [1] and found(project="default") == [2, 3]
-    assert found(tags=["a", "c"]) == [1, 3] and found(tags=["a", "b"], match="all") == [1]
-    assert found(tags=["b"], query="ROSES", project="default") == [2]
-    assert ok(client, "list_tasks", project="garden")["project"] == "garden"
-    assert text(client, "list_tasks", query="zzz") == "No ready tasks match."
-    assert text(client, "list_tasks", query="zzz", status="all") == "No tasks match."
 
 
 @pytest.mark.parametrize(

@@ -32,19 +32,16 @@ WATCHED = (
 
 
 class Listener:
-    """A client that is notified of changes, in one of four ways."""
+    """A client that is notified of changes."""
 
-    def __init__(self, source: Client | Stream, *, hears_resources: bool) -> None:
+    def __init__(self, source: Client | Stream) -> None:
         self._source = source
-        self.hears_resources = hears_resources
         self.delays: list[float] = []  # how long it took each time
 
     def hears(self, *wanted: str) -> list[str]:
         """Wait until all that is wanted was heard, and give all that was heard by then."""
-        missing = {one for one in wanted if self.hears_resources or one in (PROMPTS, RESOURCES)}
+        missing = set(wanted)
         heard: list[str] = []
-        if not missing:
-            return heard
         started = time.monotonic()
         while missing:
             try:
@@ -79,63 +76,36 @@ def other(store: str) -> str:
     return store
 
 
-@pytest.fixture
-def http(other: str) -> Iterator[Callable[..., HttpInProcess]]:
-    """Starts servers over HTTP on the store."""
-    servers: list[HttpInProcess] = []
-
-    def start(*more: str) -> HttpInProcess:
-        servers.append(HttpInProcess("--database", other, "--user", ANN, *more))
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        server.__exit__(None)
-
-
 WISH = {"promptsListChanged": True, "resourcesListChanged": True, "resourceSubscriptions": list(WATCHED)}
 
 
-@pytest.fixture(params=["stdio, handshake", "stdio, listen", "http, listen", "http, GET"])
+@pytest.fixture(params=["stdio", "http"])
 def listener(
-    request: pytest.FixtureRequest,
-    other: str,
-    serve: Callable[..., Client],
-    http: Callable[..., HttpInProcess],
-    tmp_path: Path,
+    request: pytest.FixtureRequest, other: str, serve: Callable[..., Client], tmp_path: Path
 ) -> Iterator[Listener]:
-    """A client that listens to everything it may, each way in turn."""
-    way = request.param
-    more = ("--libraries", str(tmp_path / "shelf"))
+    """A client that listens to everything it may: of the handshake generation, or of the newest over HTTP."""
+    more = ("--user", ANN, "--libraries", str(tmp_path / "shelf"))
     (tmp_path / "shelf").mkdir()
-    if way == "stdio, handshake":
-        client = serve("satchel", other, "2025-11-25", "--user", ANN, *more)
+    if request.param == "stdio":
+        client = serve("satchel", other, "2025-11-25", *more)
         answered(client, "prompts/list")  # who has not listed them misses nothing when libraries change
         for uri in WATCHED:
             assert answered(client, "resources/subscribe", {"uri": uri})["result"] == {}
-        yield Listener(client, hears_resources=True)
-    elif way == "stdio, listen":
-        client = serve("satchel", other, NEWEST, "--user", ANN, *more)
-        client.request("prompts/list")
-        listening = client.ask("subscriptions/listen", {"notifications": WISH})
-        assert client.read()["params"]["notifications"] == WISH
-        yield Listener(client, hears_resources=True)
-        client.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": listening}})
+        yield Listener(client)
     else:
-        server = http("--workers", "2", *more)
-        with server.listen(WISH) if way == "http, listen" else server.open() as stream:
-            if way == "http, listen":
-                assert stream.read()["params"]["notifications"] == WISH
-            yield Listener(stream, hears_resources=way == "http, listen")
+        with HttpInProcess("--database", other, *more) as server, server.listen(WISH) as stream:
+            assert stream.read()["params"]["notifications"] == WISH
+            yield Listener(stream)
+
+
+over_stdio = pytest.mark.parametrize("listener", ["stdio"], indirect=True)
 
 
 def command_line(store: str, *arguments: str) -> None:
     assert run(*arguments, "--database", store).returncode == 0
 
 
-def test_listeners_are_notified_of_every_change(
-    listener: Listener, other: str, serve: Callable[..., Client], http: Callable[..., HttpInProcess]
-) -> None:
+def test_listeners_are_notified_of_every_change(listener: Listener, other: str, serve: Callable[..., Client]) -> None:
     glance = "satchel://project/default"
     mcpkg = serve("mcpkg", other)
     assert mcpkg.call("create_prompt", name="tea", content="Boil water")["isError"] is False
@@ -168,12 +138,11 @@ def test_listeners_are_notified_of_every_change(
     listener.hears("satchel://task/1")
     listener.drained()
 
-    server = http()
-    ok(server, "add_prompt", title="Juice", content="Press")
-    listener.hears(PROMPTS)
-    ok(server, "update_task", task=1, status="pending", project="default")
-    listener.hears("satchel://task/1", glance)
     another = serve("satchel", other, NEWEST, "--user", ANN)
+    ok(another, "add_prompt", title="Juice", content="Press")
+    listener.hears(PROMPTS)
+    ok(another, "update_task", task=1, status="pending", project="default")
+    listener.hears("satchel://task/1", glance)
     ok(another, "add_resource", name="tea", content="x", uri="doc:tea")
     listener.hears(RESOURCES, "doc:tea")
     command_line(other, "project", "delete", "default", "--yes")
@@ -196,6 +165,7 @@ def test_nothing_is_told_of_other_projects_and_other_users(
     assert listener.drained(0.6) == []
 
 
+@over_stdio
 def test_a_burst_is_few_notifications(listener: Listener, other: str, serve: Callable[..., Client]) -> None:
     writer = serve("prompt-store", other)
     started = time.monotonic()
@@ -210,6 +180,7 @@ def test_a_burst_is_few_notifications(listener: Listener, other: str, serve: Cal
     assert 1 <= heard.count(PROMPTS) <= 3 + took / 0.1, (took, len(heard))
 
 
+@over_stdio
 def test_one_transaction_is_one_notification(listener: Listener, other: str) -> None:
     from satchel.model import Scope
     from satchel.services import prompts
@@ -233,15 +204,18 @@ def test_who_unsubscribes_hears_no_more(other: str, serve: Callable[..., Client]
     for method in ("resources/subscribe", "resources/unsubscribe"):
         assert answered(client, method, {"uri": "satchel://prompt/tea"})["result"] == {}
     serve("mcpkg", other).call("create_prompt", name="tea", content="x")
-    listener = Listener(client, hears_resources=True)
+    listener = Listener(client)
     assert listener.hears(PROMPTS) + listener.drained(0.6) == [PROMPTS]
 
 
-def test_over_http_nothing_is_promised_that_is_not_kept(http: Callable[..., HttpInProcess]) -> None:
+def test_over_http_nothing_is_promised_that_is_not_kept(other: str) -> None:
     """Nothing is remembered from one POST to the next, so the handshake generation cannot subscribe to resources."""
-    server = http()
-    told = server.ask("initialize", revision="2025-11-25").result["capabilities"]["resources"]
-    assert told == {"listChanged": True}
-    refused = server.ask("resources/subscribe", {"uri": "doc:tea"}, revision="2025-11-25")
-    assert refused.error["code"] == -32601
-    assert server.ask("server/discover").result["capabilities"]["resources"] == {"listChanged": True, "subscribe": True}
+    with HttpInProcess("--database", other) as server:
+        told = server.ask("initialize", revision="2025-11-25").result["capabilities"]["resources"]
+        assert told == {"listChanged": True}
+        refused = server.ask("resources/subscribe", {"uri": "doc:tea"}, revision="2025-11-25")
+        assert refused.error["code"] == -32601
+        assert server.ask("server/discover").result["capabilities"]["resources"] == {
+            "listChanged": True,
+            "subscribe": True,
+        }

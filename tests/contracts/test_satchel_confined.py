@@ -69,37 +69,6 @@ def page(server: HttpInProcess, number: int) -> str:
     return told
 
 
-def test_nothing_of_other_projects_is_offered(server: HttpInProcess) -> None:
-    assert completed(server, "satchel://task/{number}", "number") == ["4", "3", "2"]
-    assert completed(server, "satchel://task/{number}", "number", "1") == []
-    assert completed(server, "start-task", "task") == ["4", "3", "2"]
-    assert completed(server, "satchel://project/{name}", "name") == ["open"]
-    assert completed(server, "satchel://prompt/{name}", "name") == ["prompt-open", "desk:x"]
-    assert completed(server, "prompt-open", "project") == ["open"]
-    assert completed(server, "prompt-open", "tag") == ["tag-open"]
-    assert completed(server, "desk:x", "topic") == []
-    ok(server, "render_prompt", prompt="desk:x", arguments={"topic": "mine"})
-    assert completed(server, "desk:x", "topic") == ["mine"]
-
-
-def test_nothing_of_other_projects_is_listed_or_read(server: HttpInProcess) -> None:
-    def names(method: str, kind: str) -> list[str]:
-        return [one["name"] for one in server.ask(method).result[kind]]
-
-    assert names("prompts/list", "prompts") == ["start-task", "prompt-open", "desk:x"]
-    assert names("resources/list", "resources") == ["doc-open"]
-    assert [one["name"] for one in ok(server, "list_projects")["projects"]] == ["open"]
-    assert [one["name"] for one in ok(server, "list_tags")["tags"]] == ["tag-open"]
-    assert [one["number"] for one in ok(server, "list_tasks", status="all")["tasks"]] == [FREE, WAITING, FIRST]
-    assert ok(server, "list_tasks", status="all", tags=["hush"])["tasks"] == []
-    for uri in ("satchel://task/1", "satchel://project/secret", "satchel://prompt/prompt-secret", "doc:secret"):
-        assert server.ask("resources/read", {"uri": uri}).error["data"] == {"uri": uri}
-    assert server.ask("prompts/get", {"name": "start-task", "arguments": {"task": "1"}}).error["code"] == -32602
-    for reference in ("1", "Hidden"):
-        assert refusal(server, "complete_task", task=reference)["code"] == "not_found"
-    assert "Hidden" not in str(refusal(server, "complete_task", task="Hiden"))
-
-
 def test_a_task_that_waits_elsewhere_says_so_and_no_more(server: HttpInProcess) -> None:
     assert page(server, WAITING).split("\n\n")[:4] == [
         "# Task #3: Waiting",

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.satchel import MINUTE, Like, answered, deleted, missing, ok, pages, refusal, result_of, text, wrong
+from tests.support.satchel import MINUTE, Like, answered, deleted, missing, ok, refusal, result_of, text, wrong
 from tests.support.stdio import NEWEST, REVISIONS, Client, plain
 
 
@@ -132,21 +132,6 @@ def test_names_and_uris_of_documents_are_their_own(client: Client) -> None:
     assert ok(client, "read_resource", resource="a")["resource"]["text"] == "x"
 
 
-@pytest.mark.parametrize("limit", [1, 3, 7, 200])
-def test_pages_of_documents(client: Client, limit: int) -> None:
-    for number in range(7):
-        more = {"description": "odd one"} if number % 2 else {}
-        ok(client, "add_resource", name=f"n{number}", content="x", **more)
-    names = [one["name"] for page in pages(client, "list_resources", "resources", limit=limit) for one in page]
-    assert names == [f"n{number}" for number in range(7)]
-    odd = [
-        one["name"] for page in pages(client, "list_resources", "resources", limit=limit, query="ODD") for one in page
-    ]
-    assert odd == ["n1", "n3", "n5"]
-    assert text(client, "list_resources", query="resource/n4") == "- n4 (1 byte)"
-    assert text(client, "list_resources", query="zzz") == "No documents in project 'default' match."
-
-
 def test_what_the_server_makes_itself_is_read_too(client: Client) -> None:
     ok(client, "add_prompt", title="Hello", content="Wörld")
     ok(client, "add_task", title="Dig", project="garden")
@@ -190,22 +175,3 @@ def test_what_the_server_cannot_make_is_told(client: Client) -> None:
         assert refusal(client, "read_resource", resource=uri) == missing(
             f"Document '{uri}' does not exist in project 'default'.", "Use list_resources to see what there is."
         )
-
-
-def test_a_document_gets_a_name_that_follows_the_rule(client: Client) -> None:
-    def note(given: str, name: str) -> str:
-        return f"'{given}' is named {name}: names have letters, digits, - _ and . only."
-
-    added = [{"name": "docs/Café menu.md", "content": "# Tea"}, {"name": " plain.md ", "content": "x"}]
-    assert ok(client, "add_resources", resources=added) == {
-        "project": "default",
-        "resources": [
-            {"name": "docs-Cafe-menu.md", "size": 5, "version": 1},
-            {"name": "plain.md", "size": 1, "version": 1},
-        ],
-        "notes": [note("docs/Café menu.md", "docs-Cafe-menu.md")],
-    }
-    assert ok(client, "read_resource", resource="satchel://resource/docs-Cafe-menu.md")["resource"]["text"] == "# Tea"
-    assert ok(client, "add_resource", name="a b", content="x")["notes"] == [note("a b", "a-b")]
-    assert refusal(client, "add_resource", name="a/b", content="x")["code"] == "already_exists"
-    assert refusal(client, "add_resource", name="日本", content="x")["hint"] == "For example code-review."

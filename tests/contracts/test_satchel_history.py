@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from satchel.model import Scope
-from satchel.services import projects, prompts
+from satchel.services import projects
 from satchel.storage.database import open_database
-from tests.support.satchel import ok, read_rows, refusal, task_id, text
+from tests.support.satchel import ok, read_rows, refusal, text
 from tests.support.stdio import NEWEST, Client
 
 ANN = "11111111-1111-4111-8111-111111111111"
@@ -39,20 +39,6 @@ def test_an_elided_edit_is_undone_in_one_call(own: Client) -> None:
     }
     prompt = ok(own, "get_prompt", prompt="rules", whole=True)["prompt"]
     assert (prompt["content"], prompt["tags"], prompt["description"]) == (LONG, ["a"], "All of them")
-
-
-def test_restoring_twice_does_nothing_the_second_time(own: Client) -> None:
-    ok(own, "add_prompt", title="Rules", content="one")
-    ok(own, "update_prompt", prompt="rules", content="two")
-    for arguments in ({"item": "rules"}, {"item": "rules", "version": 1}):
-        first = ok(own, "restore", **arguments)["restored"]
-        again = ok(own, "restore", **arguments)["restored"]
-        assert (again["changed"], again["version"]) == (False, first["version"])
-    assert read_rows(ok(own, "history", item="rules"), "version", "did") == [
-        (3, "restored"),
-        (2, "changed"),
-        (1, "added"),
-    ]
 
 
 def test_a_version_is_read_and_compared(own: Client) -> None:
@@ -164,38 +150,6 @@ def test_a_task_comes_back_with_number_tags_and_blockers_both_ways(own: Client) 
         assert new == old | {name: new[name] for name in ("version", "updated")}
 
 
-def test_a_name_that_is_taken_meanwhile_gets_a_number(own: Client, store: str) -> None:
-    ok(own, "add_prompt", title="Tea", content="green")
-    database = open_database(store)
-    with database.read() as tx:
-        gone = prompts.get_by_name(tx, Scope(), "tea").id
-    database.close()
-    ok(own, "delete_prompt", prompt="tea")
-    ok(own, "add_prompt", title="Tea", content="black")
-    restored = ok(own, "restore", item=gone)
-    assert (restored["restored"]["item"], restored["notes"]) == (
-        "tea-2",
-        ["The name tea is taken; it came back as tea-2.", "The title Tea is taken; it came back as Tea (2)."],
-    )
-    assert ok(own, "get_prompt", prompt="tea-2")["prompt"]["content"] == "green"
-    assert ok(own, "get_prompt", prompt="tea")["prompt"]["content"] == "black"
-
-
-def test_versions_go_on_under_a_name(own: Client) -> None:
-    ok(own, "add_prompt", title="Tea", content="green")
-    ok(own, "update_prompt", prompt="tea", content="white")
-    ok(own, "delete_prompt", prompt="tea")
-    assert ok(own, "add_prompt", title="Tea", content="black")["prompt"]["version"] == 4
-    assert read_rows(ok(own, "history", item="tea"), "version", "did") == [
-        (4, "added"),
-        (3, "deleted"),
-        (2, "changed"),
-        (1, "added"),
-    ]
-    assert ok(own, "restore", item="tea", version=2)["restored"]["version"] == 5
-    assert ok(own, "get_prompt", prompt="tea")["prompt"]["content"] == "white"
-
-
 def test_a_deleted_project_comes_back_whole(own: Client, store: str, serve: Callable[..., Client]) -> None:
     database = open_database(store)
     with database.write(Scope(user=ANN)) as tx:
@@ -250,25 +204,6 @@ def test_a_name_of_several_kinds_is_refused_with_both(own: Client) -> None:
         "near": both,
     }
     assert [ok(own, "history", item=one)["kind"] for one in both] == ["prompt", "document"]
-
-
-def test_what_others_have_is_answered_like_what_does_not_exist(
-    own: Client, store: str, serve: Callable[..., Client]
-) -> None:
-    other = serve("satchel", store, NEWEST, "--user", BOB)
-    ok(own, "add_task", title="Secret")
-    ok(own, "add_task", title="Secret too")
-    ok(own, "delete_task", task="#2")
-    id = task_id(store, 1)
-
-    def answer(item: str, tool: str) -> str:
-        return str(refusal(other, tool, item=item)).replace(item, "X")
-
-    for tool in ("history", "restore"):
-        assert answer("#1", tool) == answer("#2", tool) == answer("#99", tool)
-        assert answer("satchel://task/1", tool) == answer("satchel://task/99", tool)
-        assert answer(id, tool) == answer(BOB, tool)
-    assert all(kind != "task" for (kind,) in read_rows(ok(other, "history"), "kind"))
 
 
 def test_a_server_of_some_tools_tells_of_their_items_only(

@@ -12,7 +12,7 @@ from satchel.contracts.satchel.methods import PROMPT_URI, quote_prompt_uri, unqu
 from satchel.model import Argument, DocumentDraft, PromptDraft, Scope, TaskDraft
 from satchel.services import documents, projects, prompts, tasks
 from satchel.storage.database import open_database
-from tests.support.satchel import answered, make_library, ok
+from tests.support.satchel import answered, make_library
 from tests.support.stdio import NEWEST, Client, plain
 
 ANN, BEN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
@@ -330,20 +330,6 @@ def test_resources_of_the_project_are_listed_and_read(filled: str, ask: Callable
     }
 
 
-def test_many_resources_are_listed_page_by_page(store: str, serve: Callable[..., Client]) -> None:
-    database = open_database(store)
-    with database.write() as tx:
-        projects.add(tx, "default")
-        for number in range(501):
-            documents.add(tx, Scope(), DocumentDraft(name=f"r{number}", uri=f"doc:{number}", content="x"))
-    database.close()
-    client = serve("satchel", store)
-    first = plain(client.request("resources/list")["result"])
-    rest = plain(client.request("resources/list", {"cursor": first["nextCursor"]})["result"])
-    assert [one["uri"] for one in first["resources"] + rest["resources"]] == [f"doc:{n}" for n in range(501)]
-    assert "nextCursor" not in rest
-
-
 def test_templates_are_listed(ask: Callable[..., Any]) -> None:
     listed = ask("resources/templates/list")["resourceTemplates"]
     assert [(one["uriTemplate"], one["name"], one["mimeType"]) for one in listed] == [
@@ -440,45 +426,3 @@ def test_values_given_before_are_offered_again_to_the_same_user(filled: str, ask
     # Neither the values of a failed call nor undeclared ones are remembered.
     ask("prompts/get", name="desk:letter", arguments={"nobody": "asked"})
     assert "asked" not in complete(ask, "desk:letter", "to")
-
-
-def test_values_of_other_users_are_not_offered(filled: str, shelf: Path, serve: Callable[..., Client]) -> None:
-    ann, ben = (serve("satchel", filled, NEWEST, "--user", user, "--libraries", str(shelf)) for user in (ANN, BEN))
-    ok(ann, "render_prompt", prompt="desk:letter", arguments={"to": "secret friend"})
-    params = {"ref": {"type": "ref/prompt", "name": "desk:letter"}, "argument": {"name": "to", "value": ""}}
-    assert plain(ann.request("completion/complete", params)["result"])["completion"]["values"] == ["secret friend"]
-    assert plain(ben.request("completion/complete", params)["result"])["completion"]["values"] == []
-    tasks_of_ben = {"ref": {"type": "ref/prompt", "name": "start-task"}, "argument": {"name": "task", "value": ""}}
-    assert plain(ben.request("completion/complete", tasks_of_ben)["result"])["completion"]["values"] == ["3"]
-
-
-def test_a_hundred_are_offered_and_more_is_said(store: str, serve: Callable[..., Client]) -> None:
-    database = open_database(store)
-    ann = Scope(user=ANN)
-    with database.write(ann) as tx:
-        projects.add(tx, "default")
-        for number in range(101):
-            projects.add(tx, f"p{number:03}")
-            prompts.add(tx, ann, PromptDraft(title=f"q{number:03}", content="x"))
-            tasks.add(tx, ann, TaskDraft(title="t"))
-        values = tuple(f"v{number}" for number in range(100))
-        prompts.add(
-            tx, ann, PromptDraft(title="Full", content="x", arguments=[Argument("project", None, False, values)])
-        )
-    database.close()
-    client = serve("satchel", store, NEWEST, "--user", ANN)
-
-    def ask(method: str, **params: Any) -> Any:
-        return plain(client.request(method, params)["result"])
-
-    for reference, argument in [
-        ("satchel://prompt/{name}", "name"),
-        ("satchel://task/{number}", "number"),
-        ("satchel://project/{name}", "name"),
-        ("start-task", "task"),
-        ("full", "project"),
-    ]:
-        found = complete(ask, reference, argument)
-        assert found["hasMore"] is True and len(found["values"]) == len(set(found["values"])) == 100
-    assert complete(ask, "satchel://prompt/{name}", "name", "q1") == ["q100"]
-    assert len(complete(ask, "satchel://prompt/{name}", "name", "q0")) == 100

@@ -95,67 +95,7 @@ def named(tx: Tx, name: str) -> str:
     return prompts.get_by_name(tx, ADA, name).id
 
 
-# -- tasks ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("wanted", [{}, {"query": "task"}, {"tags": ["t"]}])
-def test_who_does_the_tasks_of_each_page_gets_to_all_of_them(
-    filled: Database, libraries: Libraries, wanted: dict[str, Any]
-) -> None:
-    reader = Reader(filled, libraries, "tasks", limit=3, **wanted)
-    assert reader.turn() == [1, 2, 3]
-    with filled.write(ADA) as tx:
-        for number in (1, 2, 3):
-            tasks.complete(tx, ADA, number)
-    assert reader.turn() == [4, 5, 6]
-    assert reader.is_done
-
-
-def test_a_task_that_moves_is_shown_in_its_new_place_or_not_at_all(filled: Database, libraries: Libraries) -> None:
-    reader = Reader(filled, libraries, "tasks", limit=2)
-    assert reader.turn() == [1, 2]
-    with filled.write(ADA) as tx:
-        tasks.update(tx, ADA, 1, TaskPatch(priority="low"))
-        tasks.update(tx, ADA, 4, TaskPatch(priority="urgent"))
-        tasks.delete(tx, ADA, 2)  # the last that was shown
-        tasks.add(tx, ADA, TaskDraft(title="new", priority="high"))
-    assert [reader.turn(), reader.turn()] == [[3, 5], [6, 1]]
-    assert reader.is_done
-
-
-def test_tasks_done_and_all_tasks_while_more_are_done_and_added(filled: Database, libraries: Libraries) -> None:
-    with filled.write(ADA) as tx:  # at the same moment
-        for number in (1, 2, 3, 4):
-            tasks.complete(tx, ADA, number)
-    done = Reader(filled, libraries, "tasks", limit=2, status="completed")
-    everything = Reader(filled, libraries, "tasks", limit=3, status="all")
-    assert (done.turn(), everything.turn()) == ([4, 3], [6, 5, 4])
-    with filled.write(ADA) as tx:
-        tasks.add(tx, ADA, TaskDraft(title="new"))
-        tasks.complete(tx, ADA, 5)
-        tasks.delete(tx, ADA, 3)
-    assert (done.turn(), everything.turn()) == ([2, 1], [2, 1])
-    assert done.is_done and everything.is_done
-
-
 # -- prompts ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("wanted", [{}, {"query": "x"}, {"tags": ["t"]}, {"query": "x", "tags": ["t"]}])
-def test_prompts_are_not_repeated_or_skipped_when_others_come_and_go(
-    filled: Database, libraries: Libraries, wanted: dict[str, Any]
-) -> None:
-    reader = Reader(filled, libraries, "prompts", limit=2, **wanted)
-    assert reader.turn() == ["f", "e"]
-    with filled.write(ADA) as tx:
-        prompts.add(tx, ADA, PromptDraft(title="new", content="x", tags=["t"]))
-        prompts.delete(tx, ADA, named(tx, "e"))
-    assert reader.turn() == ["d", "c"]
-    with filled.write(ADA) as tx:
-        prompts.update(tx, ADA, named(tx, "b"), PromptPatch(content="xx"))  # and is the newest now
-        prompts.delete(tx, ADA, named(tx, "f"))
-    assert reader.turn() == ["a"]
-    assert reader.is_done
 
 
 def test_prompts_of_libraries_follow_by_name_whatever_comes_and_goes(filled: Database, tmp_path: Path) -> None:

@@ -96,14 +96,6 @@ def test_items_are_read_and_filled_in_from_there(client: Client) -> None:
     assert refusal(client, "read_resource", resource="voise")["near"] == ["voice"]
 
 
-def test_whatever_is_listed_is_found_by_its_name(client: Client, database: Database) -> None:
-    with database.write() as tx:
-        add_prompt(tx, "web", "standup", name="daily")  # the title of this one is the name of the personal one
-        add_prompt(tx, "web", "Other", name="No_Tes")  # which differs from `notes` in case and separators only
-    for name, content in (("standup", "My standup about {{ topic }}"), ("notes", "How I write"), ("daily", "x")):
-        assert ok(client, "get_prompt", prompt=name)["prompt"]["content"] == content
-
-
 def test_the_methods_of_mcp_have_them_too(client: Client) -> None:
     listed = client.request("prompts/list")["result"]["prompts"]
     assert [(one["name"], one["description"]) for one in listed if one["name"] != "start-task"] == [
@@ -185,40 +177,6 @@ def test_a_common_word_of_many_personal_items_hides_none_of_the_project(client: 
 
 
 # -- pages ------------------------------------------------------------------------------------------------------
-
-
-def walk(client: Client, tool: str, key: str, limit: int, between: Callable[[], None] = lambda: None) -> list[str]:
-    """The names on all pages of a list."""
-    page = ok(client, tool, limit=limit)
-    names = [one["name"] for one in page[key]]
-    while "next_cursor" in page:
-        between()
-        page = ok(client, tool, limit=limit, cursor=page["next_cursor"])
-        names += [one["name"] for one in page[key]]
-    return names
-
-
-@pytest.mark.parametrize("limit", [1, 2, 3, 7])
-def test_pages_go_on_from_one_project_to_the_other(client: Client, database: Database, limit: int) -> None:
-    with database.write() as tx:
-        for number in range(4):
-            add_prompt(tx, "web", f"Both {number}", name=f"both-{number}")
-            add_document(tx, "web", f"doc-{number}")
-        for number in range(8):  # the first four of which are hidden
-            add_prompt(tx, "personal", f"Both {number}", name=f"both-{number}")
-            add_document(tx, "personal", f"doc-{number}")
-    own = ["both-3", "both-2", "both-1", "both-0", "review"]
-    personal = ["both-7", "both-6", "both-5", "both-4", "notes", "standup"]
-    libraries: list[str] = []
-    added = iter(range(100))
-
-    def add_more() -> None:
-        with database.write() as tx:  # a page is not moved by what is added at the beginning
-            add_prompt(tx, "web", f"New {next(added)}")
-
-    assert walk(client, "list_prompts", "prompts", limit, add_more) == [*own, *personal, *libraries]
-    documents = ["guide", "doc-0", "doc-1", "doc-2", "doc-3", "voice", "doc-4", "doc-5", "doc-6", "doc-7"]
-    assert walk(client, "list_resources", "resources", limit) == documents
 
 
 def test_the_lists_of_mcp_have_pages_across_both(

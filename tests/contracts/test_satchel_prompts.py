@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from satchel.storage.database import open_database
-from tests.support.satchel import MINUTE, Like, deleted, ok, pages, refusal, result_of, text, wrong
+from tests.support.satchel import MINUTE, Like, deleted, ok, refusal, result_of, wrong
 from tests.support.stdio import Client
 
 MEND = "Ask the user to correct the file in the library."
@@ -164,16 +164,6 @@ def test_values_that_a_prompt_does_not_take_are_refused(client: Client) -> None:
     assert facts["text"].endswith("arguments: tone? = warm | dry; mood? = good | ...; size = s | m")
 
 
-def test_an_argument_has_any_name_that_a_template_can_use(client: Client) -> None:
-    names = ["A", "_", "userName", "a1", "from", "context", "class", "items", "self", "range", "n" * 255]
-    content = "".join(f"{{{{ {name} }}}}," for name in names)
-    ok(client, "add_prompt", title="Names", content=content, arguments=[{"name": name} for name in names])
-    assert [one["name"] for one in ok(client, "get_prompt", prompt="names")["prompt"]["arguments"]] == names
-    values = {name: f"<{number}>" for number, name in enumerate(names)}
-    filled_in = "".join(f"{value}," for value in values.values())
-    assert ok(client, "render_prompt", prompt="names", arguments=values)["text"] == filled_in
-
-
 def test_an_argument_of_an_older_version_stays_usable_whatever_its_name(client: Client, store: str) -> None:
     ok(client, "add_prompt", title="Old", content="Hi {{ a }}", arguments=[{"name": "digit"}, {"name": "word"}])
     database = open_database(store)
@@ -222,16 +212,6 @@ def test_what_cannot_be_filled_in_is_said(client: Client, shelf: Path, store: st
     )
 
 
-def test_a_template_is_shorter_than_a_text(client: Client) -> None:
-    long = "x" * (64 * 1024 + 1)
-    ok(client, "add_prompt", title="Long", content=long)
-    hint = "A template is shorter than other texts: shorten it, or declare no arguments."
-    too_long = wrong("content has at most 65536 bytes.", "content", hint)
-    assert refusal(client, "add_prompt", title="T", content=long, arguments=[{"name": "a"}]) == too_long
-    assert refusal(client, "update_prompt", prompt="long", arguments=[{"name": "a"}]) == too_long
-    assert ok(client, "get_prompt", prompt="long")["prompt"]["version"] == 1
-
-
 def test_prompts_of_libraries_are_read_but_not_changed(client: Client) -> None:
     assert ok(client, "get_prompt", prompt="desk:letter")["prompt"] == {
         "name": "desk:letter",
@@ -261,48 +241,3 @@ def test_reading_and_changing_mean_the_same_prompt(client: Client) -> None:
     assert ok(client, "get_prompt", prompt="desk-plain")["prompt"]["content"] == "mine"
     assert ok(client, "update_prompt", prompt="desk-plain", content="x")["prompt"]["version"] == 2
     assert ok(client, "delete_prompt", prompt="desk-plain")["deleted"] == "desk-plain"
-
-
-@pytest.mark.parametrize("limit", [1, 2, 3, 5, 6, 7, 8, 200])
-def test_pages_of_prompts_lead_to_the_end_without_repeats_or_gaps(client: Client, limit: int) -> None:
-    for number in range(5):
-        ok(client, "add_prompt", title=f"Number {number}", content="x" if number % 2 else "just")
-    expected = ["number-4", "number-3", "number-2", "number-1", "number-0", "desk:letter", "desk:plain"]
-    found = pages(client, "list_prompts", "prompts", limit=limit)
-    assert [one["name"] for page in found for one in page] == expected
-    assert all(len(page) == limit for page in found[:-1]) and 0 < len(found[-1]) <= limit
-    hits = pages(client, "list_prompts", "prompts", limit=limit, query="PLAIN")
-    assert [one["name"] for page in hits for one in page] == ["desk:plain"]
-
-
-def test_prompts_are_found_by_text_and_tags(client: Client) -> None:
-    for title, content, tags in [
-        ("Straße", "Long " + "word " * 100 + "Needle", ["a", "b"]),
-        ("Other", "a needle in hay", ["B"]),
-        ("Third", "100% _sure_", ["c"]),
-    ]:
-        ok(client, "add_prompt", title=title, content=content, tags=tags)
-
-    def found(**arguments: Any) -> list[str]:
-        return [one["name"] for one in ok(client, "list_prompts", **arguments)["prompts"]]
-
-    assert found(query="NEEDLE") == ["other", "strasse"]
-    assert found(query="strasse") == ["strasse"]
-    assert found(query="0% _s") == ["third"]
-    assert found(query="%") == ["third"]
-    assert found(tags=["A", "c"]) == ["third", "strasse"]
-    assert found(tags=["a", "b"], match="all") == ["strasse"]
-    assert found(tags=["a", "c"], match="all") == found(tags=["nope"]) == found(tags=["K"]) == []
-    assert found(tags=["b"], query="hay") == ["other"]
-    assert found(query="", tags=[]) == ["third", "other", "strasse", "desk:letter", "desk:plain"]
-    assert ok(client, "list_prompts", query="needle", tags=["a"])["prompts"] == [
-        {"name": "strasse", "title": "Straße", "tags": ["a", "b"]}
-    ]
-    assert text(client, "list_prompts", query="zzz") == "No prompts in project 'default' match."
-    assert text(client, "list_prompts", query="hay") == "- other [b]"
-    assert ok(client, "list_tags") == {
-        "project": "default",
-        "tags": [{"name": "a", "prompts": 1}, {"name": "b", "prompts": 2}, {"name": "c", "prompts": 1}],
-    }
-    assert text(client, "list_tags") == "a (1), b (2), c (1)"
-    assert text(client, "list_tags", project="garden") == "No tags in project 'garden'."

@@ -5,8 +5,6 @@ import pytest
 from tests.conftest import Serve
 from tests.support.stdio import NEWEST, Client
 
-UI = "io.modelcontextprotocol/ui"
-
 
 @pytest.fixture(params=["2025-06-18", "2025-11-25", NEWEST])
 def client(request: pytest.FixtureRequest, serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> Client:

@@ -20,15 +20,14 @@ from tests.contracts.test_satchel_changes import PROMPTS, RESOURCES, command_lin
 from tests.support.http import Stream
 from tests.support.in_process_http import HttpInProcess
 from tests.support.postgres import PostgresServer
-from tests.support.process import TIMEOUT, eventually
+from tests.support.process import TIMEOUT
 from tests.support.roles import two_roles
 from tests.support.satchel import answered, make_library
 from tests.support.stdio import NEWEST, Client
 
 ANN, BEN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 
-LISTENING = ["stdio, handshake", "stdio, listen", "http, listen"]
-WAYS = [*LISTENING, "http, GET"]
+both_ways = pytest.mark.parametrize("way", ["stdio", "http"])  # the handshake generation, and the newest
 
 
 class Ear:
@@ -55,40 +54,23 @@ def database(store: str) -> Iterator[Database]:
 
 @pytest.fixture
 def listen(store: str, database: Database, serve: Callable[..., Client]) -> Iterator[Callable[..., Ear]]:
-    """Opens a stream in a project, in one of four ways."""
+    """Opens a stream in a project, in one of both ways."""
     with ExitStack() as leaving:
 
         def opened(way: str, *more: str, project: str = "default", uris: tuple[str, ...] = ()) -> Ear:
-            if way == "stdio, handshake":
+            if way == "stdio":
                 client = serve("satchel", store, "2025-11-25", "--user", ANN, "--project", project, *more)
                 answered(client, "prompts/list")  # who has read nothing yet misses nothing when libraries change
                 for uri in uris:
                     assert answered(client, "resources/subscribe", {"uri": uri})["result"] == {}
                 return Ear(client)
             wish = {"promptsListChanged": True, "resourcesListChanged": True, "resourceSubscriptions": list(uris)}
-            if way == "stdio, listen":
-                client = serve("satchel", store, NEWEST, "--user", ANN, "--project", project, *more)
-                client.request("prompts/list")
-                listening = client.ask("subscriptions/listen", {"notifications": wish})
-                cancelled = {"method": "notifications/cancelled", "params": {"requestId": listening}}
-                leaving.callback(lambda: client.send({"jsonrpc": "2.0", **cancelled}))
-                assert client.read()["params"]["notifications"] == wish
-                return Ear(client)
             server = leaving.enter_context(HttpInProcess("--database", store, "--user", ANN, *more))
-            return Ear(leaving.enter_context(streamed(server, way, wish, f"/mcp?project={project}")))
+            stream = leaving.enter_context(server.listen(wish, path=f"/mcp?project={project}"))
+            assert stream.read()["params"]["notifications"] == wish
+            return Ear(stream)
 
         yield opened
-
-
-def streamed(server: HttpInProcess, way: str, wish: dict[str, Any], path: str) -> Stream:
-    """A stream over HTTP, once it is open."""
-    if way == "http, listen":
-        stream = server.listen(wish, path=path)
-        assert stream.read()["params"]["notifications"] == wish
-        return stream
-    stream = server.open(path=path)
-    assert eventually(lambda: server.metric("satchel_streams") >= 1)
-    return stream
 
 
 def add_prompt(database: Database, project: str, title: str = "Tea", **more: Any) -> str:
@@ -109,7 +91,7 @@ def add_task(database: Database, project: str | None, *, user: str = ANN, **more
 # -- a project that goes and comes ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("way", WAYS)
+@both_ways
 def test_a_stream_goes_on_when_its_project_is_deleted_and_made_anew(
     way: str, database: Database, listen: Callable[..., Ear]
 ) -> None:
@@ -124,9 +106,8 @@ def test_a_stream_goes_on_when_its_project_is_deleted_and_made_anew(
     assert ear.next() == [RESOURCES]
 
 
-@pytest.mark.parametrize("way", ["http, listen", "http, GET"])
-def test_a_stream_may_be_there_before_its_project(way: str, database: Database, listen: Callable[..., Ear]) -> None:
-    ear = listen(way, project="later")
+def test_a_stream_may_be_there_before_its_project(database: Database, listen: Callable[..., Ear]) -> None:
+    ear = listen("http", project="later")
     with database.write() as tx:
         projects.add(tx, "sooner")
         projects.add(tx, "later")
@@ -136,7 +117,7 @@ def test_a_stream_may_be_there_before_its_project(way: str, database: Database, 
     assert ear.next() == [RESOURCES]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@both_ways
 def test_a_project_that_takes_the_name_of_another_is_heard(
     way: str, database: Database, listen: Callable[..., Ear]
 ) -> None:
@@ -157,7 +138,7 @@ def test_a_project_that_takes_the_name_of_another_is_heard(
 WORK, GARDEN, DEFAULT = "satchel://project/work", "satchel://project/garden", "satchel://project/default"
 
 
-@pytest.mark.parametrize("way", LISTENING)
+@both_ways
 def test_a_listener_to_a_project_is_notified_when_its_page_changes(
     way: str, store: str, database: Database, listen: Callable[..., Ear], serve: Callable[..., Client]
 ) -> None:
@@ -183,7 +164,7 @@ def test_a_listener_to_a_project_is_notified_when_its_page_changes(
     assert ear.next() == [GARDEN]
 
 
-@pytest.mark.parametrize("way", LISTENING)
+@both_ways
 def test_listeners_are_not_notified_of_unchanged_projects(
     way: str, database: Database, listen: Callable[..., Ear]
 ) -> None:
@@ -199,7 +180,7 @@ def test_listeners_are_not_notified_of_unchanged_projects(
     assert ear.next(2) == [PROMPTS, DEFAULT]
 
 
-@pytest.mark.parametrize("way", LISTENING)
+@both_ways
 def test_what_waits_for_a_task_in_another_project_is_told_with_that_project(
     way: str, database: Database, listen: Callable[..., Ear]
 ) -> None:
@@ -271,8 +252,7 @@ def test_behind_row_level_security_a_task_in_a_hidden_project_is_told_to_those_w
 # -- libraries --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("way", LISTENING)
-@pytest.mark.parametrize("store", ["sqlite"], indirect=True)
+@both_ways
 def test_an_edited_template_is_told_to_who_watches_it(way: str, listen: Callable[..., Ear], tmp_path: Path) -> None:
     shelf = tmp_path / "shelf"
     make_library(shelf, "desk", {"x": ("Hello", []), "y": ("Bye", [])})

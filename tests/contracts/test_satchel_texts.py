@@ -6,9 +6,6 @@ from typing import Any
 
 import pytest
 
-from satchel.model import Scope
-from satchel.services import history
-from satchel.storage.database import open_database
 from tests.support.satchel import answered, deleted, missing, ok, refusal, result_of, text, wrong
 from tests.support.stdio import NEWEST, REVISIONS, Client
 
@@ -135,19 +132,6 @@ def test_only_texts_of_the_wanted_toolsets_are_edited(store: str, serve: Callabl
     assert refusal(other, "edit_text", item="p", append="y")["code"] == "not_found"
 
 
-def test_an_edit_is_a_version_that_can_be_restored(client: Client, store: str) -> None:
-    ok(client, "add_resource", name="guide", content=GUIDE)
-    ok(client, "edit_text", edit("guide", ("Install it.\n", "")))
-    diff = ok(client, "history", item="guide", against=1)["diff"]
-    assert "-Install it." in diff
-    ok(client, "restore", item="guide", version=1)
-    assert ok(client, "read_resource", resource="guide")["resource"]["text"] == GUIDE
-    database = open_database(store)
-    with database.read() as tx:
-        assert len(history.list_versions(tx, Scope(), "guide", limit=9)[1]) == 3
-    database.close()
-
-
 def test_many_changed_lines_are_counted_and_long_ones_shortened(client: Client) -> None:
     ok(client, "add_resource", name="list", content="- a\n" * 30 + "x" * 500)
     edited = ok(client, "edit_text", item="list", edits=[{"old": "a", "new": "b", "all": True}])
@@ -260,17 +244,6 @@ def test_headings_of_the_same_text_are_told(read: Any) -> None:
     part, content = read(heading="same")
     assert (part["text"], part["notes"]) == ("## Same\n1\n", ["Other headings of this text: in lines 5."])
     assert content[1]["text"].endswith("Other headings of this text: in lines 5.")
-
-
-def test_code_has_no_headings(client: Client) -> None:
-    code = "# a comment\n" + "x = 1\n" * 2000
-    ok(client, "add_resource", name="long.py", content=code)
-    read = ok(client, "read_resource", resource="long.py")["resource"]
-    assert "outline" not in read and read["lines"] == "1-249"
-    assert refusal(client, "read_resource", resource="long.py", heading="a comment") == {
-        **missing("The text has no heading 'a comment'.", "It has no headings: ask for lines."),
-        "argument": "heading",
-    }
 
 
 def test_pages_of_the_server_are_read_in_parts_too(client: Client) -> None:

@@ -9,10 +9,9 @@ import pytest
 from satchel.model import JINJA2_WORDS
 from tests.contracts.test_twig import Start, get, start, text, write
 from tests.support.in_process import InProcess
-from tests.support.in_process_http import HttpInProcess
 from tests.support.process import eventually
 from tests.support.satchel import ok
-from tests.support.stdio import NEWEST, Client, plain
+from tests.support.stdio import NEWEST, Client
 
 __all__ = ["start"]  # a fixture
 
@@ -93,24 +92,6 @@ def test_the_satchel_contract_knows_such_keys_too(tmp_path: Path, store: str, se
 
 
 # -- arguments --------------------------------------------------------------------------------------------------
-
-
-def test_an_argument_has_any_name_that_a_template_can_use(tmp_path: Path, start: Start) -> None:
-    arguments = ["A", "camelCase", "_", "__x1", "from", "context", "class", "items", "values", "range", "self", "loop"]
-    manifest = "[prompts.p]\n" + "".join(f"[[prompts.p.arguments]]\nname = '{name}'\n" for name in arguments)
-    write(tmp_path, "lib", manifest, p="".join(f"{{{{ {name} }}}}," for name in arguments))
-    server = start(tmp_path)
-    assert plain(server.request("prompts/list")["result"]) == {
-        "prompts": [
-            {
-                "name": "lib:p",
-                "inputSchema": {"type": "object", "properties": {name: {"type": "string"} for name in arguments}},
-                "arguments": [{"name": name, "required": False} for name in arguments],
-            }
-        ]
-    }
-    values = {name: f"<{number}>" for number, name in enumerate(arguments)}
-    assert text(server, "lib:p", **values) == "".join(f"{value}," for value in values.values())
 
 
 BAD_NAME = "a template cannot name argument {}: use letters, digits and _, no digit first, no word of Jinja2"
@@ -288,19 +269,3 @@ def test_the_home_folder_may_be_written_as_a_tilde(tmp_path: Path, monkeypatch: 
     (tmp_path / "data" / "satchel.toml").write_text('libraries = ["~/more"]\n')
     with InProcess("-c", "twig", environment=home) as server:
         assert names(server) == ["other:p"]
-
-
-def test_names_are_the_same_over_http(tmp_path: Path) -> None:
-    manifest = (
-        f"{PARTS}\n[prompts.wrong]\narguments = [{{name = 'if'}}]\n[prompts.arguments]\narguments = [{{name='A'}}]"
-    )
-    write(tmp_path, "lib", manifest, **dict.fromkeys(KEYS, "x"), wrong="x", arguments="{{ A }}")
-    with HttpInProcess("--contract", "twig", "--libraries", str(tmp_path)) as server:
-        listed = [prompt["name"] for prompt in server.ask("prompts/list").result["prompts"]]
-        assert listed == [*(f"lib:{key}" for key in KEYS), "lib:arguments"]
-        for name in listed:
-            answer = server.ask("prompts/get", {"name": name, "arguments": {"A": "x"}}).result
-            assert answer == {"messages": [{"role": "user", "content": {"type": "text", "text": "x"}}]}
-        missing = server.ask("prompts/get", {"name": "lib:wrong"})
-        data = {"details": "Prompt not found: lib:wrong"}
-        assert (missing.status, missing.error) == (404, {"code": -32601, "message": "Method not found", "data": data})

@@ -117,22 +117,3 @@ def test_satchel_says_so(bad: str, store: str, serve: Callable[..., Client]) -> 
         error = refusal(client, tool, arguments)
         assert (error["code"], error["message"]) == ("invalid_argument", f"{place} {SAYS}."), (tool, place)
         assert error["argument"] == place.split("[")[0].split(".")[0]
-
-
-def test_satchel_names_the_item_of_a_list_that_is_wrong(store: str, serve: Callable[..., Client]) -> None:
-    client = serve("satchel", store, NEWEST, "--user", ADA)
-    new = {"title": "T", "content": "x"}
-    cases: tuple[tuple[str, dict[str, Any], str], ...] = (
-        ("add_prompt", {**new, "tags": ["a", "b b"]}, "tags[1]: a tag has 1 to 50 letters, digits, - and _."),
-        ("add_task", {"title": "T", "tags": ["a", "b", ""]}, "tags[2]: a tag has 1 to 50 letters, digits, - and _."),
-        ("add_prompt", {**new, "tags": ["a", 5]}, "tags[1] must be a text."),
-        (
-            "add_prompt",
-            {**new, "arguments": [{"name": "a"}, {"name": "a"}]},
-            "arguments[1] has the same name as another.",
-        ),
-        ("add_prompt", {**new, "arguments": [{"name": "a"}, {}]}, "arguments[1] must be an object with name."),
-        ("add_task", {"title": "T", "blocked_by": [1, True]}, "blocked_by[1] must be the number or UUID of a task."),
-    )
-    for tool, arguments, message in cases:
-        assert refusal(client, tool, arguments)["message"] == message
