@@ -10,10 +10,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
@@ -26,14 +23,6 @@ from tests.support.web import HANDSHAKE, JSON, Closed, WebServer, Wire, call, re
 
 CLIENTS, CALLS = 64, 20_000
 KILLS = amount(1, 20)
-
-
-@pytest.fixture(scope="module")
-def own_postgres() -> Iterator[PostgresServer]:
-    """A PostgreSQL server that these tests may stop."""
-    server = PostgresServer()
-    yield server
-    server.close()
 
 
 # -- 64 clients with the same ids -----------------------------------------------------------------------------------
@@ -120,61 +109,6 @@ def titles(where: str) -> set[str]:
         found = {title for (title,) in tx.all("select title from prompts")}
     database.close()
     return found
-
-
-def test_of_two_servers_on_one_database_one_is_killed_again_and_again(postgres: PostgresServer) -> None:
-    where = postgres.fresh()
-    acknowledged: set[str] = set()
-    is_over = threading.Event()
-    failures: list[BaseException] = []
-    survivor_added = 0
-
-    def keep_adding(server: WebServer) -> None:
-        """The survivor's client: never refused, never disconnected."""
-        nonlocal survivor_added
-        try:
-            with server.connect() as wire:
-                while not is_over.is_set():
-                    title = f"survivor {survivor_added}"
-                    assert add(wire, title), "the other server's death was felt"
-                    acknowledged.add(title)
-                    survivor_added += 1
-        except BaseException as error:
-            failures.append(error)
-
-    def add_until_death(server: WebServer, name: str, done: list[str]) -> None:
-        with contextlib.suppress(OSError), server.connect() as wire:
-            for number in range(10_000):
-                if not add(wire, f"{name} {number}"):
-                    return
-                done.append(f"{name} {number}")
-
-    dice = random.Random(3)
-    with WebServer("-c", "prompt-store", "-d", where) as survivor:
-        steady = threading.Thread(target=keep_adding, args=(survivor,))
-        steady.start()
-        for round in range(KILLS):
-            victim = WebServer("-c", "prompt-store", "-d", where)
-            done: list[list[str]] = [[], [], []]
-            clients = [
-                threading.Thread(target=add_until_death, args=(victim, f"{round}/{number}", done[number]))
-                for number in range(3)
-            ]
-            for client in clients:
-                client.start()
-            assert eventually(lambda: any(done))  # noqa: B023
-            time.sleep(dice.uniform(0.0, 0.15))
-            victim.kill()
-            for client in clients:
-                client.join()
-            acknowledged.update(*done)
-        is_over.set()
-        steady.join()
-    assert failures == []
-    stored = titles(where)
-    assert acknowledged <= stored
-    assert len(stored - acknowledged) <= KILLS * 3  # carried out, but nobody was told
-    assert survivor_added >= KILLS
 
 
 def test_a_worker_that_is_killed_is_replaced(store: str) -> None:
@@ -320,47 +254,6 @@ def test_a_client_that_never_reads_does_not_hold_up_the_end(tmp_path: Path) -> N
         wire.send(request("POST", "/mcp", *call("get_prompt", {"id": prompt})) * 5)
         assert wire.read_head()[0] == 200
         assert server.stop() == 0  # ten seconds are for answers in progress
-
-
-# -- a database that goes away --------------------------------------------------------------------------------------
-
-
-def wait_for(server: WebServer, status: int) -> Any:
-    """Wait for a status of /health; what it says then."""
-    assert eventually(lambda: server.ask("GET", "/health").status == status)
-    return server.ask("GET", "/health").json
-
-
-@pytest.mark.soak
-def test_while_the_database_is_away_calls_fail_cleanly_and_then_work_again(own_postgres: PostgresServer) -> None:
-    where = own_postgres.fresh()
-    with WebServer("-c", "tasks", "-d", where, "--auth", "none") as server:
-        ask: Callable[..., Any] = lambda tool, **more: server.ask(  # noqa: E731
-            "POST", f"/mcp/tool/{tool}", [JSON], json.dumps(more).encode()
-        )
-        assert ask("add_task", title="before").status == 200
-        assert wait_for(server, 200)["status"] == "ok"
-        own_postgres.stop()
-        try:
-            told = wait_for(server, 503)
-            assert set(told) == {"status", "database"} and told["status"] == "unavailable"
-            headers, body = call("list_tasks")
-            with ThreadPoolExecutor() as both:  # each waits for a connection as long as it may
-                over_rest, over_mcp = (
-                    both.submit(ask, "list_tasks"),
-                    both.submit(server.ask, "POST", "/mcp", headers, body),
-                )
-            unable = {"success": False, "error": "Unable to complete request. Please try again."}
-            answer = over_rest.result()
-            assert (answer.status, answer.json) == (500, {**unable, "code": "DATABASE_ERROR"})
-            answer = over_mcp.result()
-            assert answer.status == 200 and answer.json["result"]["isError"] is True
-        finally:
-            own_postgres.start()
-        wait_for(server, 200)
-        assert eventually(lambda: ask("list_tasks").status == 200)
-        assert [task["title"] for task in ask("list_tasks").json["data"]] == ["before"]
-        assert ask("add_task", title="after").status == 200
 
 
 def test_while_all_connections_are_busy_the_database_is_there(postgres: PostgresServer) -> None:

@@ -18,9 +18,8 @@ from typing import Any
 import apsw
 import pytest
 
-from satchel.storage.database import open_database
+from satchel.storage.database import Tx, open_database
 from tests.faults.recording import Gone, Recorder, read_items
-from tests.faults.test_history_kills import check_tables
 from tests.search import test_in_step
 from tests.support.process import eventually
 from tests.support.runners import ADA
@@ -32,6 +31,8 @@ KILLS = {"stdio": amount(1, 120), "http": amount(1, 100), "workers": amount(1, 8
 LEAST = amount(0, 34_000)  # writes of each way, 100,000 in all
 CLIENTS = 3
 DELAYS = (0.02, amount(0.4, 3.0))  # seconds from the first acknowledged writes to the kill
+
+TABLES = {"prompt": "prompts", "document": "documents", "task": "tasks"}
 
 Call = Callable[[str, dict[str, Any]], Any]
 
@@ -81,6 +82,26 @@ def run_and_kill(way: str, store: str, recorders: list[Recorder], dice: random.R
         kill()
         for thread in threads:
             thread.join()
+
+
+def check_tables(tx: Tx) -> None:
+    """Items, revisions, states and trash say the same."""
+    for kind, table in TABLES.items():
+        live = dict(tx.all(f"select number, version from {table} where deleted_at is null"))
+        trash = dict(tx.all(f"select number, version from {table} where deleted_at is not null"))
+        newest = {
+            item: (version, action)
+            for item, version, action in tx.all(
+                "select item, version, action from revisions where kind = :kind order by version", kind=kind
+            )
+        }
+        assert live.keys() & trash.keys() == set()
+        assert {item: version for item, (version, action) in newest.items() if action != "delete"} == live
+        assert {item: version for item, (version, action) in newest.items() if action == "delete"} == trash
+    texts = {"prompt": "prompts p left join prompt_texts", "task": "tasks p left join task_texts"}
+    for kind, joined in texts.items():
+        sql = f"select number from {joined} on {kind} = number where (deleted_at is null) <> ({kind} is not null)"
+        assert tx.all(sql) == []
 
 
 @contextmanager

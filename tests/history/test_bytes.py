@@ -10,7 +10,7 @@ from satchel.storage.database import Database
 from tests.history.store import ADA, add_prompt, add_resource, add_task, delete_prompt, edit_prompt, read
 from tests.support.soak import amount
 
-SEQUENCES = amount(40, 1000)
+SEQUENCES = amount(16, 1000)
 EDITS = 12
 WORDS = (
     "tea",

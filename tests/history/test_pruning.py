@@ -94,7 +94,7 @@ def test_both_engines_take_the_same_steps_to_the_same_end(
     for store in (str(tmp_path / "s.db"), reused_database.emptied()):
         calendar.reset()
         database = open_database(store)
-        fill(database, calendar, amount(80, 200))
+        fill(database, calendar, amount(50, 200))
         before = read_tables(database)
         database.retention = Retention(history_days=30, history_versions=3, trash_days=20)
         results.append((before, run_steps(database), read_tables(database)))
@@ -132,6 +132,7 @@ def check_rules(before: dict[str, list[Any]], after: dict[str, list[Any]], calen
     assert after["states"] == [row for row in before["states"] if row[0] in kept_numbers]
 
 
+@pytest.mark.parametrize("engine", ["sqlite"])
 def test_every_step_is_small(database: Database, calendar: Calendar, small_steps: int) -> None:
     fill(database, calendar, 40)
     add_projects(database, "big")
@@ -150,6 +151,7 @@ def test_every_step_is_small(database: Database, calendar: Calendar, small_steps
     assert read_tables(database)["trash"] == []
 
 
+@pytest.mark.parametrize("engine", ["sqlite"])
 @pytest.mark.usefixtures("small_steps")
 def test_writers_go_on_between_the_steps(store: str, database: Database, calendar: Calendar) -> None:
     fill(database, calendar, 40)
@@ -170,6 +172,7 @@ def test_writers_go_on_between_the_steps(store: str, database: Database, calenda
     assert contents == ["Another text"] * (len(written) - 1) + ["one two three"]
 
 
+@pytest.mark.parametrize("engine", ["sqlite"])
 @pytest.mark.usefixtures("small_steps")
 def test_a_prune_that_is_stopped_goes_on_another_time(database: Database, calendar: Calendar) -> None:
     fill(database, calendar, 40)

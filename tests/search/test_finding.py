@@ -33,18 +33,13 @@ def titles(database: Database, query: str) -> list[str]:
         return [hit.title for hit in search(tx, SCOPE, SearchQuery(text=query))[0]]
 
 
-def test_there_are_enough_pairs() -> None:
-    assert len({query for query, _ in PAIRS}) == len(PAIRS) >= 60
-
-
-@pytest.mark.parametrize(("query", "target"), PAIRS)
-def test_the_target_is_among_the_first_three(sqlite: Database, query: str, target: str) -> None:
-    assert target in titles(sqlite, query)[:3]
-
-
-def test_both_engines_find_the_same_in_the_same_order(sqlite: Database, filled_postgres: Database) -> None:
-    different = [query for query, _ in PAIRS if titles(sqlite, query)[:3] != titles(filled_postgres, query)[:3]]
-    assert different == []
+def test_both_engines_find_the_target_among_the_first_three_in_the_same_order(
+    sqlite: Database, filled_postgres: Database
+) -> None:
+    for query, target in PAIRS:
+        found = titles(sqlite, query)[:3]
+        assert target in found, query
+        assert titles(filled_postgres, query)[:3] == found, query
 
 
 # -- rules of the order -----------------------------------------------------------------------------------------
@@ -87,12 +82,13 @@ def test_a_plural_is_found_before_other_longer_words(database: Database) -> None
     assert names(find(database, "flag")) == ["b", "a"]
 
 
-@pytest.mark.parametrize("asked", ["deletes", "deleted", "deleting", "deletion"])
-def test_other_forms_of_a_verb_are_found_though_many_items_have_the_form_itself(database: Database, asked: str) -> None:
-    others = {f"n{number}": f"we {asked} something" for number in range(5)}
+def test_other_forms_of_a_verb_are_found_though_many_items_have_the_form_itself(database: Database) -> None:
+    forms = ("deletes", "deleted", "deleting", "deletion")
+    others = {f"{asked}{number}": f"we {asked} something" for asked in forms for number in range(5)}
     others |= {f"m{number}": "accounts and accounts" for number in range(5)}
     add(database, wanted="delete accounts", **others)
-    assert names(find(database, f"{asked} accounts"))[0] == "wanted"
+    for asked in forms:
+        assert names(find(database, f"{asked} accounts"))[0] == "wanted"
 
 
 def test_a_compound_counts_as_rare_as_it_is_and_not_as_its_parts(database: Database) -> None:
@@ -107,28 +103,21 @@ def test_a_mistyped_compound_is_found_that_is_written_apart(database: Database) 
     assert names(find(database, "post morten")) == ["wanted", "other"]
 
 
-@pytest.mark.parametrize("written", ["postmortem", "post mortem", "post-mortem", "Post_Mortem", "postMortem"])
-@pytest.mark.parametrize("asked", ["postmortem", "post mortem", "post-mortem", "POSTMORTEM"])
-def test_a_compound_is_found_however_it_is_written(sqlite_database: Database, written: str, asked: str) -> None:
-    add(sqlite_database, a=f"About a {written} of it", b="a blog entry")
-    assert names(find(sqlite_database, asked)) == ["a"]
+def test_a_compound_is_found_however_it_is_written(database: Database) -> None:
+    for number, written in enumerate(("postmortem", "post mortem", "post-mortem", "Post_Mortem", "postMortem")):
+        scope = Scope(project=f"project-{number}")
+        with database.write(scope) as tx:
+            projects.add(tx, scope.project)
+            for title, content in (("a", f"About a {written} of it"), ("b", "a blog entry")):
+                prompts.add(tx, scope, PromptDraft(title=title, content=content))
+            for asked in ("postmortem", "post mortem", "post-mortem", "POSTMORTEM"):
+                assert names(search(tx, scope, SearchQuery(text=asked))[0]) == ["a"], (written, asked)
 
 
-@pytest.fixture
-def sqlite_database(sqlite_template: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    opened = open_database(str(tmp_path_factory.mktemp("one") / "satchel.db"))
-    yield opened
-    opened.close()
-
-
-@pytest.mark.parametrize("wrong", ["kuberntes", "kubernettes", "kubernetas", "kuberneets"])
-def test_one_typo_is_forgiven(database: Database, wrong: str) -> None:
+def test_one_typo_is_forgiven_and_two_are_not(database: Database) -> None:
     add(database, a="about kubernetes", b="about something else")
-    assert names(find(database, wrong)) == ["a"]
-
-
-def test_two_typos_are_not(database: Database) -> None:
-    add(database, a="about kubernetes")
+    for wrong in ("kuberntes", "kubernettes", "kubernetas", "kuberneets"):
+        assert names(find(database, wrong)) == ["a"]
     assert find(database, "kuebrentes") == []
 
 

@@ -105,11 +105,11 @@ def test_the_index_follows(filled: Database, way: str) -> None:
     check(filled)
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_what_is_rolled_back_is_not_in_the_index(filled: Database, way: str) -> None:
-    with pytest.raises(Undone), filled.write(ADA) as tx:
-        WAYS[way][0](tx)
-        raise Undone
+def test_what_is_rolled_back_is_not_in_the_index(filled: Database) -> None:
+    for act, _ in WAYS.values():
+        with pytest.raises(Undone), filled.write(ADA) as tx:
+            act(tx)
+            raise Undone
     assert found(filled, "tusks") == ["walrus"]
     check(filled)
 

@@ -110,30 +110,6 @@ def test_a_name_that_is_given_must_be_free_and_a_name(database: Database) -> Non
     assert taken.value.field == "title"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "rule"),
-    [
-        ([Argument("the-topic", None, True)], "pattern"),
-        ([Argument("", None, True)], "pattern"),
-        ([Argument("a\n", None, True)], "pattern"),
-        ([TOPIC, TOPIC], "uniqueItems"),
-        ([Argument(f"a{number}", None, False) for number in range(101)], "maxItems"),
-        ([Argument("a", None, False, ("x",) * 101)], "maxItems"),
-        ([Argument("a", None, False, ("x" * 201,))], "maxLength"),
-        ([Argument("a", "\0", False)], "type"),
-    ],
-)
-def test_arguments_that_cannot_be_are_refused(database: Database, arguments: list[Argument], rule: str) -> None:
-    projects.require(database, HERE)
-    with database.write() as tx:
-        prompt = prompts.add(tx, HERE, PromptDraft(title="T", content="x"))
-        with pytest.raises(WrongArgument) as wrong:
-            prompts.add(tx, HERE, PromptDraft(title="U", content="x", arguments=arguments))
-        assert wrong.value.rule == rule
-        with pytest.raises(WrongArgument):
-            prompts.update(tx, HERE, prompt.id, PromptPatch(arguments=arguments))
-
-
 def test_a_template_is_shorter_than_a_text(database: Database) -> None:
     projects.require(database, HERE)
     long, fitting = "é" * (32 * 1024) + "x", "é" * (32 * 1024)

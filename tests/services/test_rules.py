@@ -66,6 +66,7 @@ PROMPTS: list[tuple[dict[str, Any], str, str]] = [
     ({"tags": ["a\n"]}, "tag", "pattern"),
     ({"tags": [NUL]}, "tag", "pattern"),
     ({"tags": ["a"] * 101}, "tags", "maxItems"),
+    ({"arguments": [Argument("the-topic", None, False)]}, "arguments", "pattern"),
     ({"arguments": [Argument("1a", None, False)]}, "arguments", "pattern"),
     ({"arguments": [Argument("", None, False)]}, "arguments", "pattern"),
     ({"arguments": [Argument("not", None, False)]}, "arguments", "pattern"),
@@ -126,6 +127,8 @@ TASKS: list[tuple[dict[str, Any], str, str]] = [
     ({"due": ""}, "due", "format"),
     ({"due": "2026-02-30"}, "due", "format"),
     ({"due": "20260228"}, "due", "format"),
+    ({"due": "2026-W01-1"}, "due", "format"),
+    ({"due": "٢٠٢٦-02-28"}, "due", "format"),
     ({"due": NUL}, "due", "format"),
     ({"blocked_by": range(1, 102)}, "blocked_by", "maxItems"),
 ]

@@ -212,35 +212,6 @@ def test_newer_changes_that_row_level_security_hides_are_not_read(postgres: Post
         check_hidden_changes(role, owner)
 
 
-def test_a_plan_for_empty_tables_reads_no_tasks_of_others_once_they_are_full(postgres: PostgresServer) -> None:
-    owner, role = map(open_database, two_roles(postgres))
-    users = [Scope(user=f"{number:08d}-1111-4111-8111-111111111111") for number in range(4)]
-    with closing(owner), closing(role):
-        projects.require(role, users[0])
-        with owner.write() as tx:
-            for table in ("tasks", "task_tags", "task_blocks", "task_texts", "task_claims"):
-                tx.run(f"alter table {table} set (autovacuum_enabled = off)")
-        read = []
-        for _ in range(3):
-            for scope in users:
-                add_chain(role, scope, 40)
-            for filter in FILTERS:
-                query = TaskQuery(filter=filter)
-                read.append(measure(role, users[0], lambda tx: tasks.list_page(tx, users[0], query, limit=20)))  # noqa: B023
-    assert max(read) < 20 * 40, read  # once for each listed task it would be up to 20 × 480
-
-
-def add_chain(database: Database, scope: Scope, count: int) -> None:
-    """Add tasks, of which each second one waits for the one before, and list them after each."""
-    last = 0
-    for number in range(count):
-        draft = TaskDraft(title=f"Task {number}", tags=["one"], blocked_by=[last] if number % 2 else [])
-        with database.write(scope) as tx:
-            last = tasks.add(tx, scope, draft).number
-        with database.read(scope) as tx:
-            tasks.list_page(tx, scope, TaskQuery(filter="all"), limit=20)
-
-
 def test_tasks_of_some_projects_are_listed_in_the_order_of_all(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
