@@ -196,7 +196,7 @@ def _escape_errors() -> Iterator[None]:
 
 @contextmanager
 def _report_usage(arguments: Sequence[str]) -> Iterator[None]:
-    """End the command where its words are wrong, with a guess at what was meant."""
+    """End the command after a usage error, with a suggestion."""
     as_json = "--json" in arguments
     try:
         yield
@@ -245,13 +245,13 @@ def _find_near(error: click.UsageError) -> tuple[str, ...]:
 
 
 def _find_hint(error: click.UsageError) -> str:
-    """Return what to do about a usage error that no other word corrects."""
+    """Return a hint for a usage error that has no similar word."""
     is_text = error.message.startswith("Got unexpected extra argument")
     return "Put a text with spaces into quotes." if is_text else ""
 
 
 def _pick(word: str, known: list[str]) -> tuple[str, ...]:
-    """Return the known words most like one; the dashes of options do not count."""
+    """Return the known words most similar to one, ignoring the dashes of options."""
     plain = {one.lstrip("-"): one for one in known}
     wanted = word.lstrip("-").lower()
     near = tuple(get_close_matches(wanted, plain, _MOST, _ALIKE)) or closest_names(wanted, plain, _MOST)

@@ -239,7 +239,7 @@ def load(where: str, file: str) -> tuple[str, Any]:
 
 @contextmanager
 def open_dump(file: str) -> Iterator[BinaryIO]:
-    """Open a file of which every part can be read again; stdin is copied to a temporary one."""
+    """Open a seekable file; stdin is copied to a temporary one."""
     if file != "-":
         try:
             descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)

@@ -77,7 +77,7 @@ class Board:
                     self.column, self.row = column, row
 
     def go(self, columns: int, rows: int) -> None:
-        """Choose a neighbour of the chosen task, as far as there is one."""
+        """Choose a neighbour of the chosen task, if there is one."""
         self.column = min(max(self.column + columns, 0), len(COLUMNS) - 1)
         self.row = min(max(self.row + rows, 0), max(len(self.cards[COLUMNS[self.column][0]]) - 1, 0))
 
@@ -176,7 +176,7 @@ class _Live:
                 self._board.choose(number)
 
     def _find_action(self, key: str, number: int) -> Callable[[], object] | None:
-        """Return what a key does to the chosen task."""
+        """Return the action of a key on the chosen task."""
         assert self._board.chosen is not None
         call, task, column = self._session.call, str(number), COLUMNS[self._board.column][0]
 
@@ -261,7 +261,7 @@ def _draw_column(board: Board, place: int, size: int, room: int) -> list[str]:
 
 
 def _find_start(heights: Sequence[int], chosen: int, room: int) -> int:
-    """Return the first card to show, so that the chosen one is seen whole, with a line to spare."""
+    """Return the first card to show, so that the chosen one is entirely visible."""
     start = chosen
     used = heights[chosen] if heights else 0
     while start > 0 and used + heights[start - 1] <= room - 1:

@@ -54,7 +54,7 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Problem(Exception):
-    """Something that a check found: its message, the remedy for a person, and the safe repair if there is one."""
+    """A problem that a check found: its message, the remedy, and the safe repair if there is one."""
 
     def __init__(
         self, message: str, remedy: str = "", repair: Callable[[], str] | None = None, status: Status = "failure"
@@ -64,7 +64,7 @@ class Problem(Exception):
 
 
 def attempt(check: str, look: Callable[[], str], *, is_fixing: bool = False) -> Finding:
-    """Check something: `look` says what is well, or raises a Problem; with `is_fixing`, repair that and look again."""
+    """Run a check: `look` returns a sentence or raises a Problem; with `is_fixing`, repair that and look again."""
     try:
         return Finding(check=check, status="ok", message=look())
     except Problem as wrong:
@@ -128,7 +128,7 @@ def _look(database: str | None, *, is_fixing: bool) -> Iterator[Finding]:
 
 
 def _guard(check: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
-    """Yield the findings of a check; a check that breaks is a finding too, and does not stop the others."""
+    """Yield the findings of a check; a check that fails is a finding too, and does not stop the others."""
     try:
         yield from look()
     except Exception as error:
@@ -390,7 +390,7 @@ def _look_at_entry(
 
 
 def _renew_entry(machine: Machine, client: Client, scope: Scope, name: str, path: str, target: Local) -> str:
-    """Make an entry whose command is gone start this Satchel."""
+    """Rewrite an entry whose command is gone, so that it starts this Satchel."""
     command, *before = own_command(machine.environment)
     given = target.arguments[2:] if target.arguments[:2] == ("-m", "satchel") else target.arguments
     renewed = Local(command, (*before, *given), target.variables)

@@ -1,4 +1,4 @@
-"""How commands fail: exit statuses, error codes, and a sentence for each error with the command that helps."""
+"""Failures of commands: exit statuses, error codes, and for each error a sentence with the command that helps."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -129,7 +129,7 @@ _ADVICE: dict[type[SatchelError], Callable[[Any], str]] = {
 
 
 def make_voice() -> "Voice":
-    """Return how the command line words errors."""
+    """Return the wording of errors on the command line."""
     # 50 ms with the contract, and only after an error
     from satchel.contracts.satchel.errors import MissingValue, TemplateFailed, WrongValue
     from satchel.services.wording import Voice
@@ -147,7 +147,7 @@ def make_voice() -> "Voice":
 
 
 def explain(error: SatchelError, database: "Database", scope: Scope) -> str:
-    """Return what is wrong and the command that helps, in a sentence or two."""
+    """Describe an error and the command that helps, in one or two sentences."""
     from satchel.services import wording
 
     if isinstance(error, EntryRefused):
@@ -216,7 +216,7 @@ def _explain_missing(error: NotFound, database: "Database", scope: Scope) -> str
 
 
 def _suggest(error: NotFound, key: str, database: "Database", scope: Scope) -> str | None:
-    """Return the name, or the number of a task, that was probably meant."""
+    """Return the name or task number that was probably meant."""
     from satchel.services import documents, prompts, tasks
 
     if error.near:  # the contract knows libraries too

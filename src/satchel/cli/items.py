@@ -90,7 +90,7 @@ def name_several(session: Session, kind: Kind, refs: Sequence[str]) -> list[str]
 
 
 def _show_deleted(session: Session, kind: Kind, keys: Sequence[str], answer: Answer) -> None:
-    """Print that items were deleted, what referred to them, and how to bring them back."""
+    """Print that items were deleted, what referred to them, and how to restore them."""
     if kind == "task":
         text = f"Deleted task {', '.join(keys)}."
     else:
@@ -158,7 +158,7 @@ def _find(tx: Tx, scope: Scope, kind: Kind, verb: str, reference: str) -> Any:
 
 
 def _show_transferred(session: Session, changed: list[Any], heading: str, there: str) -> None:
-    """Print what is in the other project now; as JSON it is what the tool `update_items` answers."""
+    """Print the copied or moved items; as JSON, the answer of the tool `update_items`."""
     from satchel.contracts.satchel import documents as document_tools
     from satchel.contracts.satchel import prompts as prompt_tools
     from satchel.contracts.satchel import task_answers

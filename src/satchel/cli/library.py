@@ -339,7 +339,7 @@ def remove(name: str, anyway: bool, libraries: tuple[str, ...], as_json: bool) -
 
 
 def describe_origin(origin: Origin) -> dict[str, Any]:
-    """Return where a library is from, as JSON."""
+    """Return the source of a library, as JSON."""
     found = {"kind": origin.kind, "source": printable(origin.source), "version": origin.version, "added": origin.added}
     return found | ({"ref": origin.ref} if origin.ref else {}) | ({"path": origin.path} if origin.path else {})
 

@@ -1,4 +1,4 @@
-"""What commands print: sentences, contents, tables, JSON, progress.
+"""The output of commands: sentences, contents, tables, JSON, progress.
 
 Stored texts may hold control characters. A terminal never gets them: texts are escaped, and rich gets them as `Text`.
 """
@@ -152,7 +152,7 @@ def count(number: int, noun: str, plural: str = "") -> str:
 
 
 def restore_command(kind: str, key: str, project: str) -> str:
-    """Return the command that brings a deleted item back."""
+    """Return the command that restores a deleted item."""
     if kind == "task":
         return f"satchel restore '#{key.removeprefix('#')}'"
     return f"satchel restore satchel://project/{key}" if kind == "project" else f"satchel restore {key} -p {project}"

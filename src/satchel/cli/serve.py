@@ -1,4 +1,4 @@
-"""`satchel serve`: its options come from the table of settings. click parses them only where this parser cannot."""
+"""`satchel serve`: its options come from the table of settings. click parses them only if this parser cannot."""
 
 from collections.abc import Sequence
 

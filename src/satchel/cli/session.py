@@ -1,7 +1,7 @@
 """The session of a command: its common options, the open store, the project it works in, calls of tools.
 
 Before its own transaction a command opens one: it reads the local user and the project of the folder. A command that
-only reads a store that is not there reads an empty one, and leaves nothing behind.
+only reads a missing store reads an empty one, and leaves nothing behind.
 """
 
 import os
@@ -164,7 +164,7 @@ class Session:
             raise
 
     def list(self, tool: str, key: str, page: Page, **filters: Any) -> Answer:
-        """Return a part of the list that a tool answers under a key, in as many calls as that takes."""
+        """Return a part of the list that a tool answers under a key, in as many calls as needed."""
         rows: list[Any] = []
         answer, cursor = None, page.cursor
         while answer is None or (cursor is not None and len(rows) != page.limit):
@@ -216,7 +216,7 @@ class Session:
         show_notes(notes)
 
     def say_deleted(self, text: str, kind: str, keys: Sequence[str], value: object) -> None:
-        """Print that something was deleted, and how to bring it back."""
+        """Print that something was deleted, and how to restore it."""
         days = self.database.retention.trash_days
         it = "it" if len(keys) == 1 else "one of them"
         key = keys[0] if len(keys) == 1 else {"task": "NUMBER"}.get(kind, "NAME")
@@ -233,8 +233,8 @@ def command(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add the common options to a command, give it a session, and report its errors.
 
-    A command `in_project` has the option --project. One that `needs_project` fails at once where the project does not
-    exist and is not made by the first write. One that only `reads` makes no store.
+    A command `in_project` has the option --project. One that `needs_project` fails at once if the project does not
+    exist and the first write does not make it. One that only `reads` makes no store.
     """
 
     def decorate(run: Callable[..., None]) -> Callable[..., None]:
@@ -309,7 +309,7 @@ def open_session(flags: Mapping[str, str | None], *, reads: bool, as_json: bool 
 
 @contextmanager
 def _report_failure(session: Session) -> Iterator[None]:
-    """End the command with an error message where something in it failed."""
+    """End the command with an error message if something in it failed."""
     as_json = session.as_json
     try:
         yield
@@ -325,7 +325,7 @@ def _report_failure(session: Session) -> Iterator[None]:
 
 
 def _check_file(error: SatchelError, session: Session) -> None:
-    """Refuse a command whose project does not exist, where a `.satchel` file names that project.
+    """Refuse a command whose project is named by a `.satchel` file and does not exist.
 
     Raises:
         click.UsageError: so it is.
@@ -358,7 +358,7 @@ def address_command(run: Callable[..., tuple[str, Any]]) -> Callable[..., None]:
 
 @contextmanager
 def report_errors(*, as_json: bool) -> Iterator[None]:
-    """End the command with an error message where settings or store cannot be used."""
+    """End the command with an error message if settings or store cannot be used."""
     try:
         yield
     except config.SettingsError as error:

@@ -1,7 +1,7 @@
 """The contracts: exact wire surfaces, each a literal table of tools, methods and failures.
 
-    contract       what a contract, a tool and the context of a call are
-    runner         carries out a call by the table of its contract
+    contract       the types of a contract, a tool and the context of a call
+    runner         runs a call by the table of its contract
     schema         arguments and answers: their JSON Schema, and the check of arguments
     content        contents and descriptions as MCP carries them
     satchel        our own contract: prompts, documents, tasks and libraries together

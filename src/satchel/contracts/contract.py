@@ -50,7 +50,7 @@ class Transactions:
 
     @contextmanager
     def open(self, context: "Context", *, writes: bool) -> Iterator["Context"]:
-        """Open a transaction, which is committed at the end of the block, and give the context in it.
+        """Open a transaction, which commits at the end of the block, and yield its context.
 
         Raises:
             StoreConflict: it was rolled back because of another writer, and the call can be tried again.
@@ -67,7 +67,7 @@ class Transactions:
 
 
 class Context(Struct, frozen=True):
-    """The surroundings of a tool or a method: a transaction, the libraries, and on whose behalf it acts."""
+    """The context of a tool or a method: a transaction, the libraries, and the scope of the caller."""
 
     scope: Scope
     tx: Tx  # only where the contract says reads_store, and the tool does not open its own transactions
@@ -87,12 +87,12 @@ class Context(Struct, frozen=True):
         return self.find_libraries()
 
     def read(self) -> AbstractContextManager["Context"]:
-        """Open a transaction that reads, and give the context in it."""
+        """Open a read transaction, and yield its context."""
         assert self.transactions is not None, "this contract reads no store"
         return self.transactions.open(self, writes=False)
 
     def write(self) -> AbstractContextManager["Context"]:
-        """Open a transaction that writes, and give the context in it; nothing that can fail may come after it."""
+        """Open a write transaction, and yield its context; nothing that can fail may come after it."""
         assert self.transactions is not None, "this contract reads no store"
         return self.transactions.open(self, writes=True)
 
@@ -109,7 +109,7 @@ class Context(Struct, frozen=True):
         self.ask(message)
 
     def within(self, project: str | UnsetType) -> "Context":
-        """Return the context of a call that may name another project."""
+        """Return the context in the project that a call names, if it names one."""
         if project is UNSET or not project:
             return self
         scope = structs.replace(self.scope, project=project, why="the argument project")
@@ -123,7 +123,7 @@ Transaction = Literal["read", "write"] | None
 
 
 class Tool(Struct, frozen=True):
-    """One tool: what clients see of it, and what it does."""
+    """One tool: its description for clients, and its function."""
 
     name: str
     description: str

@@ -152,7 +152,7 @@ def _name_kind(kind: str) -> str:
 
 @contextmanager
 def name_in_errors(name: str) -> Iterator[None]:
-    """Make an error name the prompt by its name, even if it was deleted between finding its id and acting on it."""
+    """Name the prompt in errors, even if it was deleted between finding its id and acting on it."""
     try:
         yield
     except NotFound as missing:

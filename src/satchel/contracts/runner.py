@@ -1,4 +1,4 @@
-"""Carries out calls by the table of a contract: arguments checked, one transaction, the answer in its words."""
+"""Runs calls by the table of a contract: checks arguments, opens one transaction, and words the answer."""
 
 import time
 from collections.abc import Callable
@@ -182,7 +182,7 @@ class Runner:
     def perform(
         self, name: str, arguments: dict[str, Any], scope: Scope
     ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Return the value and the content of a tool's answer to a caller in this process, who words errors itself.
+        """Run a tool for a caller in this process; return the value and the content of its answer. Errors are raised.
 
         Raises:
             SatchelError: the tool failed; nothing of it remains.
@@ -205,7 +205,7 @@ class Runner:
         work: Work,
         take: Callable[[Tool, Body, Revision], Value],
     ) -> Value:
-        """Run a tool, and return what `take` makes of its answer before the transaction is committed."""
+        """Run a tool, and apply `take` to its answer before the transaction commits; return the result."""
         contract = self._contract
         if contract.resolve_scope is not None:
             scope = contract.resolve_scope(scope, arguments)
@@ -256,7 +256,7 @@ class Runner:
         )
 
     def _sign(self, scope: Scope, call: Call | None) -> Scope:
-        """Return a scope to whose user and client history attributes changes; the command line's is signed already."""
+        """Complete a scope with the user and the client that history names; the command line's is complete."""
         if call is None and scope.author.contract:
             return scope
         author = Author(
@@ -270,7 +270,7 @@ class Runner:
         return replace(scope, author=author)
 
     def _carry_out(self, start: Context, transaction: Transaction, run: Callable[[Context], Value]) -> Value:
-        """Run a call in one transaction, or in those that it opens; again if another writer caused a rollback.
+        """Run a call in one transaction, or in those that it opens; retry if another writer caused a rollback.
 
         What it returns is complete before the commit: if the answer is refused, nothing of the call remains.
         """
@@ -289,7 +289,7 @@ class Runner:
         raise AssertionError("the last try returns or raises")
 
     def _explain_missing(self, start: Context, error: Refused) -> Refused:
-        """Return the error for something that was not found as the contract explains it."""
+        """Return the contract's error for a missing item."""
         if self._contract.explain_missing is None:
             return error
         with start.read() as context:
@@ -343,7 +343,7 @@ def _tool_result(tool: Tool, body: Body, revision: Revision, *, is_error: bool =
 
 
 def _encode(what: str, argument: str | None, revision: Revision, result: Result) -> Result:
-    """Return a result as a revision has it, with its lists and objects encoded; the protocol adds to `_meta`.
+    """Return a result in the form of a revision, with its lists and objects encoded; the protocol adds to `_meta`.
 
     Raises:
         AnswerTooLarge: they are too large together; `argument` asks for less.

@@ -65,7 +65,7 @@ class Field(Struct, frozen=True, kw_only=True):
 
 
 class UnknownArgument(Struct, frozen=True):
-    """A name that a caller used, where a schema has others."""
+    """An unknown name in a call, and the names of the schema."""
 
     place: str  # what it is a member of, as in edits[0]; empty for an argument
     name: str
@@ -113,7 +113,7 @@ def parse(
 ) -> Parsed:
     """Return arguments as an input Struct. Unless strict, null counts as absent, and unknown arguments may be ignored.
 
-    Where they are refused, that comes before all other checks: a wrong name is often why another argument is missing.
+    Unknown arguments are refused before all other checks: a wrong name is often why another argument is missing.
 
     Raises:
         WrongArgument: the first rule that they break.
@@ -280,7 +280,7 @@ _PYTHON_TYPES: dict[str, type[Any]] = {"string": str, "integer": int, "boolean":
 
 
 def _clean_type(schema: Schema, value: Any, name: str, place: str) -> Any:
-    """Return a value of the type that a schema names; whole numbers, however they were written, as integers."""
+    """Return a value in the type of a schema; whole numbers, in any notation, become integers."""
     kind = schema["type"]
     if isinstance(kind, list):
         if value is None:

@@ -143,7 +143,7 @@ def update_task(context: Context, args: UpdateTask) -> Body:
 def resolve_scope(scope: Scope, arguments: dict[str, Any]) -> Scope:
     """Return the scope of the user that a call names. If the connection has a user, calls may name no other.
 
-    That is checked first: a call for another user is refused for this reason, whatever else is wrong with it.
+    This is checked before everything else.
     """
     given = arguments.get("user_id")
     user = clock.parse_id(given) if isinstance(given, str) else None

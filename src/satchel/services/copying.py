@@ -11,7 +11,7 @@ Notes = tuple[str, ...]  # what is different in the new project, in sentences
 
 
 def copy(tx: Tx, scope: Scope, item: Copyable, to: str, *, renames: bool = True) -> tuple[Copyable, Notes]:
-    """Copy an item to a project, with the next free name, title or URI where its own is taken; return notes too.
+    """Copy an item to a project, with the next free name, title or URI if its own is taken; return notes too.
 
     The copy of a task is open, and nothing waits for it.
 

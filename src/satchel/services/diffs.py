@@ -30,7 +30,7 @@ def diff(
 ) -> tuple[FoundItem, int, int, str]:
     """Return an item, the numbers of two versions, and their difference: fields, then hunks of the content.
 
-    Without `new` it is the newest version, without `old` the one before `new`, or `new` where there is none before.
+    By default `new` is the newest version, and `old` the one before `new`, or `new` if there is none before.
 
     Raises:
         NotFound, AmbiguousItem, VersionMissing: as `history.read_version`.
@@ -133,7 +133,7 @@ class Differing(Struct, frozen=True, kw_only=True):
 def find_differing(old: str, new: str, context: int) -> Differing:
     """Return the lines in which two texts differ, with some context.
 
-    The beginning and the end that both have are cut off before the rest is split: a text may have two million lines.
+    The common prefix and suffix are cut off before the rest is split, because a text may have two million lines.
     """
     start = common_prefix(old, new)
     end = common_prefix(old[start:][::-1], new[start:][::-1])

@@ -50,7 +50,7 @@ def add(tx: Tx, scope: Scope, draft: DocumentDraft) -> Document:
 def make_name(given: str) -> str:
     """Make a name that follows the rule from one that may not; return an empty one if too little is left.
 
-    What a name cannot have becomes hyphens: `Q3 / Größe (new).md` is `Q3-Grosse-new.md`.
+    Characters that a name cannot have become hyphens: `Q3 / Größe (new).md` is `Q3-Grosse-new.md`.
     """
     if re.fullmatch(rules.NAME, given):
         return given
@@ -111,7 +111,7 @@ def find_exactly(tx: Tx, scope: Scope, reference: str) -> Document:
 
 
 def iterate_all(tx: Tx, scope: Scope, *, size: int) -> Iterator[tuple[Document, ...]]:
-    """Yield the documents of the project without their content, in order of creation, so many at a time."""
+    """Yield the documents of the project without their content, in order of creation, reading in batches."""
     after, has_more = 0, True
     while has_more:
         found, has_more = list_page(tx, scope, limit=size, after=after)
@@ -120,7 +120,7 @@ def iterate_all(tx: Tx, scope: Scope, *, size: int) -> Iterator[tuple[Document, 
 
 
 def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Document]:
-    """Yield the documents of the project, whole, in order of creation, reading so many at a time.
+    """Yield the documents of the project, whole, in order of creation, reading in batches.
 
     Raises:
         NotFound, Forbidden: as `projects.current`.
@@ -193,7 +193,7 @@ def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_versi
 
 
 def delete(tx: Tx, scope: Scope, name: str) -> None:
-    """Delete a document; it can be brought back from the trash.
+    """Delete a document; it can be restored from the trash.
 
     Raises:
         NotFound: the project has no such document.
@@ -208,7 +208,7 @@ def delete(tx: Tx, scope: Scope, name: str) -> None:
 
 
 def restore(tx: Tx, scope: Scope, number: int) -> Document:
-    """Restore a deleted document of the scope's project, under the next free name and URI where its own are taken.
+    """Restore a deleted document of the scope's project, under the next free name and URI if its own are taken.
 
     Raises:
         NotFound: the project does not exist.

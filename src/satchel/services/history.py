@@ -1,4 +1,4 @@
-"""Reads history: the versions of an item, what it was at each of them, the feed of changes; and prunes it."""
+"""Reads history: the versions of an item, an item at a version, the feed of changes; and prunes it."""
 
 from collections.abc import Callable, Sequence
 
@@ -46,7 +46,7 @@ class OldVersion(Struct, frozen=True, kw_only=True):
 
 
 class FeedEntry(Struct, frozen=True, kw_only=True):
-    """One change, and what the item is called now."""
+    """One change, and the current name of the item."""
 
     revision: Version
     key: str  # a name; of a task #NUMBER
@@ -184,7 +184,7 @@ def list_audit_trail(tx: Tx, query: ChangeQuery, limit: int) -> list[FeedEntry]:
 def label(tx: Tx, scope: Scope, found: Sequence[Version]) -> list[FeedEntry]:
     """Add to revisions the names that their items have now, or had when they were deleted.
 
-    A task that is in a project now which the scope may not enter has no title.
+    A task in a project that the scope may not enter gets no title.
     """
     names: dict[tuple[ItemKind, int], tuple[str, str]] = {}
     allowed = None if scope.projects is None else projects.allowed_numbers(tx, scope)
@@ -311,7 +311,7 @@ def _read_state(tx: Tx, item: FoundItem, revision: Version) -> bytes | None:
 
 
 def read_deleted(tx: Tx, item: TrashedItem) -> Item | None:
-    """Read a deleted item; None where it was restored or purged meanwhile."""
+    """Read a deleted item; None if it was restored or purged meanwhile."""
     if item.kind == "prompt":
         prompt = prompt_rows.find_deleted(tx, item.number)
         return None if prompt is None else recording.of_prompt(prompt)
@@ -335,7 +335,7 @@ def is_same(live: Item, state: State) -> bool:
 
 
 def prune(database: Database, *, pause: Callable[[], object] = lambda: None, empty_trash: bool = False) -> int:
-    """Remove what is older than the retention, or with `empty_trash` all that was deleted; returns how many rows went.
+    """Remove rows older than the retention, or with `empty_trash` all deleted items; return the number of rows.
 
     Raises:
         StoreFailed: the database failed.
@@ -370,10 +370,10 @@ def clean_words(database: Database, *, pause: Callable[[], object] = lambda: Non
 
 
 def forget_values(database: Database, libraries: Sequence[str] | None) -> int:
-    """Remove the values of arguments of prompts that are not there any more; returns how many went.
+    """Remove the argument values of prompts that no longer exist; return their number.
 
-    Those of a prompt in a library stay for as long as the trash does: a library that is not among `libraries` now may
-    come back, or another server may have it. None: it is not known which there are.
+    Values of a library's prompt stay as long as the trash, because a library that is missing from `libraries` may come
+    back, or another server may have it. With None the libraries are unknown.
 
     Raises:
         StoreFailed: the database failed.

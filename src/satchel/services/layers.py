@@ -1,6 +1,6 @@
-"""The personal layer: what the personal project holds can be read from every project, after what that holds itself.
+"""The personal layer: every project also reads the items of the personal project, after its own.
 
-A name in both is that of the project. Only reads come here: what changes an item finds it in its own project.
+If both have a name, the project's own item counts. Only reads come here; a change finds the item in its own project.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ _LARGEST_BATCH = 1000  # items that are read at once, where most names are in bo
 
 
 class Position(Struct, frozen=True):
-    """After which item of a list a page begins; the position of a project's own list, or of the personal one."""
+    """The item after which a page begins, in a project's own list or in the personal one."""
 
     key: Any = None  # None: at the beginning
     is_personal: bool = False
@@ -50,7 +50,7 @@ def find_personal(tx: Tx, scope: Scope) -> Scope | None:
 
 
 class _Finder(Struct, frozen=True):
-    """How items of a kind are looked up."""
+    """The look-ups of one kind of items."""
 
     kind: LayeredKind
     find: Callable[[Tx, str, Any, str], Any]  # the row of a project, given by name, with a key in a column
@@ -65,7 +65,7 @@ _DOCUMENTS = _Finder("document", document_rows.find, documents.find_exactly, doc
 def find_prompt(tx: Tx, scope: Scope, reference: str) -> Prompt:
     """Find a prompt as `prompts.find` does, in the project or else in the personal one.
 
-    A name goes before a title in both, and both before another spelling: whatever a list shows is found by its name.
+    A name takes precedence over a title, and both over another spelling, so every listed item is found by its name.
 
     Raises:
         NotFound: neither has such a prompt.

@@ -52,7 +52,7 @@ def record_note(tx: Tx, owner: str, task: int, note: str) -> None:
 
 
 def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = SHOWN) -> tuple[list[Link], list[Link]]:
-    """Return what an item links to, and what links to it, as far as the scope may see both."""
+    """Return the links from and to an item, as far as the scope may see their ends."""
     targets = list(dict.fromkeys(rows.of(tx, kind, item.number)))[:limit]
     titles = _titles(tx, scope, targets)
     known = {("task", key) for key in titles} | _find_texts(tx, scope, item, targets)

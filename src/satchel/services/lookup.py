@@ -1,7 +1,7 @@
-"""Finds items by what people and agents call them, deleted ones too.
+"""Finds items by the references that people and agents use, deleted ones too.
 
 A reference is `#4` or `4` for a task, a `satchel://` URI, the URI of a document, a UUID, or a name or title; a name
-that no other item has may be that of a project. What matches exactly goes before what differs in case and separators.
+that no other item has may be that of a project. An exact match takes precedence over one that differs in case and separators.
 """
 
 from collections.abc import Iterable, Sequence
@@ -37,7 +37,7 @@ _MOST_LISTED = 10  # items of each word
 
 
 class FoundItem(Struct, frozen=True, kw_only=True):
-    """What a reference names: an item, or what is left of it in the trash.
+    """The item that a reference names, live or in the trash.
 
     Deleted items of the same name belong to its history: their versions come before its own.
     """
@@ -69,18 +69,18 @@ def without_scheme(kind: ItemKind, reference: str) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Return whether a reference is a number, if perhaps not one that a task can have."""
+    """Return whether a reference is a number, even one that no task can have."""
     digits = text.removeprefix("#").removeprefix("-")
     return digits.isascii() and digits.isdigit()
 
 
 def name_item(item: Item) -> str:
-    """Return what names an item in a call: its name, or the number of a task."""
+    """Return the reference of an item in a call: its name, or the number of a task."""
     return f"#{item.number}" if item.kind == "task" else item.name
 
 
 def _parse(reference: str) -> tuple[ItemKind | None, str]:
-    """Return the kind that a reference names, if it does, and the key."""
+    """Return the kind that a reference names, if any, and the key."""
     text = reference.strip()
     if text.removeprefix("#").isdigit() and text.isascii():
         return "task", text.removeprefix("#")
@@ -106,13 +106,13 @@ def find_all(tx: Tx, scope: Scope, references: Sequence[str]) -> list[Item | Non
 
 
 def _list_keys(kind: ItemKind | None, key: str) -> list[str]:
-    """Return the texts that may stand in a column for a key, the preferred first."""
+    """Return the texts that a column may hold for a key, preferred ones first."""
     texts = [without_scheme("document", key), key] if kind == "document" else [key]
     return [text for text in dict.fromkeys(texts) if rules.is_storable(text)]
 
 
 def _find_named(tx: Tx, scope: Scope, keys: Sequence[str]) -> dict[str, list[tuple[int, Item]]]:
-    """Return for each key what it matches in the project, if that is open, and of the user's tasks."""
+    """Return for each key the matches in the project, if that is open, and among the user's tasks."""
     named: dict[str, list[tuple[int, Item]]] = {}
     is_open = scope.projects is None or scope.project in scope.projects
     project = scope.project if is_open and rules.is_storable(scope.project) else ""
@@ -199,7 +199,7 @@ def may_see(tx: Tx, scope: Scope, item: TrashedItem) -> bool:
 
 
 def _find_any(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
-    """Return what has an id, or else a name or title: what exists, what was deleted, what is spelled differently."""
+    """Return the items with an id, else with a name or title: live ones, then deleted ones, then other spellings."""
     projects.check_access(scope)
     live = _choose(_find_named(tx, scope, [key]), None, key)
     if not live and clock.parse_id(key) is not None:
@@ -282,7 +282,7 @@ def _find_trashed(tx: Tx, scope: Scope, kind: ItemKind, key: str, is_exact: bool
 
 
 def _find_deleted_alike(tx: Tx, scope: Scope, kind: ItemKind, key: str, is_exact: bool) -> TrashedItem | None:
-    """Return the last deleted item of a title, or else, unless it must be exact, of a name or title with its key."""
+    """Return the last deleted item with a title, or else, unless it must be exact, with another spelling of it."""
     known = _list_deleted(tx, scope, kind)
     found = next((one for one in known if one.title.strip() == key.strip()), None)
     if found is not None or is_exact or not make_key(key):
@@ -349,7 +349,7 @@ def _make_trashed(tx: Tx, scope: Scope, found: Sequence[TrashedItem]) -> FoundIt
 
 
 def find_alike(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[int]:
-    """Return the first items whose name, or else title, is a reference but for case, accents and separators."""
+    """Return the first items whose name, or else title, matches a reference apart from case, accents and separators."""
     if not rules.is_storable(reference):
         return []
     return search.find_alike(tx, _list_spaces(tx, scope, kind), kind, reference)
@@ -378,7 +378,7 @@ def find_by_words(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list
 
 
 def suggest_deleted(tx: Tx, scope: Scope, kinds: Iterable[ItemKind], reference: str) -> tuple[str, ...]:
-    """Return what names the deleted items of some kinds whose name or title is most like a mistyped one."""
+    """Return the references of the deleted items of some kinds that are most similar to a mistyped name."""
     if not rules.is_storable(reference) or reference.lstrip("#").isdigit():
         return ()
     known = [one for kind in kinds for one in _list_deleted(tx, scope, kind)]
@@ -388,7 +388,7 @@ def suggest_deleted(tx: Tx, scope: Scope, kinds: Iterable[ItemKind], reference: 
 
 
 def _read_titles(tx: Tx, spaces: Sequence[int], words: Sequence[str]) -> list[list[int]]:
-    """Return for each word the items that have it in their title, or a longer one that begins with it."""
+    """Return for each word the items whose titles have it, or a word that it begins."""
     lists: list[WordList] = [(level, word, True) for word in words for level in _TITLE_LEVELS]
     found = [numbers for numbers, _ in tx.find_words(spaces, lists, _MOST_LISTED)] if lists else []
     size = len(_TITLE_LEVELS)

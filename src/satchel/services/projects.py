@@ -1,4 +1,4 @@
-"""Projects: which one a call works in, how to add, rename, delete and restore one, and what is in it."""
+"""Projects: find the current one; add, rename, delete and restore one; count and list what it holds."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -95,7 +95,7 @@ def check_access(scope: Scope) -> None:
 
 
 def check_unlimited(scope: Scope, name: str) -> None:
-    """Check that a scope may enter all projects, and so change a project itself, which belongs to no one caller.
+    """Check that a scope may enter all projects, as changing a project itself requires.
 
     Raises:
         Forbidden: it may enter some only.
@@ -107,7 +107,7 @@ def check_unlimited(scope: Scope, name: str) -> None:
 def find_within(
     tx: Tx, scope: Scope, kind: str, reference: str, find: Callable[..., Value | None], *keys: tuple[str, str]
 ) -> Value:
-    """Return what the scope's project has with the first matching pair of column and key.
+    """Return the item of the scope's project for the first matching pair of column and key.
 
     `find` is a query that takes the project by its name, so that one statement is enough.
 
@@ -178,7 +178,7 @@ def add(tx: Tx, name: str) -> Project:
 
 
 def list_all(tx: Tx, scope: Scope | None = None, most: int = 2**31) -> list[tuple[Project, ProjectCounts]]:
-    """List the projects that a scope may enter, by name, with what each holds, counted up to a bound."""
+    """List the projects that a scope may enter, by name, with counts of their items up to a bound."""
     return rows.list_all(tx, None if scope is None else scope.projects, most)
 
 
@@ -200,7 +200,7 @@ def count_tasks(tx: Tx, name: str) -> int:
 
 
 def count_current(tx: Tx, scope: Scope) -> ProjectCounts:
-    """Count what the project of a scope holds.
+    """Count the items of the scope's project.
 
     Raises:
         Forbidden, NotFound: as `current`.

@@ -126,13 +126,13 @@ def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
 
 
 def list_headers(tx: Tx, scope: Scope, *, limit: int = 2**31, after: int = 0) -> tuple[tuple[PromptHeader, ...], bool]:
-    """Return what MCP lists of the prompts after a number, in order of creation, and whether there are more."""
+    """Return the prompts after a number as MCP lists them, in order of creation, and whether there are more."""
     found = rows.headers(tx, current(tx, scope).number, after=after, limit=limit + 1)
     return tuple(found[:limit]), len(found) > limit
 
 
 def iterate_headers(tx: Tx, scope: Scope, *, size: int) -> Iterator[tuple[PromptHeader, ...]]:
-    """Yield what MCP lists of all prompts, so many at a time."""
+    """Yield the prompts as MCP lists them, reading in batches."""
     after, has_more = 0, True
     while has_more:
         found, has_more = list_headers(tx, scope, limit=size, after=after)
@@ -141,7 +141,7 @@ def iterate_headers(tx: Tx, scope: Scope, *, size: int) -> Iterator[tuple[Prompt
 
 
 def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Prompt]:
-    """Yield the prompts of the project, whole, in order of creation, reading so many at a time.
+    """Yield the prompts of the project, whole, in order of creation, reading in batches.
 
     Raises:
         NotFound, Forbidden: as `projects.current`.
@@ -225,7 +225,7 @@ def delete(tx: Tx, scope: Scope, *ids: str) -> None:
 
 
 def restore(tx: Tx, scope: Scope, number: int) -> Prompt:
-    """Restore a deleted prompt of the scope's project, under the next free name and title where its own are taken.
+    """Restore a deleted prompt of the scope's project, under the next free name and title if its own are taken.
 
     Raises:
         NotFound: the project does not exist.
@@ -251,7 +251,7 @@ def restore(tx: Tx, scope: Scope, number: int) -> Prompt:
 
 
 def list_counted(tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, offset: int) -> Page:
-    """Return the prompts that a query asks for, the last updated first, from an offset on, and their total."""
+    """Return the prompts that match a query, last updated first, from an offset on, and their total."""
     wanted = rules.clean_query("prompt", query)
     project = current(tx, scope).number
     if wanted is None:
@@ -263,7 +263,7 @@ def list_counted(tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, offset
 def list_page(
     tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, after: PromptPosition | None = None
 ) -> tuple[tuple[PromptSummary, ...], bool]:
-    """Return the prompts of a query after a position, the last updated first, and whether there are more."""
+    """Return the prompts that match a query after a position, last updated first, and whether there are more."""
     wanted = rules.clean_query("prompt", query)
     project = current(tx, scope).number
     if wanted is None:
@@ -283,7 +283,7 @@ def list_tags(tx: Tx, scope: Scope) -> list[TagCount]:
 
 
 def list_matched_tags(tx: Tx, scope: Scope, tags: Sequence[str]) -> list[str]:
-    """Return those of some tags that a prompt of the project has, in the order given and without repeats."""
+    """Return the tags among some that prompts of the project have, in the order given and without repeats."""
     folded = dict.fromkeys(tag.lower() for tag in tags if tag.isascii() and rules.is_storable(tag))
     known = rows.tags_in_use(tx, current(tx, scope).number, list(folded))
     return [tag for tag in folded if tag in known]
@@ -302,12 +302,12 @@ def list_pinned(tx: Tx, scope: Scope, limit: int) -> list[tuple[str, str, str]]:
 
 
 def make_name(title: str) -> str:
-    """Return a title as lower-case ASCII letters, digits and hyphens; empty where it has none."""
+    """Return a title as lower-case ASCII letters, digits and hyphens; empty if it has none of these."""
     return re.sub("[^A-Za-z0-9]+", "-", rules.drop_accents(title.casefold())).strip("-")[:_LONGEST_MADE_NAME]
 
 
 def _insert(tx: Tx, scope: Scope, id: str, draft: PromptDraft, names: Iterator[str], titles: Iterator[str]) -> Prompt:
-    """Insert a prompt under the first of some names that is free, with the first of some titles that is."""
+    """Insert a prompt under the first free name and the first free title of some."""
     check_access(scope)
     if not rules.is_storable(scope.project):
         current(tx, scope)  # no project has such a name
@@ -348,7 +348,7 @@ def _index(tx: Tx, scope: Scope, prompt: Prompt) -> None:
 
 
 def _announce_list(tx: Tx, scope: Scope) -> None:
-    """Announce that the project has one prompt more or less."""
+    """Announce that the project's list of prompts changed."""
     tx.changed(StoreChange("prompts", scope.project))
     tx.changed(StoreChange("project", scope.project))
 

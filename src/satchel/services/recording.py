@@ -72,7 +72,7 @@ def record_restore(tx: Tx, deleted: Item, restored: Item) -> None:
 
 
 def _keep_state(tx: Tx, before: Item, after: Item) -> int:
-    """Keep the state that a change replaced; return by how many bytes the store grew."""
+    """Store the state that a change replaced; return by how many bytes the store grew."""
     if is_same(before, after):
         return 0
     old, new = encode(before), encode(after)
@@ -82,14 +82,14 @@ def _keep_state(tx: Tx, before: Item, after: Item) -> int:
 
 
 def _name_update(before: Item, after: Item) -> Action:
-    """Return what a change did: tasks are completed, cancelled or reopened; anything else is an update."""
+    """Return the action of a change: tasks are completed, cancelled or reopened; anything else is an update."""
     status = find_status(after)
     return "update" if status == find_status(before) else _CHANGED_TO[status]
 
 
 @contextmanager
 def restoring(tx: Tx, undone: int = 0) -> Iterator[None]:
-    """Record what is done meanwhile as a restore; `undone` is the number of the revision that it takes back."""
+    """Record the changes of the block as a restore; `undone` is the number of the revision that it undoes."""
     before, tx.restores = tx.restores, undone
     try:
         yield
@@ -200,7 +200,7 @@ def read(kind: ItemKind, state: bytes) -> State:
 
 
 def measure(item: Item) -> int:
-    """Return about how many bytes an item takes."""
+    """Estimate the bytes of an item."""
     content = item.content
     size = len(content) if isinstance(content, bytes) or content.isascii() else len(content.encode())
     return size + len(msgspec.json.encode(item.fields)) + 1
@@ -288,7 +288,7 @@ _MARGIN_BYTES = 256 * 1024 * 1024
 
 
 def check_quota(tx: Tx) -> None:
-    """Check what the user of a transaction keeps, its own changes included.
+    """Check the quota of the transaction's user, including its own changes.
 
     Raises:
         QuotaExceeded: it is more than they may.

@@ -1,4 +1,4 @@
-"""Makes an old version, or a deleted item, the newest; takes back what a user did; removes an item for good."""
+"""Restores old versions and deleted items, undoes a user's last changes, and removes items for good."""
 
 from contextlib import nullcontext
 
@@ -15,7 +15,7 @@ from satchel.storage.database import Tx, Violation
 
 
 class Restored(Struct, frozen=True, kw_only=True):
-    """What a restore did."""
+    """The result of a restore."""
 
     item: Item  # as it is now
     from_version: int | None  # the version that it was made from
@@ -25,7 +25,7 @@ class Restored(Struct, frozen=True, kw_only=True):
 
 
 def restore(tx: Tx, scope: Scope, reference: str, version: int | None = None) -> Restored:
-    """Make a version of an item the newest, or bring a deleted item back.
+    """Restore an old version of an item, or a deleted item.
 
     Without a version, a deleted item comes back as it was, and any other gets the version before its last change; one
     that was never changed stays, and the deleted item that had its name before is restored beside it. What is like that
@@ -49,9 +49,9 @@ def restore(tx: Tx, scope: Scope, reference: str, version: int | None = None) ->
 
 
 def find(tx: Tx, scope: Scope, reference: str) -> FoundItem:
-    """Return the item that a restore is about; the project of the scope is not made for it.
+    """Find the item to restore; this does not create the scope's project.
 
-    Where that project does not exist, its name is that of the deleted project.
+    If that project does not exist, the name is that of the deleted project.
 
     Raises:
         NotFound, AmbiguousItem: as `lookup.find`.
@@ -238,7 +238,7 @@ def _missing_blockers(tx: Tx, scope: Scope, old: OldVersion) -> list[str]:
 
 
 class Step(Struct, frozen=True):
-    """One transaction of a user that can be taken back: its changes, the last one first."""
+    """One transaction of a user that can be undone: its changes, last one first."""
 
     at: str
     changes: tuple[FeedEntry, ...]
@@ -247,7 +247,7 @@ class Step(Struct, frozen=True):
 def plan_undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
     """Return the user's last transactions that were not undone yet, last one first.
 
-    For a scope that may enter only some projects: what they did in these, and nothing that was done to projects.
+    For a scope limited to some projects: only changes in these, and none of projects themselves.
     """
     user = scope.user or ""
     where = None if scope.projects is None else sorted(projects.allowed_numbers(tx, scope))
@@ -256,7 +256,7 @@ def plan_undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
 
 
 def undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
-    """Take back the last transactions of the scope's user; returns them.
+    """Undo the last transactions of the scope's user; return them.
 
     Raises:
         VersionConflict: something was changed since.
@@ -273,7 +273,7 @@ def undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
 
 
 def take_back(tx: Tx, scope: Scope, revision: Version) -> None:
-    """Take back one change of one item.
+    """Undo one change of one item.
 
     Raises:
         VersionConflict, NotFound, VersionMissing, Taken: as `undo`.
@@ -305,7 +305,7 @@ def take_back(tx: Tx, scope: Scope, revision: Version) -> None:
 
 
 def purge(tx: Tx, scope: Scope, reference: str) -> FoundItem:
-    """Remove an item with its history for good, and the deleted ones of the same name; returns what it was.
+    """Remove an item with its history for good, and the deleted ones of the same name; return the item.
 
     Raises:
         NotFound, AmbiguousItem: as `lookup.find`.

@@ -1,7 +1,7 @@
-"""Keys that make a repeated call the same call: the first one's answer is kept, and a repetition gets it again.
+"""Keys that make calls idempotent: the first answer to a key is stored, and repetitions get it again.
 
-A key belongs to one user and one tool. A call asks `recall` first, and calls `remember` in the same transaction as what
-it does.
+A key belongs to one user and one tool. A call asks `recall` first, and calls `remember` in the transaction of its
+changes.
 """
 
 from satchel import clock
@@ -48,7 +48,7 @@ def recall(tx: Tx, scope: Scope, tool: str, key: str, digest: str) -> bytes | No
 
 
 def remember(tx: Tx, scope: Scope, tool: str, key: str, digest: str, answer: bytes) -> None:
-    """Keep the answer of the first call with a key.
+    """Store the answer of the first call with a key.
 
     Raises:
         StoreConflict: the same call runs at the same time, and was faster; tried again, it is recalled.

@@ -1,4 +1,4 @@
-"""The rules of the store: what each value may be. Services apply them; contracts may only be narrower.
+"""The rules for the values in the store. Services apply them; contracts may only be narrower.
 
 A `check_…` function raises WrongArgument. A `clean_…` function also returns the value in the form that is stored.
 """
@@ -77,7 +77,7 @@ def clean_name(kind: str, name: str) -> str:
 
 
 def clean_new_name(kind: str, name: str) -> str:
-    """Return the name of a new project, prompt or document. One like an id is refused: it could name another."""
+    """Return the name of a new project, prompt or document. A name in the form of an id is refused as ambiguous."""
     clean_name(kind, name)
     if clock.parse_id(name) is not None:
         raise WrongArgument("name", "reserved", value=name, kind=kind)
@@ -85,7 +85,7 @@ def clean_new_name(kind: str, name: str) -> str:
 
 
 def list_free_names(name: str, id: str) -> Iterator[str]:
-    """Yield a name and what to try where it is taken: -2 to -9 before its extension, then digits of an id."""
+    """Yield a name, then alternatives if it is taken: -2 to -9 before its extension, then digits of an id."""
     yield name
     found = re.search(_EXTENSION, name)
     end = found[0] if found else ""
@@ -94,21 +94,21 @@ def list_free_names(name: str, id: str) -> Iterator[str]:
 
 
 def list_free_titles(title: str, id: str) -> Iterator[str]:
-    """Yield a title, cut to its bound, and what to try where it is taken: (2) to (9), then digits of an id."""
+    """Yield a title, cut to its limit, then alternatives if it is taken: (2) to (9), then digits of an id."""
     yield title[:MAX_TITLE]
     for mark in _list_marks(id):
         yield _end_with(title, f" ({mark})", MAX_TITLE)
 
 
 def list_free_uris(uri: str, id: str) -> Iterator[str]:
-    """Yield a URI and what to try where it is taken. Its bound is in bytes."""
+    """Yield a URI, then alternatives if it is taken. Its limit is in bytes."""
     yield uri
     for mark in _list_marks(id):
         yield f"{uri.encode()[: MAX_URI_BYTES - len(mark) - 1].decode(errors='ignore')}-{mark}"
 
 
 def _list_marks(id: str) -> tuple[str, ...]:
-    """Return what tells copies of a name apart. The last makes a name free, because ids are unique."""
+    """Return the suffixes of copies of a name. The last one is always free, because ids are unique."""
     return (*map(str, range(2, 10)), id[:8], id)
 
 
@@ -260,14 +260,14 @@ def clean_tags(kind: str, tags: Sequence[str]) -> list[str]:
 
 
 def clean_tag_changes(kind: str, tags: Sequence[str] | ListChange) -> Sequence[str] | ListChange:
-    """Return the tags of an update, which may only say what to add and remove."""
+    """Return the tags of an update, which may be a list, or additions and removals."""
     if not isinstance(tags, ListChange):
         return clean_tags(kind, tags)
     return ListChange(added=tuple(clean_tags(kind, tags.added)), removed=tuple(clean_tags(kind, tags.removed)))
 
 
 def read_changes(field: str, given: Sequence[str]) -> Sequence[str] | ListChange:
-    """Read a list of an update: what to add and remove where its entries are like +x and -x, else the list itself.
+    """Read a list of an update: additions and removals if its entries are like +x and -x, else the list itself.
 
     Raises:
         WrongArgument: only some of the entries have a sign.
@@ -398,7 +398,7 @@ def _check_argument(argument: Argument, place: str) -> None:
 
 
 def check_text(field: str, text: str, place: str | None = None) -> None:
-    """Check that a store can keep a text."""
+    """Check that both engines can store a text."""
     if not is_storable(text):
         raise WrongArgument(field, "type", limit="text", value=text, place=place)
 

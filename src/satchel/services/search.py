@@ -1,4 +1,4 @@
-"""Finds prompts, documents and tasks by words, or by a literal text, the best first."""
+"""Finds prompts, documents and tasks by words or by a literal text, best ones first."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ _MOST_COMPOUNDS = 4  # of them, those that are looked for as compounds: that tak
 
 
 class SearchQuery(Struct, frozen=True, kw_only=True):
-    """What is searched for, and where."""
+    """The words, kinds and project of a search."""
 
     text: str  # in double quotes: literally
     kinds: Sequence[FoundKind] = KINDS
@@ -51,7 +51,7 @@ class LibraryText(Struct, frozen=True):
 
 
 class Hit(Struct, frozen=True, kw_only=True):
-    """An item that was found."""
+    """A found item."""
 
     kind: FoundKind
     reference: str
@@ -247,7 +247,7 @@ def _read_in_order(tx: Tx, scope: Scope, kind: FoundKind, numbers: Sequence[int]
 def _scan_layers(tx: Tx, where: _Layers, folded: str, wanted: int) -> list[FoundText]:
     """Scan the newest documents for a text in name, description or content; the personal project comes last.
 
-    Only so many documents are read.
+    The number of documents that are read is limited.
     """
     hits: list[FoundText] = []
     seen = 0
@@ -271,7 +271,7 @@ def _scan_layers(tx: Tx, where: _Layers, folded: str, wanted: int) -> list[Found
 def _find_line(text: str, terms: Sequence[Term]) -> tuple[int, str] | None:
     """Find the line with most terms; return its number, from 1, and the part around the match.
 
-    Only the part of the text that is indexed is read. The thread would hold up all others for too long with the rest.
+    Only the indexed part of the text is read, because the rest would hold up other threads for too long.
     """
     text = text[:MAX_INDEXED]
     lines = text.split("\n")

@@ -1,4 +1,4 @@
-"""Finds the items of some spaces that have the words of a query, the best first.
+"""Finds the items of some spaces that have the words of a query, best ones first.
 
 A query becomes terms, each with the other ways in which an item may write it. The index gives lists, the items with a
 word at a level; then the best of these are scored exactly, by the words that the index keeps of them. Long lists are
@@ -174,14 +174,14 @@ class RankedItem(Struct, frozen=True):
 
 
 class Found(Struct):
-    """What was found: the best items, and by which words."""
+    """The best items, and the words that found them."""
 
     items: list[RankedItem]
     terms: list[Term]
 
 
 class Matcher(Struct):
-    """What of a term is looked for among the words of an item: as few scans of them as possible."""
+    """The search for a term among the words of an item, in as few scans as possible."""
 
     alternatives: list[Alternative]
     roots: list[str]  # beginnings of words, which find alternatives that begin so too
@@ -208,7 +208,7 @@ def rank(
 ) -> Found:
     """Rank the items of some spaces, and others from outside the store, by the words of a query.
 
-    Those in the `last` of the spaces come behind others that answer the query as well.
+    Items of the `last` spaces come behind others of the same score.
     """
     query = parse(text)
     _drop_unknown(tx, spaces, query, others)
@@ -304,7 +304,7 @@ def _find_impact(word: str, words: str) -> float:
 
 
 def _drop_unknown(tx: Tx, spaces: Sequence[int], query: Query, others: Sequence[IndexedItem]) -> None:
-    """Leave out alternatives that no item has, as far as the words are known: each costs a look at every level."""
+    """Drop alternatives that no item has, if their words can be checked: each costs a look-up at every level."""
     words = {one.word for term in query.terms for one in term.alternatives if not one.is_prefix}
     checked = [word for word in words if can_be_mended(word)]
     unknown = set(checked) - set(_keep_known(tx, spaces, checked, others))
@@ -363,7 +363,7 @@ def _count_all(query: Query, lists: Iterable[_List], others: Sequence[IndexedIte
 def _mend_terms(
     tx: Tx, spaces: Sequence[int], query: Query, weak: Sequence[int], others: Sequence[IndexedItem]
 ) -> list[_List]:
-    """Add to terms that hardly any item has what they may have meant, and read the lists of that."""
+    """Add corrections to terms that hardly any item has, and read their lists."""
     lists: list[_List] = []
     for place in weak:
         term = query.terms[place]
@@ -398,7 +398,7 @@ def _keep_known(tx: Tx, spaces: Sequence[int], words: list[str], others: Sequenc
 
 
 def _complete_lists(tx: Tx, spaces: Sequence[int], lists: Sequence[_List]) -> set[int]:
-    """Add to lists that were cut the items of some spaces, which others must not push out; the numbers of these."""
+    """Add the items of some spaces, which others must not push out, to lists that were cut; return their numbers."""
     cut = [one for one in lists if one.total > len(one.numbers)]
     if not cut or not spaces:
         return set()

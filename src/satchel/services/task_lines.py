@@ -3,7 +3,7 @@ r"""The grammar of a task in one line, as lists print it and `add_tasks` takes i
     #4 [x] Write docs !high due:2026-12-01 +docs @web after:#3,#5
       and indented below it, its description
 
-A title that begins or ends with what would be read as something else has a backslash in front of that: `Learn \+1`.
+In a title a backslash escapes what would be read as a fact: `Learn \+1`.
 """
 
 import re
@@ -40,7 +40,7 @@ _DOUBTS = {
 
 
 class TaskLine(Struct, frozen=True, kw_only=True):
-    """A task as a line says it; what it does not say is as for any new task."""
+    """A task as a line describes it; anything else has the default of a new task."""
 
     title: str
     label: int | None = None
@@ -198,7 +198,7 @@ def _read_line(place: int, head: str, description: str | None) -> TaskLine:
 
 
 class _Facts:
-    """What stands behind a title, from the last to the first."""
+    """The facts behind a title, from the last to the first."""
 
     def __init__(self) -> None:
         self.found: dict[str, list[str]] = {"!": [], "due:": [], "+": [], "@": [], "after:": []}
@@ -225,7 +225,7 @@ def _read_references(text: str | None) -> tuple[str, ...]:
 def add_all(
     tx: Tx, scope: Scope, lines: Sequence[TaskLine], project: str | None, report: Callable[[int], None]
 ) -> list[Task]:
-    """Add a task for each line, in the project that it names, or else in `project`; `report` learns how many there are.
+    """Add a task for each line, in the project that it names or else in `project`; call `report` with the progress.
 
     Raises:
         EntryRefused: one cannot be added; the cause is as `tasks.add` raises it, or tasks would wait for each other.

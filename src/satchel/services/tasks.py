@@ -1,6 +1,6 @@
 """Use cases of tasks, with their claims, notes and blockers. A task belongs to one user.
 
-A claim says which agent works on a task, and until when. It runs out by itself, and its fence tells old holders from
+A claim says which agent works on a task, and until when. It expires by itself, and its fence tells old holders from
 new. Every claim locks the row of its task first, as every change of the task does, so that a claim and a change that
 names a fence never overlap. Claims and notes are no versions of a task.
 """
@@ -141,7 +141,7 @@ def list_board(tx: Tx, scope: Scope, project: str | None, *, most_open: int, mos
 
 
 def list_some(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[Task]:
-    """Return those of some numbers that are tasks of the user, in the order given, as the scope may see them."""
+    """Return the user's tasks with some numbers, in the order given, as the scope may see them."""
     return _hide_blockers(tx, scope, rows.details(tx, scope.owner, numbers, scope.projects))
 
 
@@ -202,7 +202,7 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> Task:
 
 
 def find_number(tx: Tx, scope: Scope, reference: Reference) -> int:
-    """Return the number of the task that `find` returns; that a number is of a task is not checked.
+    """Return the number of the task that `find` returns; a number is not checked.
 
     Raises:
         NotFound, AmbiguousItem: as `find`.
@@ -214,7 +214,7 @@ def find_number(tx: Tx, scope: Scope, reference: Reference) -> int:
 
 
 def lock(tx: Tx, scope: Scope, reference: Reference) -> Task:
-    """Return the task that `find` does, with all its blockers, and lock its row until the transaction ends.
+    """Return the task that `find` returns, with all its blockers, and lock its row until the transaction ends.
 
     Raises:
         NotFound, AmbiguousItem: as `find`.
@@ -352,7 +352,7 @@ def update(
 
 
 def _change(tx: Tx, scope: Scope, before: Task, patch: TaskPatch, now: Timestamp) -> Task:
-    """Return a task as a patch makes it."""
+    """Apply a patch to a task."""
     names = ("title", "description", "priority", "due", "completed_at", "is_cancelled")
     new: dict[str, Any] = {name: value for name in names if (value := getattr(patch, name)) is not UNSET}
     if isinstance(patch.project, str) and patch.project != before.project:
@@ -371,7 +371,7 @@ def _change(tx: Tx, scope: Scope, before: Task, patch: TaskPatch, now: Timestamp
 
 
 def _store(tx: Tx, scope: Scope, before: Task, after: Task, now: Timestamp) -> Task:
-    """Store what a locked task has become as its next version."""
+    """Store the new state of a locked task as its next version."""
     after = replace(after, version=before.version + 1, updated_at=now)
     try:
         rows.update(tx, after)
@@ -391,7 +391,7 @@ def _next_time(tx: Tx, task: Task) -> Timestamp:
 
 
 def check_unchanged(tx: Tx, task: Task, expected_version: int | None = None, fence: int | None = None) -> None:
-    """Check that a task, which is locked, has the version and the fence that the caller knows, where it names them.
+    """Check that a locked task has the version and the fence that the caller expects, if it names them.
 
     Raises:
         VersionConflict, StaleFence: as `update`.
@@ -418,7 +418,7 @@ def complete(tx: Tx, scope: Scope, task: Task | Reference, fence: int | None = N
 
 
 def delete(tx: Tx, scope: Scope, reference: Reference, expected_version: int | None = None) -> Task:
-    """Delete a task, and return what it was; it no longer blocks other tasks. It can be restored from the trash.
+    """Delete a task and return it; it no longer blocks other tasks. It can be restored from the trash.
 
     Raises:
         NotFound, Forbidden: as `lock`.
@@ -479,7 +479,7 @@ def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None) -> Task
 
 
 def _own_project(scope: Scope) -> str:
-    """Return the project of what a caller who may enter only some projects adds without naming one."""
+    """Return the project for an item that a limited caller adds without naming one."""
     assert scope.projects, "a scope that may enter no project makes no call"
     return scope.project if scope.project in scope.projects else scope.projects[0]
 
@@ -491,7 +491,7 @@ def _index(tx: Tx, task: Task) -> None:
 
 
 def _announce(tx: Tx, task: Task, *, with_blocked: bool = False) -> None:
-    """Announce that a task changed, and those that it blocks, where they become ready or blocked by the change."""
+    """Announce that a task changed, and the tasks that become ready or blocked by it."""
     tx.changed(StoreChange("task", task.project, task.owner, str(task.number)))
     if with_blocked:
         with tx.in_all_projects():
@@ -503,7 +503,7 @@ def _announce(tx: Tx, task: Task, *, with_blocked: bool = False) -> None:
 
 
 def keep_existing_blockers(tx: Tx, scope: Scope, blockers: Sequence[int]) -> list[int]:
-    """Return those of some former blockers that the scope may see, deleted ones too, and that were not purged."""
+    """Return the former blockers that still exist and that the scope may see, including deleted ones."""
     seen = rows.visible(tx, scope.owner, blockers, scope.projects, with_deleted=True) if blockers else set()
     return [number for number in blockers if number in seen]
 

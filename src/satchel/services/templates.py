@@ -1,4 +1,4 @@
-"""Templates: what the renderer finds in one before it is saved, and the values that users gave to its arguments.
+"""Templates: the check before one is saved, and the values that users gave to its arguments.
 
 The worker process checks a template before the transaction of the call opens. If another call changes the content
 meanwhile, it has not been checked, and the call is tried again.
@@ -25,7 +25,7 @@ _NOTHING = TemplateNames({}, {}, {})
 
 
 class Settled(Struct, frozen=True, kw_only=True):
-    """The arguments that a prompt is saved with, and what is worth knowing about its template."""
+    """The arguments that a prompt is saved with, and notes about its template."""
 
     arguments: tuple[Argument, ...] = ()
     is_from_template: bool = False  # the arguments; else the call declared them
@@ -110,7 +110,7 @@ def _declare(found: TemplateNames | RenderFailed) -> Settled:
 
 
 def describe_failure(failure: RenderFailed) -> str:
-    """Return what is wrong with a template, and in which line."""
+    """Describe the fault of a template, with its line."""
     return failure.what if failure.line is None else f"line {failure.line}: {failure.what}"
 
 

@@ -1,4 +1,4 @@
-"""The local user, to whom a personal store belongs where no user is named."""
+"""The local user, who owns a personal store if no user is named."""
 
 import os
 
@@ -14,8 +14,8 @@ _NAME = "local_user"
 def local(database: Database, home: str) -> str:
     """Return the local user's UUID, created once.
 
-    An embedded store keeps it. A shared store has no local user, so that it is in the data folder; there it is that of
-    the embedded store of the same folder, so that who moves to a shared store keeps their tasks.
+    An embedded store contains it. For a shared store it is in the data folder, the same as that of the embedded store in
+    this folder, so that people who move to a shared store keep their tasks.
 
     Raises:
         StoreFailed: the data folder cannot be used.
@@ -30,13 +30,13 @@ def local(database: Database, home: str) -> str:
 
 
 def find_kept(database: Database) -> str | None:
-    """Return the local user that an embedded store keeps, where it was created already."""
+    """Return the local user of an embedded store, if it was created already."""
     with database.read() as tx:
         return read_kept(tx)
 
 
 def read_kept(tx: Tx) -> str | None:
-    """Return the local user that the store keeps; None where none was created, as in a shared store."""
+    """Return the local user of the store; None if none was created, as in a shared store."""
     return rows.get_setting(tx, _NAME)
 
 
@@ -55,7 +55,7 @@ def _read_or_create(home: str) -> str:
 
 
 def _find_embedded(home: str, path: str) -> str | None:
-    """Return the local user of the embedded store in the data folder, where there is one."""
+    """Return the local user of the embedded store in the data folder, if there is one."""
     store = os.path.join(home, DEFAULT_STORE)
     if not os.path.exists(store):
         return None

@@ -1,4 +1,4 @@
-"""What is wrong, in one sentence for each error; tools, commands and pages add what to do next, in their own terms."""
+"""One sentence for each error; tools, commands and pages add the next step in their own terms."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -85,13 +85,13 @@ _FOR_PEOPLE: Mapping[tuple[str, str], str] = {
 
 
 class Voice(Struct, frozen=True, kw_only=True):
-    """How the page or the command line words errors."""
+    """The wording of errors on the page or the command line."""
 
     quote: Callable[[object], str]
     advice: Mapping[type[SatchelError], Callable[[Any], str]]  # what to do next; the most specific type counts
 
     def name(self, kind: str) -> str:
-        """Return what people call a kind."""
+        """Return the word for a kind."""
         return "thing" if kind == "item" else kind
 
     def name_item(self, kind: str, key: str) -> str:
@@ -101,7 +101,7 @@ class Voice(Struct, frozen=True, kw_only=True):
 
 
 def explain(error: SatchelError, voice: Voice) -> str:
-    """Return what is wrong and what to do next; the first letter is small."""
+    """Describe an error and the next step; the first letter is lower case."""
     if isinstance(error, EntryRefused):
         return explain(error.cause, voice)
     advice = next((voice.advice[kind] for kind in type(error).__mro__ if kind in voice.advice), None)
@@ -109,7 +109,7 @@ def explain(error: SatchelError, voice: Voice) -> str:
 
 
 def describe(error: SatchelError, voice: Voice) -> str:
-    """Return what is wrong in one sentence that begins with a small letter and has no full stop."""
+    """Describe an error in one sentence, with a lower-case first letter and without a full stop."""
     quote = voice.quote
     if isinstance(error, EntryRefused):
         return describe(error.cause, voice)
@@ -135,7 +135,7 @@ def describe(error: SatchelError, voice: Voice) -> str:
 
 
 def _describe_task(error: SatchelError, voice: Voice) -> str | None:
-    """Return what is wrong about a task or a text; None for other errors."""
+    """Describe an error about a task or a text; None for other errors."""
     quote = voice.quote
     if isinstance(error, TaskHeld):
         return f"task #{error.number} is held by {error.claim.holder} until {error.claim.until[:16]}Z"

@@ -443,7 +443,7 @@ def _few(tx: Tx, project: int, query: PromptQuery) -> list[int] | None:
 
 
 def headers(tx: Tx, project: int, *, after: int, limit: int) -> list[PromptHeader]:
-    """Return what MCP lists of the prompts after a number, in order of creation."""
+    """Return the prompts after a number as MCP lists them, in order of creation."""
     sql = """
         select number, name, title, description, arguments from prompts
         where project = :project and deleted_at is null and number > :after order by number limit :limit

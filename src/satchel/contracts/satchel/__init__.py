@@ -5,7 +5,7 @@ when they are called, so that a start does not.
 
 tools              the list of all tools: inputs, schemas of answers, descriptions
 prompts            the tools for prompts, and how answers describe one
-methods            MCP's own methods, the pages behind satchel:// URIs, and what clients are told of changes
+methods            MCP's own methods, the pages behind satchel:// URIs, and changes as clients see them
 templates          finds prompts, stored and of libraries, fills them in, and checks what is saved
 documents          the tools for documents, and how answers describe one
 texts              parts of texts, outlines and links in answers
@@ -14,11 +14,11 @@ task_answers       how answers show tasks
 search             the tool that finds items by words
 items              the tools that change, edit or delete items of any kind
 projects           the tools for projects: add_project, list_projects, catch_up
-history            the tools that read what was, and restore it
+history            the tools that read and restore old versions
 errors             errors: their codes, sentences and hints
-guesses            what was meant by a name that does not exist
+guesses            suggestions for names that do not exist
 skills             skills/list and skills/get
-answers            what answers of several tools share: pages, retries, calls of many entries, notes
+answers            shared by several tools: pages, retries, calls of many entries, notes
 app                the app that hosts show for the tool show, and the icons
 """
 

@@ -1,4 +1,4 @@
-"""What the tools of several nouns share: the form of an answer, pages of lists, calls of many entries, retries."""
+"""Shared by the tools of several nouns: the form of answers, pages of lists, calls of many entries, retries."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar
@@ -25,7 +25,7 @@ _SHORT = 200  # characters of a description that a list shows
 
 
 def check_title(kind: str, title: str) -> None:
-    """Check what titles have to be in this contract only: they are read by people, and are references.
+    """Check a title by the rules of this contract, in which people read titles and titles are references.
 
     Raises:
         WrongArgument: a character does not show, or the title is an id.
@@ -59,7 +59,7 @@ def make_reply(context: Context, text: str, facts: str = "", /, *, notes: Sequen
 
 
 def fit_page(rows: list[Row], found: tuple[Found, ...], *, has_more: bool) -> tuple[list[Row], tuple[Found, ...], bool]:
-    """Return the rows of a page that fit into an answer, what they show, and whether there is more."""
+    """Return the rows of a page that fit into an answer, their contents, and whether there are more."""
     fitting = count_fitting(rows)
     return rows[:fitting], found[:fitting], has_more or fitting < len(found)
 
@@ -152,7 +152,7 @@ _STEP = 50  # entries between two reports
 
 
 def check_number(field: str, entries: Sequence[Any]) -> None:
-    """Check that a call adds something."""
+    """Check that a list of entries is not empty."""
     if not entries:
         raise WrongArgument(field, "minItems", limit=1)
 
@@ -199,7 +199,7 @@ def _repeat(content: list[dict[str, Any]], structured: dict[str, Any], key: str)
 
 
 def describe_place(context: Context) -> list[str]:
-    """Return what a caller should know about the project of its transaction, if that did not exist before."""
+    """Return a note if the project of the transaction did not exist before."""
     if not context.scope.makes and not context.scope.personal:
         return []
     tx = context.tx
@@ -221,7 +221,7 @@ def describe_place(context: Context) -> list[str]:
 
 
 def _count_default(tx: Tx) -> str:
-    """Describe what the default project holds; return an empty text if it is empty."""
+    """Describe the contents of the default project; return an empty text if there are none."""
     found = projects.list_all(tx, Scope(projects=(DEFAULT_PROJECT,)))
     counts = [(held.prompts, "prompt") for _, held in found] + [(held.documents, "document") for _, held in found]
     return " and ".join(format_count(count, what) for count, what in counts if count)

@@ -1,4 +1,4 @@
-"""What hosts show: the MCP App of the tool `show`, one HTML file, and the icons of the server and its tools."""
+"""The MCP App of the tool `show`, one HTML file, and the icons of the server and its tools."""
 
 import os
 from binascii import b2a_base64, crc32

@@ -220,7 +220,7 @@ def _other_uri(document: Document) -> str | None:
 
 
 def _format_facts(answer: DocumentAnswer, read: Reading | None) -> str:
-    """Format what the text of a document does not say about it."""
+    """Format the facts about a document that its text does not contain."""
     head = [f"document {answer.name}", *([f"from {answer.layer}"] if answer.layer else [])]
     head += [f"version {answer.version}"] if answer.version else []
     head += [f"{format_count(answer.size, 'byte')} of {answer.mime_type}"] if answer.mime_type else []

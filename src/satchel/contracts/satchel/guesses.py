@@ -1,4 +1,4 @@
-"""Guesses at what was meant by a name that does not exist: of an item, a project, a tag, an argument or a tool.
+"""Suggestions for a name that does not exist: of an item, a project, a tag, an argument or a tool.
 
 Imported only after such a mistake.
 """
@@ -30,7 +30,7 @@ _LIKENESS = 0.75  # of 1, below which a spelling is another word
 
 
 def explain_missing(context: Context, error: Refused) -> Refused:
-    """Return an error with names like the one that was not found, or with what happened to the item."""
+    """Return an error with names similar to the one that was not found, or with the fate of the item."""
     missing = error.cause if isinstance(error, EntryRefused) else error
     if not isinstance(missing, NotFound):
         return error
@@ -104,7 +104,7 @@ def _suggest(context: Context, missing: NotFound) -> NotFound:
 
 
 def describe_tags(missing: Sequence[str], what: str, known: Iterable[str]) -> list[str]:
-    """Return a note for each tag that none of the things has, with the tags in use that are like it."""
+    """Return a note for each tag that no item has, with similar tags in use."""
     known = list(known)
     notes = []
     for tag in missing:
@@ -118,7 +118,7 @@ def describe_tags(missing: Sequence[str], what: str, known: Iterable[str]) -> li
 
 
 def describe_unknown(unknown: object) -> tuple[str, str, list[str]]:
-    """Return what is unknown in a call, what to give instead, and the names of that."""
+    """Describe the unknown name in a call, and suggest another; return the suggestions too."""
     assert isinstance(unknown, tuple)
     told: list[UnknownArgument] = list(unknown[:_MOST_UNKNOWN])
     names = [_name_argument(one) for one in told]
@@ -139,7 +139,7 @@ def _name_argument(one: UnknownArgument) -> str:
 
 
 def shorten_name(name: str) -> str:
-    """Shorten a name that a caller made up, without what cannot be printed."""
+    """Shorten a name that a caller invented, and drop unprintable characters."""
     plain = "".join(one if one.isprintable() else "?" for one in name[: _LONGEST_SHOWN + 1])
     return plain if len(plain) <= _LONGEST_SHOWN else f"{plain[:_LONGEST_SHOWN]}..."
 
@@ -167,13 +167,13 @@ def _find_argument(name: str, known: Sequence[str]) -> str | None:
 
 
 def _find_spelling(name: str, known: Sequence[str]) -> str | None:
-    """Return the name with nearly the same letters; stricter than for items: `status` is not meant by `tags`."""
+    """Return the name with nearly the same letters; this is stricter than for items: `tags` does not mean `status`."""
     near = closest_name(name, known)
     return near if near and difflib.SequenceMatcher(None, name, near).ratio() >= _LIKENESS else None
 
 
 def split_words(name: str) -> list[str]:
-    """Split a name into words, whatever joins them: dueDate, due-date and DUE_DATE are the same."""
+    """Split a name into words, so that dueDate, due-date and DUE_DATE are the same."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name[:_LONGEST_READ])
     return re.findall(r"[a-z0-9]+", spaced.lower())
 
@@ -191,7 +191,7 @@ def find_choice(field: str, given: str) -> str | None:
 
 
 def explain_unknown_tool(name: str, served: Iterable[str]) -> str:
-    """Return a sentence about an unknown tool: the one that was probably meant, or all that there are."""
+    """Return a sentence about an unknown tool, with the tool that was probably meant, or all tools."""
     tools = list(served)
     near = find_tool(name, tools)
     return f"Did you mean {near}?" if near else f"There are {', '.join(tools)}."

@@ -1,4 +1,4 @@
-"""What the tools `history` and `restore` do, and how their answers read."""
+"""The tools `history` and `restore`, and their answers."""
 
 from collections.abc import Callable
 from typing import Any

@@ -43,7 +43,7 @@ def _find_items(context: Context, given: Sequence[str]) -> list[Item]:
 
 
 def _check_found(context: Context, reference: str, item: Item | None = None) -> Item:
-    """Return the item that a reference names, found already or looked up whole.
+    """Return the item that a reference names, whole, from those already found or by a look-up.
 
     Raises:
         NotFound: there is none that the caller may change.

@@ -1,4 +1,4 @@
-"""Projects: the tools that add and list them, and `catch_up`, which tells what happened in one and what is next."""
+"""Projects: the tools that add and list them, and `catch_up`, which reports recent and next work."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -76,7 +76,7 @@ def catch_up(context: Context, args: CatchUp) -> Body:
 
 
 def _read_since(context: Context, args: CatchUp) -> tuple[ChangeQuery, str]:
-    """Return the changes that the caller wants to know, and their beginning in words."""
+    """Return the query for the changes that the caller asks for, and its start in words."""
     after, moment = (0, "") if args.since is UNSET else read_since(context, args.since)
     if not after and not moment:
         moment = history.find_last_visit(context.tx, context.scope, context.client.name)
@@ -185,7 +185,7 @@ def _tell_ready(context: Context) -> Part:
 
 
 def _count(context: Context, held: ProjectCounts, open_tasks: int) -> dict[str, int]:
-    """Count what a project holds of the kinds that the caller may read."""
+    """Count the items of a project, of the kinds that the caller may read."""
     counts: tuple[tuple[ItemKind, str, int], ...] = (
         ("prompt", "prompts", held.prompts),
         ("document", "documents", held.documents),
@@ -239,7 +239,7 @@ def _format_numbers(numbers: Sequence[int]) -> str:
 
 
 def _count_fitting(rows: Sequence[str], room: int) -> int:
-    """Count the rows that fit, a few in any case."""
+    """Count the rows that fit, at least a few."""
     return max(min(_LEAST_DONE, len(rows)), sum(size <= room for size in accumulate(map(len, rows))))
 
 

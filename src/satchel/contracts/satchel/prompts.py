@@ -345,7 +345,7 @@ def name_rendered(found: FoundPrompt) -> dict[str, Any]:
 
 
 def format_facts(prompt: PromptAnswer, read: Reading) -> str:
-    """Return what the content of a prompt does not say about it, in lines."""
+    """Format the facts about a prompt that its content does not contain."""
     head = [f"prompt {prompt.name}", *([f"from {prompt.layer}"] if prompt.layer else [])]
     if prompt.version is not None:
         head.append(f"version {prompt.version}")

@@ -56,7 +56,7 @@ def make_row(task: Task, here: str, *, is_echo: bool = False) -> TaskRow:
 
 
 def format_task(task: Task, here: str | None = None) -> str:
-    """Write a task in one line, in the grammar of `add_tasks`; without its project where that is `here`."""
+    """Write a task in one line, in the grammar of `add_tasks`; leave out its project if that is `here`."""
     line = TaskLine(
         title=task.title,
         label=task.number,
@@ -148,7 +148,7 @@ class WholeTask(Struct, omit_defaults=True):
 
 
 def show_whole(context: Context, task: Task, here: str, *, with_claim: bool = True) -> tuple[str, WholeTask]:
-    """Return a task with what is around it that the caller may see, as text and as JSON.
+    """Return a task with its notes, blockers and links that the caller may see, as text and as JSON.
 
     The JSON leaves its claim out if the answer has it already.
     """

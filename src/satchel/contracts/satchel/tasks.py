@@ -1,4 +1,4 @@
-"""The tools for tasks: list, read, add, update, complete, claim and delete; `task_answers` says what they answer."""
+"""The tools for tasks: list, read, add, update, complete, claim and delete; `task_answers` makes the answers."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -251,7 +251,7 @@ def _release(context: Context, args: tools.ClaimTask) -> Body:
 
 
 def _lock_task(context: Context, reference: str) -> Task:
-    """Lock the task that a reference names; it has the blockers too that the caller may not see."""
+    """Lock the task that a reference names; it includes blockers that the caller may not see."""
     try:
         return tasks.lock(context.tx, context.scope, reference)
     except Forbidden as error:

@@ -115,7 +115,7 @@ def fill_in(
     given: dict[str, str],
     fill: Callable[[Context, FoundPrompt, dict[str, str]], Filled],
 ) -> tuple[FoundPrompt, Filled, list[str]]:
-    """Find a prompt, fill it in outside of transactions, and remember the values; return notes about the project too.
+    """Find a prompt, fill it in outside of transactions, and store the values; return notes about the project too.
 
     Raises:
         NotFound: there is no such prompt.

@@ -51,7 +51,7 @@ def read_part(
     is_whole: bool = False,
     has_headings: bool = True,
 ) -> Reading:
-    """Return the part of a text that a call asks for; by default all of a short text, or the beginning of a long one.
+    """Return the requested part of a text; by default all of a short text, or the beginning of a long one.
 
     Raises:
         WrongArgument: lines is no range, or both lines and a heading are given.
@@ -102,7 +102,7 @@ def _show_beginning(text: str, *, has_headings: bool) -> Reading:
 
 
 def reply_text(context: Context, reading: Reading, facts: str, link: dict[str, Any], **members: Any) -> Reply:
-    """Return an answer with a text, what the text does not say, and for a long one a link to all of it."""
+    """Return an answer with a text, facts about it, and for a long text a link to all of it."""
     reply = answers.reply(context, reading.text, facts, notes=reading.notes, **members)
     return Reply([*reply.content, link], reply.structured) if reading.is_shortened else reply
 
@@ -113,7 +113,7 @@ def make_link(uri: str, name: str, mime_type: str, size: int) -> dict[str, Any]:
 
 
 def find_links(context: Context, kind: ItemKind, item: Linked) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what an item links to, and what links to it, each as a reference and a title."""
+    """Return the links from and to an item, each as a reference and a title."""
     to, back = links.of(context.tx, context.scope, kind, item)
     missing = [one for one in to if one.is_missing and not _is_elsewhere(context, one)]
     told = [f"{_format_link(one)} (not found)" if one in missing else _format_link(one) for one in to]

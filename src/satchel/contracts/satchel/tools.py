@@ -108,7 +108,7 @@ def _tool(
     is_listed: bool = True,
     make_meta: Callable[[], dict[str, Any]] | None = None,
 ) -> Callable[[Callable[[Context, Any], Body]], Tool]:
-    """Make a function a tool of its name."""
+    """Register a function as the tool of its name."""
 
     def make(run: Callable[[Context, Any], Body]) -> Tool:
         name, input = run.__name__, run.__annotations__["args"]
@@ -755,7 +755,7 @@ def restore(context: Context, args: Restore) -> Body:
     make_meta=describe_ui,
 )
 def show(context: Context, args: Show) -> Body:
-    """Show tasks or prompts; hosts that show no app get the same in words."""
+    """Show tasks or prompts; hosts without apps get the same in words."""
     from satchel.contracts.satchel import prompts, tasks
 
     if args.what == "prompts":
