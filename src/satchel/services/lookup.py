@@ -1,7 +1,7 @@
 """Finds items by the references that people and agents use, deleted ones too.
 
 A reference is `#4` or `4` for a task, a `satchel://` URI, the URI of a document, a UUID, or a name or title; a name
-that no other item has may be that of a project. An exact match takes precedence over one that differs in case and separators.
+that no other item has may be that of a project. Exact matches take precedence over others.
 """
 
 from collections.abc import Iterable, Sequence

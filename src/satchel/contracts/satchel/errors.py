@@ -1,4 +1,4 @@
-"""Errors of the tools and methods: a code that never changes, a sentence, and a hint what to do next."""
+"""Errors of the tools and methods: a stable code, a sentence, and a hint at the next step."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ class TemplateFailed(errors.Refused):
 
 
 class WrongValue(errors.Refused):
-    """A prompt, or another item, does not take what it was given, or lacks something."""
+    """A value that a prompt or another item does not accept, or one that it lacks."""
 
     def __init__(self, message: str, hint: str, argument: str, near: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -41,7 +41,7 @@ class MissingValue(WrongValue):
 
 @contextmanager
 def name_place(place: str) -> Iterator[None]:
-    """Make errors about one of several things say which."""
+    """Add the place of an entry to its errors."""
     try:
         yield
     except errors.Refused as error:
@@ -191,7 +191,7 @@ _NO_TASKS = "Look into other projects with list_tasks, or add tasks with add_tas
 
 
 def explain_entry(refused: errors.EntryRefused) -> Body:
-    """Return the error of one entry, which says which; nothing of the call was done."""
+    """Return the error of one entry, with its place; the whole call was rolled back."""
     explain = find_row(FAILURES, refused.cause)
     assert explain is not None, "the table is total"
     body = explain(refused.cause)
