@@ -328,3 +328,18 @@ def test_kinds_that_are_not_served_are_not_there(
             ok(client, "delete", items=[item])
         else:
             assert refusal(client, "delete", items=[item])["code"] == "not_found"
+
+
+def test_an_update_that_changes_nothing_says_so_and_makes_no_version(own: Client) -> None:
+    ok(own, "add_prompt", title="Tea", content="Brew it.", tags=["a"])
+    ok(own, "add_resource", name="tea.md", content="Leaves")
+    ok(own, "add_task", title="Buy tea", tags=["a"])
+
+    prompt, document = "- tea [a] version 1", "- tea.md (6 bytes, version 1)"
+    assert text(own, "update_prompt", prompt="tea", content="Brew it.") == f"Unchanged in project 'default':\n{prompt}"
+    assert text(own, "update_resource", resource="tea.md", content="Leaves").endswith(document)
+    assert text(own, "update_resource", resource="tea.md", content="Leaves").startswith("Unchanged in project")
+    assert text(own, "update_items", items=["tea", "#1"], tags=["+a"]) == (
+        f"Unchanged:\n{prompt}\n#1 Buy tea +a, version 1"
+    )
+    assert text(own, "update_items", items=["tea", "#1"], tags=["+a", "+b"]).startswith("Updated:\n")

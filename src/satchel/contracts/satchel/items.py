@@ -235,7 +235,7 @@ def update_items(context: Context, args: tools.UpdateItems) -> Body:
         with name_place(f"items[{index}]"):
             notes += _change(context, item, args, changed)
         answers.report_progress(context, index + 1, len(found))
-    return _reply_changes(context, args, changed, notes)
+    return _reply_changes(context, args, [item.version for item in found], changed, notes)
 
 
 def _check_change(context: Context, item: Item, args: tools.UpdateItems) -> None:
@@ -296,13 +296,19 @@ def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed:
     return task_answers.describe_holder(context, before, f"#{before.number}")
 
 
-def _reply_changes(context: Context, args: tools.UpdateItems, changed: _Changed, notes: list[str]) -> Body:
+def _reply_changes(
+    context: Context, args: tools.UpdateItems, versions: list[int], changed: _Changed, notes: list[str]
+) -> Body:
+    """Answer with the items, which had these versions before."""
     here = context.scope.project
     there = args.to or here
     numbers = [one for one in changed.items if isinstance(one, int)]
     after = {task.number: task for task in tasks.list_some(context.tx, context.scope, numbers)}
-    shown = [_show(after[one] if isinstance(one, int) else one, here, there) for one in changed.items]
-    done = "Updated" if not args.to else f"{'Copied' if args.copy else 'Moved'} to project '{args.to}'"
+    items = [after[one] if isinstance(one, int) else one for one in changed.items]
+    shown = [_show(one, here, there) for one in items]
+    done = "Unchanged" if [one.version for one in items] == versions else "Updated"
+    if args.to:
+        done = f"{'Copied' if args.copy else 'Moved'} to project '{args.to}'"
     if args.status == "completed":
         for task in (after[number] for number in changed.closed):
             if blockers := task_answers.list_blockers(task):
