@@ -331,15 +331,14 @@ def test_kinds_that_are_not_served_are_not_there(
 
 
 def test_an_update_that_changes_nothing_says_so_and_makes_no_version(own: Client) -> None:
-    ok(own, "add_prompt", title="Tea", content="Brew it.", tags=["a"])
+    ok(own, "add_prompt", title="Tea", content="Brew it.", tags=["docs"])
     ok(own, "add_resource", name="tea.md", content="Leaves")
-    ok(own, "add_task", title="Buy tea", tags=["a"])
 
-    prompt, document = "- tea [a] version 1", "- tea.md (6 bytes, version 1)"
+    prompt, document = "- tea [docs] version 1", "- tea.md (6 bytes, version 1)"
     assert text(own, "update_prompt", prompt="tea", content="Brew it.") == f"Unchanged in project 'default':\n{prompt}"
     assert text(own, "update_resource", resource="tea.md", content="Leaves").endswith(document)
     assert text(own, "update_resource", resource="tea.md", content="Leaves").startswith("Unchanged in project")
-    assert text(own, "update_items", items=["tea", "#1"], tags=["+a"]) == (
-        f"Unchanged:\n{prompt}\n#1 Buy tea +a, version 1"
+    assert text(own, "update_items", items=["tea", "#1"], tags=["+docs"]) == (
+        f"Unchanged:\n{prompt}\n#1 Write docs +docs, version 1"
     )
-    assert text(own, "update_items", items=["tea", "#1"], tags=["+a", "+b"]).startswith("Updated:\n")
+    assert text(own, "update_items", items=["tea", "#1"], tags=["+docs", "+b"]).startswith("Updated:\n")
