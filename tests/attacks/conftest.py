@@ -1,6 +1,5 @@
 """The store, the server and the callers of the cross-user matrix."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,9 +11,9 @@ from tests.support.in_process_http import HttpInProcess
 
 
 @pytest.fixture
-def store(sqlite_template: Path, tmp_path: Path) -> str:
-    """The address of a new SQLite store; tests of storage, search, history and contracts look at both engines."""
-    return str(shutil.copy(sqlite_template, tmp_path / "satchel.db"))
+def engine() -> str:
+    """SQLite only: what depends on the engine is tested with storage, services, search and history."""
+    return "sqlite"
 
 
 @pytest.fixture(params=["sqlite", pytest.param("role", marks=pytest.mark.soak)])

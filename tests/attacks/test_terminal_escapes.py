@@ -1,8 +1,6 @@
 """What is stored reaches a terminal only as text: no escape sequence, no reversed direction, nothing invisible."""
 
 import json
-import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +13,7 @@ from satchel.services import documents, projects, prompts, tasks
 from satchel.storage.database import open_database
 from tests.support.command import run
 from tests.support.process import ROOT
+from tests.support.terminal import on_terminal
 
 ADA = "6f0a2f5e-9c1c-4a6e-8a51-0d8f8f3c2b11"
 # A title of the window, a link, a colour, a C1 sequence, a bell, the cursor moved, bidi, zero width, tags, DEL, Hangul.
@@ -22,27 +21,6 @@ HOSTILE = (
     "\x1b]0;owned\x07\x1b[31mred\x9b2J\x08\x0d\u202eevil\u2066\u200b\u200d\ufeff\xad\x7f\U000e0041\u2028\x85\u3164."
 )
 FORBIDDEN = {*HOSTILE} - {*"]0;owned[31mred2Jevil."}
-
-
-def on_terminal(*arguments: str, **environment: str) -> tuple[int, str]:
-    """Run a command on a terminal; its status and what it wrote to it."""
-    main, terminal = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "satchel", *arguments],
-        stdin=terminal,
-        stdout=terminal,
-        stderr=terminal,
-        env=os.environ | {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "300"} | environment,
-    )
-    os.close(terminal)
-    shown = b""
-    try:
-        while chunk := os.read(main, 65536):
-            shown += chunk
-    except OSError:  # the end, on Linux
-        pass
-    os.close(main)
-    return process.wait(), shown.decode().replace("\r\r\n", "\n").replace("\r\n", "\n")
 
 
 def assert_harmless(text: str) -> None:
@@ -94,13 +72,13 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda words: ascii(" ".join(words))[:30])
-def test_a_terminal_gets_nothing_that_it_would_act_on(home: dict[str, str], command: tuple[str, ...]) -> None:
-    _, shown = on_terminal(*command, **home)
-    assert_harmless(shown)
-    piped = run(*command, environment=home)
-    if command[1:2] != ("show",) or "--json" in command:
-        assert not FORBIDDEN & {*(piped.stdout + piped.stderr).decode()}, piped
+def test_a_terminal_gets_nothing_that_it_would_act_on(home: dict[str, str]) -> None:
+    for command in COMMANDS:
+        _, shown = on_terminal(*command, columns=300, environment=home | {"NO_COLOR": "1"})
+        assert_harmless(shown)
+        piped = run(*command, environment=home)
+        if command[1:2] != ("show",) or "--json" in command:
+            assert not FORBIDDEN & {*(piped.stdout + piped.stderr).decode()}, piped
 
 
 def test_other_programs_get_a_content_byte_for_byte(home: dict[str, str]) -> None:
@@ -118,7 +96,7 @@ def test_names_in_libraries_are_harmless_too(tmp_path: Path) -> None:
     (folder / "twig.toml").write_text(f"[prompts.a]\ndescription = {text}\n[prompts.b]\n", encoding="utf-8")
     (folder / "prompts" / "a.md").write_text(HOSTILE, encoding="utf-8")
     for command in (("library", "show", "lib"), ("library", "render", "lib:a"), ("library", "show", "lib", "--json")):
-        status, shown = on_terminal(*command, SATCHEL_HOME=str(tmp_path))
+        status, shown = on_terminal(*command, columns=300, environment={"NO_COLOR": "1", "SATCHEL_HOME": str(tmp_path)})
         assert status == 0
         assert_harmless(shown)
 
@@ -140,9 +118,8 @@ def test_the_message_of_a_server_that_cannot_start_is_harmless(tmp_path: Path) -
     assert_harmless(done.stderr.decode())
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
+def test_escapes_are_readable() -> None:
+    for text, shown in (
         ("plain ünï 🎒 → \n\t\r\n", "plain ünï 🎒 → \n\t\r\n"),
         ("\x1b[31m", "\\x1b[31m"),
         ("\x9b31m", "\\x9b31m"),
@@ -151,11 +128,9 @@ def test_the_message_of_a_server_that_cannot_start_is_harmless(tmp_path: Path) -
         ("\ud800", "\\ud800"),
         ("\U000e0041", "\\U000e0041"),
         ("\x00", "\\x00"),
-    ],
-)
-def test_escapes_are_readable(text: str, shown: str) -> None:
-    assert escape(text) == shown
-    assert "\n" not in escape_line(text) and "\t" not in escape_line(text)
+    ):
+        assert escape(text) == shown
+        assert "\n" not in escape_line(text) and "\t" not in escape_line(text)
 
 
 def test_every_control_character_of_unicode_is_escaped() -> None:
@@ -169,9 +144,8 @@ def test_every_control_character_of_unicode_is_escaped() -> None:
             assert escape_line(character) != character, hex(code)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
+def test_an_error_of_usage_quotes_arguments_without_harm(tmp_path: Path) -> None:
+    for arguments in (
         (HOSTILE,),
         ("prompt", HOSTILE),
         ("prompt", "list", f"--{HOSTILE}"),
@@ -181,10 +155,10 @@ def test_every_control_character_of_unicode_is_escaped() -> None:
         ("serve", "--transport", HOSTILE),
         ("serve", f"--{HOSTILE}"),
         ("serve", HOSTILE),
-    ],
-    ids=lambda arguments: " ".join("X" if one is HOSTILE else one.replace(HOSTILE, "X") for one in arguments),
-)
-def test_an_error_of_usage_quotes_arguments_without_harm(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    status, shown = on_terminal(*arguments, SATCHEL_DATABASE=str(tmp_path / "satchel.db"))
-    assert status != 0
-    assert_harmless(shown)
+    ):
+        database = str(tmp_path / "satchel.db")
+        status, shown = on_terminal(
+            *arguments, columns=300, environment={"NO_COLOR": "1", "SATCHEL_DATABASE": database}
+        )
+        assert status != 0
+        assert_harmless(shown)

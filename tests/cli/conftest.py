@@ -1,12 +1,37 @@
-"""The store that commands work on."""
+"""The store that commands work on, and the command."""
 
-import shutil
+import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from satchel import config
+from tests.support.command import run as run_command
+
+Command = Callable[..., subprocess.CompletedProcess[bytes]]
+
 
 @pytest.fixture
-def store(sqlite_template: Path, tmp_path: Path) -> str:
-    """The address of a new SQLite store; tests of storage, search, history and contracts look at both engines."""
-    return str(shutil.copy(sqlite_template, tmp_path / "satchel.db"))
+def engine() -> str:
+    """SQLite only: what depends on the engine is tested with storage, services, search and history."""
+    return "sqlite"
+
+
+@pytest.fixture
+def satchel(store: str, tmp_path: Path) -> Command:
+    """Runs `satchel` on a new store in an empty home."""
+    home = tmp_path / "home of mine"
+    environment = {"SATCHEL_HOME": str(home), "SATCHEL_DATABASE": store, "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+    environment["PYTHONPATH"] = str(Path(config.__file__).parents[1])  # the code that is tested, not what is installed
+
+    def run(*arguments: str, input: bytes = b"", **more: str) -> subprocess.CompletedProcess[bytes]:
+        given = environment | more
+        if arguments[0] != "serve" and "PYTHONIOENCODING" not in more:
+            return run_command(*arguments, environment=given, cwd=tmp_path, input=input)
+        words = [sys.executable, "-m", "satchel", *arguments]
+        return subprocess.run(words, input=input, capture_output=True, check=False, env=given, cwd=tmp_path)
+
+    return run

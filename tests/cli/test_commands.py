@@ -2,11 +2,9 @@
 
 import json
 import os
-import pty
 import re
 import subprocess
-import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +12,9 @@ import pytest
 
 from satchel import config
 from satchel.storage.database import open_database
+from tests.cli.conftest import Command as Command
 from tests.support.command import run as run_command
-
-Command = Callable[..., subprocess.CompletedProcess[bytes]]
-
-
-@pytest.fixture
-def satchel(store: str, tmp_path: Path) -> Command:
-    """Runs `satchel` on a new store in an empty home."""
-    home = tmp_path / "home of mine"
-    environment = {"SATCHEL_HOME": str(home), "SATCHEL_DATABASE": store, "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
-    environment["PYTHONPATH"] = str(Path(config.__file__).parents[1])  # the code that is tested, not what is installed
-
-    def run(*arguments: str, input: bytes = b"", **more: str) -> subprocess.CompletedProcess[bytes]:
-        given = environment | more
-        if arguments[0] != "serve" and "PYTHONIOENCODING" not in more:
-            return run_command(*arguments, environment=given, cwd=tmp_path, input=input)
-        words = [sys.executable, "-m", "satchel", *arguments]
-        return subprocess.run(words, input=input, capture_output=True, check=False, env=given, cwd=tmp_path)
-
-    return run
+from tests.support.terminal import on_terminal
 
 
 def done(process: subprocess.CompletedProcess[bytes]) -> str:
@@ -196,21 +177,17 @@ def test_resources_are_added_shown_edited_and_deleted(satchel: Command, tmp_path
     assert done(satchel("document", "list")) == ""
 
 
-def test_the_editor_is_asked_where_there_is_a_terminal(satchel: Command, store: str, tmp_path: Path) -> None:
-    editor = tmp_path / "editor"
-    editor.write_text("#!/bin/sh\nprintf 'written in the editor' > \"$1\"\n")
+def write_editor(folder: Path, script: str) -> str:
+    editor = folder / "editor"
+    editor.write_text(f'#!/bin/sh\n{script} "$1"\n')
     editor.chmod(0o755)
-    main, terminal = pty.openpty()
-    process = subprocess.run(
-        [sys.executable, "-m", "satchel", "prompt", "add", "Edited"],
-        stdin=terminal,
-        capture_output=True,
-        env=os.environ | {"EDITOR": str(editor), "SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path)},
-        check=False,
-    )
-    os.close(main)
-    os.close(terminal)
-    assert process.returncode == 0, process.stderr
+    return str(editor)
+
+
+def test_the_editor_is_asked_where_there_is_a_terminal(satchel: Command, store: str, tmp_path: Path) -> None:
+    editor = write_editor(tmp_path, "printf 'written in the editor' >")
+    environment = {"EDITOR": editor, "SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path)}
+    assert on_terminal("prompt", "add", "Edited", environment=environment)[0] == 0
     assert done(satchel("prompt", "show", "edited")) == "written in the editor"
 
 
@@ -224,51 +201,39 @@ def test_contents_come_out_byte_for_byte(satchel: Command, tmp_path: Path) -> No
     assert "\x1b" not in done(satchel("prompt", "list"))
 
 
-@pytest.mark.parametrize("script", ["sed -i s/b/B/", "printf '\\377' >"])
-def test_the_editor_changes_nothing_by_itself(store: str, tmp_path: Path, script: str) -> None:
-    environment = os.environ | {"SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path)}
-    command = [sys.executable, "-m", "satchel", "prompt"]
+def test_the_editor_changes_nothing_by_itself(satchel: Command, store: str, tmp_path: Path) -> None:
     content = "\ufeffa\r\nb\r\nlast"
-    subprocess.run(
-        [*command, "add", "T", "-"], input=content.encode(), env=environment, check=True, capture_output=True
-    )
-    editor = tmp_path / "editor"
-    editor.write_text(f'#!/bin/sh\n{script} "$1"\n')
-    editor.chmod(0o755)
-    main, terminal = pty.openpty()
-    edit = subprocess.run(
-        [*command, "edit", "t"],
-        stdin=terminal,
-        capture_output=True,
-        env=environment | {"EDITOR": str(editor)},
-        check=False,
-    )
-    os.close(main)
-    os.close(terminal)
-    shown = subprocess.run([*command, "show", "t"], env=environment, check=True, capture_output=True).stdout.decode()
-    if script.startswith("sed"):
-        assert (edit.returncode, shown) == (0, content.replace("b", "B"))
-    else:
-        assert (edit.returncode, shown) == (2, content) and b"Traceback" not in edit.stderr
+    done(satchel("prompt", "add", "T", "-", input=content.encode()))
+    environment = {"SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path)}
+    editor = write_editor(tmp_path, "printf '\\377' >")
+    status, told = on_terminal("prompt", "edit", "t", environment=environment | {"EDITOR": editor})
+    assert (status, satchel("prompt", "show", "t").stdout) == (2, content.encode()) and "Traceback" not in told
+    editor = write_editor(tmp_path, "sed -i s/b/B/")
+    assert on_terminal("prompt", "edit", "t", environment=environment | {"EDITOR": editor})[0] == 0
+    assert satchel("prompt", "show", "t").stdout == content.replace("b", "B").encode()
 
 
-def test_arguments_that_are_no_utf_8_are_refused_without_a_traceback(store: str, tmp_path: Path) -> None:
-    environment = os.environ | {"SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path)}
-    bad = b"\xff"
+def test_arguments_that_are_no_utf_8_are_refused_without_a_traceback(satchel: Command) -> None:
+    bad = os.fsdecode(b"\xff")
     for words in (
-        (b"project", b"create", bad),
-        (b"project", b"delete", bad),
-        (b"prompt", b"add", b"t", b"x", b"-t", bad),
-        (b"prompt", b"show", bad),
-        (b"prompt", b"list", b"-p", bad),
-        (b"document", b"add", b"n", b"x:q", b"x", b"--description", bad),
-        (b"document", b"show", bad, b"--json"),
-        (b"task", b"done", bad),
-        (b"task", b"list", b"--user", bad),
-        (b"serve", b"-c", b"mcpkg", b"-p", bad),
+        ("project", "create", bad),
+        ("project", "delete", bad),
+        ("prompt", "add", "t", "x", "-t", bad),
+        ("prompt", "show", bad),
+        ("prompt", "list", "-p", bad),
+        ("document", "add", "n", "x:q", "x", "--description", bad),
+        ("document", "show", bad, "--json"),
+        ("task", "done", bad),
+        ("task", "list", "--user", bad),
+        ("log", bad),
+        ("log", "--by", bad),
+        ("log", "--since", bad),
+        ("diff", bad),
+        ("restore", bad, "--json"),
+        ("purge", bad, "--yes"),
+        ("serve", "-c", "mcpkg", "-p", bad),
     ):
-        command = [sys.executable.encode(), b"-m", b"satchel", *words]
-        process = subprocess.run(command, env=environment, input=b"", capture_output=True, check=False)
+        process = satchel(*words)
         assert process.returncode in (2, 3) and b"Traceback" not in process.stderr, (words, process.stderr)
 
 
@@ -311,8 +276,6 @@ def test_a_store_that_another_program_changed_says_what_to_do(satchel: Command, 
 def test_the_default_home_is_that_of_platformdirs(monkeypatch: pytest.MonkeyPatch) -> None:
     import platformdirs
 
-    from satchel import config
-
     for variable in ("/elsewhere", None):
         if variable:
             monkeypatch.setenv("XDG_DATA_HOME", variable)
@@ -322,7 +285,6 @@ def test_the_default_home_is_that_of_platformdirs(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_flag_counts_before_the_environment_and_that_before_the_file(tmp_path: Path) -> None:
-    from satchel import config
 
     (tmp_path / "satchel.toml").write_text('database = "file.db"\nproject = "of-file"\n')
     home = {"SATCHEL_HOME": str(tmp_path)}
@@ -384,9 +346,7 @@ def test_another_users_tasks_are_his_own(satchel: Command) -> None:
 
 
 def test_contracts_are_listed_and_shown(tmp_path: Path) -> None:
-    def run(*words: str) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run([sys.executable, "-m", "satchel", *words], capture_output=True, check=False)
-
+    run = partial(run_command, environment={"SATCHEL_HOME": str(tmp_path)})
     names = [line.split("\t")[0] for line in done(run("contract", "list")).splitlines()]
     assert names == [one["name"] for one in value(run("contract", "list", "--json"))["contracts"]]
     assert {"prompt-store", "mcpkg", "todo", "tasks"} <= set(names)

@@ -1,11 +1,7 @@
 """`satchel database`: migrating, letting a role in, looking and copying; and the other commands as such a role."""
 
-import json
-import subprocess
 import threading
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import apsw
 import psycopg
@@ -15,13 +11,19 @@ from satchel.model import PromptDraft, Scope
 from satchel.services import projects, prompts
 from satchel.storage import schema
 from satchel.storage.database import open_database
-from tests.support.command import run as run_command
+from tests.cli.test_backup import Satchel, done, failed, satchel, value
 from tests.support.postgres import PostgresServer
 from tests.support.process import eventually
 from tests.support.roles import role_of, two_roles
 from tests.support.schemas import schema_of, set_schema
 
-Command = Callable[..., subprocess.CompletedProcess[str]]
+__all__ = ["satchel"]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def engine(request: pytest.FixtureRequest) -> str:
+    """Each engine in turn."""
+    return str(request.param)
 
 
 @pytest.fixture
@@ -30,33 +32,7 @@ def store(empty_store: str) -> str:
     return empty_store
 
 
-@pytest.fixture
-def satchel(tmp_path: Path) -> Command:
-    """Runs `satchel` on a store in an empty home."""
-
-    def run(store: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = {"SATCHEL_HOME": str(tmp_path / "home"), "SATCHEL_DATABASE": store}
-        ended = run_command(*arguments, environment=environment)
-        return subprocess.CompletedProcess(ended.args, ended.returncode, ended.stdout.decode(), ended.stderr.decode())
-
-    return run
-
-
-def done(process: subprocess.CompletedProcess[str]) -> str:
-    assert process.returncode == 0, process.stderr
-    return process.stdout
-
-
-def value(process: subprocess.CompletedProcess[str]) -> Any:
-    return json.loads(done(process))
-
-
-def failed(process: subprocess.CompletedProcess[str], status: int = 1) -> str:
-    assert process.returncode == status and process.stdout == "" and "Traceback" not in process.stderr, process
-    return process.stderr
-
-
-def test_a_store_is_made_migrated_and_left_as_it_is(satchel: Command, store: str) -> None:
+def test_a_store_is_made_migrated_and_left_as_it_is(satchel: Satchel, store: str) -> None:
     made = value(satchel(store, "database", "migrate", "--json"))
     assert made == {"from": 0, "schema": schema.NUMBER, "role": None, "notes": []}
     assert done(satchel(store, "database", "migrate")) == f"The store has schema {schema.NUMBER}, the newest.\n"
@@ -64,7 +40,7 @@ def test_a_store_is_made_migrated_and_left_as_it_is(satchel: Command, store: str
 
 @pytest.mark.parametrize("number", [schema.NUMBER - 1, 99])
 def test_a_store_of_another_schema_is_shown_and_refused_with_what_to_do(
-    satchel: Command, store: str, number: int
+    satchel: Satchel, store: str, number: int
 ) -> None:
     done(satchel(store, "database", "migrate"))
     set_schema(store, number)
@@ -79,7 +55,7 @@ def test_a_store_of_another_schema_is_shown_and_refused_with_what_to_do(
     assert schema_of(store) == number
 
 
-def test_looking_makes_no_store(satchel: Command, tmp_path: Path, postgres: PostgresServer) -> None:
+def test_looking_makes_no_store(satchel: Satchel, tmp_path: Path, postgres: PostgresServer) -> None:
     assert "no store" in failed(satchel(str(tmp_path / "s.db"), "database", "status"))
     assert not (tmp_path / "s.db").exists()
     store = postgres.fresh()
@@ -88,7 +64,7 @@ def test_looking_makes_no_store(satchel: Command, tmp_path: Path, postgres: Post
         assert connection.execute("select tablename from pg_tables where schemaname = 'public'").fetchall() == []
 
 
-def test_what_is_no_store_is_refused(satchel: Command, tmp_path: Path) -> None:
+def test_what_is_no_store_is_refused(satchel: Satchel, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("not a database, " * 100)
     theirs = apsw.Connection(str(tmp_path / "theirs.db"))
     theirs.execute("create table theirs (x)")
@@ -101,7 +77,7 @@ def test_what_is_no_store_is_refused(satchel: Command, tmp_path: Path) -> None:
     assert "mysql:// is neither" in failed(satchel("mysql://x", "database", "status"))
 
 
-def test_the_password_is_not_shown(satchel: Command, postgres: PostgresServer) -> None:
+def test_the_password_is_not_shown(satchel: Satchel, postgres: PostgresServer) -> None:
     store = postgres.fresh().replace("satchel@", "satchel:hunter2@")
     for arguments in (["status"], ["status", "--json"], ["migrate"]):
         assert "hunter2" not in done(satchel(store, "database", *arguments))
@@ -109,7 +85,7 @@ def test_the_password_is_not_shown(satchel: Command, postgres: PostgresServer) -
     assert "hunter2" not in failed(satchel(gone, "database", "status"))
 
 
-def test_a_role_is_let_in_as_often_as_one_likes(satchel: Command, postgres: PostgresServer) -> None:
+def test_a_role_is_let_in_as_often_as_one_likes(satchel: Satchel, postgres: PostgresServer) -> None:
     owner, app = postgres.fresh_for_two()
     role = role_of(app)
     for before in (0, schema.NUMBER):
@@ -122,7 +98,7 @@ def test_a_role_is_let_in_as_often_as_one_likes(satchel: Command, postgres: Post
         connection.execute("delete from tokens")
 
 
-def test_a_role_with_a_hostile_name_is_only_a_name(satchel: Command, postgres: PostgresServer) -> None:
+def test_a_role_with_a_hostile_name_is_only_a_name(satchel: Satchel, postgres: PostgresServer) -> None:
     owner, _ = two_roles(postgres)
     name = 'a"; drop table tasks; --'
     assert "no role" in failed(satchel(owner, "database", "migrate", "--role", name))
@@ -132,14 +108,14 @@ def test_a_role_with_a_hostile_name_is_only_a_name(satchel: Command, postgres: P
     assert value(satchel(owner, "database", "status", "--json"))["counts"]["tasks"] == 0
 
 
-def test_roles_that_no_wall_would_hold_are_refused(satchel: Command, postgres: PostgresServer) -> None:
+def test_roles_that_no_wall_would_hold_are_refused(satchel: Satchel, postgres: PostgresServer) -> None:
     owner, app = two_roles(postgres)
     for role in (role_of(owner), "satchel"):
         assert "owns nothing" in failed(satchel(owner, "database", "migrate", "--role", role))
     assert f"as role {role_of(owner)}" in failed(satchel(app, "database", "migrate", "--role", role_of(app)))
 
 
-def test_a_right_to_create_tables_is_pointed_out(satchel: Command, postgres: PostgresServer) -> None:
+def test_a_right_to_create_tables_is_pointed_out(satchel: Satchel, postgres: PostgresServer) -> None:
     owner, app = postgres.fresh_for_two()
     with psycopg.connect(owner) as connection:
         connection.execute("grant create on schema public to public")
@@ -147,12 +123,12 @@ def test_a_right_to_create_tables_is_pointed_out(satchel: Command, postgres: Pos
     assert "Note: " in said and "revoke create on schema public" in said
 
 
-def test_a_file_has_no_roles(satchel: Command, tmp_path: Path) -> None:
+def test_a_file_has_no_roles(satchel: Satchel, tmp_path: Path) -> None:
     assert "no roles" in failed(satchel(str(tmp_path / "s.db"), "database", "migrate", "--role", "x"))
     assert not (tmp_path / "s.db").exists()
 
 
-def test_the_commands_work_as_a_role_that_owns_nothing(satchel: Command, postgres: PostgresServer) -> None:
+def test_the_commands_work_as_a_role_that_owns_nothing(satchel: Satchel, postgres: PostgresServer) -> None:
     _, app = two_roles(postgres)
     ada = ("--user", "550e8400-e29b-41d4-a716-446655440000")
     done(satchel(app, "project", "create", "p"))
@@ -174,7 +150,7 @@ def test_the_commands_work_as_a_role_that_owns_nothing(satchel: Command, postgre
     assert status["counts"] == {"projects": 1, "prompts": 1, "documents": 1, "tasks": None}
 
 
-def test_a_role_that_owns_nothing_is_told_who_makes_tokens(satchel: Command, postgres: PostgresServer) -> None:
+def test_a_role_that_owns_nothing_is_told_who_makes_tokens(satchel: Satchel, postgres: PostgresServer) -> None:
     owner, app = two_roles(postgres)
     ada = "550e8400-e29b-41d4-a716-446655440000"
     made = value(satchel(owner, "token", "create", "--user", ada, "--json"))
@@ -185,7 +161,7 @@ def test_a_role_that_owns_nothing_is_told_who_makes_tokens(satchel: Command, pos
     assert shown == value(satchel(owner, "token", "list", "--json")) and len(shown["tokens"]) == 1
 
 
-def test_a_backup_that_cannot_be_made_leaves_nothing(satchel: Command, tmp_path: Path) -> None:
+def test_a_backup_that_cannot_be_made_leaves_nothing(satchel: Satchel, tmp_path: Path) -> None:
     store = str(tmp_path / "s.db")
     assert "no store" in failed(satchel(store, "backup", str(tmp_path / "copy.db")))
     (tmp_path / "text").write_text("not a database, " * 100)
@@ -195,7 +171,7 @@ def test_a_backup_that_cannot_be_made_leaves_nothing(satchel: Command, tmp_path:
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith("copy")]
 
 
-def test_a_backup_in_mid_write_is_one_moment_and_stops_nobody(satchel: Command, tmp_path: Path) -> None:
+def test_a_backup_in_mid_write_is_one_moment_and_stops_nobody(satchel: Satchel, tmp_path: Path) -> None:
     store, scope = str(tmp_path / "s.db"), Scope()
     database = open_database(store)
     projects.require(database, scope)

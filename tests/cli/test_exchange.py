@@ -3,7 +3,6 @@
 import fcntl
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from satchel import config
 from tests.cli.test_commands import done, failed, value
 from tests.exchange.corpora import write_files
 from tests.support.command import run as run_command
+from tests.support.terminal import on_terminal
 
 Command = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -281,14 +281,9 @@ def test_an_interrupted_import_tells_what_is_committed(embedded: dict[str, str],
     assert any(count in out for count in counts) and total % 1000 == 0
 
 
-@pytest.mark.process
 def test_a_terminal_gets_a_progress_bar_and_a_file_does_not(embedded: dict[str, str], tmp_path: Path) -> None:
     write_files(tmp_path, {"p.csv": "act,prompt\nOne,x\n"})
-    words = [sys.executable, "-m", "satchel", "import", "p.csv"]
-    plain = subprocess.run(words, env=embedded, cwd=tmp_path, capture_output=True, check=True)
-    assert plain.stderr == b""
-    main, terminal = pty.openpty()
-    subprocess.run(words, env=embedded | {"TERM": "xterm"}, cwd=tmp_path, stderr=terminal, check=True)
-    os.close(terminal)
-    assert b"Importing" in os.read(main, 10_000)
-    os.close(main)
+    plain = run_command("import", "p.csv", environment=embedded, cwd=tmp_path)
+    assert (plain.returncode, plain.stderr) == (0, b"")
+    status, shown = on_terminal("import", "p.csv", environment=embedded, cwd=tmp_path)
+    assert status == 0 and "Importing" in shown

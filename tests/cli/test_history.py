@@ -13,16 +13,16 @@ from satchel import __version__
 from satchel.model import Author, Scope, TaskDraft
 from satchel.services import tasks
 from satchel.storage.database import open_database
-from tests.cli.test_commands import Command, done, failed, satchel, value
+from tests.cli.test_commands import Command, done, failed, value
 from tests.support.command import run as run_command
 from tests.support.postgres import PostgresServer
 from tests.support.roles import two_roles
 from tests.support.satchel import ID, TIME, ok
 from tests.support.stdio import CLIENT, NEWEST, Server
+from tests.support.terminal import on_terminal
 
 Serve = Callable[..., Server]
 
-__all__ = ["satchel"]  # a fixture
 
 ADA = "6f0a2f5e-9c1c-4a6e-8a51-0d8f8f3c2b11"
 BOB = "11111111-2222-4333-8444-555555555555"
@@ -66,28 +66,6 @@ def add_task(store: str, user: str, title: str) -> None:
     with database.write(scope) as tx:
         tasks.add(tx, scope, TaskDraft(title=title))
     database.close()
-
-
-def on_terminal(*arguments: str, answer: str = "", **environment: str) -> tuple[int, str]:
-    """Run a command on a terminal; its status and what the terminal shows."""
-    main, terminal = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "satchel", *arguments],
-        stdin=terminal,
-        stdout=terminal,
-        stderr=terminal,
-        env=os.environ | {"TERM": "xterm"} | environment,
-    )
-    os.close(terminal)
-    os.write(main, answer.encode())
-    shown = b""
-    try:
-        while chunk := os.read(main, 65536):
-            shown += chunk
-    except OSError:  # the end, on Linux
-        pass
-    os.close(main)
-    return process.wait(), shown.decode().replace("\r\n", "\n")
 
 
 def test_an_elided_edit_of_an_agent_is_undone_by_a_person_in_one_command(
@@ -297,10 +275,9 @@ def test_versions_are_compared(satchel: Command) -> None:
 
 def test_a_difference_is_coloured_on_a_terminal_that_wants_colours(store: str, tmp_path: Path) -> None:
     home = {"SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path)}
-    command = [sys.executable, "-m", "satchel", "prompt"]
     for words in (["add", "Tea", "--", "--- one"], ["edit", "tea", "\x1b]0;two\x07\ttwo"]):
-        subprocess.run([*command, *words], env=os.environ | home, check=True, capture_output=True)
-    status, shown = on_terminal("diff", "tea", **home)
+        done(run_command("prompt", *words, environment=home))
+    status, shown = on_terminal("diff", "tea", environment=home)
     assert status == 0
     assert shown == (
         "\x1b[1m--- version 1\x1b[0m\n\x1b[1m+++ version 2\x1b[0m\n"
@@ -308,8 +285,8 @@ def test_a_difference_is_coloured_on_a_terminal_that_wants_colours(store: str, t
         "\x1b[31m---- one\x1b[0m\n\x1b[32m+�]0;two�\ttwo\x1b[0m\n"
     )
     plain = "--- version 1\n+++ version 2\n@@ -1,1 +1,1 @@\n---- one\n+�]0;two�\ttwo\n"
-    assert on_terminal("diff", "tea", NO_COLOR="1", **home) == (0, plain)
-    assert on_terminal("diff", "tea", **home | {"TERM": "dumb"}) == (0, plain)
+    assert on_terminal("diff", "tea", environment=home | {"NO_COLOR": "1"}) == (0, plain)
+    assert on_terminal("diff", "tea", environment=home | {"TERM": "dumb"}) == (0, plain)
 
 
 def test_a_restore_is_told_with_json(satchel: Command) -> None:
@@ -444,7 +421,7 @@ def test_undo_asks_and_does_not_do_what_it_did_not_show(store: str, tmp_path: Pa
     home = {"SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path), "SATCHEL_USER": ADA}
     satchel("prompt", "add", "Tea", "green", SATCHEL_USER=ADA)
     satchel("prompt", "edit", "tea", "black", SATCHEL_USER=ADA)
-    status, shown = on_terminal("undo", answer="n\n", **home)
+    status, shown = on_terminal("undo", answer="n\n", environment=home)
     assert status == 1 and "put prompt 'tea' back to what it was" in shown and "Do it? [y/N]: " in shown
     assert done(satchel("prompt", "show", "tea")) == "black"
 
@@ -464,7 +441,7 @@ def test_undo_asks_and_does_not_do_what_it_did_not_show(store: str, tmp_path: Pa
     os.close(terminal)
     assert process.returncode == 1 and b"changed while you were asked; nothing was undone" in said
     assert done(satchel("prompt", "show", "tea")) == "white"
-    status, shown = on_terminal("undo", answer="y\n", **home)
+    status, shown = on_terminal("undo", answer="y\n", environment=home)
     assert status == 0 and shown.endswith("Put back prompt 'tea'.\n")
 
 

@@ -1,8 +1,6 @@
 """`satchel install` and `satchel uninstall`, as a person uses them: what they print, write, keep and refuse."""
 
 import json
-import os
-import pty
 import subprocess
 import sys
 import tomllib
@@ -14,6 +12,7 @@ import pytest
 
 from satchel.clients.changes import RULE_LINES
 from tests.support.command import run
+from tests.support.terminal import on_terminal
 
 Satchel = Callable[..., subprocess.CompletedProcess[bytes]]
 SCRIPT = Path(sys.executable).with_name("satchel")
@@ -226,30 +225,15 @@ def test_without_a_name_the_clients_on_the_machine_are_meant(satchel: Satchel, h
     assert failed(satchel("uninstall", "--all"))[0] == 3
 
 
-@pytest.mark.process
-def answer_on_a_terminal(home: Path, *arguments: str, answers: bytes) -> str:
-    """Run `satchel install` on a terminal, and return what it prints."""
-    environment = {"HOME": str(home), "PATH": "/nowhere", "TERM": "dumb"}
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "satchel", "install", *arguments]
-    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, cwd=home)
-    os.close(theirs)
-    os.write(ours, answers)
-    said = b""
-    try:
-        while part := os.read(ours, 4096):
-            said += part
-    except OSError:
-        pass  # the other side is closed
-    os.close(ours)
-    assert process.wait(60) == 0, said
-    return said.decode().replace("\r\n", "\n")
+def of_terminal(home: Path) -> dict[str, str]:
+    """The environment of a person who has no other settings."""
+    return {"HOME": str(home), "PATH": "/nowhere", "TERM": "dumb", "SATCHEL_HOME": "", "XDG_DATA_HOME": ""}
 
 
 def test_on_a_terminal_it_asks_for_each_client(home: Path) -> None:
     (home / ".codex").mkdir()
     (home / ".gemini").mkdir()
-    text = answer_on_a_terminal(home, answers=b"n\ny\n")
+    _, text = on_terminal("install", answer="n\ny\n", cwd=home, environment=of_terminal(home))
     assert "Found: Codex, Gemini CLI." in text
     assert "Connect Codex? [Y/n]: " in text and "Connect Gemini CLI? [Y/n]: " in text
     assert not (home / ".codex" / "config.toml").exists()
@@ -257,8 +241,9 @@ def test_on_a_terminal_it_asks_for_each_client(home: Path) -> None:
 
 
 def test_on_a_terminal_it_asks_for_the_project_of_a_server(home: Path) -> None:
-    for answer, address in ((b"web\n", "/mcp?project=web"), (b"\n", "/mcp")):
-        text = answer_on_a_terminal(home, "gemini", "--url", "https://satchel.example", answers=answer)
+    for answer, address in (("web\n", "/mcp?project=web"), ("\n", "/mcp")):
+        words = ("install", "gemini", "--url", "https://satchel.example")
+        _, text = on_terminal(*words, answer=answer, cwd=home, environment=of_terminal(home))
         assert "Project on the server [default]: " in text
         settings = json.loads((home / ".gemini" / "settings.json").read_text())
         assert settings["mcpServers"]["satchel"]["httpUrl"] == f"https://satchel.example{address}"

@@ -2,14 +2,11 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
-
-import pytest
 
 from tests.cli.test_library import satchel
 from tests.contracts.test_twig import write
+from tests.support.command import run
 
 MANIFEST = """\
 [prompts.fine]
@@ -91,9 +88,8 @@ def test_a_folder_that_the_server_skips_is_a_problem(tmp_path: Path) -> None:
 
 def test_the_library_may_be_the_working_directory(tmp_path: Path) -> None:
     library = write(tmp_path, "lib", "[prompts.p]\n", p="x")
-    command = [sys.executable, "-m", "satchel", "library", "validate", "."]
-    done = subprocess.run(command, cwd=library, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "ok: 1 library, 1 prompt\n", "")
+    done = run("library", "validate", ".", cwd=library)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"ok: 1 library, 1 prompt\n", b"")
 
 
 # -- templates --------------------------------------------------------------------------------------------------
@@ -137,10 +133,10 @@ FINE = {
 }
 
 
-@pytest.mark.parametrize("name", FINE)
-def test_a_correct_template_has_no_problem(tmp_path: Path, name: str) -> None:
-    library = write(tmp_path, "lib", "[prompts.p]\n[[prompts.p.arguments]]\nname = 'lang'\n", p=FINE[name])
-    assert validate(tmp_path, library) == (0, ["ok: 1 library, 1 prompt"])
+def test_correct_templates_have_no_problem(tmp_path: Path) -> None:
+    prompts = {name.replace(" ", "-"): template for name, template in FINE.items()}
+    manifest = "".join(f"prompts.{name}.arguments = [{{name = 'lang'}}]\n" for name in prompts)
+    assert validate(tmp_path, write(tmp_path, "lib", manifest, **prompts)) == (0, ["ok: 1 library, 18 prompts"])
 
 
 def test_a_set_inside_a_loop_does_not_declare_what_is_read_behind_it(tmp_path: Path) -> None:

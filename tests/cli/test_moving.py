@@ -8,9 +8,7 @@ from satchel.errors import NotFound
 from satchel.model import DocumentDraft, PromptDraft, Scope, TaskDraft
 from satchel.services import documents, history, lookup, projects, prompts, tasks
 from satchel.storage.database import Database, open_database
-from tests.cli.test_commands import Command, done, failed, satchel, value
-
-__all__ = ["satchel"]  # a fixture
+from tests.cli.test_commands import Command, done, failed, value
 
 ANN = "11111111-1111-4111-8111-111111111111"
 ONE, TWO = Scope(project="one", user=ANN), Scope(project="two", user=ANN)

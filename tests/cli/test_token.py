@@ -13,9 +13,7 @@ from satchel.cli.token import parse_expiry
 from satchel.errors import Unauthorized, WrongArgument
 from satchel.model import Identity
 from satchel.storage.database import open_database
-from tests.cli.test_commands import Command, done, failed, satchel, value
-
-__all__ = ["satchel"]  # a fixture
+from tests.cli.test_commands import Command, done, failed, value
 
 ADA = "6f0a2f5e-9c1c-4a6e-8a51-0d8f8f3c2b11"
 

@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.test_commands import Command, done, failed, satchel, value
+from tests.cli.test_commands import Command, done, failed, value
 from tests.support.stdio import NEWEST, Server
-
-__all__ = ["satchel"]  # a fixture
 
 ADA = "6f0a2f5e-9c1c-4a6e-8a51-0d8f8f3c2b11"
 

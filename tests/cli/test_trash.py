@@ -12,14 +12,12 @@ from satchel.errors import StoreFailed
 from satchel.storage.database import Database
 from satchel.storage.postgres import PostgresDatabase
 from satchel.storage.sqlite import SqliteDatabase
-from tests.cli.test_commands import Command, done, failed, satchel, value
-from tests.cli.test_history import on_terminal
+from tests.cli.test_commands import Command, done, failed, value
 from tests.support.command import run as run_command
 from tests.support.postgres import PostgresServer
 from tests.support.satchel import ID, TIME, ok
 from tests.support.stdio import NEWEST, Server
-
-__all__ = ["satchel"]  # a fixture
+from tests.support.terminal import on_terminal
 
 ADA = "6f0a2f5e-9c1c-4a6e-8a51-0d8f8f3c2b11"
 BOB = "11111111-2222-4333-8444-555555555555"
@@ -114,7 +112,7 @@ def test_purge_asks_and_takes_all_or_nothing(satchel: Command, store: str, tmp_p
     assert "--yes" in failed(satchel("purge", "tea"), 1)
     failed(satchel("purge", "tea", "made-up", "--yes"), 3)
     home = {"SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path)}
-    status, shown = on_terminal("purge", "tea", answer="n\n", **home)
+    status, shown = on_terminal("purge", "tea", answer="n\n", environment=home)
     assert status == 1 and "This removes prompt 'tea' with all versions for good. Continue?" in shown
     assert value(satchel("log", "tea", "--json"))["versions"][0]["version"] == 2
     purged = value(satchel("purge", "tea", "satchel://prompt/tea", "1", "--yes", "--json", SATCHEL_USER=ADA))

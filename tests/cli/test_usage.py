@@ -2,19 +2,16 @@
 
 import json
 import os
-import pty
-import struct
 import subprocess
 import sys
-import termios
 from datetime import date
-from fcntl import ioctl
 from pathlib import Path
 
 import pytest
 
 from satchel.clock import read_day
 from tests.support.command import run
+from tests.support.terminal import on_terminal
 
 
 @pytest.mark.parametrize(
@@ -78,51 +75,31 @@ def test_a_day_is_written_as_people_do() -> None:
     assert read_day("yesterday", friday) == "2026-11-19"
 
 
-def on_terminal(columns: int, *words: str, **environment: str) -> str:
-    """What a command writes to a terminal of a width."""
-    main, terminal = pty.openpty()
-    ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    given = {name: one for name, one in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "satchel", *words],
-        stdin=subprocess.DEVNULL,
-        stdout=terminal,
-        stderr=subprocess.DEVNULL,
-        env=given | {"TERM": "xterm"} | environment,
-    )
-    os.close(terminal)
-    shown = b""
-    try:
-        while chunk := os.read(main, 65536):
-            shown += chunk
-    except OSError:  # the end, on Linux
-        pass
-    os.close(main)
-    assert process.wait() == 0
-    return shown.decode().replace("\r\n", "\n")
-
-
 def test_colours_are_for_terminals_that_want_them(tmp_path: Path) -> None:
     home = {"SATCHEL_HOME": str(tmp_path)}
     run("task", "add", "One", environment=home)
-    assert "\x1b[1m" in on_terminal(80, "task", "list", **home)
-    assert "\x1b[" not in on_terminal(80, "task", "list", **home, NO_COLOR="1")
-    assert "\x1b[" not in on_terminal(80, "task", "list", **(home | {"TERM": "dumb"}))
-    assert "\x1b[" not in on_terminal(80, "--color", "never", "task", "list", **home)
-    assert "\x1b[1m" in on_terminal(80, "task", "list", "--color", "always", **home, NO_COLOR="1")
+    assert "\x1b[1m" in on_terminal("task", "list", environment=home)[1]
+    assert "\x1b[" not in on_terminal("task", "list", environment=home | {"NO_COLOR": "1"})[1]
+    assert "\x1b[" not in on_terminal("task", "list", environment=home | {"TERM": "dumb"})[1]
+    assert "\x1b[" not in on_terminal("--color", "never", "task", "list", environment=home)[1]
+    assert "\x1b[1m" in on_terminal("task", "list", "--color", "always", environment=home | {"NO_COLOR": "1"})[1]
     assert b"\x1b[" not in run("board", environment=home).stdout
     assert b"\x1b[" in run("board", "--color", "always", environment=home).stdout
 
 
 def test_a_table_is_as_wide_as_the_terminal_and_ids_stay_whole(tmp_path: Path) -> None:
     home = {"SATCHEL_HOME": str(tmp_path)}
-    name, title = "a-long-name-of-a-document.md", "A description that is longer than a narrow terminal is wide"
+    name, title = (
+        "a-long-name-of-a-document.md",
+        "A [red]description[/red] longer than a narrow terminal is wide",
+    )
     run("document", "add", name, "x", "--description", title, environment=home)
     for columns in (40, 80):
-        lines = on_terminal(columns, "resource", "list", **home, NO_COLOR="1").splitlines()
+        lines = on_terminal("resource", "list", columns=columns, environment=home | {"NO_COLOR": "1"})[1].splitlines()
         assert any(line.startswith(f"{name} ") for line in lines)
         assert columns < 80 or max(map(len, lines)) <= columns, lines
         assert "narrow" in "".join("".join(lines).split())
+    assert "[red]" in "".join(lines)
 
 
 def test_help_and_version_are_commands_too(tmp_path: Path) -> None:

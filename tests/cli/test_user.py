@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import run
+from tests.support.postgres import PostgresServer
 from tests.support.stdio import Server
 
 ADA = "550e8400-e29b-41d4-a716-446655440000"
@@ -38,15 +39,11 @@ def test_the_help_says_where_the_local_user_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def shared(empty_store: str) -> str:
+def shared(postgres: PostgresServer) -> str:
     """The address of a PostgreSQL store."""
-    return empty_store
+    return postgres.fresh()
 
 
-on_postgres = pytest.mark.parametrize("empty_store", ["postgres"], indirect=True)
-
-
-@on_postgres
 def test_who_moves_to_a_shared_store_stays_the_same_user(shared: str, tmp_path: Path) -> None:
     embedded = user_of(tmp_path)
     assert satchel(tmp_path, "task", "add", "Kept").returncode == 0
@@ -57,7 +54,6 @@ def test_who_moves_to_a_shared_store_stays_the_same_user(shared: str, tmp_path: 
     assert user_of(tmp_path) == embedded
 
 
-@on_postgres
 @pytest.mark.process
 def test_the_served_contracts_act_as_this_user(shared: str, tmp_path: Path) -> None:
     embedded = user_of(tmp_path)
@@ -66,7 +62,6 @@ def test_the_served_contracts_act_as_this_user(shared: str, tmp_path: Path) -> N
     assert "Moved" in satchel(tmp_path, "task", "list", "-d", shared, "-u", embedded).stdout.decode()
 
 
-@on_postgres
 def test_without_an_embedded_store_or_its_user_a_new_one_is_made(shared: str, tmp_path: Path) -> None:
     first, second, third = (tmp_path / name for name in ("first", "second", "third"))
     for home in (first, second, third):
@@ -80,7 +75,6 @@ def test_without_an_embedded_store_or_its_user_a_new_one_is_made(shared: str, tm
     assert not (first / "satchel.db").exists()
 
 
-@on_postgres
 def test_an_embedded_store_that_cannot_be_read_is_reported(shared: str, tmp_path: Path) -> None:
     (tmp_path / "satchel.db").write_bytes(b"not a database")
     done = satchel(tmp_path, "user", "-d", shared)

@@ -1,8 +1,6 @@
-"""A server with a page on each engine, and people who visit it."""
+"""A server with a page, and people who visit it."""
 
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -11,9 +9,9 @@ from tests.support.in_process_http import WebInProcess
 
 
 @pytest.fixture
-def store(sqlite_template: Path, tmp_path: Path) -> str:
-    """The address of a new SQLite store; tests of storage, search, history and contracts look at both engines."""
-    return str(shutil.copy(sqlite_template, tmp_path / "satchel.db"))
+def engine() -> str:
+    """SQLite only: what depends on the engine is tested with storage, services, search and history."""
+    return "sqlite"
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The command `satchel` in the test process, which saves the start of an interpreter for each command.
 
-`run` gives what `subprocess.run` would. Commands that take over the process (`serve`), that need a terminal or depend
-on how the interpreter was started are run as processes by the tests themselves.
+`run` gives what `subprocess.run` would; `terminal.on_terminal` runs one on a terminal. Commands that take over the
+process (`serve`) or depend on how the interpreter was started are run as processes by the tests themselves.
 """
 
 import io
@@ -32,20 +32,20 @@ def run(
         with (
             mock.patch.dict(os.environ, environment or {}, clear=is_alone),
             mock.patch.object(sys, "argv", command),
-            _working_directory(cwd),
-            _redirected(1, out),
-            _redirected(2, err),
+            working_directory(cwd),
+            redirected(1, out),
+            redirected(2, err),
             mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(input), encoding="utf-8")),
-            _text_stream("stdout", 1),
-            _text_stream("stderr", 2),
+            text_stream("stdout", 1),
+            text_stream("stderr", 2),
         ):
-            status = _status(main)
+            status = status_of(main)
         out.seek(0)
         err.seek(0)
         return subprocess.CompletedProcess(command, status, out.read(), err.read())
 
 
-def _status(call: Callable[[], int | None]) -> int:
+def status_of(call: Callable[[], int | None]) -> int:
     try:
         return call() or 0
     except SystemExit as ended:
@@ -53,7 +53,7 @@ def _status(call: Callable[[], int | None]) -> int:
 
 
 @contextmanager
-def _working_directory(folder: Path | None) -> Iterator[None]:
+def working_directory(folder: Path | None) -> Iterator[None]:
     before = os.getcwd()
     os.chdir(folder or before)
     try:
@@ -63,8 +63,8 @@ def _working_directory(folder: Path | None) -> Iterator[None]:
 
 
 @contextmanager
-def _redirected(descriptor: int, file: IO[bytes]) -> Iterator[None]:
-    """Let a file descriptor be a file, for what is written to its number."""
+def redirected(descriptor: int, file: IO[bytes]) -> Iterator[None]:
+    """Let a file descriptor be a file, for what uses its number."""
     kept = os.dup(descriptor)
     os.dup2(file.fileno(), descriptor)
     try:
@@ -75,7 +75,7 @@ def _redirected(descriptor: int, file: IO[bytes]) -> Iterator[None]:
 
 
 @contextmanager
-def _text_stream(name: str, descriptor: int) -> Iterator[None]:
+def text_stream(name: str, descriptor: int) -> Iterator[None]:
     with (
         open(descriptor, "w", encoding="utf-8", errors="backslashreplace", closefd=False) as stream,
         mock.patch.object(sys, name, stream),
