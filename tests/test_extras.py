@@ -59,11 +59,10 @@ def test_only_modules_of_extras_are_explained() -> None:
     assert find_extra(ModuleNotFoundError(name="satchel.typo")) is None
 
 
-@pytest.mark.parametrize("words", [["dump"], ["backup", "copy"], ["database", "status"], ["task", "list"]])
-def test_a_store_on_postgresql_without_the_extra_says_how_to_install_it(tmp_path: Path, words: list[str]) -> None:
+def test_a_store_on_postgresql_without_the_extra_says_how_to_install_it(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['psycopg'] = None\n"
-        f"sys.argv = ['satchel', *{words!r}, '-d', 'postgresql://nowhere/x']\n"
+        "sys.argv = ['satchel', 'task', 'list', '-d', 'postgresql://nowhere/x']\n"
         "from satchel.__main__ import main\nsys.exit(main())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, cwd=tmp_path, text=True)

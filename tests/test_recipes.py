@@ -62,8 +62,13 @@ def insert(file: Path, how: str, anchor: str | None, code: str) -> None:
 
 
 @pytest.fixture
+def engine() -> str:
+    return "sqlite"
+
+
+@pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A copy of the sources to change."""
+    """Return a copy of the sources to change."""
     folder = tmp_path / "copy"
     shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
     return folder
@@ -75,7 +80,7 @@ def serve(copy: Path, contract: str, store: str) -> Server:
 
 
 def satchel(copy: Path, *arguments: str) -> str:
-    """The output of a command of the changed sources."""
+    """Return the output of a command of the changed sources."""
     code = f"import sys; sys.path.insert(0, {str(copy / 'src')!r}); from satchel.__main__ import main; sys.exit(main())"
     return subprocess.run([sys.executable, "-c", code, *arguments], check=True, capture_output=True, text=True).stdout
 

@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel and the source distribution."""
+    """Return a folder with the wheel and the source distribution."""
     folder = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "hatchling", "build", "--directory", str(folder)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=120)
@@ -41,7 +41,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 def follow(required: list[str]) -> Iterator[str]:
-    """The distributions that a plain installation of others brings here, in their own versions."""
+    """Yield the distributions that a plain installation of others brings here, in their own versions."""
     for line in required:
         wanted = Requirement(line)
         if wanted.marker is None or wanted.marker.evaluate({"extra": ""}):
@@ -79,7 +79,7 @@ def test_the_source_distribution_has_what_builds_it_and_no_rubbish(built: Path) 
 
 @pytest.fixture(scope="module")
 def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command of a new environment that has the built wheel and what it requires, and nothing else."""
+    """Return the command of a new environment that has the built wheel and what it requires, and nothing else."""
     folder = tmp_path_factory.mktemp("plain") / "venv"
     venv.create(folder, with_pip=False, symlinks=True)
     [site] = folder.glob("lib/python*/site-packages")
@@ -170,7 +170,7 @@ def test_the_registry_entry_is_what_the_registry_takes() -> None:
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bundle, unpacked."""
+    """Return the bundle, unpacked."""
     folder = tmp_path_factory.mktemp("bundle")
     for name in ("once", "again"):
         subprocess.run([sys.executable, ROOT / "tools" / "bundle", folder / name], check=True, capture_output=True)
@@ -223,7 +223,7 @@ def test_the_example_for_a_project_is_what_install_writes(tmp_path: Path) -> Non
 
 
 def instructions() -> list[tuple[str, str]]:
-    """The instructions of the Dockerfile, each on one line."""
+    """Return the instructions of the Dockerfile, each on one line."""
     text = re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(), flags=re.M).replace("\\\n", " ")
     return [(line.split()[0], line.partition(" ")[2].strip()) for line in text.splitlines() if line.strip()]
 

@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def find_chromium() -> str:
-    """The path of the browser."""
+    """Return the path of the browser."""
     path = os.environ.get("SATCHEL_CHROMIUM") or shutil.which("chromium")
     assert path, "no Chromium: run `make browser`"
     return path
@@ -43,14 +43,14 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[HttpServer]:
-    """A server without authentication, with an empty store."""
+    """Yield a server without authentication, with an empty store."""
     with HttpServer("--database", str(tmp_path / "satchel.db")) as server:
         yield server
 
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[OpenPage]:
-    """Opens pages, each in the context of a person of its own unless one is given; the console must stay empty."""
+    """Open pages, each in the context of a person of its own unless one is given; the console must stay empty."""
     contexts: list[BrowserContext] = []
     said: list[str] = []
 

@@ -24,7 +24,7 @@ class Guarded:
         self.user = clock.new_id()
 
     def make_token(self, *, is_read_only: bool = False, projects: list[str] | None = None) -> str:
-        """The secret of a new token of the user."""
+        """Return the secret of a new token of the user."""
         database = open_database(self.store)
         with database.write() as tx:
             _, secret = tokens.create(tx, user=self.user, is_read_only=is_read_only, projects=projects)
@@ -42,7 +42,7 @@ class Guarded:
 
 @contextmanager
 def serve_guarded(folder: Path) -> Iterator[Guarded]:
-    """A server that asks for tokens."""
+    """Yield a server that asks for tokens."""
     store = str(folder / "satchel.db")
     with HttpServer("--database", store, "--auth", "token") as server:
         guarded = Guarded(server, store)

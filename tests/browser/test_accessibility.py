@@ -19,7 +19,7 @@ SCREENS = (
 
 
 def axe() -> str:
-    """The source of axe-core."""
+    """Return the source of axe-core."""
     package = find_spec("axe_playwright_python")
     assert package and package.submodule_search_locations
     return next(Path(package.submodule_search_locations[0]).rglob("axe.min.js")).read_text()

@@ -77,7 +77,7 @@ def elsewhere(guarded: Guarded) -> Iterator[Elsewhere]:
 
 @pytest.fixture
 def victim(browser: Browser, guarded: Guarded) -> Iterator[BrowserContext]:
-    """The browser of a person who has logged in, and who then looks at other sites; their console may say things."""
+    """Yield the browser of a person who has logged in and then looks at other sites; its console may say things."""
     context = browser.new_context()
     page = context.new_page()
     guarded.log_in(page, guarded.make_token())

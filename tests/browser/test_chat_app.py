@@ -33,7 +33,7 @@ window.tell = (method, params) => frame.contentWindow.postMessage({ jsonrpc: "2.
 def open_app(
     server: HttpServer, page: Page, capabilities: dict[str, Any], given: dict[str, Any], theme: str = "light"
 ) -> tuple[FrameLocator, list[tuple[str, Any]]]:
-    """The app of `show` in a host with some capabilities, after a call; and what the app asked of the host."""
+    """Return the app of `show` in a host with some capabilities, after a call; and what the app asked of the host."""
     asked: list[tuple[str, Any]] = []
 
     def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:

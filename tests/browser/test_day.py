@@ -140,7 +140,7 @@ def test_the_same_works_without_script(server: HttpServer, open_page: OpenPage) 
 
 @pytest.fixture
 def guarded(tmp_path: Path) -> Iterator[tuple[HttpServer, str, str]]:
-    """A server that asks for tokens, and one of its tokens: its id and its secret."""
+    """Yield a server that asks for tokens, and one of its tokens: its id and its secret."""
     store = str(tmp_path / "satchel.db")
     database = open_database(store)
     with database.write() as tx:

@@ -29,7 +29,7 @@ def find_ports(count: int) -> list[int]:
 
 @pytest.fixture
 def inspector(tmp_path: Path) -> Iterator[str]:
-    """The address of the Inspector's web host."""
+    """Yield the address of the Inspector's web host."""
     port, sandbox = find_ports(2)
     environment = {
         **node.environment(tmp_path),
@@ -63,7 +63,7 @@ def stay_here(route: Route) -> None:
 
 
 def open_app(browser: Browser, inspector: str, server: HttpServer, given: dict[str, Any]) -> Frame:
-    """The innermost frame, with the app, after a call of `show` that the Inspector made."""
+    """Return the innermost frame, with the app, after a call of `show` that the Inspector made."""
     encoded = base64.urlsafe_b64encode(json.dumps(given).encode()).decode().rstrip("=")
     query = {"serverUrl": f"{server.url}/mcp", "transport": "http", "autoConnect": TOKEN}
     query |= {"openApp": "show", "appArgs": encoded, "autoOpen": TOKEN}

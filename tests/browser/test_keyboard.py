@@ -20,7 +20,7 @@ def guarded(tmp_path: Path) -> Iterator[Guarded]:
 
 @pytest.fixture
 def page(guarded: Guarded, open_page: OpenPage) -> Iterator[Page]:
-    """A person who has logged in."""
+    """Yield a person who has logged in."""
     page = open_page(permissions=["clipboard-read", "clipboard-write"])
     page.add_init_script(NO_POINTER)
     guarded.log_in(page, guarded.make_token())

@@ -138,7 +138,7 @@ def inject_files(monkeypatch: pytest.MonkeyPatch, *, checkpoints: bool = False) 
 
 
 def _fail_with(state: str) -> Fault:
-    """An error that the server itself raises, so that the transaction is aborted there too."""
+    """Return an error that the server itself raises, so that the transaction is aborted there too."""
     return lambda _: f"do $$ begin raise exception 'injected' using errcode = '{state}'; end $$"
 
 

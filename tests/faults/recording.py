@@ -98,7 +98,7 @@ class Recorder:
 
 
 def read_items(tx: Tx) -> dict[Key, str]:
-    """The items of a store, each with the token in its text."""
+    """Return the items of a store, each with the token in its text."""
     found: dict[Key, str] = {}
     for kind, sql in (
         ("prompt", "select name, substr(content, 1, 100) from prompts where deleted_at is null"),

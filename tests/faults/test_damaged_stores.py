@@ -46,7 +46,7 @@ def libraries() -> Iterator[catalog.Libraries]:
 def whole(
     sqlite_template: Path, tmp_path: Path, libraries: catalog.Libraries, monkeypatch: pytest.MonkeyPatch
 ) -> "Whole":
-    """A filled store at rest, the same bytes in every run."""
+    """Return a filled store at rest, the same bytes in every run."""
     ids, ticks = itertools.count(1), itertools.count(1)
     with monkeypatch.context() as patch:
         patch.setattr(clock, "new_id", lambda: str(UUID(int=next(ids))))

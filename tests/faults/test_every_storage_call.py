@@ -148,7 +148,7 @@ def fail_everywhere(
 
 
 def reach(filled: Filled, contract: str, name: str) -> Reached:
-    """What a call without a fault does to the store, and what it answers."""
+    """Return what a call without a fault does to the store, and what it answers."""
     before = without_generated(filled.dumper.dump())
     result = filled.runners.call(contract, name, arguments_of(contract, name, filled.ids), PLACE)
     assert not has_failed(result), (contract, name, result)

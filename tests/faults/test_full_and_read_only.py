@@ -26,7 +26,7 @@ CONFINED = [sys.executable, "-m", "tests.faults.confined"]
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of two megabytes."""
+    """Yield a file system of two megabytes."""
     folder = tmp_path / "small"
     folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "satchel-tests", folder], check=True)
@@ -111,7 +111,7 @@ if can_mount():
 
 @pytest.fixture
 def filled(sqlite_template: Path, tmp_path: Path) -> Iterator[tuple[Path, dict[str, str]]]:
-    """A filled store in a folder of its own, and its ids."""
+    """Yield a filled store in a folder of its own, and its ids."""
     (tmp_path / "folder").mkdir(mode=0o700)
     path = Path(shutil.copy(sqlite_template, tmp_path / "folder" / "s.db"))
     database = open_database(str(path))

@@ -34,7 +34,7 @@ def pooler(postgres: PostgresServer) -> Iterator[PgBouncer]:
 
 @pytest.fixture
 def name(postgres: PostgresServer) -> str:
-    """The name of a database with our schema."""
+    """Return the name of a database with our schema."""
     name = postgres.create()
     open_database(postgres.url(name)).close()
     return name

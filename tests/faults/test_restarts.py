@@ -28,7 +28,7 @@ USER = "550e8400-e29b-41d4-a716-446655440000"
 
 @pytest.fixture(scope="module")
 def own_postgres() -> Iterator[PostgresServer]:
-    """A PostgreSQL server that these tests may stop."""
+    """Yield a PostgreSQL server that these tests may stop."""
     server = PostgresServer()
     yield server
     server.close()
@@ -56,7 +56,7 @@ def make_token(where: str) -> str:
 
 
 def time_quiet_calls(server: WebServer) -> float:
-    """The median seconds of calls that nothing disturbs."""
+    """Return the median seconds of calls that nothing disturbs."""
     took = []
     for _ in range(20):
         begun = time.monotonic()

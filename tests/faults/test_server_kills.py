@@ -106,7 +106,7 @@ def check_tables(tx: Tx) -> None:
 
 @contextmanager
 def serving(way: str, store: str) -> Iterator[tuple[Callable[[], Call], Callable[[], None]]]:
-    """A server: how a client connects to it, and how it is killed."""
+    """Yield a server: how a client connects to it, and how it is killed."""
     arguments = ("--contract", "satchel", "--database", store, "--user", ADA)
     if way == "stdio":
         servers: list[Server] = []

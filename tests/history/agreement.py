@@ -38,7 +38,7 @@ def check(database: Database, past: Past) -> None:
 
 
 def list_projects(past: Past) -> list[str]:
-    """The names of the projects that exist."""
+    """Return the names of the projects that exist."""
     return sorted(one.name for one in past.live("project"))
 
 
@@ -78,7 +78,7 @@ def _check_states(tx: Tx, past: Past, thing: Thing, user: Scope) -> None:
 
 
 def describe_state(kind: str, state: State) -> dict[str, Any]:
-    """A state as the past has it."""
+    """Return a state as the past has it."""
     said = {name: getattr(state, name) for name in FIELDS[kind]}
     if kind in ("prompt", "document"):
         said["content"] = state.content
@@ -128,7 +128,7 @@ def _check_project(tx: Tx, past: Past, project: Thing, scope: Scope) -> None:
 
 
 def _check_feed(tx: Tx, past: Past, project: Thing, scope: Scope) -> None:
-    """What changed in a project, and in the user's tasks that are in none, in its order."""
+    """Compare what changed in a project, and in the user's tasks that are in none, in its order."""
     found, has_more = history.list_changes(tx, scope, ChangeQuery(), limit=10_000)
     said = [((one.revision.kind, one.revision.item), one.revision.version) for one in reversed(found)]
     expected = []

@@ -13,7 +13,7 @@ from tests.history.store import ADA
 
 @pytest.fixture
 def database(store: str) -> Iterator[Database]:
-    """An open store with its default project."""
+    """Yield an open store with its default project."""
     opened = open_database(store)
     projects.require(opened, ADA)
     yield opened
@@ -22,7 +22,7 @@ def database(store: str) -> Iterator[Database]:
 
 @pytest.fixture
 def calendar(monkeypatch: pytest.MonkeyPatch) -> Calendar:
-    """A clock that stands still but for ticks, until a test lets days pass."""
+    """Return a clock that stands still but for ticks, until a test lets days pass."""
     calendar = Calendar()
     monkeypatch.setattr(clock, "now", calendar)
     return calendar

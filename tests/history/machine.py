@@ -60,7 +60,7 @@ class Machine(RuleBasedStateMachine):
             self.past = past
 
     def project(self, name: str) -> int | None:
-        """The number of a project."""
+        """Return the number of a project."""
         return next((one.number for one in self.past.live("project") if one.name == name), None)
 
     def choose(self, kind: str, pick: int, user: str) -> tuple[Thing | None, Scope]:
@@ -78,14 +78,14 @@ class Machine(RuleBasedStateMachine):
         return self.past.is_visible(thing) and thing.owner in (None, user)
 
     def newest(self, kind: str, project: int | None, owner: str | None) -> Thing:
-        """The item that was added last, as the store numbered it."""
+        """Return the item that was added last, as the store numbered it."""
         sql = f"select number, id from {kind}s order by number desc limit 1"
         row = read(self.database, Scope(user=owner), lambda tx: tx.one(sql))
         assert row is not None
         return Thing(kind, row[0], row[1], project, owner)
 
     def expect_edit(self, is_done: bool, user: str, way: str, thing: Thing, **changed: Any) -> None:
-        """A change of some fields, which is refused where the item is not there, or its title is taken."""
+        """Expect a change of some fields, which is refused where the item is not there, or its title is taken."""
         past = self.past.begin(user, way)
         try:
             if not self.may_change(thing, user):
@@ -101,7 +101,7 @@ class Machine(RuleBasedStateMachine):
         self.past = past
 
     def expect_deletion(self, is_done: bool, user: str, way: str, thing: Thing) -> None:
-        """A deletion, which is refused where the item is not there."""
+        """Expect a deletion, which is refused where the item is not there."""
         past = self.past.begin(user, way)
         assert is_done is self.may_change(thing, user)
         if is_done:

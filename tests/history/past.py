@@ -81,7 +81,7 @@ class Past:
         self._is_restoring = False
 
     def begin(self, user: str, contract: str = "") -> "Past":
-        """A copy in which the next transaction has begun; the original is what holds where the store refuses."""
+        """Return a copy in which the next transaction has begun; the original is what holds where the store refuses."""
         copied = copy.deepcopy(self)
         copied._is_restoring, copied._undoing = False, None
         copied.transactions.append(Transaction(user, contract))
@@ -90,7 +90,7 @@ class Past:
     # -- looking -------------------------------------------------------------------------------------------------
 
     def live(self, kind: str, project: int | None = None) -> list[Thing]:
-        """The items of a kind that can be seen: in a project, or in all."""
+        """Return the items of a kind that can be seen: in a project, or in all."""
         return [
             one
             for one in self.things.values()
@@ -103,7 +103,7 @@ class Past:
         return thing.is_live
 
     def trashed(self, kind: str, project: int | None, name: str) -> list[Thing]:
-        """The deleted items of a name, the last deleted first."""
+        """Return the deleted items of a name, the last deleted first."""
         found = [
             one
             for one in self.things.values()
@@ -117,7 +117,7 @@ class Past:
     # -- changing ------------------------------------------------------------------------------------------------
 
     def add(self, thing: Thing, state: State) -> None:
-        """A new item: its versions go on where deleted ones of its name left off."""
+        """Add an item: its versions go on where deleted ones of its name left off."""
         self.things[thing.key] = thing
         others = self.trashed(thing.kind, thing.project, state["name"]) if thing.kind != "task" else []
         self._record(thing, "add", state, version=1 + max((one.version for one in others), default=0))
@@ -255,7 +255,7 @@ class Past:
         return own[1] if len(own) > 1 else None
 
     def _find_version(self, thing: Thing, version: int | None) -> Version | None:
-        """A version of an item, or of a deleted one that had its name."""
+        """Return a version of an item, or of a deleted one that had its name."""
         others = self.trashed(thing.kind, thing.project, thing.name) if thing.kind != "task" else []
         for one in (thing, *others):
             found = one.versions.get(version or 0)
@@ -273,7 +273,7 @@ class Past:
         self.move(thing, project, blocked_by=sorted({*blockers, *deleted}))
 
     def live_blockers(self, thing: Thing) -> list[int]:
-        """The blockers of a task that were not deleted."""
+        """Return the blockers of a task that were not deleted."""
         return [number for number in thing.state["blocked_by"] if self.is_live(number)]
 
     def is_live(self, task: int) -> bool:
@@ -300,7 +300,7 @@ class Past:
         return self.things[key].versions[version]
 
     def _taken_back(self) -> set[int]:
-        """The transactions of which a change was taken back, as far as both changes are still known."""
+        """Return the transactions of which a change was taken back, as far as both changes are still known."""
         undone = [one.undoes for thing in self.things.values() for one in thing.versions.values() if one.undoes]
         return {self._at(*change).transaction for change in undone if change[0] in self.things}
 
@@ -322,7 +322,7 @@ def name_update(before: State, after: State) -> str:
 
 
 def first_free(wanted: str, taken: list[str], pattern: str) -> str:
-    """A name, or the next one with a number that is not taken."""
+    """Return a name, or the next one with a number that is not taken."""
     stem, end = splitext(wanted) if pattern.count("{}") == 3 else (wanted, "")
     names = [wanted, *(pattern.format(stem, count, end) for count in range(2, 10))]
     return next(name for name in names if name not in taken)

@@ -126,6 +126,6 @@ class TaskChanges(Machine):
 
 
 def task_key(way: str, thing: Thing) -> dict[str, Any]:
-    """The argument by which a contract names a task."""
+    """Return the argument by which a contract names a task."""
     keys: dict[str, dict[str, Any]] = {"todo": {"task_id": thing.id}, "tasks": {"task_id": thing.number}}
     return keys.get(way, {"task": str(thing.number)})

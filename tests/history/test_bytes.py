@@ -33,7 +33,7 @@ LONG = "".join(random.Random(1).choices("abcdefghij \n", k=40_000))
 
 
 def edit_text(dice: random.Random, text: str) -> str:
-    """A text as people and models edit it: cut, insert, replace, repeat, move, elide, begin anew."""
+    """Return a text as people and models edit it: cut, insert, replace, repeat, move, elide, begin anew."""
     start = dice.randrange(len(text) + 1)
     end = min(len(text), start + dice.choice((0, 1, 5, 200, 30_000)))
     inserted = "".join(dice.choices(WORDS, k=dice.choice((0, 1, 3, 40))))
@@ -65,7 +65,7 @@ def edit(dice: random.Random, kind: str, content: str | bytes) -> str | bytes:
 
 
 def add(database: Database, kind: str, number: int) -> tuple[str, str | bytes]:
-    """A new item: its reference, and its content."""
+    """Return a new item: its reference, and its content."""
     if kind == "prompt":
         prompt = add_prompt(database, ADA, f"p{number}", f"Text {number}\n" + LONG[:2500])
         return prompt.name, prompt.content

@@ -21,14 +21,14 @@ from tests.support.soak import amount
 
 @pytest.fixture
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> int:
-    """Steps of a tenth of their size, so that a small store has many."""
+    """Make steps a tenth of their size, so that a small store has many; return it."""
     monkeypatch.setattr(rows, "MOST", 20)
     monkeypatch.setattr(postgres, "MOST", 20)
     return 20
 
 
 def fill(database: Database, calendar: Calendar, days: int) -> None:
-    """Some months of work: prompts, resources and tasks are added, edited, deleted and restored in three projects."""
+    """Do some months of work: add, edit, delete and restore prompts, documents and tasks in three projects."""
     dice = random.Random(3)
     projects.require(database, ADA)
     for number in range(days):
@@ -106,7 +106,7 @@ def test_both_engines_take_the_same_steps_to_the_same_end(
 
 
 def check_rules(before: dict[str, list[Any]], after: dict[str, list[Any]], calendar: Calendar) -> None:
-    """What the retention of the test above keeps, worked out from the tables as they were."""
+    """Check what the retention of the test above keeps, worked out from the tables as they were."""
     young, fresh = (clock.days_before(calendar(), days)[:10] for days in (30, 20))
     gone = {(kind, item) for kind, item, _, _, at in before["trash"] if at[:10] < fresh}
     lost = {item for kind, item in gone if kind == "project"}

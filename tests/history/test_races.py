@@ -44,7 +44,7 @@ Act = Callable[[Tx], Any]
 
 @pytest.fixture
 def overlap(store: str, database: Database) -> Callable[..., list[Any]]:
-    """Does two things at once, the second of which waits for the first; what each returned, or why it was refused."""
+    """Return what does two things at once, the second of which waits for the first, and tells how each ended."""
 
     def run(first: Act, second: Act, *, scope: Scope = ADA) -> list[Any]:
         other = open_database(store)
@@ -82,7 +82,7 @@ def list_versions(database: Database, reference: str) -> list[tuple[int, str]]:
 
 
 def read_states(database: Database, reference: str, *fields: str) -> list[tuple[Any, ...]]:
-    """Some fields of every version of an item, the oldest first."""
+    """Return some fields of every version of an item, the oldest first."""
 
     def ask(tx: Tx) -> list[tuple[Any, ...]]:
         _, found, _ = history.list_versions(tx, ADA, reference)

@@ -24,7 +24,7 @@ from tests.history.store import (
 
 
 def kept(database: Database, prompt: Prompt) -> list[int]:
-    """The versions of a prompt that are kept, each of which can be read."""
+    """Return the versions of a prompt that are kept, each of which can be read."""
     reference = prompt.id if prompt.id in _deleted(database) else prompt.name
     with database.read(ADA) as tx:
         found = [one.version for one in reversed(revisions.of_items(tx, "prompt", [prompt.number]))]
@@ -40,7 +40,7 @@ def _deleted(database: Database) -> set[str]:
 
 
 def add_versions(database: Database, calendar: Calendar, title: str, count: int, days: int) -> Prompt:
-    """A prompt with some versions, each some days after the one before."""
+    """Return a prompt with some versions, each some days after the one before."""
     prompt = add_prompt(database, ADA, title, "Text 1. And so on.")
     for version in range(2, count + 1):
         calendar.day += days

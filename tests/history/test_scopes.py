@@ -62,7 +62,7 @@ class World:
 
 @pytest.fixture(params=["sqlite", "role"])
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    """The same things on SQLite, and on PostgreSQL as a role that owns nothing."""
+    """Yield the same things on SQLite, and on PostgreSQL as a role that owns nothing."""
     if request.param == "sqlite":
         store = str(tmp_path / "s.db")
     else:

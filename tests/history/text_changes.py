@@ -70,7 +70,7 @@ class TextChanges(Machine):
         self.expect_deletion(is_done, user, way, thing)
 
     def expect_prompt(self, is_done: bool, scope: Scope, way: str, *, name: str | None = None, **given: Any) -> None:
-        """A new prompt, which is refused where its project is not there, or its title or given name is taken."""
+        """Expect a new prompt, which is refused where its project is not there, or its title or given name is taken."""
         project = self.project(scope.project)
         past = self.past.begin(str(scope.user), way)
         others = [one.state for one in past.live("prompt", project)] if project else []
@@ -131,10 +131,10 @@ class TextChanges(Machine):
 
 
 def prompt_key(way: str, thing: Thing) -> dict[str, str]:
-    """The argument by which a contract names a prompt."""
+    """Return the argument by which a contract names a prompt."""
     return {"prompt-store": {"id": thing.id}, "mcpkg": {"name": thing.name}}.get(way, {"prompt": thing.name})
 
 
 def resource_key(way: str, thing: Thing) -> dict[str, str]:
-    """The argument by which a contract names a resource."""
+    """Return the argument by which a contract names a resource."""
     return {"name" if way == "mcpkg" else "resource": thing.name}

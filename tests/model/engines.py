@@ -81,7 +81,7 @@ class Engines:
             projects.require(one.database, Scope())
 
     def call(self, contract: str, name: str, given: dict[str, Any], scope: Scope) -> dict[str, Any]:
-        """The answer of both engines, which is the same."""
+        """Return the answer of both engines, which is the same."""
         self.clock.step += 1
         answers = []
         for one in (self.runners, self._on_postgres):
@@ -95,7 +95,7 @@ class Engines:
         return answers[0]
 
     def newest(self, kind: str) -> tuple[int, str]:
-        """The number and the id of the item that was added last."""
+        """Return the number and the id of the item that was added last."""
         sql = f"select number, id from {kind}s order by number desc limit 1"
         with self.runners.database.read() as tx:
             [[number, id]] = tx.all(sql)
@@ -104,7 +104,7 @@ class Engines:
         return number, id
 
     def name_of(self, kind: str, id: str) -> str:
-        """The name that a prompt or a resource was given."""
+        """Return the name that a prompt or a resource was given."""
         sql = f"select name from {kind}s where id = :id"
         with self.runners.database.read() as tx:
             [[name]] = tx.all(sql, id=id)

@@ -30,7 +30,7 @@ class Rules(PromptRules, DocumentRules, TaskRules):
             self.add_task(user=user, way=way, title="Tea", place="default", pick=0)
 
     def pick_item(self, kind: str, pick: int, user: str) -> Thing | None:
-        """An item of a kind that a user can see, deleted ones too."""
+        """Return an item of a kind that a user can see, deleted ones too."""
         thing = self.choose(kind, pick)
         return thing if thing is not None and thing.owner in (None, user) else None
 
@@ -139,5 +139,5 @@ class Rules(PromptRules, DocumentRules, TaskRules):
 
 
 def reference_of(thing: Thing) -> str:
-    """The reference that no other item has."""
+    """Return the reference that no other item has."""
     return uri_of(thing.kind, thing.name.removeprefix("#"))

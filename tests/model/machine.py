@@ -55,18 +55,18 @@ class Machine(RuleBasedStateMachine):
         return kind_of(contract, result), body_of(result)
 
     def expect(self, found: tuple[str, Any], kind: str) -> Any:
-        """The answer of a call that went as the dictionary says."""
+        """Return the answer of a call that went as the dictionary says."""
         assert found[0] == kind, (found, kind)
         return found[1]
 
     # -- looking -------------------------------------------------------------------------------------------------
 
     def project(self, name: str) -> int | None:
-        """The number of a project."""
+        """Return the number of a project."""
         return next((one.number for one in self.past.live("project") if one.name == name), None)
 
     def place_of(self, thing: Thing) -> str:
-        """The name of the project of an item."""
+        """Return the name of the project of an item."""
         return self.past.things["project", thing.project or 1].name
 
     def choose(self, kind: str, pick: int) -> Thing | None:
@@ -75,16 +75,16 @@ class Machine(RuleBasedStateMachine):
         return known[pick % len(known)] if known else None
 
     def named(self, kind: str, place: str, name: str) -> Thing | None:
-        """The item of a project with a name, deleted ones not."""
+        """Return the item of a project with a name, deleted ones not."""
         return next((one for one in self.past.live(kind, self.project(place) or -1) if one.name == name), None)
 
     def newest_first(self, kind: str, place: str) -> list[Thing]:
-        """The items of a project, the last changed first."""
+        """Return the items of a project, the last changed first."""
         found = self.past.live(kind, self.project(place) or -1)
         return sorted(found, key=lambda one: (one.versions[one.version].transaction, one.number), reverse=True)
 
     def in_order(self, kind: str, place: str) -> list[Thing]:
-        """The items of a project in the order in which they were added."""
+        """Return the items of a project in the order in which they were added."""
         return sorted(self.past.live(kind, self.project(place) or -1), key=lambda one: one.number)
 
     # -- changing ------------------------------------------------------------------------------------------------
@@ -142,5 +142,5 @@ _PARTS = (
 
 
 def fold(text: str) -> str:
-    """A text as searches compare it."""
+    """Return a text as searches compare it."""
     return text.casefold()

@@ -151,7 +151,7 @@ class PromptRules(Machine):
         self.expect_page(found, place, tagged, limit, 0)
 
     def expect_page(self, found: Any, place: str, hits: list[Thing], limit: int, offset: int) -> None:
-        """A page of a list, by its ids, its total and whether more follow."""
+        """Compare a page of a list, by its ids, its total and whether more follow."""
         if self.project(place) is None:
             self.expect(found, "missing")
             return

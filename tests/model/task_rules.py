@@ -16,7 +16,7 @@ class TaskRules(Machine):
     """What users do with tasks."""
 
     def own(self, user: str) -> list[Thing]:
-        """The tasks of a user, the newest first."""
+        """Return the tasks of a user, the newest first."""
         return sorted((one for one in self.past.live("task") if one.owner == user), key=lambda one: -one.number)
 
     def is_ready(self, thing: Thing) -> bool:
@@ -201,11 +201,11 @@ class TaskRules(Machine):
 
 
 def key(thing: Thing) -> str:
-    """A task as the contract satchel names it."""
+    """Return a task as the contract satchel names it."""
     return f"#{thing.number}"
 
 
 def key_of(way: str, thing: Thing) -> dict[str, Any]:
-    """The argument by which a contract names a task."""
+    """Return the argument by which a contract names a task."""
     keys: dict[str, dict[str, Any]] = {"todo": {"task_id": thing.id}, "tasks": {"task_id": thing.number}}
     return keys.get(way, {"task": key(thing)})

@@ -41,7 +41,7 @@ def engines(
 
 @pytest.fixture
 def machine(engines: Engines) -> type[Rules]:
-    """The rules, on these engines."""
+    """Return the rules, on these engines."""
 
     class OnThese(Rules):
         pass

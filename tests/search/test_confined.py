@@ -64,7 +64,7 @@ PROBES = (SECRET, SECRET[:-1], f"{SECRET}s", "zygomatik", "zygo matic", "secret"
 
 
 def count_pages(tx: SqliteTx, query: str) -> int:
-    """The pages of the file that a search reads."""
+    """Return how many pages of the file a search reads."""
     connection = tx._connection
     before = [connection.status(one)[0] for one in _COUNTERS]
     search(tx, OPEN, SearchQuery(text=query))

@@ -17,7 +17,7 @@ BOB = Scope(user="00000000-0000-4000-8000-00000000000b")
 
 
 def added(database: Database, count: int) -> list[int]:
-    """The numbers of so many new tasks."""
+    """Return the numbers of so many new tasks."""
     with database.write() as tx:
         return [tasks.add(tx, ADA, TaskDraft(title=f"T{number}")).number for number in range(count)]
 

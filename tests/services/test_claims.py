@@ -18,7 +18,7 @@ ANN, BEN = Holder("ann 0001", "ann", True), Holder("ben 0002", "ben", True)
 
 @contextmanager
 def later(database: Database, minutes: int) -> Iterator[Tx]:
-    """A transaction some minutes from now."""
+    """Yield a transaction some minutes from now."""
     with database.write(ADA) as tx:
         tx.__dict__["now"] = clock.minutes_after(clock.now(), minutes)
         yield tx

@@ -13,7 +13,7 @@ BOB = Scope(user="00000000-0000-4000-8000-00000000000b")
 
 @pytest.fixture
 def filled(database: Database) -> Database:
-    """A store with names of all kinds."""
+    """Return a store with names of all kinds."""
     projects.require(database, ADA)
     with database.write() as tx:
         for name in ("web", "Website", "old-web", "tools"):

@@ -18,7 +18,7 @@ LINES = st.lists(st.sampled_from(["", "a", "b", "- c", "+ d", "@@ e"]), max_size
 
 
 def apply(old: Sequence[str], hunks: Sequence[str]) -> list[str]:
-    """What `patch` makes of some lines."""
+    """Return what `patch` makes of some lines."""
     new: list[str] = []
     position = 0
     for line in hunks:

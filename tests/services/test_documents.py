@@ -12,7 +12,7 @@ HERE = Scope()
 
 @pytest.fixture
 def filled(database: Database) -> Database:
-    """A store with some documents, and another project with the like."""
+    """Return a store with some documents, and another project with the like."""
     projects.require(database, HERE)
     with database.write() as tx:
         projects.add(tx, "other")

@@ -17,7 +17,7 @@ TONE = Argument("tone", None, False)
 
 @pytest.fixture
 def filled(database: Database) -> Database:
-    """A store with some prompts, and another project with the like."""
+    """Return a store with some prompts, and another project with the like."""
     projects.require(database, HERE)
     with database.write() as tx:
         projects.add(tx, "other")
@@ -34,7 +34,7 @@ def filled(database: Database) -> Database:
 
 
 def titles(database: Database, **wanted: Any) -> list[str]:
-    """The titles on a page, which are the same with a position and with an offset."""
+    """Return the titles on a page, which are the same with a position and with an offset."""
     with database.read() as tx:
         found, _ = prompts.list_page(tx, HERE, PromptQuery(**wanted), limit=20)
         counted = prompts.list_counted(tx, HERE, PromptQuery(**wanted), limit=20, offset=0)

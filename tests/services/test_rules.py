@@ -31,7 +31,7 @@ Act = Callable[[Tx, str, int], Any]  # with the id of a prompt and the number of
 
 @pytest.fixture
 def filled(database: Database) -> tuple[Database, str, int]:
-    """A store with one of everything: the prompt `kept`, the resource `kept` and a task."""
+    """Return a store with one of everything: the prompt `kept`, the resource `kept` and a task."""
     projects.require(database, ADA)
     with database.write() as tx:
         prompt = prompts.add(tx, ADA, PromptDraft(title="Kept", content="content", tags=["kept"]))

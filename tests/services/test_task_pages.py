@@ -16,7 +16,7 @@ BOB = Scope(user="00000000-0000-4000-8000-00000000000b")
 
 
 def titles(database: Database, **wanted: Any) -> list[str]:
-    """The titles on a page."""
+    """Return the titles on a page."""
     with database.read() as tx:
         found, _ = tasks.list_page(tx, ADA, TaskQuery(**wanted), limit=50)
     return [task.title for task in found]
@@ -24,7 +24,7 @@ def titles(database: Database, **wanted: Any) -> list[str]:
 
 @pytest.fixture
 def filled(database: Database) -> Database:
-    """A store with tasks of all kinds."""
+    """Return a store with tasks of all kinds."""
     with database.write() as tx:
         projects.add(tx, "house")
         projects.add(tx, "garden")

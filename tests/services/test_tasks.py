@@ -14,7 +14,7 @@ BOB = Scope(user="00000000-0000-4000-8000-00000000000b")
 
 
 def keys(changes: dict[StoreChange, None]) -> set[str | None]:
-    """The numbers of the tasks of which a transaction tells."""
+    """Return the numbers of the tasks of which a transaction tells."""
     return {change.key for change in changes if change.what == "task" and change.owner == ADA.user}
 
 

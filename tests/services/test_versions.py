@@ -18,7 +18,7 @@ Update = Callable[[Tx, str, int | None], Any]
 
 @pytest.fixture(params=["task", "prompt", "document"])
 def update(request: pytest.FixtureRequest, database: Database) -> Update:
-    """Changes the description of one thing, which has version 1."""
+    """Return what changes the description of one thing, which has version 1."""
     projects.require(database, ADA)
     with database.write() as tx:
         task = tasks.add(tx, ADA, TaskDraft(title="T"))

@@ -5,5 +5,5 @@ import pytest
 
 @pytest.fixture
 def store(empty_store: str) -> str:
-    """The address of a new store without a schema, on each engine in turn."""
+    """Return the address of a new store without a schema."""
     return empty_store

@@ -27,7 +27,7 @@ Look = Callable[[Tx], object]
 
 
 def measure(database: Database, scope: Scope, look: Look) -> int:
-    """What the engine counts for a look: rows that PostgreSQL read, tens of steps of SQLite."""
+    """Return what the engine counts for a look: rows that PostgreSQL read, tens of steps of SQLite."""
     with database.read(scope) as tx:
         look(tx)  # statements and caches are prepared
         if database.is_shared:
@@ -36,7 +36,7 @@ def measure(database: Database, scope: Scope, look: Look) -> int:
 
 
 def record_statements(tx: Tx, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The statements that a transaction sends from now on."""
+    """Return the statements that a transaction sends from now on."""
     sent: list[str] = []
     execute = tx.execute
 
@@ -147,7 +147,7 @@ def test_a_page_of_tagged_prompts_is_the_same_on_every_way_to_it(
 
 
 def list_all(tx: Tx, scope: Scope, query: PromptQuery) -> list[int]:
-    """The numbers of all prompts of a query, read page by page after a position."""
+    """Return the numbers of all prompts of a query, read page by page after a position."""
     found, has_more, after = [], True, None
     while has_more:
         page, has_more = prompts.list_page(tx, scope, query, limit=4, after=after)

@@ -20,12 +20,12 @@ OLD, FUTURE = "2000-01-01T00:00:00.000000Z", "2999-01-01T00:00:00.000000Z"
 
 @pytest.fixture(scope="module")
 def roles(postgres: PostgresServer) -> tuple[str, str]:
-    """A store with some history, as its owner and as the application role have it."""
+    """Return a store with some history, as its owner and as the application role have it."""
     return make_store(postgres)
 
 
 def make_store(postgres: PostgresServer) -> tuple[str, str]:
-    """A store in which Ada and Bob changed and deleted tasks, and prompts of projects a and b."""
+    """Return a store in which Ada and Bob changed and deleted tasks, and prompts of projects a and b."""
     owner, app = two_roles(postgres)
     database = open_database(owner)
     for user, name in ((ADA, "a"), (BOB, "b")):
@@ -45,7 +45,7 @@ def make_store(postgres: PostgresServer) -> tuple[str, str]:
 
 @pytest.fixture
 def app(roles: tuple[str, str]) -> Iterator[psycopg.Connection[Any]]:
-    """A connection of the application role; what a test does is undone."""
+    """Yield a connection of the application role; what a test does is undone."""
     with psycopg.connect(roles[1]) as connection:
         yield connection
         connection.rollback()

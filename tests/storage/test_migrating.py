@@ -32,7 +32,7 @@ open_database(sys.argv[1]).close()
 
 @pytest.fixture
 def store(empty_store: str) -> str:
-    """The address of a store with something of every kind in it."""
+    """Return the address of a store with something of every kind in it."""
     furnish(empty_store)
     return empty_store
 

@@ -38,7 +38,7 @@ _MANY = """
 
 @pytest.fixture
 def store(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The address of a store to which this Satchel has a migration."""
+    """Return the address of a store to which this Satchel has a migration."""
     store = postgres.fresh()
     open_database(store).close()
     monkeypatch.setattr(schema, "MIGRATIONS", (newer.MIGRATION,))

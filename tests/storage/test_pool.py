@@ -23,7 +23,7 @@ OTHERS = "from pg_stat_activity where datname = current_database() and pid <> pg
 
 @pytest.fixture
 def address(postgres: PostgresServer) -> Iterator[str]:
-    """The address of a store that only one test uses."""
+    """Yield the address of a store that only one test uses."""
     store = postgres.fresh()
     open_database(store).close()
     yield store

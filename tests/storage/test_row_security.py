@@ -26,7 +26,7 @@ SAME_FOR_ALL = {"settings", "tokens", "authors", "changes", "satchel_schema"}  #
 
 @pytest.fixture(scope="module")
 def roles(postgres: PostgresServer) -> tuple[str, str]:
-    """A store in which Ada and Bob have tasks, and projects a and b have all there is; as owner and as application."""
+    """Return a store in which Ada and Bob have tasks and projects a and b have everything, for both roles."""
     owner, app = two_roles(postgres)
     database = open_database(owner)
     with database.write() as tx:
@@ -65,7 +65,7 @@ def roles(postgres: PostgresServer) -> tuple[str, str]:
 
 @pytest.fixture
 def app(roles: tuple[str, str]) -> Iterator[psycopg.Connection[Any]]:
-    """A connection of the application role; what a test does is undone."""
+    """Yield a connection of the application role; what a test does is undone."""
     with psycopg.connect(roles[1]) as connection:
         yield connection
         connection.rollback()

@@ -52,7 +52,7 @@ class Store:
             templates.remember_values(tx, EVERYWHERE, "library:p", {"a": "seen"})
 
     def add_all(self, project: str | None) -> list[int]:
-        """A task, one that blocks it, and a deleted one, with everything that a task may have."""
+        """Add a task, one that blocks it, and a deleted one, with everything that a task may have."""
         numbers = []
         with self.database.write(EVERYWHERE) as tx:
             for place in range(3):
@@ -77,7 +77,7 @@ def store(postgres: PostgresServer) -> Iterator[Store]:
 
 @pytest.fixture
 def limited(store: Store) -> Iterator[psycopg.Connection[Any]]:
-    """A connection of the application role for a caller limited to `pub`; what a test does is undone."""
+    """Yield a connection of the application role for a caller limited to `pub`; what a test does is undone."""
     with psycopg.connect(store.app) as connection:
         become(connection, "pub")
         yield connection
@@ -90,7 +90,7 @@ def become(connection: psycopg.Connection[Any], projects: str) -> None:
 
 
 def read(connection: psycopg.Connection[Any], table: str) -> set[int]:
-    """The tasks whose rows a connection sees in a table."""
+    """Return the tasks whose rows a connection sees in a table."""
     kind = " where kind = 'task'" if table == "revisions" else ""
     found = connection.execute(f"select {OF_TASKS[table]} from {table}{kind}".encode()).fetchall()
     return {number for (number,) in found if number is not None}

@@ -18,7 +18,7 @@ def with_options(store: str, options: str) -> str:
 
 @pytest.fixture
 def filled(postgres: PostgresServer) -> str:
-    """The address of a store with a row in it."""
+    """Return the address of a store with a row in it."""
     store = postgres.fresh()
     database = open_database(store)  # which takes as long as it takes
     with database.write() as tx:
@@ -29,7 +29,7 @@ def filled(postgres: PostgresServer) -> str:
 
 @contextmanager
 def opened(store: str, options: str) -> Iterator[Database]:
-    """A store whose address asks for other time-outs."""
+    """Yield a store whose address asks for other time-outs."""
     database = open_database(with_options(store, options))
     yield database
     database.close()

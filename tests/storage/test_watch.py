@@ -43,7 +43,7 @@ class Ear:
             self._heard.put(change)
 
     def next(self, count: int, patience: float = PATIENCE) -> list[StoreChange]:
-        """The next changes, that many, each within so many seconds."""
+        """Return the next changes, that many, each within so many seconds."""
         return [self._heard.get(timeout=patience) for _ in range(count)]
 
     def until(self, wanted: StoreChange, patience: float = PATIENCE) -> list[StoreChange]:
