@@ -448,20 +448,55 @@ class TagCount(Struct, frozen=True):
     prompts: int
 
 
+class State(Struct, frozen=True, omit_defaults=True):
+    """What history keeps of an item besides its long text; fields that its kind does not have are empty."""
+
+    id: str
+    created_at: Timestamp
+    name: str = ""
+    title: str = ""
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+    arguments: tuple[Argument, ...] = ()
+    uri: str = ""
+    mime_type: str = ""
+    priority: Priority = "normal"
+    due: str | None = None
+    blocked_by: tuple[int, ...] = ()
+    completed_at: Timestamp | None = None
+    is_cancelled: bool = False
+    is_binary: bool = False
+
+
+_UNREAD: Final = State("", "")
+
+
 class Item(Struct, frozen=True, kw_only=True):
-    """A prompt, document, task or project at one version, as history keeps it."""
+    """A prompt, document, task or project: as it is, as it was at an older version, or as it was deleted."""
 
     kind: ItemKind
     number: int
     id: str
-    version: int
+    version: int  # of a deleted item, that of its deletion
     updated_at: Timestamp
     name: str  # empty for a task
     title: str
     project: int | None  # its number; of a project, its own
     owner: str | None = None  # of a task
-    fields: Struct | None = None  # everything that a restore needs, but the long text: a State; None if it was not read
-    content: str | bytes = ""  # the long text, or the bytes
+    deleted_at: Timestamp | None = None
+    former: tuple[int, ...] = ()  # deleted items that had its name, the last deleted first; its history includes theirs
+    state: State = _UNREAD
+    content: str | bytes = ""  # the text of a prompt or document, or its bytes; the description of a task
+
+    @property
+    def key(self) -> str:
+        """What names it in a call: its name, or the number of a task."""
+        return f"#{self.number}" if self.kind == "task" else self.name
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether it is in the trash."""
+        return self.deleted_at is not None
 
 
 class Version(Struct, frozen=True, kw_only=True):
@@ -494,20 +529,6 @@ class ChangeQuery(Struct, frozen=True, kw_only=True):
 
 
 EVERY_CHANGE: Final = ChangeQuery()
-
-
-class TrashedItem(Struct, frozen=True, kw_only=True):
-    """A deleted item that can be brought back."""
-
-    kind: ItemKind
-    number: int
-    id: str
-    project: int | None
-    owner: str | None
-    name: str
-    title: str
-    version: int  # of its deletion
-    deleted_at: Timestamp
 
 
 class Retention(Struct, frozen=True, kw_only=True):

@@ -96,13 +96,13 @@ def test_ids_are_looked_up_before_names_and_titles_that_were_stored_earlier(data
         for spelling in (mine.id, mine.id.upper(), f" {mine.id} "):
             assert prompts.find(tx, ANN, spelling).id == mine.id
             found = lookup.find(tx, ANN, spelling)
-            assert found.live is not None and found.live.id == mine.id
+            assert not found.is_deleted and found.id == mine.id
         assert tasks.find(tx, ANN, task.id).number == task.number
         tasks.delete(tx, ANN, task.number)
         with pytest.raises(NotFound):
             tasks.find(tx, ANN, task.id)  # and not the task of this title
         gone = lookup.find(tx, ANN, task.id)
-        assert (gone.key, gone.live) == (f"#{task.number}", None)
+        assert (gone.key, gone.is_deleted) == (f"#{task.number}", True)
         assert tasks.find(tx, ANN, other.number).title == task.id
         assert prompts.find(tx, ANN, titled.name).content == "titled"
 

@@ -65,7 +65,7 @@ def test_what_is_moved_is_there_and_in_the_trash_here(satchel: Command, database
     assert names(database, TWO) == (["b", "a"], ["other", "doc"])
     with database.read() as tx:
         found = lookup.find(tx, ONE, "a")
-        assert found.live is None and found.trashed
+        assert found.is_deleted
     assert "Name another one with --to" in failed(satchel("prompt", "move", "b", "--to", "one", "-p", "one"), 2)
 
 

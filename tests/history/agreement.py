@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from satchel.model import ChangeQuery, PromptQuery, Scope, uri_of
+from satchel.model import ChangeQuery, Item, PromptQuery, Scope, uri_of
 from satchel.services import documents, history, lookup, projects, prompts, tasks
-from satchel.services.recording import State
 from satchel.storage import revisions
 from satchel.storage.database import Database, Tx
 from tests.history.past import Past, Thing, Version
@@ -72,18 +71,19 @@ def _check_states(tx: Tx, past: Past, thing: Thing, user: Scope) -> None:
     item = lookup.find(tx, scope, reference)
     for version, change in thing.versions.items():
         if change.state is not None:
-            old = history.read_version_of(tx, item, version)
+            old = history.read_version_of(tx, scope, item, version)
             assert (old.number, old.version) == (thing.number, version)
-            assert describe_state(thing.kind, old.state) == change.state, (thing.key, version)
+            assert describe_item(old) == change.state, (thing.key, version)
 
 
-def describe_state(kind: str, state: State) -> dict[str, Any]:
-    """Return a state as the past has it."""
-    said = {name: getattr(state, name) for name in FIELDS[kind]}
-    if kind in ("prompt", "document"):
-        said["content"] = state.content
-    if kind == "task":
-        said["blocked_by"] = list(state.blocked_by)
+def describe_item(item: Item) -> dict[str, Any]:
+    """A version of an item as the past has it."""
+    said = {name: getattr(item.state, name) for name in FIELDS[item.kind]}
+    if item.kind in ("prompt", "document"):
+        said["content"] = item.content
+    if item.kind == "task":
+        said["description"] = item.content or None
+        said["blocked_by"] = list(item.state.blocked_by)
     return said
 
 

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from satchel.errors import StoreConflict
-from satchel.model import Document, DocumentDraft, Prompt, PromptDraft, PromptPatch, Scope, Task, TaskDraft
+from satchel.model import Document, DocumentDraft, Item, Prompt, PromptDraft, PromptPatch, Scope, Task, TaskDraft
 from satchel.services import documents, lookup, projects, prompts, restoring, tasks
-from satchel.services.lookup import FoundItem
 from satchel.services.restoring import Restored
 from satchel.storage.database import Database, Tx
 
@@ -69,5 +68,5 @@ def restore(database: Database, scope: Scope, reference: str, version: int | Non
     return write(database, scope, lambda tx: restoring.restore(tx, scope, reference, version))
 
 
-def find(database: Database, scope: Scope, reference: str) -> FoundItem:
+def find(database: Database, scope: Scope, reference: str) -> Item:
     return read(database, scope, lambda tx: lookup.find(tx, scope, reference))

@@ -87,8 +87,7 @@ def change(database: Database, kind: str, reference: str, content: str | bytes) 
 
 
 def read_version(database: Database, kind: str, reference: str, version: int) -> str | bytes | None:
-    state = read(database, ADA, lambda tx: history.read_version(tx, ADA, reference, version)).state
-    return state.description if kind == "task" else state.content
+    return read(database, ADA, lambda tx: history.read_version(tx, ADA, reference, version)).content
 
 
 @pytest.mark.parametrize("kind", ["prompt", "text", "bytes", "task"])

@@ -87,8 +87,8 @@ def read_states(database: Database, reference: str, *fields: str) -> list[tuple[
     def ask(tx: Tx) -> list[tuple[Any, ...]]:
         _, found, _ = history.list_versions(tx, ADA, reference)
         kept = [one.version for one in reversed(found) if one.action != "delete"]
-        states = [history.read_version(tx, ADA, reference, version).state for version in kept]
-        return [tuple(getattr(state, field) for field in fields) for state in states]
+        old = [history.read_version(tx, ADA, reference, version) for version in kept]
+        return [tuple(getattr(one if field == "content" else one.state, field) for field in fields) for one in old]
 
     return read(database, ADA, ask)
 
@@ -104,7 +104,7 @@ def test_of_two_edits_at_once_each_version_keeps_its_own_text_and_tags(
     )
     assert list_versions(database, "tee") == [(1, "add"), (2, "update"), (3, "update")]
     expected = [("one", ("a",)), ("two", ("b", "longer")), ("three", ("b", "longer"))]
-    assert read_states(database, "tee", "text", "tags") == expected
+    assert read_states(database, "tee", "content", "tags") == expected
 
 
 def test_of_two_edits_of_a_task_at_once_each_version_keeps_its_own_blockers(
@@ -129,7 +129,7 @@ def test_of_two_edits_of_a_resource_at_once_none_is_lost(database: Database, ove
         lambda tx: documents.update(tx, ADA, "doc", DocumentPatch(content=b"two")),
         lambda tx: documents.update(tx, ADA, "doc", DocumentPatch(content=b"three")),
     )
-    assert read_states(database, "doc", "data") == [(b"one",), (b"two",), (b"three",)]
+    assert read_states(database, "doc", "content") == [(b"one",), (b"two",), (b"three",)]
 
 
 def test_a_deleted_item_is_brought_back_once_by_two_restores(
@@ -173,7 +173,7 @@ def test_a_restore_that_meets_a_deletion_brings_the_item_back(
         lambda tx: restoring.restore(tx, ADA, "tee", 1),
     )
     assert list_versions(database, "tee") == [(1, "add"), (2, "update"), (3, "delete"), (4, "restore"), (5, "restore")]
-    assert read_states(database, "tee", "text") == [("one",), ("two",), ("two",), ("one",)]
+    assert read_states(database, "tee", "content") == [("one",), ("two",), ("two",), ("one",)]
 
 
 def test_a_deletion_that_meets_a_restore_deletes_what_was_restored(
@@ -183,7 +183,7 @@ def test_a_deletion_that_meets_a_restore_deletes_what_was_restored(
     edit_prompt(database, ADA, prompt, "two")
     overlap(lambda tx: restoring.restore(tx, ADA, "tee", 1), lambda tx: prompts.delete(tx, ADA, prompt.id))
     assert list_versions(database, "tee") == [(1, "add"), (2, "update"), (3, "restore"), (4, "delete")]
-    assert read_states(database, "tee", "text") == [("one",), ("two",), ("one",)]
+    assert read_states(database, "tee", "content") == [("one",), ("two",), ("one",)]
 
 
 def test_an_item_comes_back_under_the_next_name_where_its_own_is_taken_meanwhile(
@@ -221,7 +221,7 @@ def test_two_undos_take_back_two_changes(database: Database, overlap: Callable[.
     for content in ("two", "three"):
         edit_prompt(database, ADA, prompt, content)
     overlap(lambda tx: restoring.undo(tx, ADA), lambda tx: restoring.undo(tx, ADA))
-    states = read_states(database, "tee", "text")
+    states = read_states(database, "tee", "content")
     assert states == [("one",), ("two",), ("three",), ("two",), ("one",)]
 
 

@@ -28,7 +28,7 @@ def versions(database: Database, reference: str) -> list[tuple[int, str]]:
 
 
 def content(database: Database, reference: str, version: int | None = None) -> str:
-    return read(database, ADA, lambda tx: history.read_version(tx, ADA, reference, version)).state.text
+    return str(read(database, ADA, lambda tx: history.read_version(tx, ADA, reference, version)).content)
 
 
 def test_an_edit_is_undone_by_a_restore_and_a_second_restore_changes_nothing(database: Database) -> None:
@@ -78,7 +78,7 @@ def test_a_resource_is_found_by_name_by_its_uri_and_by_the_uri_that_no_other_ite
     add_prompt(database, ADA, "doc")
     for reference in ("x:doc", "satchel://resource/doc"):
         found = find(database, ADA, reference)
-        assert (found.kind, found.key, found.live and found.live.id) == ("document", "doc", resource.id)
+        assert (found.kind, found.key, found.id) == ("document", "doc", resource.id)
 
 
 def test_a_circle_of_blockers_is_not_restored(database: Database) -> None:

@@ -30,7 +30,7 @@ def kept(database: Database, prompt: Prompt) -> list[int]:
         found = [one.version for one in reversed(revisions.of_items(tx, "prompt", [prompt.number]))]
         for one in revisions.of_items(tx, "prompt", [prompt.number]):
             if one.action != "delete":
-                text = history.read_version(tx, ADA, reference, one.version).state.text
+                text = str(history.read_version(tx, ADA, reference, one.version).content)
                 assert text.startswith(f"Text {one.version}.")
     return found
 

@@ -219,8 +219,8 @@ def test_a_token_reads_and_restores_around_blockers_that_it_may_not_see(world: W
     write(database, ADA, lambda tx: tasks.update(tx, ADA, world.waiting, TaskPatch(description="Another text of it")))
     with database.read(OPEN) as tx:
         for version, text in ((1, "About Waiting"), (2, "Another text of it")):
-            state = history.read_version(tx, OPEN, item, version).state
-            assert (state.description, state.blocked_by) == (text, ())
+            old = history.read_version(tx, OPEN, item, version)
+            assert (old.content, old.state.blocked_by) == (text, ())
     assert write(database, OPEN, lambda tx: restoring.restore(tx, OPEN, item)).notes == ()
     delete_task(database, OPEN, world.waiting)
     done = write(database, OPEN, lambda tx: restoring.restore(tx, OPEN, item, 2))

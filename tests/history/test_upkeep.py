@@ -1,7 +1,7 @@
 """Servers keep history and trash within the retention by themselves, beside their work."""
 
 from satchel.app import upkeep
-from satchel.model import PromptDraft, Retention, Scope
+from satchel.model import KINDS, PromptDraft, Retention, Scope
 from satchel.services import history, prompts
 from satchel.storage import trash
 from satchel.storage.database import Database
@@ -17,7 +17,7 @@ def test_what_is_past_its_time_goes_by_itself(database: Database) -> None:
 
     def is_gone() -> bool:
         with database.read(SCOPE) as tx:
-            return not trash.list_all(tx, projects=None, owner=SCOPE.user, since="")
+            return not trash.list_newest(tx, KINDS, projects=None, owner=SCOPE.user, since="", limit=9)
 
     assert not is_gone()
     with database.read(SCOPE) as tx:

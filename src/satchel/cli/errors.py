@@ -189,7 +189,7 @@ def _explain_trashed(error: NotFound, database: "Database", scope: Scope) -> str
             found = lookup.find(tx, replace(scope, project=error.scope.project), uri)
     except Refused:
         return None
-    if found.live is not None:
+    if not found.is_deleted:
         return None
     what = make_voice().name_item(found.kind, found.key)
     return f"{what} is in the trash. Bring it back with: {restore_command(found.kind, found.key, error.scope.project)}"

@@ -99,7 +99,7 @@ def _show_versions(session: Session, reference: str, query: ChangeQuery, limit: 
     value = {
         "kind": item.kind,
         "item": item.key,
-        "deleted": item.live is None,
+        "deleted": item.is_deleted,
         "versions": [describe_revision(one) for one in found],
         "has_more": has_more,
     }
@@ -303,7 +303,7 @@ def list_trash(session: Session, is_everything: bool) -> None:
             "project": names.get(one.project or 0),
             "version": one.version,
             "deleted_at": one.deleted_at,
-            "kept_until": clock.days_before(one.deleted_at, -session.database.retention.trash_days),
+            "kept_until": clock.days_before(one.updated_at, -session.database.retention.trash_days),
         }
         for one in found
     ]
@@ -349,13 +349,14 @@ def purge(session: Session, items: tuple[str, ...], yes: bool) -> None:
     check_owner(session, "may not remove history")
     with session.read() as tx:
         every = [(item, lookup.find(tx, session.scope, item)) for item in items]
-    found = {(one.kind, *one.numbers): (reference, one) for reference, one in every}  # each of them once
+    found = {(one.kind, one.number): (reference, one) for reference, one in every}  # each of them once
     things = ", ".join(name_item(one.kind, one.key) for _, one in found.values())
     confirm(f"This removes {things} with all versions for good. Continue?", is_yes=yes)
 
     def remove(tx: Tx) -> None:
         for reference, one in found.values():
-            if restoring.purge(tx, session.scope, reference).numbers != one.numbers:
+            gone = restoring.purge(tx, session.scope, reference)
+            if (gone.number, *gone.former) != (one.number, *one.former):
                 raise click.ClickException("something was changed meanwhile; nothing was removed.")
 
     session.transact(remove)

@@ -46,8 +46,7 @@ def _show(visit: Visit, reference: str, address: str) -> Shown:
         texts = []
         for version in (old, new):
             try:
-                state = history.read_version(tx, visit.scope, reference, version).state
-                texts.append(diffs.render(item.kind, state))
+                texts.append(diffs.render(history.read_version(tx, visit.scope, reference, version)))
             except VersionMissing:
                 texts.append("")
     values = {"item": item, "revisions": revisions, "has_more": has_more, "old": old, "new": new, "texts": texts}
@@ -84,7 +83,7 @@ def find_conflict(visit: Visit, reference: str, theirs: str, version: int) -> Co
     with visit.read() as tx:
         _, revisions, _ = history.list_versions(tx, visit.scope, reference, limit=1)
         try:
-            base = history.read_version(tx, visit.scope, reference, version).state.text
+            base = str(history.read_version(tx, visit.scope, reference, version).content)
         except VersionMissing:
             base = ""
     return Conflict(base, theirs, revisions[0] if revisions and revisions[0].number else None)

@@ -4,11 +4,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from satchel.model import Argument, ItemKind, Scope
+from satchel.model import Argument, Item, Scope
 from satchel.services import history, projects
-from satchel.services.history import OldVersion
-from satchel.services.lookup import FoundItem
-from satchel.services.recording import State
 from satchel.storage.database import Tx
 from satchel.storage.deltas import common_prefix
 
@@ -18,16 +15,16 @@ _MOST_LINES = 5000  # that are compared with each other, which takes half a seco
 _MOST_SHOWN = 1000  # lines of either side, where so many are replaced
 
 
-def render(kind: ItemKind, state: State) -> str:
+def render(item: Item) -> str:
     """Render an item as a text: a line for each field that has a value, then its content."""
-    content = _read_content(kind, state)
-    lines = [f"{name}: {value}" for name, value in _list_fields(kind, state)]
+    content = _read_content(item)
+    lines = [f"{name}: {value}" for name, value in _list_fields(item)]
     return "\n".join([*lines, "", content]) if content else "\n".join(lines)
 
 
 def diff(
     tx: Tx, scope: Scope, reference: str, old: int | None = None, new: int | None = None, *, context: int = 1
-) -> tuple[FoundItem, int, int, str]:
+) -> tuple[Item, int, int, str]:
     """Return an item, the numbers of two versions, and their difference: fields, then hunks of the content.
 
     By default `new` is the newest version, and `old` the one before `new`, or `new` if there is none before.
@@ -37,32 +34,33 @@ def diff(
     """
     after = history.read_version(tx, scope, reference, new)
     if old is None:
-        old = next((one for one in history.kept_versions(tx, after.item) if one < after.version), after.version)
+        old = next((one for one in history.kept_versions(tx, scope, after) if one < after.version), after.version)
     before = history.read_version(tx, scope, reference, old)
     fields = _compare_fields(_write_fields(tx, before), _write_fields(tx, after))
-    contents = (_read_content(one.item.kind, one.state) for one in (before, after))
+    contents = (_read_content(one) for one in (before, after))
     hunks = _compare(*contents, context=context)
     names = [f"--- version {before.version}", f"+++ version {after.version}"]
-    return after.item, before.version, after.version, "\n".join([*names, *fields, *hunks]) if fields or hunks else ""
+    return after, before.version, after.version, "\n".join([*names, *fields, *hunks]) if fields or hunks else ""
 
 
-def _read_content(kind: ItemKind, state: State) -> str:
-    if state.is_binary:
-        return f"({len(state.data)} bytes, SHA-256 {_hash(state.data)})"
-    return state.description or "" if kind == "task" else state.text
+def _read_content(item: Item) -> str:
+    if isinstance(item.content, bytes):
+        return f"({len(item.content)} bytes, SHA-256 {_hash(item.content)})"
+    return item.content
 
 
-def _list_fields(kind: ItemKind, state: State) -> list[tuple[str, str]]:
+def _list_fields(item: Item) -> list[tuple[str, str]]:
     """List the fields of an item that have a value, except its content."""
+    state = item.state
     fields = [
         ("name", state.name),
         ("title", state.title),
-        ("description", "" if kind == "task" else state.description or ""),
+        ("description", state.description or ""),
         ("uri", state.uri),
         ("mime_type", state.mime_type),
         ("tags", ", ".join(state.tags)),
         *(("argument", _write_argument(one)) for one in state.arguments),
-        ("priority", state.priority if kind == "task" else ""),
+        ("priority", state.priority if item.kind == "task" else ""),
         ("due", state.due or ""),
         ("blocked_by", ", ".join(f"#{number}" for number in state.blocked_by)),
         ("cancelled_at" if state.is_cancelled else "completed_at", state.completed_at or ""),
@@ -83,10 +81,10 @@ def _hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def _write_fields(tx: Tx, version: OldVersion) -> list[str]:
+def _write_fields(tx: Tx, version: Item) -> list[str]:
     """Write the fields of a version, each in one or more lines."""
-    lines = [f"{name}: {value}" for name, value in _list_fields(version.item.kind, version.state)]
-    if version.item.kind == "task" and version.project is not None:
+    lines = [f"{name}: {value}" for name, value in _list_fields(version)]
+    if version.kind == "task" and version.project is not None:
         name = projects.names_of(tx, [version.project]).get(version.project, "(deleted)")
         lines.insert(0, f"project: {name}")
     return lines

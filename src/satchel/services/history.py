@@ -9,19 +9,17 @@ from satchel import clock
 from satchel.errors import NotFound, StoreConflict, VersionMissing, WrongArgument
 from satchel.model import (
     EVERY_CHANGE,
+    KINDS,
     Author,
     ChangeQuery,
     Item,
     ItemKind,
     Scope,
     Timestamp,
-    TrashedItem,
     Version,
     uri_of,
 )
 from satchel.services import lookup, projects, recording, rules, tasks
-from satchel.services.lookup import FoundItem
-from satchel.services.recording import State
 from satchel.storage import documents as document_rows
 from satchel.storage import projects as project_rows
 from satchel.storage import prompts as prompt_rows
@@ -32,17 +30,6 @@ from satchel.storage.deltas import apply_delta
 
 _SHOWN = 20  # versions that an error names
 _LOOKED_AT = 600  # changes, of which many may be of one item
-
-
-class OldVersion(Struct, frozen=True, kw_only=True):
-    """An item as it was at one version."""
-
-    item: FoundItem
-    number: int  # of the item that had this version
-    version: int
-    state: State
-    revision: Version | None
-    project: int | None
 
 
 class FeedEntry(Struct, frozen=True, kw_only=True):
@@ -75,70 +62,108 @@ def list_versions(
     query: ChangeQuery = EVERY_CHANGE,
     before: int = 2**53,
     limit: int = 50,
-) -> tuple[FoundItem, list[Version], bool]:
+) -> tuple[Item, list[Version], bool]:
     """Return an item, its revisions before a version, newest first, and whether there are more.
 
     Raises:
         NotFound, AmbiguousItem: as `lookup.find`.
     """
     item = lookup.find(tx, scope, reference)
-    found = revisions.of_items(tx, item.kind, item.numbers, item.projects, query=query, before=before, limit=limit + 1)
+    found = _list_versions(tx, scope, item, query=query, before=before, limit=limit + 1)
     return item, found[:limit], len(found) > limit
 
 
-def read_version(tx: Tx, scope: Scope, reference: str, version: int | None = None) -> OldVersion:
-    """Return an item at a version; by default as it is, or as it was when it was deleted.
+def read_version(tx: Tx, scope: Scope, reference: str, version: int | None = None) -> Item:
+    """Return an item as it was at a version; by default as it is, or as it was when it was deleted.
 
     Raises:
         NotFound, AmbiguousItem: as `lookup.find`.
         VersionMissing: history does not have it.
     """
-    old = read_version_of(tx, lookup.find(tx, scope, reference), version)
-    if old.item.kind != "task":
-        return old
-    if scope.projects is None:
+    old = read_version_of(tx, scope, lookup.find(tx, scope, reference), version)
+    if old.kind != "task" or scope.projects is None:
         return old
     visible = tasks.keep_existing_blockers(tx, scope, old.state.blocked_by)
-    return replace(old, state=recording.with_blockers(old.state, visible))
+    return replace(old, state=replace(old.state, blocked_by=tuple(visible)))
 
 
-def read_version_of(tx: Tx, item: FoundItem, version: int | None = None) -> OldVersion:
+def read_version_of(tx: Tx, scope: Scope, item: Item, version: int | None = None) -> Item:
     """Read a version of an item that was found, including blockers that the scope may not see.
+
+    It has the name of today, and the number of the item that had this version, which may be a former one.
 
     Raises:
         VersionMissing: history does not have it.
     """
-    live = item.live
-    if live is not None and version in (None, live.version):
-        state = recording.read(item.kind, recording.encode(live))
-        newest = revisions.of_items(tx, item.kind, [live.number], limit=1)
-        current = newest[0] if newest and newest[0].version == live.version else None
-        return OldVersion(
-            item=item, number=live.number, version=live.version, state=state, revision=current, project=live.project
-        )
-    wanted = item.trashed[0].version - 1 if version is None else version
-    found = revisions.of_items(tx, item.kind, item.numbers, item.projects, before=wanted + 1, limit=len(item.numbers))
+    wanted = version
+    if wanted is None:
+        wanted = item.version - 1 if item.is_deleted else item.version
+    if wanted == item.version and not item.is_deleted:
+        return item
+    found = _list_versions(tx, scope, item, before=wanted + 1, limit=1 + len(item.former))
     # A project that got the name of a deleted one has versions of its own with the same numbers.
-    for revision in sorted(found, key=lambda revision: live is None or revision.item != live.number):
-        if revision.version != wanted:
-            continue
-        state_then = _read_state(tx, item, revision)
-        if state_then is not None:
-            return OldVersion(
-                item=item,
+    for revision in sorted(found, key=lambda revision: revision.item != item.number):
+        if revision.version == wanted and revision.action != "delete":
+            state, content = recording.decode(item.kind, _rebuild(tx, item, revision))
+            return replace(
+                item,
                 number=revision.item,
                 version=wanted,
-                state=recording.read(item.kind, state_then),
-                revision=revision,
+                updated_at=revision.at,
                 project=revision.project,
+                state=state,
+                content=content,
             )
-    raise VersionMissing(item.kind, item.key, wanted, kept_versions(tx, item))
+    raise VersionMissing(item.kind, item.key, wanted, kept_versions(tx, scope, item))
 
 
-def kept_versions(tx: Tx, item: FoundItem) -> tuple[int, ...]:
+def kept_versions(tx: Tx, scope: Scope, item: Item) -> tuple[int, ...]:
     """Return the newest readable versions of an item, newest first."""
-    found = revisions.of_items(tx, item.kind, item.numbers, item.projects, limit=_SHOWN)
+    found = _list_versions(tx, scope, item, limit=_SHOWN)
     return tuple(revision.version for revision in found if revision.action != "delete")
+
+
+def _list_versions(
+    tx: Tx, scope: Scope, item: Item, *, query: ChangeQuery = EVERY_CHANGE, before: int = 2**53, limit: int
+) -> list[Version]:
+    """Return revisions of an item and of those that had its name; of a task, those in projects the scope may see."""
+    where = lookup.list_allowed(tx, scope) if item.kind == "task" else None
+    numbers = [item.number, *item.former]
+    return revisions.of_items(tx, item.kind, numbers, where, query=query, before=before, limit=limit)
+
+
+def _rebuild(tx: Tx, item: Item, revision: Version) -> bytes:
+    """Return the state of a revision, rebuilt from the newest one.
+
+    Raises:
+        StoreConflict: the item was restored or purged meanwhile.
+    """
+    is_live = revision.item == item.number and not item.is_deleted
+    newest = item if is_live else _read_deleted(tx, item, revision.item)
+    if newest is None:
+        raise StoreConflict(f"another call restored or purged {item.kind} {item.key}")
+    with tx.in_all_projects():  # the task may have been in other projects since
+        since = revisions.states_since(tx, item.kind, revision.item, revision.version)
+    state = recording.encode(newest)
+    for version, kept in since:
+        if version < newest.version and kept is not None:
+            state = apply_delta(kept, state)
+    return state
+
+
+def _read_deleted(tx: Tx, item: Item, number: int) -> Item | None:
+    """Read an item or a former one from the trash; None if it was restored or purged meanwhile."""
+    if item.kind == "prompt":
+        prompt = prompt_rows.find_deleted(tx, number)
+        return None if prompt is None else recording.of_prompt(prompt)
+    if item.kind == "document":
+        document = document_rows.find_deleted(tx, number)
+        return None if document is None else recording.of_document(document)
+    if item.kind == "task":
+        task = task_rows.find_deleted(tx, item.owner or "", number)
+        return None if task is None else recording.of_task(task)
+    project = project_rows.find_deleted(tx, number)
+    return None if project is None else recording.of_project(project)
 
 
 def list_changes(
@@ -169,7 +194,7 @@ def list_visible_changes(
         WrongArgument: nothing can have the name of the query.
     """
     _check(query)
-    numbers = None if scope.projects is None else sorted(projects.allowed_numbers(tx, scope))
+    numbers = lookup.list_allowed(tx, scope)
     has_loose, owner = scope.projects is None, scope.user or ""
     found = revisions.feed(tx, query, projects=numbers, has_loose=has_loose, owner=owner, limit=limit + 1)
     return label(tx, scope, found[:limit]), len(found) > limit
@@ -187,10 +212,10 @@ def label(tx: Tx, scope: Scope, found: Sequence[Version]) -> list[FeedEntry]:
     A task in a project that the scope may not enter gets no title.
     """
     names: dict[tuple[ItemKind, int], tuple[str, str]] = {}
-    allowed = None if scope.projects is None else projects.allowed_numbers(tx, scope)
+    allowed = lookup.list_allowed(tx, scope)
     for kind in dict.fromkeys(revision.kind for revision in found):
         numbers = sorted({revision.item for revision in found if revision.kind == kind})
-        known = revisions.names_of(tx, kind, numbers, None if allowed is None else sorted(allowed))
+        known = revisions.names_of(tx, kind, numbers, allowed)
         names |= {(kind, number): label for number, label in known.items()}
     where = projects.names_of(tx, [revision.project for revision in found if revision.project is not None])
     return [
@@ -207,7 +232,7 @@ def label(tx: Tx, scope: Scope, found: Sequence[Version]) -> list[FeedEntry]:
 def find_last_visit(tx: Tx, scope: Scope, client: str) -> Timestamp:
     """Return when a client of the user last changed something, at least a day ago."""
     a_day_ago = clock.days_before(tx.now, 1)
-    where = None if scope.projects is None else sorted(projects.allowed_numbers(tx, scope))
+    where = lookup.list_allowed(tx, scope)
     last = revisions.last_change_by(tx, scope.owner, client, where) if client else None
     return min(last or a_day_ago, a_day_ago)
 
@@ -251,23 +276,18 @@ def _is_of_same_call(group: Doing, one: Doing) -> bool:
     )
 
 
-def list_trash(tx: Tx, scope: Scope, *, is_everything: bool = False, limit: int = 1000) -> list[TrashedItem]:
+def list_trash(tx: Tx, scope: Scope, *, is_everything: bool = False, limit: int = 1000) -> list[Item]:
     """List the deleted items of the scope's project and of the user's tasks, last deleted first.
 
     Raises:
         NotFound, Forbidden: as `projects.current`.
     """
-    numbers: list[int] | None = None
-    if not is_everything:
-        numbers = [projects.current(tx, scope).number]
-    elif scope.projects is not None:
-        numbers = sorted(projects.allowed_numbers(tx, scope))
-    has_loose = scope.projects is None
-    since = trash.kept_since(tx)
-    return trash.list_all(tx, projects=numbers, has_loose=has_loose, owner=scope.user, since=since, limit=limit)
+    where = lookup.list_allowed(tx, scope) if is_everything else [projects.current(tx, scope).number]
+    has_loose, since = scope.projects is None, trash.kept_since(tx)
+    return trash.list_newest(tx, KINDS, projects=where, has_loose=has_loose, owner=scope.user, since=since, limit=limit)
 
 
-def find_known(tx: Tx, scope: Scope, revision: Version) -> FoundItem:
+def find_known(tx: Tx, scope: Scope, revision: Version) -> Item:
     """Find the item of a revision, wherever it is now.
 
     Raises:
@@ -276,10 +296,10 @@ def find_known(tx: Tx, scope: Scope, revision: Version) -> FoundItem:
     [entry] = label(tx, scope, [revision])
     if entry.key == "?":
         raise NotFound(revision.kind, str(revision.item), scope)
-    for trashed in trash.by_number(tx, revision.kind, [revision.item]):
-        if trashed.deleted_at < trash.kept_since(tx) or not lookup.may_see(tx, scope, trashed):
+    for deleted in trash.by_number(tx, revision.kind, [revision.item]):
+        if deleted.updated_at < trash.kept_since(tx) or not lookup.may_see(tx, scope, deleted):
             raise NotFound(revision.kind, entry.key, scope)
-        return FoundItem(kind=revision.kind, key=entry.key, live=None, trashed=(trashed,))
+        return deleted
     if revision.kind in ("prompt", "document"):
         if entry.project is None:
             raise NotFound("project", lookup.name_of_deleted(tx, revision.project), scope)
@@ -290,45 +310,6 @@ def find_known(tx: Tx, scope: Scope, revision: Version) -> FoundItem:
 def _check(query: ChangeQuery) -> None:
     if not rules.is_storable(query.by):
         raise WrongArgument("by", "pattern", value=query.by)
-
-
-def _read_state(tx: Tx, item: FoundItem, revision: Version) -> bytes | None:
-    """Rebuild the state of a revision from the newest state; None for a deletion, or if a difference is missing."""
-    newest = item.live
-    if newest is None or newest.number != revision.item:
-        newest = read_deleted(tx, next(one for one in item.trashed if one.number == revision.item))
-    with tx.in_all_projects():  # the task may have been in other projects since
-        since = revisions.states_since(tx, item.kind, revision.item, revision.version)
-    if newest is None:
-        raise StoreConflict(f"another call restored or purged {item.kind} {item.key}")
-    if revision.action == "delete":
-        return None
-    state = recording.encode(newest)
-    for version, kept in since:
-        if version < newest.version and kept is not None:
-            state = apply_delta(kept, state)
-    return state
-
-
-def read_deleted(tx: Tx, item: TrashedItem) -> Item | None:
-    """Read a deleted item; None if it was restored or purged meanwhile."""
-    if item.kind == "prompt":
-        prompt = prompt_rows.find_deleted(tx, item.number)
-        return None if prompt is None else recording.of_prompt(prompt)
-    if item.kind == "document":
-        document = document_rows.find_deleted(tx, item.number)
-        return None if document is None else recording.of_document(document)
-    if item.kind == "task":
-        task = task_rows.find_deleted(tx, item.owner or "", item.number)
-        return None if task is None else recording.of_task(task)
-    project = project_rows.find_deleted(tx, item.number)
-    return None if project is None else recording.of_project(project)
-
-
-def is_same(live: Item, state: State) -> bool:
-    """Return whether an item equals an old version, apart from its name."""
-    now = recording.read(live.kind, recording.encode(live))
-    return recording.without_name(now) == recording.without_name(state)
 
 
 # -- retention, in steps that hold the write lock for a few milliseconds each -----------------------------------------

@@ -164,11 +164,11 @@ def find_missing(tx: Tx, missing: NotFound) -> Item | None:
     if lower is None or missing.kind not in ("prompt", "document", "item"):
         return None
     try:
-        found = lookup.find(tx, lower, missing.key).live
+        found = lookup.find(tx, lower, missing.key)
     except (NotFound, AmbiguousItem):
         return None
     kinds = ("prompt", "document") if missing.kind == "item" else (missing.kind,)
-    return found if found is not None and found.kind in kinds else None
+    return found if not found.is_deleted and found.kind in kinds else None
 
 
 # -- lists ------------------------------------------------------------------------------------------------------

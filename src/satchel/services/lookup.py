@@ -7,11 +7,11 @@ that no other item has may be that of a project. Exact matches take precedence o
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel import clock
 from satchel.errors import AmbiguousItem, Forbidden, NotFound
-from satchel.model import KINDS, Item, ItemKind, Scope, TrashedItem, Version, uri_of
+from satchel.model import KINDS, Item, ItemKind, Scope, Version, uri_of
 from satchel.services import projects, recording, rules
 from satchel.services.search_ranking import mend
 from satchel.services.texts import closest_entries
@@ -36,24 +36,6 @@ _MOST_WORDS = 4
 _MOST_LISTED = 10  # items of each word
 
 
-class FoundItem(Struct, frozen=True, kw_only=True):
-    """The item that a reference names, live or in the trash.
-
-    Deleted items of the same name belong to its history: their versions come before its own.
-    """
-
-    kind: ItemKind
-    key: str  # its name; of a task #NUMBER
-    live: Item | None
-    trashed: tuple[TrashedItem, ...] = ()  # the last deleted first
-    projects: tuple[int, ...] | None = None  # of a task: where the scope may see it; None: everywhere
-
-    @property
-    def numbers(self) -> list[int]:
-        """The numbers that its history is kept under."""
-        return [*([self.live.number] if self.live else []), *(one.number for one in self.trashed)]
-
-
 # -- references -------------------------------------------------------------------------------------------------
 
 
@@ -72,11 +54,6 @@ def is_number(text: str) -> bool:
     """Return whether a reference is a number, even one that no task can have."""
     digits = text.removeprefix("#").removeprefix("-")
     return digits.isascii() and digits.isdigit()
-
-
-def name_item(item: Item) -> str:
-    """Return the reference of an item in a call: its name, or the number of a task."""
-    return f"#{item.number}" if item.kind == "task" else item.name
 
 
 def _parse(reference: str) -> tuple[ItemKind | None, str]:
@@ -146,45 +123,38 @@ def _rank(match: tuple[int, Item]) -> int:
 # -- one item, whole, deleted ones and other spellings too ------------------------------------------------------
 
 
-def find(tx: Tx, scope: Scope, reference: str) -> FoundItem:
-    """Return the item that a reference names.
+def find(tx: Tx, scope: Scope, reference: str) -> Item:
+    """Return the item that a reference names, whole if it exists, and else as it is in the trash.
+
+    An exact match goes before another spelling, and in both what exists before what was deleted.
 
     Raises:
         NotFound: there is none that the scope may see.
         AmbiguousItem: several items have this name.
     """
     kind, key = _parse(reference)
-    if rules.is_storable(without_scheme("document", key)) and rules.is_storable(scope.project):
-        # A transaction that writes sees on PostgreSQL what others commit meanwhile: an item may be restored between
-        # the look for it and the look into the trash.
-        for _ in range(2 if tx.writes else 1):
-            match = _find_any(tx, scope, key) if kind is None else _find(tx, scope, kind, key)
-            if match is not None:
-                return match
-    raise NotFound(kind or "item", reference, scope)
+    found = _find_again(tx, scope, kind, key)
+    if found is None:
+        raise NotFound(kind or "item", reference, scope)
+    return found
 
 
-def find_deleted(tx: Tx, scope: Scope, kind: ItemKind | None, reference: str) -> FoundItem | None:
+def find_deleted(tx: Tx, scope: Scope, kind: ItemKind | None, reference: str) -> Item | None:
     """Return the deleted item of a kind, or of any, that a reference names; None if there is none, or it exists."""
-    text = reference.strip()
-    key = without_scheme("task" if kind == "task" else "prompt", text)
-    if not rules.is_storable(text) or not rules.is_storable(key) or not rules.is_storable(scope.project):
-        return None
+    if kind is None:
+        kind, key = _parse(reference)
+    else:
+        key = without_scheme("task" if kind == "task" else "prompt", reference)
     try:
-        if kind is None:
-            found: FoundItem | None = find(tx, scope, text)
-        else:
-            found = _find(tx, scope, kind, key.removeprefix("#") if kind == "task" else key)
-            found = found or _find_deleted_id(tx, scope, key)
+        found = _find_again(tx, scope, kind, key.removeprefix("#") if kind == "task" else key)
     except (NotFound, Forbidden, AmbiguousItem):
         return None
-    return found if found is not None and found.live is None and kind in (None, found.kind) else None
+    return found if found is not None and found.is_deleted else None
 
 
-def find_deletion(tx: Tx, item: FoundItem) -> Version | None:
+def find_deletion(tx: Tx, item: Item) -> Version | None:
     """Return the change that deleted an item."""
-    last = item.trashed[0]
-    found = revisions.of_items(tx, last.kind, [last.number], before=last.version + 1, limit=1)
+    found = revisions.of_items(tx, item.kind, [item.number], before=item.version + 1, limit=1)
     return found[0] if found and found[0].action == "delete" else None
 
 
@@ -193,96 +163,87 @@ def name_of_deleted(tx: Tx, project: int | None) -> str:
     return next((one.name for one in trash.by_number(tx, "project", [project or 0])), "")
 
 
-def may_see(tx: Tx, scope: Scope, item: TrashedItem) -> bool:
-    """Return whether the project of a deleted item is open to a scope."""
-    return scope.projects is None or item.project in projects.allowed_numbers(tx, scope)
+def may_see(tx: Tx, scope: Scope, item: Item) -> bool:
+    """Return whether a scope may see a deleted item: its project is open to it, and a task is its user's."""
+    is_own = item.kind != "task" or item.owner == scope.user
+    return is_own and (scope.projects is None or item.project in projects.allowed_numbers(tx, scope))
 
 
-def _find_any(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
-    """Return the items with an id, else with a name or title: live ones, then deleted ones, then other spellings."""
-    projects.check_access(scope)
-    live = _choose(_find_named(tx, scope, [key]), None, key)
-    if not live and clock.parse_id(key) is not None:
-        deleted = _find_deleted_id(tx, scope, key)
-        if deleted is not None:
-            return deleted
-    if not live:
-        projects.current(tx, scope)  # raises where it is the project that does not exist
-    for is_exact in (True, False):
-        live = live if is_exact else [item for kind in NAMED for item in _find_alike(tx, scope, kind, key)]
-        deleted_items = [] if live else [one for kind in NAMED for one in _find_trashed(tx, scope, kind, key, is_exact)]
-        same = [item for item in live if item.kind == "task"]
-        named = [uri_of(item.kind, item.name) for item in live if item.kind != "task"]
-        named += [uri_of("task", item.number) for item in same[:_MOST_NAMED]]
-        named += [uri_of(one.kind, one.key.removeprefix("#")) for one in deleted_items]
-        if len(named) > 1:
-            raise AmbiguousItem(key, tuple(named))
-        if live or deleted_items:
-            return _make_found(tx, scope, live[0]) if live else deleted_items[0]
-        project = _find_project(tx, scope, key) if is_exact else None
-        if project is not None:
-            return project
-    return None
+def _find_again(tx: Tx, scope: Scope, kind: ItemKind | None, key: str) -> Item | None:
+    """Return the item with a key, looked for twice in a transaction that writes.
+
+    On PostgreSQL it sees what others commit meanwhile: an item may be restored between the look for it and the look
+    into the trash.
+    """
+    if not rules.is_storable(without_scheme("document", key)) or not rules.is_storable(scope.project):
+        return None
+    found = (_find(tx, scope, kind, key) for _ in range(2 if tx.writes else 1))
+    return next((one for one in found if one is not None), None)
 
 
-def _find(tx: Tx, scope: Scope, kind: ItemKind, key: str) -> FoundItem | None:
-    """Return the item of a kind with a key, live or deleted, exactly or in another spelling."""
+def _find(tx: Tx, scope: Scope, kind: ItemKind | None, key: str) -> Item | None:
     if kind == "project":
         return _find_project(tx, scope, key)
-    if kind == "task" and scope.user is None:
-        return None
+    kinds: Sequence[FoundKind] = NAMED if kind is None else (kind,)
     if kind != "task":
         projects.check_access(scope)
-    live = _choose(_find_named(tx, scope, _list_keys(kind, key)), kind, key) or _find_alike(tx, scope, kind, key)
-    if len(live) == 1:
-        return _make_found(tx, scope, live[0])
-    return next((one for is_exact in (True, False) for one in _find_trashed(tx, scope, kind, key, is_exact)), None)
+    found = _choose(_find_named(tx, scope, _list_keys(kind, key)), kind, key) or _find_deleted_id(tx, scope, kinds, key)
+    if not found and kind != "task":
+        projects.current(tx, scope)  # raises if it is the project that does not exist
+    found = found or _find_trashed(tx, scope, kinds, key, is_exact=True)
+    if not found and kind is None and (project := _find_project(tx, scope, key)) is not None:
+        return project
+    found = found or [item for one in kinds for item in _find_alike(tx, scope, one, key)]
+    found = found or _find_trashed(tx, scope, kinds, key, is_exact=False)
+    if len(found) > 1:
+        same = [one for one in found if one.kind == "task"]
+        named = [*(one for one in found if one.kind != "task"), *same[:_MOST_NAMED]]
+        raise AmbiguousItem(key, tuple(uri_of(one.kind, one.key.removeprefix("#")) for one in named))
+    return _complete(tx, scope, found[0]) if found else None
 
 
-def _find_project(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
-    live: Item | None = None
+def _find_project(tx: Tx, scope: Scope, key: str) -> Item | None:
     try:
-        live = recording.of_project(projects.get_existing(tx, scope, key))
+        live = [recording.of_project(projects.get_existing(tx, scope, key))]
     except Forbidden:
         return None
     except NotFound:
-        if scope.projects is not None:  # a deleted project is open to no token that is limited to some
-            return None
-    trashed = trash.named(tx, "project", None, key, trash.kept_since(tx)) if scope.projects is None else []
-    return FoundItem(kind="project", key=key, live=live, trashed=tuple(trashed)) if live or trashed else None
+        live = []
+    # A deleted project is open to no token that is limited to some.
+    deleted = trash.named(tx, "project", None, key, trash.kept_since(tx)) if scope.projects is None else []
+    return _gather([*live, *deleted])
 
 
-def _find_deleted_id(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
-    """Return the deleted item with an id."""
+def _find_deleted_id(tx: Tx, scope: Scope, kinds: Sequence[FoundKind], key: str) -> list[Item]:
+    """Return the deleted item with an id, without those that had its name before."""
     id = clock.parse_id(key)
     found = None if id is None else trash.by_id(tx, id, trash.kept_since(tx))
-    if found is None or not may_see(tx, scope, found) or (found.kind == "task" and found.owner != scope.user):
-        return None
-    return _make_trashed(tx, scope, [found])
+    is_wanted = found is not None and (found.kind in kinds or kinds == NAMED) and may_see(tx, scope, found)
+    return [found] if found is not None and is_wanted else []
 
 
-def _find_trashed(tx: Tx, scope: Scope, kind: ItemKind, key: str, is_exact: bool) -> list[FoundItem]:
-    """Return the deleted item of a kind with a key as its name or title, if any."""
+def _find_trashed(tx: Tx, scope: Scope, kinds: Sequence[FoundKind], key: str, *, is_exact: bool) -> list[Item]:
+    """Return the deleted item of each kind with a key as its name or title, if any."""
+    found = (_find_trashed_one(tx, scope, kind, without_scheme("document", key), is_exact=is_exact) for kind in kinds)
+    return [one for one in found if one is not None]
+
+
+def _find_trashed_one(tx: Tx, scope: Scope, kind: FoundKind, key: str, *, is_exact: bool) -> Item | None:
     since = trash.kept_since(tx)
-    if kind == "task":
+    if kind == "task" and is_number(key):
         digits = key.removeprefix("#")
-        if scope.user is None:
-            return []
-        if is_number(key):
-            task = trash.task(tx, scope.owner, int(digits) if len(digits) < _LONGEST_NUMBER else 0, since)
-        else:
-            task = _find_deleted_alike(tx, scope, kind, key, is_exact)
-        return [_make_trashed(tx, scope, [task])] if task is not None and may_see(tx, scope, task) else []
+        found = trash.by_number(tx, kind, [int(digits) if len(digits) < _LONGEST_NUMBER else 0], since)
+        return next((one for one in found if may_see(tx, scope, one)), None)
+    if kind == "task":
+        return _find_deleted_alike(tx, scope, kind, key, is_exact=is_exact)
     project = projects.current(tx, scope).number
-    found = trash.named(tx, kind, project, without_scheme("document", key), since)
-    if not found:
-        known = _find_deleted_alike(tx, scope, kind, without_scheme("document", key), is_exact)
-        found = [] if known is None else trash.named(tx, kind, project, known.name, since)
-    return [_make_trashed(tx, scope, found)] if found else []
+    found = trash.named(tx, kind, project, key, since)
+    alike = None if found else _find_deleted_alike(tx, scope, kind, key, is_exact=is_exact)
+    return _gather(found if alike is None else trash.named(tx, kind, project, alike.name, since))
 
 
-def _find_deleted_alike(tx: Tx, scope: Scope, kind: ItemKind, key: str, is_exact: bool) -> TrashedItem | None:
-    """Return the last deleted item with a title, or else, unless it must be exact, with another spelling of it."""
+def _find_deleted_alike(tx: Tx, scope: Scope, kind: FoundKind, key: str, *, is_exact: bool) -> Item | None:
+    """Return the last deleted item of a title, or else, unless it must be exact, of a name or title with its key."""
     known = _list_deleted(tx, scope, kind)
     found = next((one for one in known if one.title.strip() == key.strip()), None)
     if found is not None or is_exact or not make_key(key):
@@ -290,22 +251,21 @@ def _find_deleted_alike(tx: Tx, scope: Scope, kind: ItemKind, key: str, is_exact
     return next((one for one in known if make_key(key) in (make_key(one.name), make_key(one.title))), None)
 
 
-def _list_deleted(tx: Tx, scope: Scope, kind: ItemKind) -> list[TrashedItem]:
+def _list_deleted(tx: Tx, scope: Scope, kind: ItemKind) -> list[Item]:
     since = trash.kept_since(tx)
-    if kind != "task":
-        return trash.newest(tx, kind, projects.current(tx, scope).number, since, _MOST_DELETED)
-    if scope.user is None:
+    if kind == "task" and scope.user is None:
         return []
-    return trash.newest_tasks(tx, scope.owner, _list_allowed(tx, scope), since, _MOST_DELETED)
+    where = list_allowed(tx, scope) if kind == "task" else [projects.current(tx, scope).number]
+    return trash.list_newest(tx, [kind], projects=where, owner=scope.user, since=since, limit=_MOST_DELETED)
 
 
-def _list_allowed(tx: Tx, scope: Scope) -> list[int] | None:
+def list_allowed(tx: Tx, scope: Scope) -> list[int] | None:
+    """Return the numbers of the projects that a scope may enter; None for all, and for tasks of none."""
     return None if scope.projects is None else sorted(projects.allowed_numbers(tx, scope))
 
 
-def _find_alike(tx: Tx, scope: Scope, kind: ItemKind, key: str) -> list[Item]:
+def _find_alike(tx: Tx, scope: Scope, kind: FoundKind, key: str) -> list[Item]:
     """Return the tasks, or the one prompt or document, whose name or title differs from a key only in spelling."""
-    assert kind != "project", "projects are named exactly"
     if kind == "task" and (is_number(key) or clock.parse_id(key) is not None):
         return []
     numbers = find_alike(tx, scope, kind, without_scheme("document", key))
@@ -325,24 +285,19 @@ def _read(tx: Tx, scope: Scope, kind: ItemKind, number: int) -> Item | None:
     return None if document is None else recording.of_document(document)
 
 
-def _make_found(tx: Tx, scope: Scope, item: Item) -> FoundItem | None:
-    live = item if item.fields is not None else _read(tx, scope, item.kind, item.number)
-    if live is None:
-        return None
-    if live.kind == "task":
-        allowed = _list_allowed(tx, scope)
-        return FoundItem(kind="task", key=name_item(live), live=live, projects=None if allowed is None else (*allowed,))
-    trashed = trash.named(tx, live.kind, live.project, live.name, trash.kept_since(tx))
-    return FoundItem(kind=live.kind, key=live.name, live=live, trashed=tuple(trashed))
+def _complete(tx: Tx, scope: Scope, item: Item) -> Item | None:
+    """Return an item that exists whole, with the deleted ones that had its name; a deleted one as it is."""
+    if item.is_deleted:
+        return item
+    whole = item if item.state.id else _read(tx, scope, item.kind, item.number)
+    if whole is None or whole.kind == "task":
+        return whole
+    return _gather([whole, *trash.named(tx, whole.kind, whole.project, whole.name, trash.kept_since(tx))])
 
 
-def _make_trashed(tx: Tx, scope: Scope, found: Sequence[TrashedItem]) -> FoundItem:
-    first = found[0]
-    if first.kind != "task":
-        return FoundItem(kind=first.kind, key=first.name, live=None, trashed=tuple(found))
-    allowed = _list_allowed(tx, scope)
-    where = None if allowed is None else tuple(allowed)
-    return FoundItem(kind="task", key=f"#{first.number}", live=None, trashed=(first,), projects=where)
+def _gather(named: Sequence[Item]) -> Item | None:
+    """Return the first of some items of one name, the newest, with the others as former ones."""
+    return replace(named[0], former=tuple(one.number for one in named[1:])) if named else None
 
 
 # -- other spellings, and what may have been meant --------------------------------------------------------------

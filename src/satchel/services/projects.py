@@ -9,12 +9,12 @@ from satchel.errors import Forbidden, NotFound, StoreConflict, Taken
 from satchel.model import (
     DEFAULT_PROJECT,
     ChangeQuery,
+    Item,
     Project,
     ProjectCounts,
     Scope,
     StoreChange,
     TaskNote,
-    TrashedItem,
 )
 from satchel.services import rules
 from satchel.services.recording import of_project, record_add, record_delete, record_restore, record_update
@@ -32,7 +32,7 @@ def find(tx: Tx, name: str) -> Project | None:
     return rows.by_name(tx, name) if rules.is_storable(name) else None
 
 
-def find_deleted(tx: Tx, name: str) -> TrashedItem | None:
+def find_deleted(tx: Tx, name: str) -> Item | None:
     """Return the last deleted project of a name that can still be restored."""
     if not rules.is_storable(name):
         return None

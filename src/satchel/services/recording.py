@@ -9,11 +9,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
-from msgspec import Struct
-from msgspec.structs import replace
 
 from satchel.errors import QuotaExceeded
-from satchel.model import Action, Argument, Document, Item, ItemKind, Priority, Project, Prompt, Task, TaskStatus
+from satchel.model import Action, Document, Item, ItemKind, Project, Prompt, State, Task, TaskStatus
 from satchel.services import links
 from satchel.storage import revisions, search, users
 from satchel.storage.database import Tx, explain_damage
@@ -100,39 +98,12 @@ def restoring(tx: Tx, undone: int = 0) -> Iterator[None]:
 # -- states -----------------------------------------------------------------------------------------------------------
 
 
-class State(Struct, frozen=True, omit_defaults=True):
-    """The content of an item at one version; fields that its kind does not have are empty."""
-
-    id: str
-    created_at: str
-    name: str = ""
-    title: str = ""
-    description: str | None = None
-    tags: tuple[str, ...] = ()
-    arguments: tuple[Argument, ...] = ()
-    uri: str = ""
-    mime_type: str = ""
-    priority: Priority = "normal"
-    due: str | None = None
-    blocked_by: tuple[int, ...] = ()
-    completed_at: str | None = None
-    is_cancelled: bool = False
-    is_binary: bool = False
-    text: str = ""  # the content of a prompt or document
-    data: bytes = b""  # the content of a binary document
-
-    @property
-    def content(self) -> str | bytes:
-        """The content of a prompt or document."""
-        return self.data if self.is_binary else self.text
-
-
 _DECODER = msgspec.json.Decoder(State)
 
 
 def of_prompt(prompt: Prompt) -> Item:
     """Return a prompt as an item."""
-    fields = State(
+    state = State(
         prompt.id,
         prompt.created_at,
         name=prompt.name,
@@ -141,14 +112,14 @@ def of_prompt(prompt: Prompt) -> Item:
         tags=prompt.tags,
         arguments=prompt.arguments,
     )
-    return _item("prompt", prompt, fields, prompt.content, prompt.project)
+    return _item("prompt", prompt, state, prompt.content, prompt.project)
 
 
 def of_document(document: Document) -> Item:
     """Return a document, read whole, as an item."""
     content = document.content
     assert content is not None, "a document without its content cannot be kept"
-    fields = State(
+    state = State(
         document.id,
         document.created_at,
         name=document.name,
@@ -157,12 +128,12 @@ def of_document(document: Document) -> Item:
         mime_type=document.mime_type,
         is_binary=isinstance(content, bytes),
     )
-    return _item("document", document, fields, content, document.project)
+    return _item("document", document, state, content, document.project)
 
 
 def of_task(task: Task) -> Item:
     """Return a task as an item; its description is the long text."""
-    fields = State(
+    state = State(
         task.id,
         task.created_at,
         title=task.title,
@@ -173,7 +144,7 @@ def of_task(task: Task) -> Item:
         completed_at=task.completed_at,
         is_cancelled=task.is_cancelled,
     )
-    return _item("task", task, fields, task.description or "", task.project_number)
+    return _item("task", task, state, task.description or "", task.project_number)
 
 
 def of_project(project: Project) -> Item:
@@ -184,17 +155,15 @@ def of_project(project: Project) -> Item:
 def encode(item: Item) -> bytes:
     """Encode the state of an item."""
     content = item.content.encode() if isinstance(item.content, str) else item.content
-    return msgspec.json.encode(item.fields) + b"\n" + content
+    return msgspec.json.encode(item.state) + b"\n" + content
 
 
-def read(kind: ItemKind, state: bytes) -> State:
-    """Decode the state of an item."""
-    head, _, body = state.partition(b"\n")
+def decode(kind: ItemKind, data: bytes) -> tuple[State, str | bytes]:
+    """Return the state and the content of an item, as `encode` wrote them."""
+    head, _, content = data.partition(b"\n")
     try:
-        fields = _DECODER.decode(head)
-        if kind == "task":
-            return replace(fields, description=body.decode() or None)
-        return replace(fields, data=body) if fields.is_binary else replace(fields, text=body.decode())
+        state = _DECODER.decode(head)
+        return state, content if state.is_binary else content.decode()
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise explain_damage(f"an old version of a {kind}", error) from error
 
@@ -203,37 +172,25 @@ def measure(item: Item) -> int:
     """Estimate the bytes of an item."""
     content = item.content
     size = len(content) if isinstance(content, bytes) or content.isascii() else len(content.encode())
-    return size + len(msgspec.json.encode(item.fields)) + 1
+    return size + len(msgspec.json.encode(item.state)) + 1
 
 
 def is_same(one: Item, other: Item) -> bool:
     """Return whether an item has the same state at two versions."""
-    return one.fields == other.fields and one.content == other.content
+    return one.state == other.state and one.content == other.content
 
 
 def find_status(item: Item) -> TaskStatus:
     """Return whether a task is pending, completed or cancelled; other items are pending."""
-    fields = item.fields
-    assert isinstance(fields, State)
-    if fields.completed_at is None:
+    if item.state.completed_at is None:
         return "pending"
-    return "cancelled" if fields.is_cancelled else "completed"
-
-
-def with_blockers(state: State, blockers: Sequence[int]) -> State:
-    """Return a state with other blockers."""
-    return replace(state, blocked_by=tuple(blockers))
-
-
-def without_name(state: State) -> State:
-    """Return a state without the fields that a restore leaves alone."""
-    return replace(state, id="", name="", created_at="", uri="")
+    return "cancelled" if item.state.is_cancelled else "completed"
 
 
 def _item(
     kind: ItemKind,
     value: Prompt | Document | Task | Project,
-    fields: State,
+    state: State,
     content: str | bytes,
     project: int | None,
 ) -> Item:
@@ -243,11 +200,11 @@ def _item(
         id=value.id,
         version=value.version,
         updated_at=value.updated_at,
-        name=fields.name,
-        title=fields.title or fields.name,
+        name=state.name,
+        title=state.title or state.name,
         project=project,
         owner=value.owner if isinstance(value, Task) else None,
-        fields=fields,
+        state=state,
         content=content,
     )
 
@@ -269,13 +226,11 @@ def _space(item: Item) -> Space:
 
 
 def _text(item: Item) -> ItemText:
-    fields = item.fields
-    assert isinstance(fields, State)
     return ItemText(
         title=item.title,
         name=item.name,
-        tags=fields.tags,
-        description=fields.description or "",
+        tags=item.state.tags,
+        description=item.state.description or "",
         text=item.content if isinstance(item.content, str) else "",
     )
 

@@ -5,12 +5,11 @@ from contextlib import nullcontext
 from msgspec import Struct, structs
 
 from satchel.errors import Forbidden, NotFound, StoreConflict, VersionConflict, VersionMissing
-from satchel.model import UNSET, DocumentPatch, Item, PromptPatch, Scope, TaskPatch, TrashedItem, Version, uri_of
+from satchel.model import UNSET, DocumentPatch, Item, PromptPatch, Scope, TaskPatch, Version, uri_of
 from satchel.services import documents, history, lookup, projects, prompts, recording, tasks
-from satchel.services.history import FeedEntry, OldVersion
-from satchel.services.lookup import FoundItem
+from satchel.services.history import FeedEntry
 from satchel.services.recording import restoring
-from satchel.storage import pruning, revisions
+from satchel.storage import pruning, revisions, trash
 from satchel.storage.database import Tx, Violation
 
 
@@ -38,18 +37,17 @@ def restore(tx: Tx, scope: Scope, reference: str, version: int | None = None) ->
         Forbidden: it is a project, and the scope may enter only some.
     """
     item = find(tx, scope, reference)
-    if item.live is None:
+    if item.is_deleted:
         return bring_back(tx, scope, item, version)
-    if version is None and item.trashed and _was_only_added(tx, item.live):
-        return bring_back(tx, scope, structs.replace(item, live=None))
+    if version is None and item.former and _was_only_added(tx, item):
+        return bring_back(tx, scope, _read_former(tx, item))
     if version is None:
-        version = _version_before_last_change(tx, item)
-    old = history.read_version_of(tx, item, version)
-    return put(tx, scope, item.live, old)
+        version = _version_before_last_change(tx, scope, item)
+    return put(tx, scope, item, history.read_version_of(tx, scope, item, version))
 
 
-def find(tx: Tx, scope: Scope, reference: str) -> FoundItem:
-    """Find the item to restore; this does not create the scope's project.
+def find(tx: Tx, scope: Scope, reference: str) -> Item:
+    """Return the item that a restore is about; the project of the scope is not made for it.
 
     If that project does not exist, the name is that of the deleted project.
 
@@ -66,7 +64,7 @@ def find(tx: Tx, scope: Scope, reference: str) -> FoundItem:
             return lookup.find(tx, scope, uri_of("project", scope.project))
 
 
-def bring_back(tx: Tx, scope: Scope, item: FoundItem, version: int | None = None, *, undone: int = 0) -> Restored:
+def bring_back(tx: Tx, scope: Scope, item: Item, version: int | None = None, *, undone: int = 0) -> Restored:
     """Restore a deleted item, as it was or at an older version.
 
     Raises:
@@ -74,46 +72,42 @@ def bring_back(tx: Tx, scope: Scope, item: FoundItem, version: int | None = None
         VersionMissing: as `restore`.
         StoreConflict: another call brought it back or took its name meanwhile.
     """
-    trashed = item.trashed[0]
-    old = history.read_version_of(tx, item, None)
+    old = history.read_version_of(tx, scope, item)
     with restoring(tx, undone):
         try:
-            now = _bring_back(tx, scope, trashed)
+            now = _bring_back(tx, scope, item)
         except Violation as violation:
             raise StoreConflict(f"{item.kind} {item.key}: {violation}") from violation
     notes = []
-    if now.name != trashed.name:
-        notes.append(f"The name {trashed.name} is taken; it came back as {now.name}.")
-    if item.kind == "prompt" and now.title != trashed.title:
-        notes.append(f"The title {trashed.title} is taken; it came back as {now.title}.")
+    if now.name != item.name:
+        notes.append(f"The name {item.name} is taken; it came back as {now.name}.")
+    if item.kind == "prompt" and now.title != item.title:
+        notes.append(f"The title {item.title} is taken; it came back as {now.title}.")
     notes += _missing_blockers(tx, scope, old)
     restored = Restored(item=now, from_version=old.version, was_deleted=True, notes=tuple(notes))
     if version in (None, old.version):
         return restored
-    found = FoundItem(kind=item.kind, key=item.key, live=now, trashed=item.trashed[1:], projects=item.projects)
-    wanted = history.read_version_of(tx, found, version)
+    wanted = history.read_version_of(tx, scope, structs.replace(now, former=item.former), version)
     again = put(tx, scope, now, wanted, undone=undone)
     return Restored(item=again.item, from_version=wanted.version, was_deleted=True, notes=(*notes, *again.notes))
 
 
-def put(
-    tx: Tx, scope: Scope, live: Item, old: OldVersion, *, undone: int = 0, is_always_recorded: bool = False
-) -> Restored:
+def put(tx: Tx, scope: Scope, live: Item, old: Item, *, undone: int = 0, is_always_recorded: bool = False) -> Restored:
     """Restore the content of another version; an item that already has it changes only if `is_always_recorded`.
 
     Raises:
         Taken: as `restore`.
         StoreConflict: another call changed or deleted it meanwhile.
     """
-    wanted = (
-        recording.with_blockers(old.state, _choose_blockers(tx, scope, live, old)) if live.kind == "task" else old.state
-    )
+    wanted = old
+    if live.kind == "task":
+        blockers = tuple(_choose_blockers(tx, scope, live, old))
+        wanted = structs.replace(old, state=structs.replace(old.state, blocked_by=blockers))
     project = old.project
     if project != live.project and project not in projects.names_of(tx, [project or 0]):
         project = None
     is_moved = live.kind == "task" and live.project != project
-    is_same = history.is_same(live, wanted) and (live.kind != "project" or live.name == wanted.name)
-    if is_same and not is_moved and not is_always_recorded:
+    if _is_same(live, wanted) and not is_moved and not is_always_recorded:
         return Restored(item=live, from_version=old.version, is_changed=False)
     if live.kind == "project":
         projects.check_unlimited(scope, live.name)
@@ -146,52 +140,73 @@ def delete(tx: Tx, scope: Scope, live: Item, *, undone: int = 0) -> None:
             projects.delete(tx, live.name)
 
 
+def _read_former(tx: Tx, item: Item) -> Item:
+    """Return the last deleted item that had the name of an item.
+
+    Raises:
+        StoreConflict: another call restored or purged it meanwhile.
+    """
+    found = trash.by_number(tx, item.kind, item.former[:1])
+    if not found:
+        raise StoreConflict(f"another call restored or purged {item.kind} {item.key}")
+    return found[0]
+
+
 def _was_only_added(tx: Tx, live: Item) -> bool:
     own = revisions.of_items(tx, live.kind, [live.number], limit=1)
     return bool(own) and own[0].action == "add"
 
 
-def _version_before_last_change(tx: Tx, item: FoundItem) -> int | None:
+def _version_before_last_change(tx: Tx, scope: Scope, item: Item) -> int | None:
     """Return the version before the newest; None for the newest itself if that is a restore or the only one."""
-    assert item.live is not None
-    own = revisions.of_items(tx, item.kind, [item.live.number], item.projects, limit=2)
-    if not own or own[0].version != item.live.version or own[0].action == "restore":
+    where = lookup.list_allowed(tx, scope) if item.kind == "task" else None
+    own = revisions.of_items(tx, item.kind, [item.number], where, limit=2)
+    if not own or own[0].version != item.version or own[0].action == "restore":
         return None
     if len(own) == 2:
         return own[1].version
     return None if own[0].action == "add" else own[0].version - 1  # which was pruned
 
 
-def _bring_back(tx: Tx, scope: Scope, trashed: TrashedItem) -> Item:
-    if trashed.kind == "prompt":
-        return recording.of_prompt(prompts.restore(tx, _enter(tx, scope, trashed.project), trashed.number))
-    if trashed.kind == "document":
-        return recording.of_document(documents.restore(tx, _enter(tx, scope, trashed.project), trashed.number))
-    if trashed.kind == "task":
-        return recording.of_task(tasks.restore(tx, scope, trashed.number))
-    return recording.of_project(projects.restore(tx, trashed.number))
+def _bring_back(tx: Tx, scope: Scope, deleted: Item) -> Item:
+    if deleted.kind == "prompt":
+        return recording.of_prompt(prompts.restore(tx, _enter(tx, scope, deleted.project), deleted.number))
+    if deleted.kind == "document":
+        return recording.of_document(documents.restore(tx, _enter(tx, scope, deleted.project), deleted.number))
+    if deleted.kind == "task":
+        return recording.of_task(tasks.restore(tx, scope, deleted.number))
+    return recording.of_project(projects.restore(tx, deleted.number))
 
 
-def _choose_blockers(tx: Tx, scope: Scope, live: Item, old: OldVersion) -> list[int]:
+def _choose_blockers(tx: Tx, scope: Scope, live: Item, old: Item) -> list[int]:
     """Return the blockers of an old version that still exist; those that the scope cannot see stay as they are."""
-    present = recording.read("task", recording.encode(live)).blocked_by
+    present = live.state.blocked_by
     hidden = {*present} - {*tasks.keep_existing_blockers(tx, scope, present)}
     former = tasks.keep_existing_blockers(tx, scope, old.state.blocked_by)
     return sorted({*former, *hidden})
 
 
-def _put(tx: Tx, scope: Scope, live: Item, state: recording.State, project: int | None) -> Item:
+def _is_same(live: Item, wanted: Item) -> bool:
+    """Return whether an item has the content of an old version; of a project that is its name."""
+    kept = structs.replace(wanted.state, id=live.state.id, created_at=live.state.created_at, uri=live.state.uri)
+    if live.kind != "project":
+        kept = structs.replace(kept, name=live.name)
+    return kept == live.state and wanted.content == live.content
+
+
+def _put(tx: Tx, scope: Scope, live: Item, old: Item, project: int | None) -> Item:
+    state = old.state
     if live.kind == "prompt":
         patch = PromptPatch(
             title=state.title,
-            content=state.text,
+            content=str(old.content),
             description=state.description,
             tags=state.tags,
             arguments=state.arguments,
         )
         return recording.of_prompt(prompts.update(tx, _enter(tx, scope, live.project), live.id, patch, live.version))
     if live.kind == "document":
-        changes = DocumentPatch(content=state.content, mime_type=state.mime_type, description=state.description)
+        changes = DocumentPatch(content=old.content, mime_type=state.mime_type, description=state.description)
         within = _enter(tx, scope, live.project)
         return recording.of_document(documents.update(tx, within, live.name, changes, live.version))
     if live.kind == "project":
@@ -199,7 +214,7 @@ def _put(tx: Tx, scope: Scope, live: Item, state: recording.State, project: int 
     is_moved = project != live.project
     changed = TaskPatch(
         title=state.title,
-        description=state.description,
+        description=str(old.content) or None,
         project=projects.names_of(tx, [project or 0]).get(project or 0) if is_moved else UNSET,
         tags=state.tags,
         priority=state.priority,
@@ -226,8 +241,8 @@ def _enter(tx: Tx, scope: Scope, project: int | None) -> Scope:
     return projects.enter(scope, name)
 
 
-def _missing_blockers(tx: Tx, scope: Scope, old: OldVersion) -> list[str]:
-    if old.item.kind != "task" or scope.projects is not None:
+def _missing_blockers(tx: Tx, scope: Scope, old: Item) -> list[str]:
+    if old.kind != "task" or scope.projects is not None:
         return []
     left = tasks.keep_existing_blockers(tx, scope, old.state.blocked_by)
     gone = [f"#{number}" for number in old.state.blocked_by if number not in left]
@@ -284,35 +299,35 @@ def take_back(tx: Tx, scope: Scope, revision: Version) -> None:
     later = [one for one in found if one.version > revision.version and one.undoes is None]
     if len(revisions.taken_back(tx, later)) < len({(one.at, one.author.user) for one in later}):
         raise VersionConflict(revision.kind, item.key, expected=revision.version, actual=found[0].version)
-    if item.live is None:
+    if item.is_deleted:
         if revision.action != "delete":
             raise NotFound(revision.kind, item.key, scope)
         bring_back(tx, scope, item, undone=revision.number)
         return
     before = next((one for one in found if one.version < revision.version), None)
     if revision.action == "add" or (before is not None and before.action == "delete"):
-        delete(tx, scope, item.live, undone=revision.number)
+        delete(tx, scope, item, undone=revision.number)
         return
     if before is None:
-        raise VersionMissing(revision.kind, item.key, revision.version - 1, history.kept_versions(tx, item))
-    old = history.read_version_of(tx, item, before.version)
+        raise VersionMissing(revision.kind, item.key, revision.version - 1, history.kept_versions(tx, scope, item))
+    old = history.read_version_of(tx, scope, item, before.version)
     # A change that made no difference is taken back by a version of its own, or it would be the next one to undo again.
     is_taken_back = bool(revisions.taken_back(tx, [revision]))
-    put(tx, scope, item.live, old, undone=revision.number, is_always_recorded=not is_taken_back)
+    put(tx, scope, item, old, undone=revision.number, is_always_recorded=not is_taken_back)
 
 
 # -- removal for good -------------------------------------------------------------------------------------------------
 
 
-def purge(tx: Tx, scope: Scope, reference: str) -> FoundItem:
-    """Remove an item with its history for good, and the deleted ones of the same name; return the item.
+def purge(tx: Tx, scope: Scope, reference: str) -> Item:
+    """Remove an item with its history for good, and the deleted ones of the same name; returns what it was.
 
     Raises:
         NotFound, AmbiguousItem: as `lookup.find`.
     """
     item = lookup.find(tx, scope, reference)
-    if item.live is not None:
-        delete(tx, scope, item.live)
-    for number in item.numbers:
+    if not item.is_deleted:
+        delete(tx, scope, item)
+    for number in (item.number, *item.former):
         pruning.remove(tx, item.kind, number)
     return item

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from satchel import clock
-from satchel.model import ItemKind, TrashedItem
+from satchel.model import Item, ItemKind
 from satchel.storage.database import Tx
 
 # Each part is one that an engine leaves out where a query asks for another kind.
@@ -23,7 +23,7 @@ _TRASH = """(
 _SELECT = f"""
     select kind, number, id, project, owner, name, title, version, deleted_at from {_TRASH}
     where deleted_at >= :since
-"""  # as in TrashedItem
+"""
 _NEWEST_FIRST = "order by deleted_at desc, number desc"
 
 
@@ -33,60 +33,46 @@ def kept_since(tx: Tx) -> str:
     return clock.days_before(tx.now, days) if days else tx.now
 
 
-def named(tx: Tx, kind: ItemKind, project: int | None, name: str, since: str) -> list[TrashedItem]:
+def named(tx: Tx, kind: ItemKind, project: int | None, name: str, since: str) -> list[Item]:
     """Return the deleted items with a name in a project, or in none for projects, last deleted first."""
     sql = f"{_SELECT} and kind = :kind and name = :name and (kind = 'project' or project = :project) {_NEWEST_FIRST}"
     return _all(tx, sql, kind=kind, project=project, name=name, since=since)
 
 
-def task(tx: Tx, owner: str, number: int, since: str) -> TrashedItem | None:
-    """Return an owner's deleted task."""
-    sql = f"{_SELECT} and kind = 'task' and number = :number and owner = :owner"
-    return next(iter(_all(tx, sql, number=number, owner=owner, since=since)), None)
-
-
-def newest(tx: Tx, kind: ItemKind, project: int, since: str, limit: int) -> list[TrashedItem]:
-    """Return the last deleted items of a kind in a project, newest first."""
-    sql = f"{_SELECT} and kind = :kind and project = :project {_NEWEST_FIRST} limit :limit"
-    return _all(tx, sql, kind=kind, project=project, since=since, limit=limit)
-
-
-def newest_tasks(tx: Tx, owner: str, projects: Sequence[int] | None, since: str, limit: int) -> list[TrashedItem]:
-    """Return an owner's last deleted tasks, newest first, in some projects or, with None, in all and in none."""
-    sql = f"""
-        {_SELECT} and kind = 'task' and owner = :owner and (:all_projects or project in :projects)
-        {_NEWEST_FIRST} limit :limit
-    """
-    values = {"all_projects": projects is None, "projects": list(projects or ())}
-    return _all(tx, sql, **values, owner=owner, since=since, limit=limit)
-
-
-def by_id(tx: Tx, id: str, since: str) -> TrashedItem | None:
+def by_id(tx: Tx, id: str, since: str) -> Item | None:
     """Return the deleted item with an id."""
     sql = f"{_SELECT} and id = :id"
     return next(iter(_all(tx, sql, id=id, since=since)), None)
 
 
-def by_number(tx: Tx, kind: ItemKind, numbers: Sequence[int], since: str = "") -> list[TrashedItem]:
+def by_number(tx: Tx, kind: ItemKind, numbers: Sequence[int], since: str = "") -> list[Item]:
     """Return the deleted items of a kind among some numbers."""
     sql = f"{_SELECT} and kind = :kind and number in :numbers"
     return _all(tx, sql, kind=kind, numbers=list(numbers), since=since)
 
 
-def list_all(
-    tx: Tx, *, projects: Sequence[int] | None, has_loose: bool = True, owner: str | None, since: str, limit: int = 2**31
-) -> list[TrashedItem]:
-    """Return the deleted items of some or all projects, last deleted first; of tasks only an owner's.
+def list_newest(
+    tx: Tx,
+    kinds: Sequence[ItemKind],
+    *,
+    projects: Sequence[int] | None,
+    has_loose: bool = False,
+    owner: str | None,
+    since: str,
+    limit: int,
+) -> list[Item]:
+    """Return the deleted items of some kinds in some or all projects, last deleted first; of tasks only an owner's.
 
     `has_loose` adds the tasks of no project.
     """
     sql = f"""
-        {_SELECT} and (:all_projects or project in :projects or (:has_loose and kind = 'task' and project is null))
+        {_SELECT} and kind in :kinds
+            and (:all_projects or project in :projects or (:has_loose and kind = 'task' and project is null))
             and (owner is null or owner = :owner)
         {_NEWEST_FIRST} limit :limit
     """
     values = {"all_projects": projects is None, "projects": list(projects or ()), "owner": owner or ""}
-    return _all(tx, sql, **values, has_loose=has_loose, since=since, limit=limit)
+    return _all(tx, sql, **values, kinds=list(kinds), has_loose=has_loose, since=since, limit=limit)
 
 
 def count(tx: Tx) -> dict[ItemKind, int]:
@@ -96,17 +82,18 @@ def count(tx: Tx) -> dict[ItemKind, int]:
     return dict(counts)
 
 
-def _all(tx: Tx, sql: str, **values: object) -> list[TrashedItem]:
+def _all(tx: Tx, sql: str, **values: object) -> list[Item]:
     return [
-        TrashedItem(
+        Item(
             kind=kind,
             number=number,
             id=id,
-            project=project,
-            owner=owner,
+            version=version,
+            updated_at=deleted_at,
             name=name,
             title=title,
-            version=version,
+            project=project,
+            owner=owner,
             deleted_at=deleted_at,
         )
         for kind, number, id, project, owner, name, title, version, deleted_at in tx.all(sql, **values)

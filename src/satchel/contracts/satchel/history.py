@@ -12,12 +12,11 @@ from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.answers import decode_cursor, may_read
 from satchel.contracts.satchel.tools import History, Restore
 from satchel.errors import NotFound, WrongArgument
-from satchel.model import KINDS, Author, ChangeQuery, Scope, Version, uri_of
+from satchel.model import KINDS, Author, ChangeQuery, Item, Scope, Version, uri_of
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import diffs, lookup, restoring
 from satchel.services import history as versions
 from satchel.services.history import FeedEntry
-from satchel.services.lookup import FoundItem
 from satchel.services.restoring import Restored
 from satchel.storage.database import Tx
 
@@ -131,7 +130,7 @@ def _list_versions(context: Context, reference: str, args: History) -> Body:
     last = decode_cursor(args.cursor, "v")
     before = int(last[1]) if last else 2**53
     item, found, has_more = versions.list_versions(context.tx, context.scope, reference, before=before, limit=_PAGE)
-    lines = [f"{item.kind} {item.key}{'' if item.live else ' (in the trash)'}"] if last is None else []
+    lines = [f"{item.kind} {item.key}{' (in the trash)' if item.is_deleted else ''}"] if last is None else []
     lines += [
         f"v{one.version} {format_minute(one.at)} {one.done} by {name_author(one.author, context.scope)}"
         for one in found
@@ -151,9 +150,9 @@ def _list_versions(context: Context, reference: str, args: History) -> Body:
 
 def _read_version(context: Context, reference: str, version: int) -> Body:
     old = versions.read_version(context.tx, context.scope, reference, version)
-    text = diffs.render(old.item.kind, old.state)
-    head = f"[{old.item.kind} {old.item.key}, version {old.version}]"
-    return answers.reply(context, text, head, kind=old.item.kind, item=old.item.key, version=old.version, text=text)
+    text = diffs.render(old)
+    head = f"[{old.kind} {old.key}, version {old.version}]"
+    return answers.reply(context, text, head, kind=old.kind, item=old.key, version=old.version, text=text)
 
 
 def _compare(context: Context, reference: str, against: int, version: int | None) -> Body:
@@ -162,7 +161,7 @@ def _compare(context: Context, reference: str, against: int, version: int | None
     return answers.reply(context, said, kind=item.kind, item=item.key, version=new, against=old, diff=text)
 
 
-def _find(context: Context, reference: str, find: Callable[[Tx, Scope, str], FoundItem] = lookup.find) -> FoundItem:
+def _find(context: Context, reference: str, find: Callable[[Tx, Scope, str], Item] = lookup.find) -> Item:
     """Return the item that a reference names, deleted or not.
 
     Raises:

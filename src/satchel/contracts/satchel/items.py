@@ -54,11 +54,11 @@ def _check_found(context: Context, reference: str, item: Item | None = None) -> 
     if in_library is not None:
         raise WrongArgument("prompt", "readOnly", value=in_library.name)
     try:
-        item = item or lookup.find(context.tx, context.scope, reference).live
+        item = item or lookup.find(context.tx, context.scope, reference)
     except NotFound as missing:
         if missing.kind == "project":
             raise
-    if item is None or _CHANGING.get(item.kind) not in context.tools:
+    if item is None or item.is_deleted or _CHANGING.get(item.kind) not in context.tools:
         raise NotFound("item", reference, context.scope)
     return item
 
@@ -78,7 +78,7 @@ def delete(context: Context, args: tools.Delete) -> Body:
     context = context.within(args.project)
     found = _find_items(context, args.items)
     rows = [
-        {"kind": item.kind, "item": lookup.name_item(item), **({"title": item.title} if item.kind == "task" else {})}
+        {"kind": item.kind, "item": item.key, **({"title": item.title} if item.kind == "task" else {})}
         for item in found
     ]
     return _delete(context, found, "\n".join(f"Deleted {format_item(item)}" for item in found), rows)
@@ -113,7 +113,7 @@ def _delete(context: Context, items: Sequence[Item], text: str, deleted: Any, **
     for item in items:
         others = [one.reference for one in _find_referrers(context, item) if (one.kind, one.key) not in going]
         if others:
-            referred.append({"item": lookup.name_item(item), "by": others})
+            referred.append({"item": item.key, "by": others})
     going_tasks = tasks.list_some(context.tx, context.scope, [item.number for item in items if item.kind == "task"])
     notes = [note for task in going_tasks for note in task_answers.describe_holder(context, task, f"#{task.number}")]
     if ids := [item.id for item in items if item.kind == "prompt"]:
@@ -167,7 +167,7 @@ def _edit(context: Context, args: tools.EditText) -> tuple[Item, EditedText]:
     if isinstance(item.content, bytes):
         raise WrongArgument("item", "contentEncoding", value=item.name)
     if args.expected_version is not UNSET and args.expected_version != item.version:
-        raise VersionConflict(item.kind, lookup.name_item(item), expected=args.expected_version, actual=item.version)
+        raise VersionConflict(item.kind, item.key, expected=args.expected_version, actual=item.version)
     edits = [Edit(one.old, one.new, one.all) for one in args.edits or []]
     if not edits and not args.append and not args.prepend:
         raise WrongArgument("edits", "anyOf", limit=("edits", "append", "prepend"))
@@ -176,7 +176,7 @@ def _edit(context: Context, args: tools.EditText) -> tuple[Item, EditedText]:
 
 def _edit_and_save(context: Context, args: tools.EditText, checked: Checked) -> Body:
     item, edited = _edit(context, args)
-    key = lookup.name_item(item)
+    key = item.key
     try:
         version, notes = _save(context, item, edited.text, checked)
     except VersionConflict as clash:  # changed since this call read it, which only PostgreSQL allows
