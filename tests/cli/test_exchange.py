@@ -172,7 +172,7 @@ def test_a_check_says_by_its_status_whether_both_are_the_same(satchel: Command, 
     )
     assert not (tmp_path / "notes").exists()
     done(satchel("sync", "notes"))
-    assert done(satchel("sync", "notes", "--check")) == "notes and project 'default' are the same (1 items).\n"
+    assert done(satchel("sync", "notes", "--check")) == "notes and project 'default' are the same (1 item).\n"
     (tmp_path / "notes/prompts/one.md").write_text("---\ntitle: One\n---\ny\n")
     assert value(satchel("sync", "notes", "--json")) == {
         "check": False,
@@ -221,7 +221,7 @@ def test_a_watching_sync_waits_for_another_sync_to_end(embedded: dict[str, str],
             assert watch.stderr is not None and watch.stdout is not None
             assert watch.stderr.readline() == b"Waiting for another sync of notes to end.\n"
             os.close(lock)
-            assert watch.stdout.readline() == b"notes and project 'default' are the same (1 items).\n"
+            assert watch.stdout.readline() == b"notes and project 'default' are the same (1 item).\n"
             (tmp_path / "notes/prompts/one.md").write_text("---\ntitle: One\n---\ny\n")
             assert watch.stdout.readline().decode() == "folder → store: changed prompt 'one'\n"
         finally:

@@ -30,6 +30,7 @@ from satchel.services.texts import closest_name
 from satchel.storage.database import open_database
 
 _WRONG = "invalid_argument"
+_OTHER_CLIENT = "For any other client: satchel install --print json."
 NAMES = ", ".join(client.name for client in CLIENTS)
 
 clients_argument = click.argument("clients", type=CLIENT, metavar="[CLIENT]...", nargs=-1)
@@ -87,8 +88,7 @@ def find_client(word: str, *, as_json: bool) -> Client:
     if name not in BY_NAME:
         near = closest_name(name, list(BY_NAME))
         hint = f"Did you mean '{near}'? " if near else ""
-        other = "For any other client: satchel install --print json."
-        end(f"there is no client '{word}'. {hint}There are: {NAMES}. {other}", _WRONG, as_json=as_json)
+        end(f"there is no client '{word}'. {hint}There are: {NAMES}. {_OTHER_CLIENT}", _WRONG, as_json=as_json)
     return BY_NAME[name]
 
 
@@ -101,7 +101,8 @@ def choose_clients(
     found = candidates()
     if not found:
         where = "Satchel is in no client's settings." if verb == "uninstall" else "No client was found on this machine."
-        end(f"{where} Name one: satchel {verb} CLIENT. There are: {NAMES}.", "not_found", as_json=as_json)
+        other = f" {_OTHER_CLIENT}" if verb == "install" else ""
+        end(f"{where} Name one: satchel {verb} CLIENT. There are: {NAMES}.{other}", "not_found", as_json=as_json)
     if takes_all:
         return found
     names = " ".join(client.name for client in found)

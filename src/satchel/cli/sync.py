@@ -38,7 +38,7 @@ def cli(session: Session, folder: str, check: bool, watch: bool, yes: bool) -> N
     report = _sync(session, folder, options)
     _print(session, folder, report)
     if watch:
-        _watch(session, folder, options)
+        _watch(session, folder, options, report)
         return
     if report.exit_status:
         raise SystemExit(report.exit_status)
@@ -53,7 +53,7 @@ def _sync(session: Session, folder: str, options: SyncOptions) -> SyncReport:
         end(f"{folder} cannot be used: {error.strerror}.", "failed", as_json=session.as_json)
 
 
-def _watch(session: Session, folder: str, options: SyncOptions) -> None:
+def _watch(session: Session, folder: str, options: SyncOptions, report: SyncReport) -> None:
     from watchfiles import watch  # only here
 
     changed = [True]  # what happened before the watcher was ready
@@ -66,8 +66,8 @@ def _watch(session: Session, folder: str, options: SyncOptions) -> None:
                 end(f"{folder} is gone.", "failed", as_json=session.as_json)
             if files or changed[0] or time.monotonic() - last > _FULL:
                 changed[0], last = False, time.monotonic()
-                report = _sync(session, folder, options)
-                if not report.is_same:
+                report, before = _sync(session, folder, options), report
+                if report.lines or report.problems != before.problems or report.refused != before.refused:
                     _print(session, folder, report)
     except KeyboardInterrupt:
         click.echo("Stopped.", err=True)

@@ -85,16 +85,6 @@ def load_state(root: str, project: str, user: str) -> tuple[SyncState, bool]:
     return (found if found.user == user else replace(found, user=user, task={})), True
 
 
-def save_state(root: str, state: SyncState) -> None:
-    """Write the state of a folder.
-
-    Raises:
-        Unreadable: it cannot be written.
-    """
-    text = json.dumps(msgspec.to_builtins(state), indent=1, sort_keys=True)
-    sources.write_file(root, STATE, f"{text}\n".encode())
-
-
 def digest(entry: Entry) -> str:
     """Return a digest of everything that a sync compares; notes on tasks are only added, and not compared."""
     if isinstance(entry, PromptEntry):
@@ -145,9 +135,7 @@ def _add(side: FolderSide, base: SyncState, found: Found, file: ReadFile) -> Non
         side.tasks_file = file
     try:
         if isinstance(found, Problem):
-            side.problems.append(found)
-            _mark_broken(side, base, file.path)
-            return
+            raise Unreadable(found.what)
         found = cleaning.clean_entry(found)
         if isinstance(found, TaskEntry) and found.project:
             raise Unreadable(f"it names project '{found.project}', and the folder has one")
@@ -291,11 +279,8 @@ def _match_tasks(theirs: dict[str, Entry], here: Snapshot, base: SyncState, plan
     are those of another store, and a task is one of ours if everything about it is the same.
     """
     found = {key: task for key, task in theirs.items() if isinstance(task, TaskEntry)}
-    matched: dict[str, str] = {}  # the key of ours by the key of theirs
-    for key, task in found.items():
-        mine = here.tasks.get(key)
-        if key in base.task or (mine is not None and mine.title == task.title):
-            matched[key] = key
+    here_too = {key for key, task in found.items() if key in here.tasks and here.tasks[key].title == task.title}
+    matched = {key: key for key in found if key in base.task or key in here_too}  # the key of ours by that of theirs
     free: dict[tuple[object, ...], list[str]] = {}
     for key, mine in here.tasks.items():
         if key not in base.task and key not in matched:

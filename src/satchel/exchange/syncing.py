@@ -5,13 +5,14 @@ be the same on both sides, and goes on.
 """
 
 import fcntl
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
 from satchel.errors import NotFound, Refused, Taken, VersionConflict
@@ -57,7 +58,8 @@ class SyncReport(Struct, kw_only=True):
         """Return the lines of the report for people."""
         lines = [*self.lines, *self.clashes, *(f"Not synced: {one.where}: {one.what}" for one in self.problems)]
         if self.is_same:
-            lines.append(f"{root} and project '{project}' are the same ({self.same} items).")
+            items = "1 item" if self.same == 1 else f"{self.same} items"
+            lines.append(f"{root} and project '{project}' are the same ({items}).")
         elif self.is_check:
             lines.append(f"{root} and project '{project}' differ. Make them the same without --check.")
         return lines
@@ -173,9 +175,10 @@ class _Sync:
 
     def _change_store(self, store: "_StoreSide", steps: Sequence[Step]) -> Results:
         """Change the store in one transaction; what another process changed meanwhile is left for the next sync."""
-
         done: Results = {}
-        lines, clashes, problems = [], [], []
+        lines: list[str] = []
+        clashes: list[str] = []
+        problems: list[Problem] = []
         with self._database.write(self._scope) as tx:
             for step in steps:
                 try:
@@ -275,11 +278,9 @@ class _Sync:
         keys = [key for (kind, key), entry in agreed.items() if kind == "task" and entry is not None and key in now]
         found = [now[key] for key in sorted(keys, key=int)]
         before = [side.entries["task", label] for label in plan.labels if ("task", label) in side.entries]
-        if [_without_place(one) for one in before] == [_without_place(one) for one in found]:
+        if [replace(one, where="", notes=()) for one in before] == found:
             return
         file = side.tasks_file
-        if not found and file is None:
-            return
         if not self._is_unchanged(folder.TASKS, None if file is None else file.data):
             self._report.problems.append(Problem(folder.TASKS, "it was changed meanwhile; sync again"))
             side.broken_kinds.add("task")
@@ -299,17 +300,14 @@ class _Sync:
                 entry = agreed[kind, key]
                 if entry is not None:
                     after[key] = Synced(digest(entry), paths.get((kind, key), ""))
-        sync_plan.save_state(self._root, state)
+        text = json.dumps(to_builtins(state), indent=1, sort_keys=True)
+        sources.write_file(self._root, sync_plan.STATE, f"{text}\n".encode())
 
 
 def _explain_clash(step: Step, results: Results) -> str:
     [(kind, key)] = [key for key in results if key != (step.kind, step.key)]
     name = f"task #{key} '{entry.label}'" if kind == "task" and (entry := results[kind, key]) else f"{kind} '{key}'"
     return f"Both sides changed {step.label}: the store's version stays, the folder's is now {name}."
-
-
-def _without_place(entry: Entry) -> Entry:
-    return replace(entry, where="", notes=())
 
 
 # -- the store --------------------------------------------------------------------------------------------------
