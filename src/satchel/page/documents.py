@@ -21,16 +21,14 @@ _PICTURES = {
 
 def show_list(visit: Visit) -> Answer:
     """Show the documents of a project."""
-    visit = visit.within(visit.path["project"])
     with visit.read() as tx:
         found, has_more = documents.list_page(tx, visit.scope, limit=_PAGE, after=visit.number("after"))
     values = {"found": found, "next": str(found[-1].number) if found and has_more else ""}
-    return Shown("documents.html", values | {"project": visit.scope.project})
+    return Shown("documents.html", values)
 
 
 def show(visit: Visit) -> Answer:
     """Show one document."""
-    visit = visit.within(visit.path["project"])
     document = _find(visit)
     with visit.read() as tx:
         to, back = links.of(tx, visit.scope, "document", document)
@@ -45,12 +43,11 @@ def show(visit: Visit) -> Answer:
         "links": to,
         "referrers": back,
     }
-    return Shown("document.html", values | {"project": visit.scope.project})
+    return Shown("document.html", values)
 
 
 def download(visit: Visit) -> Answer:
     """Send the bytes of a document; pictures may be shown inside the page."""
-    visit = visit.within(visit.path["project"])
     document = _find(visit)
     content = document.content.encode() if isinstance(document.content, str) else document.content or b""
     return File(document.name, document.mime_type, content, is_inline=_is_picture(document))
@@ -59,13 +56,12 @@ def download(visit: Visit) -> Answer:
 def show_new(visit: Visit) -> Answer:
     """Show the form for a new document."""
     visit.check_writes()
-    return _show_form(visit.within(visit.path["project"]), None)
+    return _show_form(visit, None)
 
 
 def show_edit(visit: Visit) -> Answer:
     """Show the form for an existing text."""
     visit.check_writes()
-    visit = visit.within(visit.path["project"])
     document = _find(visit)
     if not isinstance(document.content, str):
         raise NotFound("text of the document", document.name, visit.scope)
@@ -76,7 +72,6 @@ def show_edit(visit: Visit) -> Answer:
 
 def add(visit: Visit) -> Answer:
     """Add a document: a text that was typed, or a file."""
-    visit = visit.within(visit.path["project"])
     file = visit.files.get("file")
     if file is not None and visit.field("content").strip():
         return _show_form(visit, None, error="There is a file and a text. Choose the file again, and empty the text.")
@@ -99,7 +94,6 @@ def add(visit: Visit) -> Answer:
 
 def save(visit: Visit) -> Answer:
     """Save a text document, or show what would change."""
-    visit = visit.within(visit.path["project"])
     document = _find(visit)
     stored = document.content if isinstance(document.content, str) else ""
     if visit.field("do") == "compare":
@@ -121,7 +115,6 @@ def save(visit: Visit) -> Answer:
 
 def delete(visit: Visit) -> Answer:
     """Move a document to the trash."""
-    visit = visit.within(visit.path["project"])
     name = visit.path["name"]
     visit.write(lambda tx: documents.delete(tx, visit.scope, name))
     return Redirect(link("p", visit.scope.project, "documents"), f"“{name}” is in the trash.", can_undo=True)
@@ -167,7 +160,7 @@ def _show_form(visit: Visit, document: Document | None, **more: Any) -> Shown:
     fields = {name: visit.field(name, value) for name, value in stored.items()}
     if document is not None and "conflict" in more:
         fields["version"] = str(document.version)
-    values = {"document": document, "fields": fields, "project": visit.scope.project, "error": ""}
+    values = {"document": document, "fields": fields, "error": ""}
     return Shown("document_form.html", values | {"compared": None, "conflict": None, "newer": None} | more)
 
 

@@ -15,12 +15,11 @@ _KNOWN = 10  # values of an argument that are suggested
 
 def show(visit: Visit) -> Answer:
     """Show the form with the values of the address."""
-    return _show(visit.within(visit.path["project"]), visit.query)
+    return _show(visit, visit.query)
 
 
 def fill(visit: Visit) -> Answer:
     """Show the form with its result."""
-    visit = visit.within(visit.path["project"])
     return _show(visit, {name: visit.field(name) for name in visit.form})
 
 
@@ -38,7 +37,7 @@ def _show(visit: Visit, given: Mapping[str, str]) -> Shown:
     if visit.field(_BUTTON) and not missing and not problem and not visit.is_read_only:
         visit.write(lambda tx: templates.remember_values(tx, visit.scope, key, used))
     shown = {"prompt": prompt, "values": values, "known": known, "result": result, "problem": problem}
-    return Shown("fill.html", shown | {"missing": missing, "project": visit.scope.project})
+    return Shown("fill.html", shown | {"missing": missing})
 
 
 def _read_values(arguments: Sequence[Argument], given: Mapping[str, str]) -> dict[str, str]:

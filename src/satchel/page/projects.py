@@ -35,9 +35,8 @@ def delete(visit: Visit) -> Answer:
     name = visit.path["project"]
     projects.check_unlimited(visit.scope, name)
     visit.write(lambda tx: projects.delete(tx, name))
-    return Redirect(
-        link("projects"), f"Project {name} is in the trash. Its tasks are in no project now.", can_undo=True
-    )
+    said = f"Project {name} is in the trash. Its tasks are in no project now."
+    return Redirect(link("projects"), said, can_undo=True)
 
 
 def _show(visit: Visit, error: str = "", name: str = "") -> Shown:

@@ -26,7 +26,6 @@ class TemplateCheck(Struct, frozen=True):
 
 def show_list(visit: Visit) -> Answer:
     """Show the prompts of a project, by text and tags, the last changed first."""
-    visit = visit.within(visit.path["project"])
     tags = [tag for tag in visit.query.get("tag", "").split(",") if tag]
     query = PromptQuery(text=visit.query.get("q", ""), tags=tags, needs_all_tags=True)
     with visit.read() as tx:
@@ -35,12 +34,11 @@ def show_list(visit: Visit) -> Answer:
         counts = prompts.list_some_tags(tx, visit.scope, limit=_TAGS, most=MOST_COUNTED + 1)
     last = "{},{}".format(*prompts.position_of(found[-1])) if found and has_more else ""
     values = {"found": found, "counts": counts, "tags": tags, "text": query.text, "next": last}
-    return Shown("prompts.html", values | {"project": visit.scope.project})
+    return Shown("prompts.html", values)
 
 
 def show(visit: Visit) -> Answer:
     """Show one prompt."""
-    visit = visit.within(visit.path["project"])
     with visit.read() as tx:
         prompt = prompts.get_by_name(tx, visit.scope, visit.path["name"])
         to, back = links.of(tx, visit.scope, "prompt", prompt)
@@ -52,19 +50,18 @@ def show(visit: Visit) -> Answer:
         "referrers": back,
         "revision": revisions[0] if revisions else None,
     }
-    return Shown("prompt.html", values | {"project": visit.scope.project})
+    return Shown("prompt.html", values)
 
 
 def show_new(visit: Visit) -> Answer:
     """Show the form for a new prompt."""
     visit.check_writes()
-    return _show_form(visit.within(visit.path["project"]), None)
+    return _show_form(visit, None)
 
 
 def show_edit(visit: Visit) -> Answer:
     """Show the form for an existing prompt."""
     visit.check_writes()
-    visit = visit.within(visit.path["project"])
     prompt = _find(visit)
     version = visit.number("version")  # that an open form started from, and asks whether it is still the newest
     newer = _find_conflict(visit, prompt, version) if version not in (0, prompt.version) else None
@@ -73,7 +70,6 @@ def show_edit(visit: Visit) -> Answer:
 
 def add(visit: Visit) -> Answer:
     """Add a prompt."""
-    visit = visit.within(visit.path["project"])
     content = visit.field("content")
     if visit.field("do") == "check":
         return _show_form(visit, None)
@@ -93,7 +89,6 @@ def add(visit: Visit) -> Answer:
 
 def save(visit: Visit) -> Answer:
     """Save a prompt, or show what would change; if it changed meanwhile, show base, theirs and yours."""
-    visit = visit.within(visit.path["project"])
     prompt = _find(visit)
     content, version = visit.field("content"), visit.number("version")
     if visit.field("do") == "check":
@@ -118,7 +113,6 @@ def save(visit: Visit) -> Answer:
 
 def delete(visit: Visit) -> Answer:
     """Move a prompt to the trash."""
-    visit = visit.within(visit.path["project"])
     prompt = _find(visit)
     visit.write(lambda tx: prompts.delete(tx, visit.scope, prompt.id))
     return Redirect(link("p", visit.scope.project, "prompts"), f"“{prompt.title}” is in the trash.", can_undo=True)
@@ -126,7 +120,6 @@ def delete(visit: Visit) -> Answer:
 
 def pin(visit: Visit) -> Answer:
     """Pin a prompt to the first page, or unpin it: by its tag, so that agents can do so too."""
-    visit = visit.within(visit.path["project"])
     prompt = _find(visit)
     tags = [tag for tag in prompt.tags if tag != prompts.PINNED]
     is_pinned = len(tags) < len(prompt.tags)
@@ -153,17 +146,9 @@ def _show_form(visit: Visit, prompt: Prompt | None, **more: Any) -> Shown:
     fields = {name: visit.field(name, value) for name, value in stored.items()}
     if prompt is not None and "conflict" in more:
         fields["version"] = str(prompt.version)  # saving again replaces theirs, which is shown
-    values = {
-        "prompt": prompt,
-        "fields": fields,
-        "project": visit.scope.project,
-        "error": "",
-        "compared": None,
-        "newer": None,
-    }
-    known = prompt.arguments if prompt else ()
-    check = _check(visit, fields["content"], known)
-    return Shown("prompt_form.html", values | {"conflict": None, "check": check} | more)
+    check = _check(visit, fields["content"], prompt.arguments if prompt else ())
+    values = {"prompt": prompt, "fields": fields, "check": check, "error": ""}
+    return Shown("prompt_form.html", values | {"compared": None, "conflict": None, "newer": None} | more)
 
 
 def _check(visit: Visit, content: str, known: Sequence[Argument]) -> TemplateCheck:

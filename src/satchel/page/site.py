@@ -61,6 +61,8 @@ class Site:
 
     def answer(self, view: View, visit: Visit, said: str = "") -> PageResponse:
         """Return the response of a view; `said` is the message of the page before."""
+        if "project" in visit.path:
+            visit = visit.within(visit.path["project"])
         try:
             answer: Answer = view.answer(visit)
         except SatchelError as error:
@@ -95,7 +97,8 @@ class Site:
         can_undo = said.startswith("+")
         common: dict[str, Any] = {
             "visit": visit,
-            "here": visit.path.get("project") or visit.scope.project,
+            "here": visit.scope.project,
+            "project": visit.scope.project,
             "said": said.removeprefix("+"),
             "can_undo": can_undo,
             "who": name_author,

@@ -3,14 +3,7 @@
 from collections.abc import Sequence
 
 from satchel.errors import NotFound, SatchelError, WrongArgument
-from satchel.model import (
-    PRIORITIES,
-    TaskFilter,
-    TaskPatch,
-    TaskPosition,
-    TaskQuery,
-    TaskStatus,
-)
+from satchel.model import PRIORITIES, TaskFilter, TaskPatch, TaskPosition, TaskQuery, TaskStatus
 from satchel.page import words
 from satchel.page.visit import Answer, Redirect, Shown, Visit, link
 from satchel.services import history, links, projects, task_lines, tasks

@@ -12,32 +12,8 @@ _SHOWN = 100
 
 
 def show(visit: Visit) -> Answer:
-    """Show the versions of a prompt or document; ?old= and ?new= are compared."""
-    visit = visit.within(visit.path["project"])
-    kind = _read_kind(visit)
-    address = link("p", visit.scope.project, visit.path["kind"], visit.path["name"])
-    return _show(visit, uri_of(kind, visit.path["name"]), address)
-
-
-def show_of_task(visit: Visit) -> Answer:
-    """Show the versions of a task."""
-    return _show(visit, f"satchel://task/{visit.path['number']}", link("tasks", visit.path["number"]))
-
-
-def restore(visit: Visit) -> Answer:
-    """Make a version of a prompt or document the newest."""
-    visit = visit.within(visit.path["project"])
-    kind = _read_kind(visit)
-    address = link("p", visit.scope.project, visit.path["kind"], visit.path["name"])
-    return _restore(visit, uri_of(kind, visit.path["name"]), address)
-
-
-def restore_task(visit: Visit) -> Answer:
-    """Make a version of a task the newest."""
-    return _restore(visit, f"satchel://task/{visit.path['number']}", link("tasks", visit.path["number"]))
-
-
-def _show(visit: Visit, reference: str, address: str) -> Shown:
+    """Show the versions of an item; ?old= and ?new= are compared."""
+    reference, address = _locate(visit)
     with visit.read() as tx:
         item, revisions, has_more = history.list_versions(tx, visit.scope, reference, limit=_SHOWN)
         versions = [one.version for one in revisions if one.action != "delete"]
@@ -50,21 +26,26 @@ def _show(visit: Visit, reference: str, address: str) -> Shown:
             except VersionMissing:
                 texts.append("")
     values = {"item": item, "revisions": revisions, "has_more": has_more, "old": old, "new": new, "texts": texts}
-    return Shown("versions.html", values | {"item_address": address, "project": visit.scope.project})
+    return Shown("versions.html", values | {"item_address": address})
 
 
-def _restore(visit: Visit, reference: str, address: str) -> Redirect:
+def restore(visit: Visit) -> Answer:
+    """Make a version of an item the newest."""
+    reference, address = _locate(visit)
     version = visit.number("version")
     restored = visit.write(lambda tx: restoring.restore(tx, visit.scope, reference, version or None))
     said = f"Version {version} is the newest again." if restored.is_changed else "It was like that already."
     return Redirect(address, " ".join([said, *restored.notes]), can_undo=restored.is_changed)
 
 
-def _read_kind(visit: Visit) -> ItemKind:
-    kind = _KINDS.get(visit.path["kind"])
-    if kind is None:
-        raise NotFound("page", visit.path["kind"], visit.scope)
-    return kind
+def _locate(visit: Visit) -> tuple[str, str]:
+    """Return the URI of the item that the path names, and its address."""
+    if number := visit.path.get("number"):
+        return uri_of("task", number), link("tasks", number)
+    plural, name = visit.path["kind"], visit.path["name"]
+    if plural not in _KINDS:
+        raise NotFound("page", plural, visit.scope)
+    return uri_of(_KINDS[plural], name), link("p", visit.scope.project, plural, name)
 
 
 # -- conflicts ----------------------------------------------------------------------------------------------------

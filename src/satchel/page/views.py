@@ -5,18 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from satchel.page import (
-    activity,
-    connect,
-    documents,
-    filling,
-    home,
-    projects,
-    prompts,
-    settings,
-    tasks,
-    versions,
-)
+from satchel.page import activity, connect, documents, filling, home, projects, prompts, settings, tasks, versions
 from satchel.page.visit import Answer, Visit
 
 
@@ -58,8 +47,8 @@ VIEWS = (
     View("POST", "/tasks/{number}/status", tasks.set_status),
     View("POST", "/tasks/{number}/notes", tasks.add_note),
     View("POST", "/tasks/{number}/delete", tasks.delete),
-    View("GET", "/tasks/{number}/versions", versions.show_of_task),
-    View("POST", "/tasks/{number}/restore", versions.restore_task),
+    View("GET", "/tasks/{number}/versions", versions.show),
+    View("POST", "/tasks/{number}/restore", versions.restore),
     View("GET", "/board", tasks.show_board),
     View("GET", "/p/{project}/board", tasks.show_board),
     View("POST", "/board/move", tasks.move_cards),
