@@ -111,7 +111,8 @@ def make_argument_name(label: str, taken: Mapping[str, str] | None = None) -> st
 # -- readers ----------------------------------------------------------------------------------------------------
 
 
-def _split(text: str, pattern: str) -> Iterator[str | re.Match[str]]:
+def split(text: str, pattern: str) -> Iterator[str | re.Match[str]]:
+    """Yield the matches of a pattern and the texts between them."""
     end = 0
     for found in re.finditer(pattern, text):
         if found.start() > end:
@@ -122,7 +123,12 @@ def _split(text: str, pattern: str) -> Iterator[str | re.Match[str]]:
         yield text[end:]
 
 
-def _require_variables(pieces: list[Piece]) -> list[Piece]:
+def require_variables(pieces: list[Piece]) -> list[Piece]:
+    """Return the pieces of a template.
+
+    Raises:
+        NotTemplate: none of them is a variable.
+    """
     if not any(isinstance(piece, Variable) for piece in pieces):
         raise NotTemplate("")
     return pieces
@@ -144,7 +150,7 @@ def read_dollar_braces(text: str) -> list[Piece]:
         raise NotTemplate("what looks like variables is in code")
     pieces: list[Piece] = []
     labels: dict[str, str] = {}
-    for one in _split(text, r"\$\{([^{}\n]*)\}"):
+    for one in split(text, r"\$\{([^{}\n]*)\}"):
         if isinstance(one, str):
             if "${" in one:
                 raise NotTemplate("it has ${ without an end, or one in another")
@@ -158,7 +164,7 @@ def read_dollar_braces(text: str) -> list[Piece]:
         name = make_argument_name(label, labels)
         labels[name] = label
         pieces.append(Variable(name, label, default.strip() if colon and default.strip() else None))
-    return _require_variables(pieces)
+    return require_variables(pieces)
 
 
 def read_braces(text: str) -> list[Piece]:
@@ -168,7 +174,7 @@ def read_braces(text: str) -> list[Piece]:
     if re.search(r"\{%|\{#|\$\{\{", text):
         raise NotTemplate("it has statements, comments or ${{ of another language")
     pieces: list[Piece] = []
-    for one in _split(text, r"\{\{([^{}]*)\}\}"):
+    for one in split(text, r"\{\{([^{}]*)\}\}"):
         if isinstance(one, str):
             if "{{" in one:
                 raise NotTemplate("it has {{ without an end")
@@ -178,7 +184,7 @@ def read_braces(text: str) -> list[Piece]:
         if not can_be_argument(name):
             raise NotTemplate(f"{one[0][:60]} is not a variable")
         pieces.append(Variable(name))
-    return _require_variables(pieces)
+    return require_variables(pieces)
 
 
 _JINJA = r"\{\{-?(.*?)-?\}\}|\{%-?(.*?)-?%\}|\{#.*?#\}"
@@ -194,7 +200,7 @@ def read_jinja(text: str) -> list[Piece]:
     """
     pieces: list[Piece] = []
     depth = 0
-    for one in _split(text, rf"(?s){_JINJA}"):
+    for one in split(text, rf"(?s){_JINJA}"):
         if isinstance(one, str):
             if re.search(r"\{\{|\{%|\{#", one):
                 raise NotTemplate("it has {{, {% or {# without an end")
@@ -211,7 +217,7 @@ def read_jinja(text: str) -> list[Piece]:
             raise NotTemplate("it has white space control, or an end without a beginning")
     if depth:
         raise NotTemplate("it has an if without an end")
-    return _require_variables(_join_texts(pieces))
+    return require_variables(_join_texts(pieces))
 
 
 def _read_expression(whole: str, inside: str) -> Piece:
@@ -264,7 +270,7 @@ def read_handlebars(text: str) -> list[Piece]:
         raise NotTemplate("")
     pieces: list[Piece] = []
     blocks: list[str] = []
-    for one in _split(text, _HANDLEBARS):
+    for one in split(text, _HANDLEBARS):
         if isinstance(one, str):
             if "{{" in one:
                 raise NotTemplate("it has {{ without an end")
@@ -315,7 +321,7 @@ def _read_handlebar(whole: str, inside: str, blocks: list[str]) -> Piece:
 def read_string_template(text: str) -> list[Piece]:
     """Read `$name`, `${name}` and `$$`, as templates of `llm` have them."""
     pieces: list[Piece] = []
-    for one in _split(text, r"\$(?:(\$)|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})"):
+    for one in split(text, r"\$(?:(\$)|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})"):
         if isinstance(one, str):
             pieces.append(Text(one))
         elif one[1]:

@@ -44,23 +44,20 @@ def read(file: SourceFile) -> Iterator[Found]:
     body = re.sub(r"<!--\s*(?:SECTION:\w+|AC|DOD):(?:BEGIN|END)\s*-->\n?", "", shared.trim(file.body))
     body = re.sub(r"\A## Description\s*\n+", "", body).strip()
     body, comments = _split_notes(body)
-    description, lost = cleaning.keep_fields(body, fields, _KNOWN)
-    moment = fields.get("completed_date") or fields.get("updated_date")
-    yield shared.clean_task(
-        TaskEntry(
-            title=shared.text_of(fields, "title"),
-            description=description,
-            status=status,
-            priority=cleaning.clean_priority(fields.get("priority")),
-            due=cleaning.clean_day(fields.get("due_date") or fields.get("due")),
-            tags=tuple(_list_tags(file, status)),
-            completed_at=cleaning.clean_moment(moment) if status != "pending" else None,
-            key=shared.text_of(fields, "id").casefold(),
-            after=tuple(one.casefold() for one in cleaning.list_texts(fields.get("dependencies"))),
-            comments=comments,
-            where=file.shown,
-            notes=tuple(lost),
-        )
+    yield shared.make_task(
+        file.shown,
+        fields,
+        _KNOWN,
+        title=shared.text_of(fields, "title"),
+        text=body,
+        status=status,
+        done=fields.get("completed_date") or fields.get("updated_date"),
+        tags=_list_tags(file, status),
+        priority=cleaning.clean_priority(fields.get("priority")),
+        due=cleaning.clean_day(fields.get("due_date") or fields.get("due")),
+        key=shared.text_of(fields, "id").casefold(),
+        after=tuple(one.casefold() for one in cleaning.list_texts(fields.get("dependencies"))),
+        comments=comments,
     )
 
 

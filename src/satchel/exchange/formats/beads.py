@@ -22,7 +22,7 @@ _BLOCKS = ("blocks", "")  # the links that keep an issue from being ready
 
 def recognise(file: SourceFile) -> bool:
     """Recognise JSON Lines that begin with an issue of beads."""
-    return file.extension == "jsonl" and _is_issue(next(shared.read_json_lines(file), (None, None))[1])
+    return file.extension == "jsonl" and _is_issue(shared.read_first_line(file))
 
 
 def _is_issue(value: object) -> bool:
@@ -55,32 +55,27 @@ def _read_issue(where: str, issue: shared.Fields) -> Found:
         ("Notes", issue.get("notes")),
         ("", f"Part of: {', '.join(parents)}" if parents else ""),
     )
-    description, lost = cleaning.keep_fields(text, issue, _KNOWN)
-    status = cleaning.clean_status(issue.get("status"))
     number = issue.get("priority")
     tags = cleaning.list_texts(issue.get("labels"))
     priority = _PRIORITIES.get(number, "normal") if isinstance(number, int) else cleaning.clean_priority(number)
-    return shared.clean_task(
-        TaskEntry(
-            title=shared.text_of(issue, "title"),
-            description=description,
-            status=status,
-            priority=priority,
-            due=cleaning.clean_day(issue.get("due_at")),
-            tags=(*tags, *([kind] if kind not in ("", "task") else []), *cleaning.status_tags(issue.get("status"))),
-            completed_at=cleaning.clean_moment(issue.get("closed_at")) if status != "pending" else None,
-            key=shared.text_of(issue, "id"),
-            after=tuple(
-                shared.text_of(one, "depends_on_id") for one in links if shared.text_of(one, "type") in _BLOCKS
-            ),
-            comments=tuple(
-                NoteEntry(text, cleaning.clean_moment(one.get("created_at")) or "")
-                for one in shared.list_mappings(issue.get("comments"))
-                if (text := shared.text_of(one, "text", "body"))
-            ),
-            where=where,
-            notes=tuple(lost),
-        )
+    return shared.make_task(
+        where,
+        issue,
+        _KNOWN,
+        title=shared.text_of(issue, "title"),
+        text=text,
+        status=cleaning.clean_status(issue.get("status")),
+        done=issue.get("closed_at"),
+        tags=(*tags, *([kind] if kind not in ("", "task") else []), *cleaning.status_tags(issue.get("status"))),
+        priority=priority,
+        due=cleaning.clean_day(issue.get("due_at")),
+        key=shared.text_of(issue, "id"),
+        after=tuple(shared.text_of(one, "depends_on_id") for one in links if shared.text_of(one, "type") in _BLOCKS),
+        comments=tuple(
+            NoteEntry(text, cleaning.clean_moment(one.get("created_at")) or "")
+            for one in shared.list_mappings(issue.get("comments"))
+            if (text := shared.text_of(one, "text", "body"))
+        ),
     )
 
 

@@ -97,11 +97,10 @@ def _read(text: str, hint: str, names: Sequence[str]) -> list[templates.Piece]:
     pattern = r"\$ARGUMENTS\b(?!\[)" + (f"|{_POSITION}" if found else r"|(?!)()()")
     pattern += rf"|(?<![\\$\w])\$({named})\b" if named else r"|(?!)()"
     pieces: list[templates.Piece] = []
-    end = 0
-    for one in re.finditer(pattern, text):
-        pieces += [templates.Text(text[end : one.start()])] if one.start() > end else []
-        end = one.end()
-        if one[3]:
+    for one in templates.split(text, pattern):
+        if isinstance(one, str):
+            pieces.append(templates.Text(one))
+        elif one[3]:
             pieces.append(templates.Variable(templates.make_argument_name(one[3]), one[3]))
         elif one[1] or one[2]:
             place = int(one[1] or one[2]) - (0 if one[1] else first)
@@ -110,9 +109,7 @@ def _read(text: str, hint: str, names: Sequence[str]) -> list[templates.Piece]:
             pieces.append(templates.Variable(templates.make_argument_name(label), label, is_optional=is_optional))
         else:
             pieces.append(templates.Variable(ALL, hint or "$ARGUMENTS", is_optional=True))
-    if not any(isinstance(piece, templates.Variable) for piece in pieces):
-        raise templates.NotTemplate("")
-    return [*pieces, templates.Text(text[end:])] if end < len(text) else pieces
+    return templates.require_variables(pieces)
 
 
 def _is_meant(text: str, found: set[int]) -> bool:

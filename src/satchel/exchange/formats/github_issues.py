@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from satchel.exchange import cleaning
-from satchel.exchange.entries import Found, NoteEntry, Problem, TaskEntry, Unreadable
+from satchel.exchange.entries import Found, NoteEntry, Problem, Unreadable
 from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
 from satchel.model import Priority
@@ -70,28 +70,22 @@ def _read_issue(where: str, issue: shared.Fields) -> Found:
     }
     body = issue.get("body")
     text = body.replace("\r\n", "\n") if isinstance(body, str) else ""
-    description, lost = cleaning.keep_fields(text, {**issue, **more}, set(_KNOWN) - {*more})
-    number = shared.text_of(issue, "number")
-    return shared.clean_task(
-        TaskEntry(
-            title=shared.text_of(issue, "title"),
-            description=description,
-            status="pending" if not is_closed else "cancelled" if _is_cancelled(reason) else "completed",
-            priority=_find_priority(labels),
-            due=cleaning.clean_day(mile.get("dueOn") or mile.get("due_on")),
-            tags=tuple(labels),
-            completed_at=cleaning.clean_moment(issue.get("closedAt") or issue.get("closed_at")),
-            key=number,
-            after=tuple(dict.fromkeys(re.findall(r"(?im)^\W*(?:blocked by|depends on):?\s+#(\d+)\b", text))),
-            comments=tuple(_read_comments(issue)),
-            where=where,
-            notes=tuple(lost),
-        )
+    is_cancelled = reason.replace("_", " ") in ("not planned", "duplicate")
+    return shared.make_task(
+        where,
+        {**issue, **more},
+        [one for one in _KNOWN if one not in more],
+        title=shared.text_of(issue, "title"),
+        text=text,
+        status="pending" if not is_closed else "cancelled" if is_cancelled else "completed",
+        done=issue.get("closedAt") or issue.get("closed_at"),
+        tags=labels,
+        priority=_find_priority(labels),
+        due=cleaning.clean_day(mile.get("dueOn") or mile.get("due_on")),
+        key=shared.text_of(issue, "number"),
+        after=tuple(dict.fromkeys(re.findall(r"(?im)^\W*(?:blocked by|depends on):?\s+#(\d+)\b", text))),
+        comments=tuple(_read_comments(issue)),
     )
-
-
-def _is_cancelled(reason: str) -> bool:
-    return reason.replace("_", " ") in ("not planned", "duplicate")
 
 
 def _read_comments(issue: shared.Fields) -> Iterator[NoteEntry]:

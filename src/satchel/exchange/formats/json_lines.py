@@ -18,7 +18,7 @@ FILE = "satchel.jsonl"
 
 def recognise(file: SourceFile) -> bool:
     """Recognise JSON Lines that begin with a kind of ours."""
-    return file.extension == "jsonl" and _is_item(next(shared.read_json_lines(file), (None, None))[1])
+    return file.extension == "jsonl" and _is_item(shared.read_first_line(file))
 
 
 def _is_item(value: object) -> bool:

@@ -17,8 +17,7 @@ _KNOWN = (
 def recognise(file: SourceFile) -> bool:
     """Recognise JSON with prompts that have a name, a text or messages, and a version, a type or labels."""
     if file.extension == "jsonl":
-        first = next(shared.read_json_lines(file), (None, None))[1]
-        return _is_prompt(first)
+        return _is_prompt(shared.read_first_line(file))
     prompts = _list_prompts(shared.guess_json(file))
     return any(map(_is_prompt, prompts[:5]))
 

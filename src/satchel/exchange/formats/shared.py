@@ -12,6 +12,7 @@ from satchel.exchange.entries import DocumentEntry, Entry, Found, Kind, Problem,
 from satchel.exchange.folder import name_files, read_document
 from satchel.exchange.sources import SourceFile
 from satchel.exchange.templates import NotTemplate, Piece, Template, Text, read_jinja
+from satchel.model import TaskStatus
 from satchel.services import documents, rules
 
 Fields = Mapping[str, Any]
@@ -111,16 +112,37 @@ def trim(body: str) -> str:
     return body.strip("\r\n").rstrip()
 
 
-def clean_task(entry: TaskEntry) -> Found:
-    """Return a task that the store takes, or a Problem."""
-    title, notes = cleaning.clean_title(entry.title, rules.MAX_TASK_TITLE)
+def make_task(
+    where: str,
+    fields: Fields,
+    known: Sequence[str],
+    *,
+    title: str,
+    text: str = "",
+    status: TaskStatus = "pending",
+    done: object = None,
+    tags: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    **more: Any,
+) -> Found:
+    """Return a task that the store takes, or a Problem.
+
+    Fields that are not `known` are kept in its description, after the text. `done` is when it was completed.
+    """
+    title, cut = cleaning.clean_title(title, rules.MAX_TASK_TITLE)
     if not title:
-        return Problem(entry.where, "it has no title")
-    description, more = cleaning.clean_description((entry.description or "").strip())
-    tags, lost = cleaning.clean_tags(entry.tags)
-    project = entry.project and (cleaning.clean_name(entry.project) or None)
-    made = replace(entry, title=title, description=description, tags=tags, project=project)
-    return replace(made, notes=(*entry.notes, *notes, *more, *lost))
+        return Problem(where, "it has no title")
+    description, lost = cleaning.keep_fields(text, fields, known)
+    kept, lost_tags = cleaning.clean_tags(tags)
+    made = TaskEntry(title=title, description=description, status=status, tags=kept, where=where, **more)
+    project = made.project and (cleaning.clean_name(made.project) or None)
+    completed = None if status == "pending" else cleaning.clean_moment(done)
+    return replace(made, project=project, completed_at=completed, notes=(*notes, *cut, *lost, *lost_tags))
+
+
+def read_first_line(file: SourceFile) -> Any:
+    """Return the JSON value of the first line of a file; None if there is none."""
+    return next(read_json_lines(file), (None, None))[1]
 
 
 def join_parts(*parts: tuple[str, object]) -> str:

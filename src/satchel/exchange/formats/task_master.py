@@ -60,24 +60,21 @@ def _read_task(where: str, task: shared.Fields, tag: str, parents: tuple[shared.
         ("Test strategy", task.get("testStrategy")),
         ("", part_of),
     )
-    description, lost = cleaning.keep_fields(text, task, _KNOWN)
     tags = [*cleaning.list_texts(task.get("labels")), *cleaning.list_texts(task.get("tags"))]
-    status = cleaning.clean_status(task.get("status"))
     given = task.get("priority") or (parents[-1].get("priority") if parents else None)
-    yield shared.clean_task(
-        TaskEntry(
-            title=shared.text_of(task, "title"),
-            description=description,
-            status=status,
-            priority=cleaning.clean_priority(given),
-            due=cleaning.clean_day(task.get("dueDate")),
-            tags=(*tags, *([] if tag == _MAIN else [tag]), *cleaning.status_tags(task.get("status"))),
-            completed_at=cleaning.clean_moment(task.get("updatedAt")) if status != "pending" else None,
-            key=f"{tag}:{path}",
-            after=tuple(f"{tag}:{one}" for one in after if one),
-            where=where,
-            notes=tuple(lost),
-        )
+    yield shared.make_task(
+        where,
+        task,
+        _KNOWN,
+        title=shared.text_of(task, "title"),
+        text=text,
+        status=cleaning.clean_status(task.get("status")),
+        done=task.get("updatedAt"),
+        tags=(*tags, *([] if tag == _MAIN else [tag]), *cleaning.status_tags(task.get("status"))),
+        priority=cleaning.clean_priority(given),
+        due=cleaning.clean_day(task.get("dueDate")),
+        key=f"{tag}:{path}",
+        after=tuple(f"{tag}:{one}" for one in after if one),
     )
     inner = shared.list_mappings(task.get("subtasks"))
     if inner and len(parents) >= _MAX_SUBTASKS:

@@ -23,20 +23,11 @@ _KNOWN = (
 
 def recognise(file: SourceFile) -> bool:
     """Recognise tasks with a UUID, a description and a status."""
-    return any(_is_task(one) for one in _list_first(file))
-
-
-def _is_task(value: object) -> bool:
-    return isinstance(value, Mapping) and {"uuid", "description", "status"} <= {*value}
-
-
-def _list_first(file: SourceFile) -> list[Any]:
     if file.extension not in ("json", "jsonl", "data", "txt", "") or file.text.lstrip()[:1] not in ("[", "{"):
-        return []
+        return False
     value = shared.guess_json(file)
-    if value is not None:
-        return value[:1] if isinstance(value, list) else [value]
-    return [next(shared.read_json_lines(file), (None, None))[1]]
+    first = shared.read_first_line(file) if value is None else next(iter(_as_list(value)), None)
+    return isinstance(first, Mapping) and {"uuid", "description", "status"} <= {*first}
 
 
 def read(file: SourceFile) -> Iterator[Found]:
@@ -64,27 +55,25 @@ def _read_task(where: str, task: shared.Fields) -> Found:
     after = depends.split(",") if isinstance(depends, str) else [str(one) for one in shared.get_list(task, "depends")]
     status = shared.text_of(task, "status")
     notes = [] if status != "recurring" else ["It recurs, which tasks of Satchel do not."]
-    description, lost = cleaning.keep_fields("", task, _KNOWN)
-    return shared.clean_task(
-        TaskEntry(
-            title=shared.text_of(task, "description"),
-            description=description,
-            status=_STATUSES.get(status, "pending"),
-            priority=_PRIORITIES.get(shared.text_of(task, "priority").upper(), "normal"),
-            due=cleaning.clean_day(task.get("due")),
-            tags=(*cleaning.list_texts(task.get("tags")), *cleaning.status_tags(status)),
-            completed_at=cleaning.clean_moment(task.get("end")),
-            key=shared.text_of(task, "uuid"),
-            after=tuple(one.strip() for one in after if one.strip()),
-            comments=tuple(
-                NoteEntry(text, cleaning.clean_moment(one.get("entry")) or "")
-                for one in shared.list_mappings(task.get("annotations"))
-                if (text := shared.text_of(one, "description"))
-            ),
-            project=shared.text_of(task, "project") or None,
-            where=where,
-            notes=(*notes, *lost),
-        )
+    return shared.make_task(
+        where,
+        task,
+        _KNOWN,
+        title=shared.text_of(task, "description"),
+        status=_STATUSES.get(status, "pending"),
+        done=task.get("end"),
+        tags=(*cleaning.list_texts(task.get("tags")), *cleaning.status_tags(status)),
+        notes=notes,
+        priority=_PRIORITIES.get(shared.text_of(task, "priority").upper(), "normal"),
+        due=cleaning.clean_day(task.get("due")),
+        key=shared.text_of(task, "uuid"),
+        after=tuple(one.strip() for one in after if one.strip()),
+        comments=tuple(
+            NoteEntry(text, cleaning.clean_moment(one.get("entry")) or "")
+            for one in shared.list_mappings(task.get("annotations"))
+            if (text := shared.text_of(one, "description"))
+        ),
+        project=shared.text_of(task, "project") or None,
     )
 
 

@@ -37,23 +37,22 @@ def _read_line(where: str, line: str) -> Found:
         if not facts.take(word):
             words.append(word)
     letter = letter or facts.letter
-    completed = first if is_done else None
     priority = _PRIORITIES.get(letter, "low") if letter else "normal"
     # A line of facts alone is a title.
     title = " ".join(words) or line[head.end() :]
-    return shared.clean_task(
-        TaskEntry(
-            title=title,
-            status="completed" if is_done else "pending",
-            priority=priority,
-            due=facts.due,
-            tags=tuple(facts.tags + facts.projects[1:]),
-            completed_at=cleaning.clean_moment(completed),
-            key=facts.key,
-            after=tuple(facts.after),
-            project=facts.projects[0] if facts.projects else None,
-            where=where,
-        )
+    return shared.make_task(
+        where,
+        {},
+        (),
+        title=title,
+        status="completed" if is_done else "pending",
+        done=first,
+        tags=facts.tags + facts.projects[1:],
+        priority=priority,
+        due=facts.due,
+        key=facts.key,
+        after=tuple(facts.after),
+        project=facts.projects[0] if facts.projects else None,
     )
 
 

@@ -31,17 +31,14 @@ def read(file: SourceFile) -> Iterator[Found]:
 
 def _read_text(text: str) -> list[templates.Piece]:
     pieces: list[templates.Piece] = []
-    end = 0
-    for one in re.finditer(_INPUT, text):
-        pieces += [templates.Text(text[end : one.start()])] if one.start() > end else []
-        end = one.end()
-        if one[3]:
+    for one in templates.split(text, _INPUT):
+        if isinstance(one, str):
+            pieces.append(templates.Text(one))
+        elif one[3]:
             pieces.append(templates.Variable(one[3], f"What VS Code calls {one[0]}", is_optional=True))
         else:
             pieces.append(templates.Variable(templates.make_argument_name(one[1]), (one[2] or one[1]).strip()))
-    if not pieces:
-        raise templates.NotTemplate("")
-    return [*pieces, templates.Text(text[end:])] if end < len(text) else pieces
+    return templates.require_variables(pieces)
 
 
 def write(entries: Sequence[Entry]) -> shared.Written:
