@@ -17,7 +17,7 @@ import click
 from satchel import config
 from satchel.cli.completion import ITEM
 from satchel.cli.examples import Command
-from satchel.cli.output import count, name_item, say, show_progress, to_json
+from satchel.cli.output import count, name_item, print_result, say, show_progress, to_json
 from satchel.cli.session import (
     VERSION,
     Session,
@@ -67,15 +67,15 @@ def backup(where: str, file: str) -> tuple[str, Any]:
 
 def _explain_restore(where: str, file: str) -> str:
     """Return the command that restores a backup, to be run as it stands."""
-    path = shlex.quote(file if file.startswith(_PATHS) else f"./{file}")
+    path = file if file.startswith(_PATHS) else f"./{file}"
+    restore_it = f"satchel restore {shlex.quote(path)}"
     if is_postgres(where):
-        new = shlex.quote(f"{file if file.startswith(_PATHS) else f'./{file}'}.db")
         return (
-            f"Restore it into a SQLite store with: satchel restore {path} --database {new}\n"
+            f"Restore it into a SQLite store with: {restore_it} --database {shlex.quote(f'{path}.db')}\n"
             "Restore it into an empty PostgreSQL database with its address in --database."
         )
     is_default = where == config.load({}).database
-    return f"Bring it back with: satchel restore {path}{'' if is_default else f' --database {shlex.quote(where)}'}"
+    return f"Bring it back with: {restore_it}{'' if is_default else f' --database {shlex.quote(where)}'}"
 
 
 # -- restore ----------------------------------------------------------------------------------------------------
@@ -143,17 +143,15 @@ def _restore_file(file: str, *, needs_seal: bool, options: Mapping[str, Any]) ->
     as_json = options["as_json"]
     with report_errors(as_json=as_json):
         where = config.load({"database": options["database"]}).database
-        if not _is_backup(_read_start(file)):
+        start = _read_start(file)
+        if not start.startswith(_SQLITE) and not is_dump(start):
             raise StoreUnusable(f"cannot restore {file}: it is no backup of Satchel's. Nothing was changed.")
         with show_progress("Restoring") as progress:
             if is_postgres(where):
                 text, value = _restore_shared(where, file, progress)
             else:
                 text, value = _restore_embedded(where, file, progress, needs_seal=needs_seal)
-    if as_json:
-        click.echo(to_json(value))
-    else:
-        say(text)
+    print_result(text, value, as_json=as_json)
 
 
 def _restore_embedded(where: str, file: str, progress: Any, *, needs_seal: bool) -> tuple[str, Any]:
@@ -178,10 +176,6 @@ def _restore_shared(where: str, file: str, progress: Any) -> tuple[str, Any]:
     with open(file, "rb") as opened:
         rows = sum(load_dump(where, Dump(opened, progress)).values())
     return f"Restored the store from {file}: {count(rows, 'row')}.", {"file": file, "rows": rows, "kept": None}
-
-
-def _is_backup(start: bytes) -> bool:
-    return start.startswith(_SQLITE) or is_dump(start)
 
 
 def _read_start(file: str) -> bytes:

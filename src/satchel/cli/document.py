@@ -10,7 +10,7 @@ import click
 from satchel.cli.completion import DOCUMENT
 from satchel.cli.examples import Group
 from satchel.cli.items import CONTENT_HELP, add_commands, expected_version_option, read_content
-from satchel.cli.output import count, show_content, show_notes, to_json
+from satchel.cli.output import count
 from satchel.cli.session import Page, Session, command, page_options
 from satchel.errors import WrongArgument
 from satchel.services import rules
@@ -53,9 +53,7 @@ def add(
     row = answer.value["resource"]
     size = count(row["size"], "byte")
     text = f"Added document '{row['name']}' ({kind}, {size}) to project '{answer.value['project']}'."
-    session.say(text, answer.value)
-    if not session.as_json:
-        show_notes(answer.notes)
+    session.say(text, answer)
 
 
 @cli.command("list")
@@ -93,10 +91,8 @@ def show(session: Session, ref: str, lines: str | None, heading: str | None) -> 
     is_part = lines is not None or heading is not None
     answer = session.call("read_resource", resource=ref, lines=lines, heading=heading, whole=None if is_part else True)
     document = answer.value["resource"]
-    if session.as_json:
-        click.echo(to_json(answer.value))
-    elif "text" in document:
-        show_content(document["text"])
+    if session.as_json or "text" in document:
+        session.show(document.get("text", ""), answer)
     elif sys.stdout.isatty():
         raise click.ClickException(f"'{ref}' is binary ({document['mime_type']}). Write it to a file with: … > FILE")
     else:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from satchel import clock
 from satchel.cli.completion import ITEM, PROJECT
 from satchel.cli.examples import Command, Group
-from satchel.cli.output import count, has_colors, name_item, say, to_json
+from satchel.cli.output import color_diff, count, has_colors, name_item, say, to_json
 from satchel.cli.session import VERSION, Session, check_owner, command, confirm
 from satchel.clock import parse_past
 from satchel.errors import StoreFailed, WrongArgument
@@ -211,17 +211,8 @@ def _show_diff(text: str) -> None:
     if not sys.stdout.isatty() and not has_colors():
         click.echo(text.encode())  # as bytes: from a text, click would remove colours that it has itself
         return
-    for number, line in enumerate(text.split("\n")):
-        visible = "".join(character if character.isprintable() or character == "\t" else "�" for character in line)
-        click.echo(_colour(visible, is_head=number < 2) if has_colors() else visible)
-
-
-def _colour(line: str, *, is_head: bool) -> str:
-    if is_head:
-        return click.style(line, bold=True)
-    if line.startswith("@@"):
-        return click.style(line, fg="cyan")
-    return click.style(line, fg={"-": "red", "+": "green"}.get(line[:1]))
+    visible = "".join(one if one.isprintable() or one in "\t\n" else "\N{REPLACEMENT CHARACTER}" for one in text)
+    click.echo(color_diff(visible) if has_colors() else visible)
 
 
 # -- undo -------------------------------------------------------------------------------------------------------

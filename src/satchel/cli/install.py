@@ -14,7 +14,7 @@ from satchel.app import project_discovery
 from satchel.cli.completion import CLIENT, CONTRACT, PROJECT
 from satchel.cli.errors import end
 from satchel.cli.examples import Command
-from satchel.cli.output import to_json
+from satchel.cli.output import color_diff, to_json
 from satchel.cli.session import json_option
 from satchel.clients import changes, entries, probe
 from satchel.clients.changes import Change
@@ -62,7 +62,7 @@ class Reporter:
         if self.as_json:
             return
         if change is not None and change.diff:
-            click.echo(_color(change.diff))
+            click.echo(color_diff(change.diff))
         click.echo(text, err=status == "failed")
         if change is not None and change.note:
             click.echo(f"Note: {change.note}", err=True)
@@ -72,14 +72,6 @@ class Reporter:
         if self.as_json:
             click.echo(to_json({"changes": self.rows, **more}))
         raise SystemExit(1 if self.failed else 0)
-
-
-def _color(diff: str) -> str:
-    """Return a diff with colours, which click leaves out where they are not wanted."""
-    colors = {"+": "green", "-": "red", "@": "cyan"}
-    return "\n".join(
-        line if line[:3] in ("+++", "---") else click.style(line, fg=colors.get(line[:1])) for line in diff.split("\n")
-    )
 
 
 def find_client(word: str, *, as_json: bool) -> Client:

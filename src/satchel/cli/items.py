@@ -98,10 +98,8 @@ def _show_deleted(session: Session, kind: Kind, keys: Sequence[str], answer: Ans
         text = f"Deleted {kind} {quoted} from project '{session.scope.project}'."
     session.say_deleted(text, kind, keys, answer.value)
     if not session.as_json:
-        referred = [
-            f"{one['item']} was referred to by {', '.join(one['by'])}." for one in answer.value.get("referred", ())
-        ]
-        show_notes([*referred, *answer.notes])
+        referred = answer.value.get("referred", ())
+        show_notes([f"{one['item']} was referred to by {', '.join(one['by'])}." for one in referred] + answer.notes)
 
 
 # -- from one project to another --------------------------------------------------------------------------------
@@ -167,12 +165,13 @@ def _show_transferred(session: Session, changed: list[Any], heading: str, there:
     rows: list[dict[str, Any]] = []
     lines, notes = [heading], [note for _, about in changed for note in about]
     for one, _ in changed:
-        if isinstance(one, Prompt | Document):
-            kind = "prompt" if isinstance(one, Prompt) else "document"
-            row = (
-                prompt_tools.echo_prompt(one) if isinstance(one, Prompt) else document_tools.make_row(one, is_echo=True)
+        if isinstance(one, Prompt):
+            rows.append({"kind": "prompt", **to_builtins(prompt_tools.echo_prompt(one)), "project": there})
+            lines.append(f"  {one.name}")
+        elif isinstance(one, Document):
+            rows.append(
+                {"kind": "document", **to_builtins(document_tools.make_row(one, is_echo=True)), "project": there}
             )
-            rows.append({"kind": kind, **to_builtins(row), "project": there})
             lines.append(f"  {one.name}")
         else:
             rows.append(to_builtins(task_answers.make_row(one, here, is_echo=True)))

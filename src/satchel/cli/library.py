@@ -8,7 +8,7 @@ import click
 from satchel.cli.completion import LIBRARY, TEMPLATE
 from satchel.cli.errors import EXITS, end
 from satchel.cli.examples import Group
-from satchel.cli.output import count, print_table, say, show_content, to_json
+from satchel.cli.output import count, print_result, print_table, say, show_content, to_json
 from satchel.cli.prompt import read_values
 from satchel.cli.session import json_option
 from satchel.config import SettingsError, load
@@ -22,7 +22,6 @@ from satchel.library.manifest import PROMPTS, LibraryPrompt, Problem
 from satchel.library.render import RenderFailed
 from satchel.library.sources import SourceRefused
 from satchel.library.validate import check_all, check_library
-from satchel.log import escape
 from satchel.services.texts import closest_name
 from satchel.settings import BY_NAME
 
@@ -180,7 +179,7 @@ def new(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
     prompt = f"{library_name(name)}:review"
     value = {"name": library_name(name), "folder": folder, "prompts": [prompt]}
     hint = f"Made {folder}. Try it with: satchel library render {prompt} code='print(1)'"
-    click.echo(to_json(value) if as_json else escape(hint))
+    print_result(hint, value, as_json=as_json)
 
 
 @cli.command()
@@ -332,10 +331,9 @@ def remove(name: str, anyway: bool, libraries: tuple[str, ...], as_json: bool) -
         origin = uninstall(root, folder, is_forced=anyway)
     except SourceRefused as refused:
         _refuse(refused)
-    if as_json:
-        click.echo(to_json({"name": library_name(folder), "folder": printable(folder), "removed": True}))
-    else:
-        say(f"Removed {library_name(folder)}. Add it again: satchel library add {origin.source}")
+    value = {"name": library_name(folder), "folder": printable(folder), "removed": True}
+    hint = f"Removed {library_name(folder)}. Add it again: satchel library add {origin.source}"
+    print_result(hint, value, as_json=as_json)
 
 
 def describe_origin(origin: Origin) -> dict[str, Any]:

@@ -29,6 +29,14 @@ def say(text: str, *, err: bool = False) -> None:
     click.echo(escape(text), err=err)
 
 
+def print_result(text: str, value: object, *, as_json: bool) -> None:
+    """Print a result: a sentence for people, or the value as JSON."""
+    if as_json:
+        click.echo(to_json(value))
+    else:
+        say(text)
+
+
 def show_notes(notes: Sequence[str]) -> None:
     """Print notes on stderr, after the result."""
     if notes:
@@ -112,6 +120,15 @@ color_option = click.option(
     is_eager=True,
     help="Whether to print colours.  [default: on a terminal, unless NO_COLOR is set]",
 )
+
+
+def color_diff(diff: str) -> str:
+    """Return a unified diff with colours, which click leaves out where they are not wanted."""
+    colors = {"@": "cyan", "-": "red", "+": "green"}
+    return "\n".join(
+        click.style(line, bold=True) if number < 2 else click.style(line, fg=colors.get(line[:1]))
+        for number, line in enumerate(diff.split("\n"))
+    )
 
 
 def has_colors() -> bool:

@@ -9,7 +9,6 @@ import click
 from satchel.cli.completion import ANY_PROMPT, PROMPT, TAG
 from satchel.cli.examples import Group
 from satchel.cli.items import CONTENT_HELP, add_commands, expected_version_option, read_text, tags_edit_option
-from satchel.cli.output import show_content, show_notes, to_json
 from satchel.cli.session import Answer, Page, Session, command, page_options
 
 _COLUMNS = ("NAME", "TITLE", "TAGS", "ARGUMENTS", "DESCRIPTION", "FROM")
@@ -121,10 +120,7 @@ def show(session: Session, ref: str, lines: str | None, heading: str | None) -> 
     """Print the content of a prompt, and nothing else; with --json everything about it."""
     is_part = lines is not None or heading is not None
     answer = session.call("get_prompt", prompt=ref, lines=lines, heading=heading, whole=None if is_part else True)
-    if session.as_json:
-        click.echo(to_json(answer.value))
-    else:
-        show_content(answer.value["prompt"]["content"])
+    session.show(answer.value["prompt"]["content"], answer)
 
 
 @cli.command()
@@ -137,10 +133,7 @@ def render(session: Session, ref: str, values: tuple[str, ...]) -> None:
     A value is the text itself, @FILE, or - for stdin. Write @@ for a text that starts with @.
     """
     answer = session.call("render_prompt", prompt=ref, arguments=read_values(values))
-    if session.as_json:
-        click.echo(to_json(answer.value))
-    else:
-        show_content(answer.value["text"])
+    session.show(answer.value["text"], answer)
 
 
 @cli.command(epilog=CONTENT_HELP)
@@ -183,9 +176,7 @@ def edit(
 
 
 def _show_changed(session: Session, sentence: str, answer: Answer) -> None:
-    session.say(sentence.format(name=answer.value["prompt"]["name"], project=answer.value["project"]), answer.value)
-    if not session.as_json:
-        show_notes(answer.notes)
+    session.say(sentence.format(name=answer.value["prompt"]["name"], project=answer.value["project"]), answer)
 
 
 # -- arguments --------------------------------------------------------------------------------------------------

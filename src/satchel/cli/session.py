@@ -19,7 +19,15 @@ from msgspec import structs
 from satchel import __version__, config, extras
 from satchel.cli.completion import PROJECT
 from satchel.cli.errors import code_of, end, explain
-from satchel.cli.output import color_option, print_table, restore_command, say, show_notes, to_json
+from satchel.cli.output import (
+    color_option,
+    print_result,
+    print_table,
+    restore_command,
+    show_content,
+    show_notes,
+    to_json,
+)
 from satchel.errors import NotFound, Refused, SatchelError, StoreError, StoreFailed, StoreMissing
 from satchel.log import escape
 from satchel.model import DEFAULT_PROJECT, Author, Scope
@@ -41,7 +49,7 @@ _LIMIT = 50  # entries that a list shows by default
 class Answer(NamedTuple):
     """The answer of a tool."""
 
-    value: dict[str, Any]
+    value: Any
     content: list[dict[str, Any]]  # blocks, as in MCP
 
     @property
@@ -190,11 +198,18 @@ class Session:
     # -- printing --
 
     def say(self, text: str, value: object) -> None:
-        """Print an answer: a sentence for people, or the value as JSON."""
+        """Print a result: a sentence for people, with the notes of an answer, or the value as JSON."""
+        answer = value if isinstance(value, Answer) else Answer(value, [])
+        print_result(text, answer.value, as_json=self.as_json)
+        if answer is value and not self.as_json:
+            show_notes(answer.notes)
+
+    def show(self, content: str, answer: Answer) -> None:
+        """Print a content and nothing else, or everything about it as JSON."""
         if self.as_json:
-            click.echo(to_json(value))
+            click.echo(to_json(answer.value))
         else:
-            say(text)
+            show_content(content)
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], value: object) -> None:
         """Print a list: a table on a terminal, lines with tabs for other programs, or the value as JSON."""
@@ -348,10 +363,7 @@ def address_command(run: Callable[..., tuple[str, Any]]) -> Callable[..., None]:
     def with_address(*, as_json: bool, database: str | None, **options: object) -> None:
         with report_errors(as_json=as_json):
             text, value = run(config.load({"database": database}).database, **options)
-        if as_json:
-            click.echo(to_json(value))
-        else:
-            say(text)
+        print_result(text, value, as_json=as_json)
 
     return with_address
 

@@ -279,11 +279,8 @@ def claim(session: Session, ref: str | None, minutes: int | None, wanted: str | 
     if ref is None and wanted is None:
         session.require_default()
     answer = session.call("claim_task", task=ref, minutes=minutes, project=wanted)
-    session.say(
-        f"Claimed until {answer.value['until']}, fence {answer.value['fence']}:\n{format_whole(answer)}", answer.value
-    )
-    if not session.as_json:
-        show_notes(answer.notes)
+    until = f"Claimed until {answer.value['until']}, fence {answer.value['fence']}"
+    session.say(f"{until}:\n{format_whole(answer)}", answer)
 
 
 @cli.command()
@@ -320,9 +317,8 @@ def name_status(task: Row) -> str:
 
 def list_blockers(task: Row) -> list[str]:
     """Return the open tasks that block a task."""
-    return [f"#{number}" for number in task.get("blocked_by", ())] + (
-        ["a task elsewhere"] if task.get("blocked_elsewhere") else []
-    )
+    elsewhere = ["a task elsewhere"] if task.get("blocked_elsewhere") else []
+    return [f"#{number}" for number in task.get("blocked_by", ())] + elsewhere
 
 
 def _show_task(session: Session, sentence: str, answer: Answer) -> None:
@@ -332,9 +328,7 @@ def _show_task(session: Session, sentence: str, answer: Answer) -> None:
 def _show_changed(session: Session, sentences: Sequence[str], answer: Answer) -> None:
     """Print sentences about changed tasks, and the tasks that became ready by the change."""
     ready = [f"Ready now: task {one['number']}: {one['title']}" for one in answer.value.get("ready", ())]
-    session.say("\n".join([*sentences, *ready]), answer.value)
-    if not session.as_json:
-        show_notes(answer.notes)
+    session.say("\n".join([*sentences, *ready]), answer)
 
 
 def format_whole(answer: Answer) -> str:

@@ -48,12 +48,8 @@ def create(
     session.say(secret, {"token": secret, **_describe_grant(token), "expires_at": token.expires_at})
     if not session.as_json:
         until = f" until {token.expires_at}" if token.expires_at else ""
-        show_notes(
-            [
-                f"With this secret a client acts as user {token.owner}{until}. It is not shown again. "
-                f"Revoke it with: satchel token revoke {token.id}"
-            ]
-        )
+        note = f"With this secret a client acts as user {token.owner}{until}. It is not shown again."
+        show_notes([f"{note} Revoke it with: satchel token revoke {token.id}"])
 
 
 @cli.command("list")
