@@ -146,7 +146,7 @@ CASES: dict[str, list[Case]] = {
             {"prompt": "w", "arguments": {"a": "z"}},
         ),
         Case(
-            "the content is no template",
+            "the content is not a valid template",
             "add_prompt",
             {"title": "V", "name": "v", "content": "{% if %}", "arguments": [{"name": "a"}]},
         ),

@@ -139,7 +139,7 @@ def _find(
 
 
 def _parse(setting: Setting, value: object, source: str) -> Value:
-    """Turn a text, or a value of TOML, into a value of the setting's type."""
+    """Parse a text, or a value of TOML, as a value of the setting's type."""
     parsed = _PARSERS.get(setting.kind, _parse_text)(setting, value)
     if parsed is None:
         shown = f"'{value}'" if isinstance(value, str) else str(value)

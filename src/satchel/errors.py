@@ -28,9 +28,9 @@ SatchelError
     └── StoreUnusable    it cannot be opened: another program's, newer, damaged, or not reachable
         └── StoreMissing     there is none yet
 
-Abandoned                the answer is not awaited any more; raised between the parts of a call, and never answered
+Abandoned                nobody waits for the answer any more; raised between the parts of a call, and never answered
 
-AuthError                who is calling cannot be established; raised over HTTP, before any contract runs
+AuthError                the caller cannot be identified; raised over HTTP, before any contract runs
 ├── Unauthorized         the token is unknown, malformed, expired, revoked, or for another server
 ├── AuthUnavailable      the keys of the issuer cannot be fetched
 └── AuthUnusable         the settings of OAuth cannot work
@@ -109,7 +109,7 @@ class MissingPart(Refused):
 
 
 class NotFound(Refused):
-    """There is no such thing in this scope."""
+    """The scope has no such item."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class NotFound(Refused):
 
 
 class Reason(Struct, frozen=True):
-    """Why something is not found, in the words of a contract."""
+    """The reason why something is not found, in the words of a contract."""
 
     message: str = ""  # what happened to it, instead of that it does not exist
     hint: str = ""
@@ -239,7 +239,7 @@ class VersionMissing(Refused):
 
 
 class AmbiguousItem(Refused):
-    """Several things have the name that a call gave."""
+    """Several items have the name that a call gave."""
 
     def __init__(self, key: str, references: tuple[str, ...], *, kind: str = "item", has_more: bool = False) -> None:
         super().__init__(f"{key!r} is the name of {' and '.join(references)}")
@@ -250,7 +250,7 @@ class AmbiguousItem(Refused):
 
 
 class NotConfirmed(Refused):
-    """The user was asked whether a call shall go on, and did not say yes."""
+    """The user was asked to confirm a call, and did not say yes."""
 
     def __init__(self, action: str) -> None:
         super().__init__(f"the user was asked: {action}")
@@ -272,7 +272,7 @@ class QuotaExceeded(Refused):
 
 
 class AnswerTooLarge(Refused):
-    """The answer would be larger than we send."""
+    """The answer would exceed the limit."""
 
     def __init__(self, what: str, limit: int, argument: str | None = None) -> None:
         super().__init__(f"the answer to {what} is larger than {limit} bytes")
@@ -314,11 +314,11 @@ class StoreMissing(StoreUnusable):
 
 
 class Abandoned(Exception):
-    """The answer of a call is not awaited any more: its client left, or cancelled it."""
+    """Nobody waits for the answer of a call any more: its client left, or cancelled it."""
 
 
 class AuthError(Exception):
-    """Who is calling cannot be established."""
+    """The caller cannot be identified."""
 
 
 class Unauthorized(AuthError):

@@ -127,7 +127,7 @@ def sign(folder: int, name: str) -> tuple[int, ...] | None:
 
 
 def find_obstacle(folder: int, name: str) -> str | None:
-    """Explain why a name is not that of a regular file; None if nothing has this name."""
+    """Explain why a path is not a regular file; None if it does not exist."""
     try:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except OSError:

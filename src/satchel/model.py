@@ -1,4 +1,4 @@
-"""The values that travel between the layers: frozen, and without behaviour beyond what follows from them.
+"""The values that travel between the layers: frozen, with no behaviour but derived properties.
 
 They are msgspec Structs rather than dataclasses because a cold start already pays for msgspec.
 """
@@ -52,7 +52,7 @@ JINJA2_WORDS: Final = (
 
 
 class Author(Struct, frozen=True, kw_only=True):
-    """Who changes the store, and through what, as far as that is known; empty where it is not."""
+    """The author of a change: user, token, program and contract, each empty if unknown."""
 
     user: str = ""
     token: str = ""  # its id
@@ -63,7 +63,7 @@ class Author(Struct, frozen=True, kw_only=True):
 
 
 class Quota(Struct, frozen=True, kw_only=True):
-    """How much a user may keep, deleted items and old versions included until they expire; 0: any number."""
+    """Limits on what a user may keep, deleted items and old versions included until they expire; 0: no limit."""
 
     items: int = 0
     bytes: int = 0
@@ -96,7 +96,7 @@ class Scope(Struct, frozen=True, kw_only=True):
 
 
 class Identity(Struct, frozen=True, kw_only=True):
-    """Who a request over HTTP comes from, and what their token permits."""
+    """The caller of a request over HTTP, and the rights of the token."""
 
     user: str
     projects: tuple[str, ...] | None = None  # the only ones they may enter; None: all

@@ -20,7 +20,7 @@ TRANSPORTS = ("stdio", "http")
 
 
 class Setting(Struct, frozen=True):
-    """One setting: what it is called, what values it takes, and its default."""
+    """One setting: its name, its values, and its default."""
 
     name: str  # in satchel.toml; the flag and the environment variable follow from it
     metavar: str  # the value in `--help`; empty for a flag without one

@@ -1,4 +1,4 @@
-"""One call in progress: whose it is, whether it was cancelled, and how long one of its statements may take.
+"""One call in progress: its user, its cancellation, and the time limit of its statements.
 
 A call that reads or renders ends at once when it is cancelled. A write is finished once it has begun.
 """
@@ -37,7 +37,7 @@ class Work:
                 stop()
 
     def check(self) -> None:
-        """Return if the answer is still awaited.
+        """Return if somebody still waits for the answer.
 
         Raises:
             Abandoned: the call was cancelled.

@@ -142,7 +142,7 @@ def test_an_index_that_is_out_of_step_is_found_and_made_again(doctor: Doctor, st
     assert doctor(*arguments)[1]["search"][0] == {
         "check": "search",
         "status": "ok",
-        "message": "the search index is in step (3 items compared)",
+        "message": "the search index is up to date (3 items compared)",
     }
     with database.write() as tx:
         tx.run("delete from search_items where task is not null")

@@ -60,7 +60,7 @@ def test_an_import_is_reported_by_kind_and_state(satchel: Command, tmp_path: Pat
         "  prompts    2 new, 1 clashing, 1 renamed\n"
         "  tasks      1 new\n"
         "Projects that were made: garden\n"
-        "Clashing with what is there, and left out (--on-clash rename or replace takes them):\n"
+        "In conflict with existing items, and left out (see --on-clash rename and replace):\n"
         "  prompt 'mine' (in/prompts.csv, row 4)\n"
         "Not imported:\n"
         "  in/bad.md: it is not a text in UTF-8 (byte 0xff at 0). Convert it first, for example with: "

@@ -192,7 +192,7 @@ def test_the_log_is_narrowed_by_time_and_author(satchel: Command, store: str, se
     at = value(satchel("log", "tea", "--json", SATCHEL_USER=BOB))["versions"][0]["at"]
     assert feed("--since", at) == [his] and versions("--since", at) == ["2"]
     assert done(satchel("log", "--since", "yesterday")) == done(satchel("log", "--since", "2d ago"))
-    assert "is no time" in failed(satchel("log", "--since", "some day"), 2)
+    assert "is not a time" in failed(satchel("log", "--since", "some day"), 2)
 
 
 def test_the_audit_trail_has_all_projects_and_users_the_oldest_first(satchel: Command, store: str) -> None:

@@ -71,7 +71,7 @@ def test_one_command_connects_a_client_shows_the_change_and_tries_it(satchel: Sa
 +    }}
 +  }}
  }}
-Claude Code: installed satchel into {file}. The file before is {backup}. Start a new session; /mcp shows the connection.
+Claude Code: installed satchel into {file}. The old file is {backup}. Start a new session; /mcp shows the connection.
 """
         + said.splitlines()[-1]
         + "\n"
@@ -98,7 +98,7 @@ def test_installing_again_changes_nothing_and_uninstalling_takes_it_back(satchel
     assert f"Codex: satchel is in {file} already.\n" in done(satchel("install", "codex"))
     assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
     said = done(satchel("uninstall", "codex"))
-    assert f"Codex: removed satchel from {file}. The file before is " in said
+    assert f"Codex: removed satchel from {file}. The old file is " in said
     assert file.read_text() == '# mine\nmodel = "x"\n'
     assert done(satchel("uninstall", "codex")) == f"Codex: there is no satchel in {file}.\n"
 
@@ -171,7 +171,7 @@ def test_the_server_of_a_team_is_connected_by_its_address(satchel: Satchel, home
 def test_a_token_that_would_go_unencrypted_is_told(satchel: Satchel) -> None:
     for url, is_told in (("http://satchel.example/mcp", True), ("http://127.0.0.1:8000", False)):
         result = satchel("install", "codex", "--url", url, "--token-env", "SATCHEL_TOKEN", "--dry-run")
-        assert (result.returncode, b"can be read on the way" in result.stderr) == (0, is_told)
+        assert (result.returncode, b"others on the network can read the token" in result.stderr) == (0, is_told)
 
 
 def test_print_shows_the_lines_and_writes_nothing(satchel: Satchel, home: Path) -> None:

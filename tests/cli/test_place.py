@@ -116,7 +116,7 @@ def test_the_personal_project_is_told_unless_it_is_turned_off(run: Run, tmp_path
     database.close()
     assert current(run, tmp_path)["personal"] == "personal"
     told = run(tmp_path, "project", "current").stdout.decode()
-    assert told == "default (the default), with what project 'personal' holds\n"
+    assert told == "default (the default), with the items of project 'personal'\n"
     for off in ({"arguments": ("--no-personal",)}, {"SATCHEL_NO_PERSONAL": "yes"}):
         arguments = off.pop("arguments", ())
         assert "personal" not in current(run, tmp_path, *arguments, **off)

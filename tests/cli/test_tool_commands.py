@@ -113,7 +113,7 @@ def test_a_task_has_all_that_the_tools_know(satchel: Command) -> None:
     assert text.startswith("2  Second\nopen, low priority, tags docs, web, project web\n")
     assert re.search(r"\n\nMore\n\nNotes:\n- \S+ satchel \S+: Half done\n$", text)
     assert "--note goes to one task" in failed(satchel("task", "done", "1", "2", "--note", "x"), 2)
-    assert "2026-13-01' is no day" in failed(satchel("task", "edit", "2", "--due", "2026-13-01"), 2)
+    assert "2026-13-01' is not a day" in failed(satchel("task", "edit", "2", "--due", "2026-13-01"), 2)
     assert "cannot wait for itself" in failed(satchel("task", "edit", "2", "--after", "2"), 2)
     assert "has version 2, not 1" in failed(satchel("task", "edit", "2", "New", "--version", "1"), 1)
 

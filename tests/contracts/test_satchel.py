@@ -344,7 +344,7 @@ WRONG: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
             "add_prompt",
             {"title": "x", "content": "x", "arguments": [{"name": "a"}, {"name": name}]},
             wrong(
-                "arguments[1].name has letters, digits and _ only, no digit first, and is no word of Jinja2.",
+                "arguments[1].name has letters, digits and _ only, no digit first, and is not a word of Jinja2.",
                 "arguments",
                 "For example user_name, but neither 2nd nor if.",
             ),

@@ -75,7 +75,7 @@ def test_all_lines_are_added_or_none_and_the_wrong_one_is_named(own: Client) -> 
         (["A", "  about", "B due:2026-02-30"], "lines[2]: due must be a day like 2026-11-30.", HINT),
         (["A", "B", "C @wep"], "lines[2]: Project 'wep' does not exist.", "Did you mean web?"),
         (["A after:#9"], "lines[0]: Task 9 does not exist.", HINT),
-        (["A after:2"], "lines[0]: after:2 is no task of this call: it has 1.", HINT),
+        (["A after:2"], "lines[0]: after:2 is not a task of this call, which has 1.", HINT),
         (["A", "after:1"], "lines[1]: title must not be empty.", HINT),
         (["A +a!b", "[~] B"], "lines[1]: A new task cannot be in progress.", HINT),
     ]:
@@ -359,7 +359,7 @@ def test_a_fence_that_was_never_given_out_is_told_as_such(own: Client) -> None:
     ok(own, "claim_task")
     assert refusal(own, "complete_task", task=1, fence=7) == {
         "code": "conflict",
-        "message": "Fence 7 was never given out for task #1.",
+        "message": "Fence 7 was never issued for task #1.",
         "hint": "Give the fence that claim_task answered, or leave it out.",
     }
 

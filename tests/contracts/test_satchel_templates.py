@@ -31,22 +31,24 @@ def arguments_of(client: Client, prompt: str) -> list[dict[str, Any]]:
 def test_a_template_that_cannot_be_parsed_is_refused_with_its_line(client: Client) -> None:
     what = "line 2: Expected an expression, got 'end of statement block'"
     broken = {"title": "B", "content": "a\n{% if %}", "arguments": [{"name": "x"}]}
-    assert refusal(client, "add_prompt", broken) == wrong(f"content is no template: {what}.", "content", MEND)
+    assert refusal(client, "add_prompt", broken) == wrong(f"content is not a valid template: {what}.", "content", MEND)
     assert refusal(client, "add_prompts", prompts=[{"title": "A", "content": "x"}, broken]) == wrong(
-        f"prompts[1].content: content is no template: {what}.", "prompts", MEND
+        f"prompts[1].content: content is not a valid template: {what}.", "prompts", MEND
     )
     ok(client, "add_prompt", title="P", content="{{ x }}", arguments=[{"name": "x"}])
     changed = {"prompt": "p", "content": "a\n{% if %}"}
-    assert refusal(client, "update_prompt", changed) == wrong(f"content is no template: {what}.", "content", MEND)
+    assert refusal(client, "update_prompt", changed) == wrong(
+        f"content is not a valid template: {what}.", "content", MEND
+    )
     for argument, value in (("edits", [{"old": "{{ x }}", "new": "a\n{% if %}"}]), ("append", "{% if %}")):
         assert refusal(client, "edit_text", {"item": "p", argument: value}) == wrong(
-            f"With these edits, content is no template: {what}. Nothing was changed.",
+            f"With these edits, content is not a valid template: {what}. Nothing was changed.",
             argument,
             "Correct the edit; update_prompt with arguments: [] makes it plain text.",
         )
     ok(client, "add_prompt", title="Plain", content="a\n{% if %}", arguments=[])
     only_arguments = {"prompt": "plain", "arguments": [{"name": "x"}]}
-    assert refusal(client, "update_prompt", only_arguments)["message"] == f"content is no template: {what}."
+    assert refusal(client, "update_prompt", only_arguments)["message"] == f"content is not a valid template: {what}."
     assert [one["name"] for one in ok(client, "list_prompts")["prompts"]][:2] == ["plain", "p"]
 
 
@@ -103,7 +105,7 @@ def test_arguments_are_declared_from_the_template(client: Client, content: str, 
 @pytest.mark.parametrize(
     ("content", "note"),
     [
-        ("{% if", "Kept as plain text, because it is no template: line 1: unexpected 'end of template'."),
+        ("{% if", "Kept as plain text, because it is not a valid template: line 1: unexpected 'end of template'."),
         ("{{ 1 + 1 }}", "Kept as plain text, because it has no variables."),
         ("{{ a }}" + "x" * 65_536, "Kept as plain text: a template has at most 65536 bytes."),
         (

@@ -166,7 +166,7 @@ def test_what_the_store_refuses_is_told_and_the_rest_of_its_batch_is_kept(
     assert [one.what for one in report.problems] == [
         "the uri of a document needs a scheme, and no spaces",
         "the status of a task cannot be 'maybe'",
-        "'2026-13-01' is no day: write 2026-12-31, tomorrow, friday or 3d",
+        "'2026-13-01' is not a day: write 2026-12-31, tomorrow, friday or 3d",
         "it has no kind: prompt, document or task",
     ]
 

@@ -215,7 +215,7 @@ def check_watcher(home: str) -> str:
 
 def check_port(http: Http | None, *, is_needed: bool) -> str:
     """Check that the port for HTTP is free, or served by Satchel."""
-    assert http is not None, "these settings are of the transport http"
+    assert http is not None, "these settings are for the transport http"
     place, host = f"{http.host}:{http.port}", http.host.strip("[]")
     try:
         family = socket.getaddrinfo(host, http.port, type=socket.SOCK_STREAM)[0][0]
@@ -285,7 +285,7 @@ def _look_at_file(where: str) -> str:
         wrong = [str(error)]
     if wrong:
         raise Problem("; ".join(wrong), "Stop all servers, keep a copy of the file, and restore a backup.")
-    return "the file is sound"
+    return "the file is intact"
 
 
 def _look_at_schema(where: str, direct: str | None, status: StoreStatus) -> str:
@@ -318,7 +318,7 @@ def _look_at_search(where: str, direct: str | None, status: StoreStatus) -> str:
     if not state.is_in_step:
         what = f"the search index lacks {state.missing} items, and has {state.stale} wrong."
         raise Problem(what, "satchel doctor --fix", lambda: _rebuild(where, direct))
-    return f"the search index is in step ({state.compared} items compared)"
+    return f"the search index is up to date ({state.compared} items compared)"
 
 
 def _rebuild(where: str, direct: str | None) -> str:

@@ -103,7 +103,7 @@ def _print(session: Session, result: ImportReport) -> None:
     if result.projects:
         lines.append(f"Projects that {'would be' if result.is_dry_run else 'were'} made: {', '.join(result.projects)}")
     clashing = [line for line in result.lines if line.state == "clashing"]
-    title = "Clashing with what is there, and left out (--on-clash rename or replace takes them):"
+    title = "In conflict with existing items, and left out (see --on-clash rename and replace):"
     lines += _list(title, [f"{one.kind} '{one.label}' ({one.where})" for one in clashing])
     lines += _list("Not imported:", [f"{one.where}: {one.what}" for one in result.problems])
     lines += _list("Left alone:", [f"{one.where}: {one.what}" for one in result.left_alone])

@@ -41,7 +41,7 @@ scope_option = click.option(
     show_default=True,
     help="The settings of the user, or of the project in this folder.",
 )
-name_option = click.option("--name", default="satchel", show_default=True, help="What the client calls the server.")
+name_option = click.option("--name", default="satchel", show_default=True, help="The name of the server in the client.")
 dry_option = click.option("--dry-run", is_flag=True, help="Show the change, and write nothing.")
 
 
@@ -113,7 +113,7 @@ def choose_clients(
 @click.option("--all", "takes_all", is_flag=True, help="All clients on this machine, without asking.")
 @scope_option
 @click.option("--contract", "-c", type=CONTRACT, metavar="NAME", help="The contract to serve.  [default: satchel]")
-@click.option("--project", "-p", type=PROJECT, metavar="NAME", help="The project to work in, whatever the folder.")
+@click.option("--project", "-p", type=PROJECT, metavar="NAME", help="The project to work in, regardless of the folder.")
 @click.option("--url", metavar="URL", help="Connect to a server at this address, instead of starting one.")
 @click.option("--token-env", metavar="VARIABLE", help="With --url: the environment variable with the token.")
 @click.option("--rule", is_flag=True, help="Also tell agents when to use Satchel, in AGENTS.md or CLAUDE.md.")
@@ -196,7 +196,9 @@ def _make_target(
     if url is not None:
         address = entries.server_url(url, contract, project or _find_project(url, scope), list(CONTRACTS))
         if token_env and not entries.is_private(address):
-            click.echo("Note: over http:// the token can be read on the way. Use https:// where you can.", err=True)
+            click.echo(
+                "Note: over http:// others on the network can read the token. Use https:// if you can.", err=True
+            )
         return entries.Remote(address, token_env or "")
     try:
         settings = config.load({"project": project, "contract": contract})
@@ -285,7 +287,7 @@ def _make(
         report.add(client, "planned", f"{client.title}: nothing was written, because of --dry-run.", change)
         return
     backup = change.make()
-    kept = f" The file before is {backup}." if backup else ""
+    kept = f" The old file is {backup}." if backup else ""
     report.add(client, status, f"{client.title}: {done}{kept} {hint}".rstrip(), change, backup=backup)
 
 

@@ -54,7 +54,7 @@ def current(session: Session) -> None:
     text = f"{scope.project} ({value['why']})"
     if personal is not None:
         value["personal"] = personal.project
-        text += f", with what project '{personal.project}' holds"
+        text += f", with the items of project '{personal.project}'"
     session.say(text, value)
 
 

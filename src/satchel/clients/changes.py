@@ -1,4 +1,4 @@
-"""Changes to the files of clients: each is planned from what the file says, shown as a diff, and then made.
+"""Changes to the files of clients: each is planned from the file's content, shown as a diff, and then made.
 
 The files have keys and tokens of other servers in them. A diff shows the names of other lines, but no text of them.
 """

@@ -146,7 +146,7 @@ def _is_cached(script: str, environment: Mapping[str, str]) -> bool:
 
 
 def carry_variables(environment: Mapping[str, str], home: str) -> dict[str, str]:
-    """Return the variables that decide where the data is: many clients start servers without the user's variables.
+    """Return the variables that decide where the data is, because many clients start servers without them.
 
     Raises:
         CannotInstall: one of them has a password in it.

@@ -1,4 +1,4 @@
-"""Import, export and sync: what people keep in files, and what the store keeps. It knows services, and no contract.
+"""Import, export and sync between files and the store. It uses services and no contract.
 
 entries       the values between a format and the store
 cleaning      foreign values as values that the store takes
@@ -9,7 +9,7 @@ storing       reads a project as entries, and adds, changes and deletes them
 importing     reads files of any format, and brings their entries into the store
 folder        the folder of a project
 task_file     the file of tasks in it
-exporting     writes what a project holds into files
-sync_plan     what a folder and a project had in common, and what a sync has to do
+exporting     writes a project into files
+sync_plan     the common state of a folder and a project, and the steps of a sync
 syncing       keeps a folder and a project the same
 """

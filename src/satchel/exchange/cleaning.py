@@ -1,4 +1,4 @@
-"""Turn foreign values into values that the store takes: names, titles, tags, days, priorities, whole entries."""
+"""Converts foreign values into values that the store accepts: names, titles, tags, days, priorities, whole entries."""
 
 import json
 import re

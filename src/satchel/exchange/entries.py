@@ -15,7 +15,7 @@ class Unreadable(Exception):
 
 
 class Problem(Struct, frozen=True, omit_defaults=True):
-    """Something that could not be read or stored: where it is, and why."""
+    """A file or entry that could not be read or stored: its place, and the reason."""
 
     where: str
     what: str

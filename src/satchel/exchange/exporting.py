@@ -1,4 +1,4 @@
-"""Write what a project, or a store, holds into files: our own folder, JSON Lines, or the format of another tool."""
+"""Writes a project or a store into files: our own folder, JSON Lines, or the format of another tool."""
 
 import os
 import shlex
@@ -24,7 +24,7 @@ class WrongTarget(Exception):
 
 
 class ExportReport(Struct, kw_only=True):
-    """What an export wrote."""
+    """The result of an export."""
 
     where: str
     counts: dict[Kind, int]
@@ -44,7 +44,7 @@ class Export(Struct, frozen=True):
 
 
 def choose_format(target: str, name: str | None) -> Format:
-    """Return the format of an export. Only its name chooses it: the ending of the target says file or folder.
+    """Return the format of an export, which --format names; the ending of the target decides between file and folder.
 
     Raises:
         WrongTarget: the target is a file and the format a folder, or the other way, or the format is only read.
@@ -189,7 +189,7 @@ def _check_folder(root: str, format: Format, *, forces: bool) -> None:
 
 
 def _list_own(root: str) -> set[str]:
-    """Return the files in the parts of a folder that are ours alone."""
+    """Return the files in the parts of a folder that only Satchel writes."""
     found: set[str] = set()
     bases = [""] + [name for name in os.listdir(root) if os.path.isfile(os.path.join(root, name, sources.MARKER))]
     for base in bases:

@@ -44,7 +44,7 @@ class ReadFile(Struct, frozen=True):
 
 
 def write_marker(project: str | None) -> bytes:
-    """Return the file that says what a folder is: that of a project, or with None of a store."""
+    """Return the marker file of a folder: for a project, or with None for a store."""
     value: dict[str, object] = {"satchel": "store" if project is None else "project", "version": VERSION}
     return (json.dumps(value | ({"project": project} if project else {}), indent=2) + "\n").encode()
 
@@ -69,7 +69,7 @@ def write(entries: Sequence[Entry], project: str) -> dict[str, bytes]:
 
 
 def write_details(documents: Sequence[DocumentEntry], paths: Mapping[str, str], kept: Details | None = None) -> bytes:
-    """Return what does not follow from the names of documents, or nothing; `kept` is left as it was read."""
+    """Return the file of details that do not follow from the names of documents, if any; `kept` stays as read."""
     details = {one.name: found for one in documents if (found := _find_details(one, paths[one.name]))} | (kept or {})
     return (json.dumps(details, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode() if details else b""
 
@@ -115,7 +115,7 @@ def write_prompt(prompt: PromptEntry, **more: object) -> str:
 
 
 def write_argument(argument: Argument) -> dict[str, object]:
-    """Return an argument as `read_arguments` takes it, without what is usual."""
+    """Return an argument as `read_arguments` takes it, without defaults."""
     fields: dict[str, object] = {"name": argument.name}
     fields |= {} if argument.description is None else {"description": argument.description}
     fields |= {} if argument.is_required else {"required": False}
@@ -137,7 +137,7 @@ def write_prompt_file(prompt: PromptEntry, path: str) -> bytes:
 
 
 def read_marker(data: bytes) -> tuple[str, str | None]:
-    """Return what a folder is, `project` or `store`, and the name of its project.
+    """Return the kind of a folder, `project` or `store`, and the name of its project.
 
     Raises:
         Unreadable: it is not a folder of Satchel, or one of a newer version.
@@ -229,7 +229,7 @@ def list_files(root: str, folder: str, ending: str = "") -> list[str]:
 
 
 def read_details(root: str) -> Details:
-    """Return what the file beside the documents says about them, by name.
+    """Return the details of documents by name, from the file beside them.
 
     Raises:
         Unreadable: it is broken.

@@ -1,4 +1,4 @@
-"""What a project holds, as entries, and the one way in which import and sync add, change and delete entries."""
+"""Reads a project as entries; adds, changes and deletes entries for import and sync."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -138,7 +138,7 @@ def to_task(task: Task, numbers: set[int], comments: tuple[NoteEntry, ...] = ())
 
 
 def facts(entry: Entry) -> tuple[object, ...]:
-    """Return what an import compares, apart from name and title."""
+    """Return the facts that an import compares, apart from name and title."""
     if isinstance(entry, PromptEntry):
         return entry.content, entry.description, entry.tags, entry.arguments
     if isinstance(entry, DocumentEntry):
@@ -285,7 +285,7 @@ def delete(tx: Tx, scope: Scope, kind: Kind, key: str, version: int | None) -> N
 
 
 class TaskLinks:
-    """The tasks of one import or sync by key, which wait for each other in whatever order they come."""
+    """The tasks of one import or sync by key; dependencies may come in any order."""
 
     def __init__(self, scope: Scope, numbers: Mapping[str, int] | None = None) -> None:
         self._scope = scope
@@ -295,7 +295,7 @@ class TaskLinks:
         self._waiting: dict[str, list[tuple[int, TaskEntry]]] = {}  # tasks by the key of one that has not come yet
 
     def find_blockers(self, entry: TaskEntry) -> list[int]:
-        """Return the tasks that a new task waits for, as far as they have come."""
+        """Return the tasks that a new task waits for, as far as they are known."""
         found = sorted({self.numbers[key] for key in entry.after if key in self.numbers})
         is_safe = entry.key not in self._waiting and len(found) <= rules.MAX_BLOCKERS
         return found if is_safe else []  # else `learn` links one by one, and reports what the store refuses
@@ -332,7 +332,7 @@ class TaskLinks:
             self.lost.append(Problem(entry.where, circle if is_circular else many))
 
     def list_missing(self) -> list[Problem]:
-        """Return the dependencies on tasks that did not come."""
+        """Return the dependencies on tasks that are missing."""
         return [
             Problem(task.where, f"'{task.label}' waits for {key.rpartition(chr(0))[2]}, which is not here")
             for key, waiting in self._waiting.items()

@@ -1,4 +1,4 @@
-"""Compare a folder and a project with what they had in common, and decide what to do about each item."""
+"""Compares a folder and a project with their last common state, and plans a step for each item."""
 
 import hashlib
 import json
@@ -44,7 +44,7 @@ class Synced(Struct, frozen=True, omit_defaults=True):
 
 
 class SyncState(Struct, kw_only=True):
-    """What a folder and a project had in common after the last sync."""
+    """The common state of a folder and a project after the last sync."""
 
     version: int = _VERSION
     project: str  # its id: a project of the same name in another store is another one
@@ -103,7 +103,7 @@ def digest(entry: Entry) -> str:
 
 
 class FolderSide(Struct, kw_only=True):
-    """What a folder holds, and which items must be left alone because a file cannot be read."""
+    """The items of a folder, and those to leave alone because a file cannot be read."""
 
     entries: dict[Key, Entry] = field(default_factory=dict)
     files: dict[Key, ReadFile] = field(default_factory=dict)
@@ -182,7 +182,7 @@ def _mark_broken(side: FolderSide, base: SyncState, path: str) -> None:
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """What to do about one item that differs between store and folder."""
+    """The step for one item that differs between store and folder."""
 
     kind: Kind
     key: str

@@ -1,7 +1,7 @@
-"""Keep a folder and a project the same: edits on either side go to the other, and after a clash both are kept.
+"""Keeps a folder and a project the same: edits on either side go to the other, and after a clash both are kept.
 
-The store is changed first, then the files, then the state. After an interruption the next sync finds what was done to
-be the same on both sides, and goes on.
+The store is changed first, then the files, then the state. After an interruption the next sync finds finished steps
+equal on both sides, and continues.
 """
 
 import fcntl
@@ -35,7 +35,7 @@ _PARTS: tuple[tuple[Kind, str, str], ...] = (
 
 
 class SyncReport(Struct, kw_only=True):
-    """What a sync did, or would do."""
+    """The result of a sync, or of a dry run."""
 
     is_check: bool = False
     lines: list[str] = field(default_factory=list)
@@ -66,7 +66,7 @@ class SyncReport(Struct, kw_only=True):
 
 
 class SyncOptions(Struct, frozen=True, kw_only=True):
-    """How to sync."""
+    """The options of a sync."""
 
     is_check: bool = False
     is_sure: bool = False  # about a folder that holds other things, and about many deletions
@@ -138,7 +138,7 @@ class _Sync:
         if plan.deletions > max(_FEW, len(base) // 2) and not self._options.is_sure:
             report.refused = (
                 f"{plan.deletions} of {len(base)} items are gone from the folder, and would be deleted from the "
-                "store. Nothing was done. If that is meant, say --yes"
+                "store. Nothing was done. If that is intended, add --yes"
             )
             return report
         self._carry_out(side, here, base, plan)
@@ -155,7 +155,7 @@ class _Sync:
         names = os.listdir(self._root) if not is_known and os.path.isdir(self._root) else []
         if any(not name.startswith(".") for name in names):
             what = f"{self._root} holds other files, and is not a folder of Satchel yet"
-            raise Unreadable(f"{what}. Name another one, or say --yes to sync with it")
+            raise Unreadable(f"{what}. Name another one, or add --yes to sync with it")
 
     def _carry_out(self, side: FolderSide, here: Snapshot, base: SyncState, plan: Plan) -> None:
         agreed: Results = {**plan.same, **dict.fromkeys(plan.gone)}
@@ -270,7 +270,7 @@ class _Sync:
             sources.remove_file(self._root, folder.DETAILS)
 
     def _write_tasks(self, side: FolderSide, agreed: Results, plan: Plan) -> None:
-        """Write the file of tasks anew if a task in it is not as in the store."""
+        """Write the file of tasks again if it differs from the store."""
         if "task" in side.broken_kinds:
             return
         with self._database.read(self._scope) as tx:
@@ -289,7 +289,7 @@ class _Sync:
         sources.write_file(self._root, folder.TASKS, text.encode())
 
     def _save(self, base: SyncState, side: FolderSide, agreed: Results, paths: dict[Key, str]) -> None:
-        """Save what both sides have now; for items that were left alone, save what was known."""
+        """Save the common state; for items that were left alone, keep the old one."""
         state = SyncState(project=base.project, user=base.user)
         for kind in KINDS:
             after = state.of(kind)
@@ -314,7 +314,7 @@ def _explain_clash(step: Step, results: Results) -> str:
 
 
 class _StoreSide:
-    """The store as a sync found it, and as it changes it."""
+    """The store, as a sync finds and changes it."""
 
     def __init__(self, scope: Scope, here: Snapshot, steps: Sequence[Step]) -> None:
         self._scope = scope

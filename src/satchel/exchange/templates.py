@@ -1,4 +1,4 @@
-"""Convert templates between our syntax and those of other tools, as pieces: text, variables, conditions.
+"""Converts templates between our syntax and those of other tools, as pieces: text, variables, conditions.
 
 A reader splits a text into pieces, or raises `NotTemplate`; a writer joins pieces in another syntax. A template is
 converted whole or not at all.

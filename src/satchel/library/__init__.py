@@ -2,10 +2,10 @@
 
 manifest   the prompts that a library declares, in twig.toml or front matter, and every problem of it
 catalog    an immutable snapshot of all libraries, replaced when the disk changes; reads and renders their texts
-watch      notices changes on the disk
+watch      detects changes on the disk
 validate   checks libraries for their authors
 skills     reads the skills of a library
-sources    takes files from git repositories, archives and folders, within bounds
+sources    reads files from git repositories, archives and folders, within bounds
 installing adds, updates and removes libraries from elsewhere
 render     runs worker processes: deadlines, restarts, turns of users
 worker     the program of a worker process: compiles and renders templates, parses TOML

@@ -472,7 +472,7 @@ def _check_bounds(found: dict[str, str | None]) -> None:
 
 
 def _sign_all(root: str, folder: str, opened: int, file: str, paths: tuple[str, ...]) -> _Signature | None:
-    """Return the signature of a text and of the files that it includes: a change of those changes the prompt."""
+    """Return the signature of a text and of the files that it includes, because these change the prompt too."""
     found = files.sign(opened, file)
     for path in paths:
         *folders, name = path.split("/")

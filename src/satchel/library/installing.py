@@ -225,7 +225,7 @@ def _prepare(work: str, folder: str, found: _Unpacked, wish: Wish) -> Installed:
     report = check_library(path)
     problems = tuple(problem for problem in report.problems if not problem.is_warning)
     if problems and not wish.takes_problems:
-        raise Invalid("the library has problems, so nothing was changed. --anyway takes it as it is.", problems)
+        raise Invalid("the library has problems, so nothing was changed. --anyway accepts them.", problems)
     origin = Origin(
         kind=found.kind,
         source=found.source,

@@ -118,7 +118,7 @@ class _Reader:
         return [prompt for prompt in found if prompt is not None]
 
     def read_prompt(self, key: str, entry: Any) -> LibraryPrompt | None:
-        """Return the prompt that an entry declares; None if it is wrong."""
+        """Return the prompt that an entry declares; None if the entry has a mistake."""
         if not re.fullmatch(_KEY, key):
             self._report(f"prompt {key!r} is skipped: its key may have A-Z, a-z, 0-9, _, . and - only")
             return None
@@ -192,7 +192,7 @@ class _Declared(Struct, frozen=True):
 
 
 class DeclaredPrompts:
-    """Reads the front matter of all texts of a library, and again that of each text that has changed."""
+    """Reads the front matter of all texts of a library, and reads changed texts again."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], dict[str, _Declared]] = {}  # by root and folder, then by file

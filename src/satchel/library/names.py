@@ -83,7 +83,7 @@ def _list_reads(tree: nodes.Template) -> set[int]:
 
 
 def _find_hidden(sandbox: Sandbox, source: str) -> dict[str, int]:
-    """Return what a render leaves out or does not read, with its first line."""
+    """Return the parts of a template that a render ignores, each with its first line."""
     found: dict[str, int] = {}
     for line, kind, _ in sandbox.lex(source):
         if kind in _HIDDEN:
@@ -92,7 +92,7 @@ def _find_hidden(sandbox: Sandbox, source: str) -> dict[str, int]:
 
 
 def _find_stored(tree: nodes.Template) -> Iterator[str]:
-    """Yield every name that something in a template sets, wherever it is valid."""
+    """Yield every name that a template sets, regardless of its scope."""
     for one in tree.find_all(nodes.Name):
         if one.ctx != "load":
             yield one.name

@@ -1,4 +1,4 @@
-"""Files that a template takes from its library by `include`, `extends` or `import`. Only the worker imports it.
+"""Files that a template loads from its library by `include`, `extends` or `import`. Only the worker imports this.
 
 The worker opens no file. It tells which files a template names, and the caller sends the job again with their texts.
 """

@@ -176,7 +176,7 @@ class _Turn(Struct, eq=False):
 
 
 class Renderer:
-    """Sends each job to a free worker; if there is none, users take turns."""
+    """Sends each job to a free worker; if none is free, users take turns."""
 
     def __init__(self, most: int | None = None) -> None:
         self._most = most or min(_MOST_WORKERS, max(2, os.cpu_count() or 1))
@@ -276,7 +276,7 @@ class Renderer:
 
     @contextmanager
     def _wait_for_turn(self, work: Work) -> Iterator[None]:
-        """Wait for one of the places for jobs that run at once, and hold it."""
+        """Wait for one of the places for concurrent jobs, and hold it."""
         turn = _Turn(work.user)
         with self._changed:
             self._waiting.append(turn)

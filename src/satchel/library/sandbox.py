@@ -1,4 +1,4 @@
-"""The values a template can reach: its arguments, plain values, and the filters, tests and functions of Jinja2.
+"""The values that a template can reach: its arguments, plain values, and the filters, tests and functions of Jinja2.
 
 Jinja2's own sandbox refuses what it knows to be dangerous; this one allows only what it knows to be harmless. It also
 defines names that no argument has, and prints nothing of the engine or of Python.

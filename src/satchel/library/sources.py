@@ -1,4 +1,4 @@
-"""Takes a library's files from elsewhere: a git repository, a zip or tar archive, or a folder.
+"""Reads the files of a library from a git repository, a zip or tar archive, or a folder.
 
 All go through one gate, `Unpacking`: regular files with plain paths, within bounds. Nothing of a source is run.
 """
@@ -105,7 +105,7 @@ def digest_folder(path: str) -> str:
 
 
 def copy_folder(path: str, into: Unpacking) -> None:
-    """Take all files of a folder.
+    """Copy all files of a folder.
 
     Raises:
         SourceRefused: it has links or other things that are not files, or is too large.
@@ -159,7 +159,7 @@ _ENCRYPTED = 0x1
 
 
 def unpack_archive(path: str, into: Unpacking) -> str:
-    """Take all files of a zip, tar or tar.gz archive, and return its digest.
+    """Unpack all files of a zip, tar or tar.gz archive, and return its digest.
 
     Raises:
         SourceRefused: the file is not such an archive, damaged or too large, or holds something that is not a file.
@@ -217,7 +217,7 @@ def _unpack_zip(file: IO[bytes], into: Unpacking) -> None:
 
 
 def _check_directory(file: IO[bytes]) -> None:
-    """Refuse a list of files that would need much memory before it is read."""
+    """Refuse an archive whose directory would need much memory, before it is read."""
     size = file.seek(0, 2)
     file.seek(max(0, size - 65_557))  # the end has 22 bytes, and a comment of up to 65,535
     tail = file.read()
@@ -314,7 +314,7 @@ def check_ref(ref: str) -> None:
 
 
 def unpack_repository(source: str, protocol: str, ref: str | None, work: str, into: Unpacking) -> str:
-    """Take all files of a branch, tag or commit, and return the commit.
+    """Unpack all files of a branch, tag or commit, and return the commit.
 
     It is fetched into a bare repository of ours in the empty folder `work`, without its history, and archived from
     there. There is no checkout: hooks, filters and submodules have no effect, and no settings of the user are read.

@@ -1,4 +1,4 @@
-"""Checks libraries for their authors: what the server skips, cannot render or renders empty, and what has no effect."""
+"""Checks libraries for their authors: prompts that are skipped, fail or render empty, and files without effect."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ _SAMPLE = "1"  # a value that is a word and a number
 
 
 class Report(Struct, frozen=True):
-    """The problems of libraries, and how much of them is served."""
+    """The problems of libraries, and the number of prompts that are served."""
 
     problems: tuple[Problem, ...]
     libraries: int

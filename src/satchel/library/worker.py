@@ -234,7 +234,7 @@ def main() -> None:
 
 
 def open_memory_meter() -> Callable[[], int]:
-    """Return a function that tells how many bytes this process keeps; 0 if the system has no such file.
+    """Return a function that returns the memory of this process in bytes, or 0 if the system does not tell.
 
     Not getrusage: its maximum includes the memory of the caller when it started this process.
     """

@@ -1,4 +1,4 @@
-"""Every change, by whom and through what; undo; the trash."""
+"""The list of changes with their authors, undo, and the trash."""
 
 from satchel.errors import NotFound
 from satchel.model import KINDS, ChangeQuery
@@ -12,7 +12,7 @@ _MOST_DELETED = 200
 
 
 def show(visit: Visit) -> Answer:
-    """Show what changed, the newest first; ?by= and ?kind= narrow it."""
+    """Show changes, newest first; ?by= and ?kind= narrow the list."""
     kind = visit.query.get("kind", "")
     query = ChangeQuery(
         by=visit.query.get("by", ""),
@@ -26,7 +26,7 @@ def show(visit: Visit) -> Answer:
 
 
 def undo_change(visit: Visit) -> Answer:
-    """Take back one change, or without a number the last thing that the user did."""
+    """Undo one change, or without a number the user's last transaction."""
     number = visit.number("revision")
 
     def act(tx: Tx) -> list[FeedEntry]:

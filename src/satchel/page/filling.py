@@ -1,4 +1,4 @@
-"""A prompt filled in, stored or of a library: a form from its arguments, the result beside it."""
+"""Filling in a prompt, stored or of a library: a form made from its arguments, and the result beside it."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -46,7 +46,7 @@ def _read_values(arguments: Sequence[Argument], given: Mapping[str, str]) -> dic
 
 
 def _explain(render: Callable[[], str]) -> tuple[str, str]:
-    """Return what a render gives, and what is wrong with its template."""
+    """Return the result of a render, and the fault of its template."""
     try:
         return render(), ""
     except RenderFailed as failure:

@@ -1,4 +1,4 @@
-"""The first page: search over everything, and what changed last."""
+"""The first page: search over everything, and recent changes."""
 
 from msgspec.structs import replace
 
@@ -18,7 +18,7 @@ _PINNED = 12
 
 
 def show(visit: Visit) -> Answer:
-    """Show the hits of a search for ?q=, else the projects, the ready tasks and what changed last."""
+    """Show the hits of a search for ?q=, else the projects, the ready tasks and recent changes."""
     text = visit.query.get("q", "").strip()
     if text:
         return _search(visit, text)
@@ -33,7 +33,7 @@ def show(visit: Visit) -> Answer:
 
 
 def _search(visit: Visit, text: str) -> Shown:
-    """Find what has the words, in all projects that the caller may enter or in ?project=."""
+    """Search items by words, in all projects that the caller may enter or in ?project=."""
     wanted = visit.query.get("project", "")
     with visit.read() as tx:
         names = projects.list_names(tx, visit.scope)

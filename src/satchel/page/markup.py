@@ -138,7 +138,7 @@ def _mark_words(old: str, new: str) -> tuple[Markup, Markup]:
 
 
 def describe_time(moment: str) -> Markup:
-    """Write a timestamp as people say it, with the exact time in its title."""
+    """Write a timestamp in words, with the exact time in its title."""
     at = datetime.fromisoformat(moment)
     seconds = (datetime.now(UTC) - at).total_seconds()
     for size, one, few in (
@@ -162,7 +162,7 @@ def describe_count(count: int) -> str:
 
 
 def describe_author(author: Author, own_user: str | None) -> str:
-    """Return who made a change, and through what."""
+    """Return the author of a change, and the program."""
     if author.caller == "person" or author.contract == "cli":
         who = (
             "you" if own_user and author.user == own_user else f"user {author.user[:8]}" if author.user else "a person"

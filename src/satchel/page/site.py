@@ -1,4 +1,4 @@
-"""One request for a page: finds the view, lets it answer, and makes a response of what it returns or raises."""
+"""Handles one request for a page: finds the view, calls it, and turns its result or error into a response."""
 
 import re
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ _LONGEST_SAID = 300  # characters
 
 
 class PageResponse(Struct, frozen=True):
-    """What goes back to the browser."""
+    """A response to the browser."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -76,18 +76,18 @@ class Site:
         return _send_file(answer) if isinstance(answer, File) else self._show(answer, visit, said)
 
     def show_error(self, visit: Visit, status: int, message: str) -> PageResponse:
-        """Return a page that says what is wrong."""
+        """Return a page that explains an error."""
         return self._show(Shown("error.html", {"message": message}, status), visit, "")
 
     def show_login(
         self, *, message: str = "", next: str = "/", code: str = "", obstacle: str = "", status: int = 200
     ) -> PageResponse:
-        """Return the page that asks for a token, or leads to the issuer unless there is an obstacle."""
+        """Return the page that asks for a token, or redirects to the issuer unless there is an obstacle."""
         values = {"message": message, "next": next, "code": code, "auth": self.server.auth, "obstacle": obstacle}
         return _respond(status, markup.render("login.html", values))
 
     def show_entrance(self, next: str) -> PageResponse:
-        """Return a page that leads on to another of ours by itself."""
+        """Return a page that forwards to another page of ours."""
         return _respond(200, markup.render("entrance.html", {"next": next}))
 
     def _show(self, shown: Shown, visit: Visit, said: str) -> PageResponse:

@@ -1,4 +1,4 @@
-"""What a view gets and what it returns: a visit in, a page, a redirect or a file out."""
+"""The argument and the results of a view: a visit in; a page, a redirect or a file out."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -20,7 +20,7 @@ MOST_COUNTED = 1000  # a page says "1,000+" of what there is more of, because co
 
 
 class Server(Struct, frozen=True, kw_only=True):
-    """What all visits to one server share."""
+    """The state that all visits to one server share."""
 
     database: Database
     libraries: Libraries

@@ -42,7 +42,7 @@ def find_status(error: SatchelError | RenderFailed) -> int:
 
 
 def explain(error: SatchelError | RenderFailed) -> str:
-    """Return what is wrong and what to do next, in a sentence or two."""
+    """Describe an error and the next step, in one or two sentences."""
     if isinstance(error, RenderFailed):
         where = "" if error.line is None else f" in line {error.line}"
         return f"The text is no valid template: {error.what}{where}."

@@ -50,7 +50,7 @@ def _read_or_create(home: str) -> str:
     except OSError as error:
         raise StoreFailed(f"cannot keep the local user in {path}: {error.strerror}") from error
     if user is None:
-        raise StoreFailed(f"{path} should hold the local user, a UUID, and does not. Correct it, or move it away")
+        raise StoreFailed(f"{path} must contain the UUID of the local user, and does not. Correct it, or move it away")
     return user
 
 

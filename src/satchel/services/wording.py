@@ -47,8 +47,8 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("mime_type", "format"): "{field} must look like text/markdown",
     ("uri", "format"): "{field} needs a scheme, and no spaces",
     ("uri", "reserved"): "{field} cannot be {value}: URIs of satchel: name what Satchel keeps",
-    ("content", "template"): "{field} is no template: {value}",
-    ("arguments", "pattern"): "{field} has letters, digits and _ only, no digit first, and is no word of Jinja2",
+    ("content", "template"): "{field} is not a valid template: {value}",
+    ("arguments", "pattern"): "{field} has letters, digits and _ only, no digit first, and is not a word of Jinja2",
     ("cursor", "format"): "{field} is not valid here: use next_cursor from the previous page",
     ("lines", "format"): "{field} must be a range like 10-40, 10- or 25",
     ("lines", "maximum"): "The last line of the text is {limit}",
@@ -56,7 +56,7 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("heading", "contentEncoding"): "A document of {value} has no headings",
     ("blocked_by", "acyclic"): "A task cannot wait for itself, not even through others",
     ("after", "acyclic"): "Some lines wait for each other",
-    ("after", "maximum"): "after:{value} is no task of this call: it has {limit}",
+    ("after", "maximum"): "after:{value} is not a task of this call, which has {limit}",
     ("lines", "grammar"): "{value} cannot both be",
     ("lines", "claims"): "A new task cannot be in progress",
     ("lines", "uniqueItems"): "{value} is the label of another line",
@@ -66,10 +66,12 @@ SENTENCES: Mapping[tuple[str, str], str] = {
 _FOR_PEOPLE: Mapping[tuple[str, str], str] = {
     ("tag", "pattern"): "{quoted} cannot be a tag: use up to 50 letters, digits, - and _",
     ("content", "contentEncoding"): "the content is not UTF-8 text, which its type needs",
-    ("due", "format"): "{quoted} is no day: write 2026-12-31, tomorrow, friday or 3d",
-    ("user", "format"): "{quoted} is no user: a user is a UUID, as `satchel user` prints it",
-    ("expires_at", "format"): ("{quoted} is no time: write 12h, 90d, tomorrow, friday, 2030-12-31 or 2030-12-31T18:00"),
-    ("since", "format"): "{quoted} is no time: write 2h, 3d, yesterday, monday, 2026-11-17 or 2026-11-17T12:00",
+    ("due", "format"): "{quoted} is not a day: write 2026-12-31, tomorrow, friday or 3d",
+    ("user", "format"): "{quoted} is not a user: a user is a UUID, as `satchel user` prints it",
+    ("expires_at", "format"): (
+        "{quoted} is not a time: write 12h, 90d, tomorrow, friday, 2030-12-31 or 2030-12-31T18:00"
+    ),
+    ("since", "format"): "{quoted} is not a time: write 2h, 3d, yesterday, monday, 2026-11-17 or 2026-11-17T12:00",
     ("expires_at", "minimum"): "a token cannot expire at {value}, in the past: give a later time",
     # Without the value, which may be a secret.
     ("id", "pattern"): (
@@ -165,7 +167,7 @@ def _describe_fence(stale: StaleFence) -> str:
     if stale.claim is None:
         return f"task #{stale.number} was never claimed"
     if stale.fence > stale.claim.fence:
-        return f"fence {stale.fence} was never given out for task #{stale.number}"
+        return f"fence {stale.fence} was never issued for task #{stale.number}"
     return f"the fence of task #{stale.number} is {stale.claim.fence}, not {stale.fence}: it was claimed again"
 
 

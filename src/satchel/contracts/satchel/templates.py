@@ -269,7 +269,7 @@ def _explain_plain(settled: Settled) -> str:
     if settled.plain == "large":
         return f"Kept as plain text: a template has at most {MAX_TEMPLATE_BYTES} bytes."
     if settled.failure is not None:
-        return f"Kept as plain text, because it is no template: {describe_failure(settled.failure)}."
+        return f"Kept as plain text, because it is not a valid template: {describe_failure(settled.failure)}."
     if settled.plain == "unusual":
         what = _list_lines(settled.unusual)
         return f"Kept as plain text, because it has {what}. If it is a template, declare its arguments."
