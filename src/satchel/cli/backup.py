@@ -145,7 +145,7 @@ def _restore_file(file: str, *, needs_seal: bool, options: Mapping[str, Any]) ->
         where = config.load({"database": options["database"]}).database
         start = _read_start(file)
         if not start.startswith(_SQLITE) and not is_dump(start):
-            raise StoreUnusable(f"cannot restore {file}: it is no backup of Satchel's. Nothing was changed.")
+            raise StoreUnusable(f"cannot restore {file}: it is not a backup of Satchel. Nothing was changed.")
         with show_progress("Restoring") as progress:
             if is_postgres(where):
                 text, value = _restore_shared(where, file, progress)

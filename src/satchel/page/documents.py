@@ -93,7 +93,7 @@ def add(visit: Visit) -> Answer:
 
 
 def save(visit: Visit) -> Answer:
-    """Save a text document, or show what would change."""
+    """Save a text document, or show the difference first."""
     document = _find(visit)
     stored = document.content if isinstance(document.content, str) else ""
     if visit.field("do") == "compare":
@@ -121,7 +121,7 @@ def delete(visit: Visit) -> Answer:
 
 
 def _read_content(visit: Visit, file: Upload | None, kind: str) -> tuple[str | bytes, str]:
-    """Return the content of a new document and its type, whatever the browser says about a file."""
+    """Return the content of a new document and its type; the browser's own guess is ignored."""
     if file is None:
         return visit.field("content"), kind if rules.is_text(kind) else "text/plain"
     if not rules.is_text(kind):

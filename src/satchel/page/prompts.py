@@ -18,7 +18,7 @@ _TAGS = 40  # that the list can be narrowed by
 
 
 class TemplateCheck(Struct, frozen=True):
-    """A text as a template: its arguments, or what is wrong with it."""
+    """A text as a template: its arguments, or its fault."""
 
     arguments: tuple[Argument, ...] = ()
     problem: str = ""
@@ -88,7 +88,7 @@ def add(visit: Visit) -> Answer:
 
 
 def save(visit: Visit) -> Answer:
-    """Save a prompt, or show what would change; if it changed meanwhile, show base, theirs and yours."""
+    """Save a prompt, or show the difference first; if it changed meanwhile, show base, theirs and yours."""
     prompt = _find(visit)
     content, version = visit.field("content"), visit.number("version")
     if visit.field("do") == "check":
@@ -152,7 +152,7 @@ def _show_form(visit: Visit, prompt: Prompt | None, **more: Any) -> Shown:
 
 
 def _check(visit: Visit, content: str, known: Sequence[Argument]) -> TemplateCheck:
-    """Return the arguments that a text would have if it were saved, or what is wrong with it."""
+    """Return the arguments that a text would have if it were saved, or its fault."""
     try:
         return TemplateCheck(_find_arguments(visit, content, known))
     except RenderFailed as failure:
@@ -160,7 +160,7 @@ def _check(visit: Visit, content: str, known: Sequence[Argument]) -> TemplateChe
 
 
 def _find_arguments(visit: Visit, content: str, known: Sequence[Argument]) -> tuple[Argument, ...]:
-    """Return the arguments of a template: as the form describes them, else as they are known; none for plain text.
+    """Return the arguments of a template as the form describes them, else as stored; none for plain text.
 
     Raises:
         RenderFailed: it cannot be parsed.

@@ -1,4 +1,4 @@
-"""The versions of an item, the difference between any two, restore; what changed while a form was open."""
+"""The versions of an item, the difference between any two, restore, and conflicts with an open form."""
 
 from msgspec import Struct
 

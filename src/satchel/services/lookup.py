@@ -243,7 +243,7 @@ def _find_trashed_one(tx: Tx, scope: Scope, kind: FoundKind, key: str, *, is_exa
 
 
 def _find_deleted_alike(tx: Tx, scope: Scope, kind: FoundKind, key: str, *, is_exact: bool) -> Item | None:
-    """Return the last deleted item of a title, or else, unless it must be exact, of a name or title with its key."""
+    """Return the last deleted item with a title, or else, unless it must be exact, with another spelling of it."""
     known = _list_deleted(tx, scope, kind)
     found = next((one for one in known if one.title.strip() == key.strip()), None)
     if found is not None or is_exact or not make_key(key):

@@ -47,7 +47,7 @@ def restore(tx: Tx, scope: Scope, reference: str, version: int | None = None) ->
 
 
 def find(tx: Tx, scope: Scope, reference: str) -> Item:
-    """Return the item that a restore is about; the project of the scope is not made for it.
+    """Find the item to restore; this does not create the scope's project.
 
     If that project does not exist, the name is that of the deleted project.
 
@@ -320,7 +320,7 @@ def take_back(tx: Tx, scope: Scope, revision: Version) -> None:
 
 
 def purge(tx: Tx, scope: Scope, reference: str) -> Item:
-    """Remove an item with its history for good, and the deleted ones of the same name; returns what it was.
+    """Remove an item with its history for good, and the deleted ones of the same name; return the item.
 
     Raises:
         NotFound, AmbiguousItem: as `lookup.find`.
