@@ -37,82 +37,52 @@ def chain(name: str, before: str, link: str, after: str) -> list[Case]:
 
 CHAINS = [
     *chain("plus", "{{ 1", "+1", " }}"),
-    *chain("concatenation", "{{ 1", "~1", " }}"),
     *chain("power", "{{ 1", "**1", " }}"),
     *chain("minus", "{{ ", "-", "1 }}"),
     *chain("not", "{{ ", "not ", "1 }}"),
     *chain("attribute", "{{ a", ".b", " }}"),
-    *chain("filter", "{{ a", "|e", " }}"),
-    *chain("item", "{{ a", "[0]", " }}"),
-    *chain("call", "{{ a", "()", " }}"),
     *chain("elif", "{% if 0 %}", "{% elif 0 %}", "{% endif %}"),
     *chain("and", "{{ 1", " and 1", " }}"),
-    *chain("else-expression", "{{ ", "1 if 0 else ", "1 }}"),
     *chain("comparison", "{{ 1", "<1", " }}"),
-    *chain("is-test", "{{ 1", " is odd", " }}"),
 ]
 
 NESTING = [
-    Case("brackets-1000", "{{ " + "[" * 1_000 + "]" * 1_000 + " }}", fails=True),
     Case("brackets-30000", "{{ " + "[" * 30_000 + "]" * 30_000 + " }}", fails=True),
     Case("parentheses-30000", "{{ " + "(" * 30_000 + "1" + ")" * 30_000 + " }}", fails=True),
     Case("open-brackets-65000", "{{ " + "[" * 65_000, fails=True),
-    Case("braces-10000", "{{ " + "{1:" * 10_000 + "1" + "}" * 10_000 + " }}", fails=True),
     Case("nested-if-3000", "{% if 1 %}" * 3_000 + "{% endif %}" * 3_000, fails=True),
     Case("nested-for-2000", "{% for a in [1] %}" * 2_000 + "{% endfor %}" * 1_900, fails=True),
     Case("nested-blocks", "".join(f"{{% block b{n} %}}" for n in range(2_000)) + "{% endblock %}" * 2_000, fails=True),
-    Case("nested-filter-blocks", "{% filter e %}" * 2_000 + "{% endfilter %}" * 2_000, fails=True),
-    Case("nested-calls", "{{ " + "dict(a=" * 8_000 + "1" + ")" * 8_000 + " }}", fails=True),
 ]
 
 DOUBLING = "{% set ns = namespace(s='aaaaaaaaaa') %}{% for i in range(60) %}{% set ns.s = STEP %}{% endfor %}{{ ns.s }}"
 MEMORY = [
     Case("format-width", "{{ '%1000000000d'|format(1) }}", fails=True),
-    Case("format-width-string", "{{ '%1000000000s'|format('a') }}", fails=True),
     Case("format-precision", "{{ '%.1000000000f'|format(1.5) }}", fails=True),
     Case("format-method", "{{ '{:1000000000}'.format(1) }}"),
-    Case("indent", "{{ 'x'|indent(1000000000) }}", fails=False),
     Case("indent-power", "{{ 'x\ny'|indent(10**9) }}", fails=True),
-    Case("batch", "{{ [1]|batch(1000000000, 0)|list|length }}", fails=True),
     Case("slice", "{{ range(10)|slice(1000000000)|list|length }}", fails=True),
-    Case("doubling-concatenation", DOUBLING.replace("STEP", "ns.s ~ ns.s"), fails=True),
     Case("doubling-plus", DOUBLING.replace("STEP", "ns.s + ns.s"), fails=True),
     Case("doubling-join", DOUBLING.replace("STEP", "[ns.s, ns.s]|join"), fails=True),
     Case("doubling-replace", DOUBLING.replace("STEP", "ns.s|replace('a', 'aa')"), fails=True),
-    Case("doubling-lists", DOUBLING.replace("'aaaaaaaaaa'", "[1]").replace("STEP", "ns.s + ns.s"), fails=True),
-    Case("doubling-nested-lists", DOUBLING.replace("'aaaaaaaaaa'", "[1]").replace("STEP", "[ns.s, ns.s]"), fails=True),
-    Case("replace-empty", "{{ ('a' * 100000)|replace('', 'a' * 100000) }}", fails=True),
     Case("replace-each", "{{ ('a' * 60000)|replace('a', 'b' * 60000)|length }}", fails=True),
     Case("join-long", "{{ range(9999)|join('a' * 1000000)|length }}", fails=True),
     Case("repeated-string", "{{ 'a' * 1000000000 }}", fails=True),
     Case("repeated-list", "{{ [0] * 1000000000 }}", fails=True),
-    Case("repeated-string-length", "{{ ('a' * 1000000000)|length }}", fails=True),
     Case("power-tower", "{{ 9**(9**(9**9)) }}", fails=True),
-    Case("filter-block", "{% filter indent(100000000) %}a\nb{% endfilter %}", fails=True),
-    Case("set-block", "{% set a %}{{ 'a' * 50000000 }}{% endset %}{{ a * 50 }}", fails=True),
     Case("raw-text-in-a-loop", "{% for i in range(90000) %}" + "a" * 60_000 + "{% endfor %}", fails=True),
-    Case("map-of-indent", "{{ range(9999)|map('string')|map('indent', 100000)|join|length }}"),
-    Case("tojson-indent", "{{ [1, 2]|tojson(1000000000) }}"),
     Case("long-lists-joined", "{{ [range(9999)|list, range(9999)|list] * 9999 }}", fails=True),
 ]
 
 LOOPS = [
     Case("nested-loops", "{% for a in range(9999) %}" * 3 + "{% endfor %}" * 3, fails=True),
     Case("range-1e9", "{% for i in range(1000000000) %}{% endfor %}", line=1),
-    Case("range-1e18", "{{ range(1000000000000000000)|list }}", line=1),
-    Case("range-negative", "{{ range(0, -1000000000, -1)|list|length }}", line=1),
-    Case("range-step-0", "{{ range(0, 10, 0)|list }}", fails=True),
     Case("range-100000", "a\nb\n{% for i in range(100000) %}\n{% endfor %}", text="a\nb\n" + "\n" * 100000),
     Case("range-100001", "a\nb\n{% for i in range(100001) %}\n{% endfor %}", line=3),
     Case("recursive-macro", "a\n{% macro m() %}{{ m() }}{% endmacro %}\n{{ m() }}", fails=True),
-    Case("mutual-macros", "{% macro a() %}{{ b() }}{% endmacro %}{% macro b() %}{{ a() }}{% endmacro %}{{ a() }}"),
     Case("recursive-loop", "{% for i in [1] recursive %}{{ loop([1]) }}{% endfor %}", line=1),
-    Case("recursive-call-block", "{% macro m() %}{% call m() %}{{ caller() }}{% endcall %}{% endmacro %}{{ m() }}"),
-    Case("self", "{% block a %}{{ self.a() }}{% endblock %}", fails=True),
     Case("self-outside", "\n\n{{ self.a() }}", line=3),
     Case("super-outside", "\n{{ super() }}", line=2),
-    Case("super-in-block", "{% block a %}{{ super() }}{% endblock %}", line=1),
-    Case("sort-many", "{{ range(99999)|sort(reverse=true)|unique|sum }}"),
     Case(
         "group-many", "{% for a in range(50000)|batch(1) %}{% for b in range(50000)|batch(1) %}{% endfor %}{% endfor %}"
     ),
@@ -122,9 +92,7 @@ ESCAPES = [
     Case("mro", "{{ ''.__class__.__mro__[1].__subclasses__() }}", fails=True),
     Case("class", "{{ ''.__class__ }}", text=""),
     Case("class-of-argument", "{{ who.__class__.__base__ }}", text=""),
-    Case("class-by-item", "{{ who['__class__']['__init__']['__globals__'] }}", text=""),
     Case("class-by-attr", "{{ who|attr('__class__')|attr('__mro__') }}", text=""),
-    Case("class-by-map", "{{ [who, 1, [], {}]|map(attribute='__class__')|list }}"),
     Case("class-by-map-attr", "{{ [who]|map('attr', '__class__')|list }}"),
     Case("class-by-format", "{{ '{0.__class__.__init__.__globals__}'.format(who) }}"),
     Case("cve-2024-56326-format", "{{ ['{0.__class__}']|map('format', who)|list }}"),
@@ -136,117 +104,68 @@ ESCAPES = [
     Case("cve-2019-10906-format-map", "{{ '{x.__class__}'.format_map({'x': who}) }}"),
     Case("cve-2026-5760-chat-template", "{{ cycler.__init__.__globals__.os.popen('id').read() }}", fails=True),
     Case("cycler", "{{ cycler.__init__.__globals__ }}", text=""),
-    Case("joiner", "{{ joiner.__init__.__globals__.os }}", text=""),
     Case("lipsum", "{{ lipsum.__globals__['os'].environ }}", text=""),
     Case("namespace", "{{ namespace.__init__.__globals__.__builtins__ }}", text=""),
     Case("dict", "{{ dict.__base__.__subclasses__() }}", fails=True),
-    Case("range-class", "{{ range.__class__ }}{{ range(3).__class__ }}", text=""),
     Case("config", "{{ config }}{{ config.items() }}", fails=True),
-    Case("request", "{{ request.application.__globals__.__builtins__ }}", text=""),
     Case("globals", "{{ __globals__ }}{{ __builtins__ }}{{ __import__ }}{{ __name__ }}{{ __file__ }}", text=""),
     Case("import", "{{ __import__('os').environ }}", line=1),
-    Case("environment", "{{ environ }}{{ environment }}{{ env }}{{ os }}{{ sys }}", text=""),
     Case("open", "{{ open('/etc/passwd').read() }}", line=1),
     Case("get-flashed-messages", "{{ get_flashed_messages.__globals__ }}{{ url_for.__globals__ }}", text=""),
     Case("self-class", "{{ self.__class__ }}{{ self.__init__.__globals__ }}"),
-    Case("self-printed", "{{ self }}"),
     Case("loop-class", "{% for a in [1] %}{{ loop.__class__ }}{{ loop.__init__ }}{% endfor %}", text=""),
-    Case("loop-printed", "{% for a in [1] %}{{ loop }}{% endfor %}"),
-    Case("macro-class", "{% macro m() %}{% endmacro %}{{ m.__globals__ }}{{ m.__class__ }}", text=""),
-    Case("namespace-class", "{% set n = namespace(a=1) %}{{ n.__class__ }}{{ n.__dict__ }}", text=""),
     Case("namespace-overwritten", "{% set n = namespace() %}{% set n.__class__ = 1 %}{{ n.__class__ }}"),
     Case("dunder-of-filters", "{{ (who|upper).__class__ }}{{ (who|list).__class__ }}", text=""),
     Case("debug", "{{ debug() }}", line=1),
-    Case("debug-as-value", "{{ debug }}", text=""),
     Case("debug-statement", "\n{% debug %}", line=2),
-    Case("pprint-of-everything", "{{ [self, range, namespace, dict]|pprint }}"),
     Case("context", "{{ context }}{{ ctx }}{{ varnames }}{{ get_all() }}", line=1),
-    Case("eval", "{{ eval('1') }}", line=1),
     Case("do", "{% do who.__class__ %}"),
 ]
 
 FILES = [
     Case("include-passwd", "a\n{% include '/etc/passwd' %}", line=2),
-    Case("include-secret", "{% include '../../secret.md' %}", line=1),
     Case("include-absolute-secret", "{% include 'SECRET' %}", line=1),
-    Case("include-neighbour", "{% include 'good.md' %}", line=1),
     Case("include-own-name", "{% include '<string>' %}", line=1),
-    Case("include-list", "{% include ['/etc/passwd', 'secret.md'] %}", line=1),
     Case("include-missing", "{% include '/etc/passwd' ignore missing %}", text=""),
-    Case("include-url", "{% include 'file:///etc/passwd' %}", line=1),
     Case("import-passwd", "\n\n{% import '/etc/passwd' as x %}{{ x }}", line=3),
-    Case("from-import", "{% from '../../secret.md' import x %}{{ x }}", line=1),
     Case("extends-passwd", "{% extends '/etc/passwd' %}", line=1),
-    Case("extends-argument", "{% extends who %}", line=1),
-    Case("source-function", "{{ source('secret.md') }}", line=1),
 ]
 
 BROKEN = [
     Case("syntax-line-1", "{{ }}", line=1),
-    Case("syntax-line-3", "a\nb\n{% if %}", line=3),
     Case("syntax-line-1000", "\n" * 999 + "{{ a b }}", line=1000),
     Case("syntax-crlf", "a\r\nb\r\n{{ a b }}", line=3),
     Case("unclosed-block", "a\n{% for a in b %}\nc", line=2),
-    Case("unclosed-variable", "a\n{{ a", line=2),
-    Case("unclosed-string", "a\n{{ 'a }}", line=2),
     Case("stray-end", "a\n\n{% endif %}", line=3),
     Case("unknown-statement", "\n{% nonsense %}", line=2),
     Case("unknown-filter", "a\nb\nc\nd\n{{ who|nonsense }}", line=5),
-    Case("unknown-test", "\n{{ who is nonsense }}", line=2),
     Case("unknown-function", "\n\n\n{{ nonsense() }}", line=4),
-    Case("call-of-undefined-attribute", "\n{{ nonsense.method() }}", line=2),
-    Case("call-of-a-string", "\n{{ who() }}", line=2),
     Case("division-by-zero", "\n\n{{ 1 / 0 }}", line=3),
     Case("long-integer-printed", "{{ 10 ** 5000 }}", fails=True),
     Case("long-integer", "{{ " + "9" * 60_000 + " }}", fails=True),
     Case("exponent", "{{ 1e" + "9" * 1_000 + " }}"),
-    Case("wrong-types", "\n{{ [] + 1 }}", line=2),
-    Case("filter-of-a-wrong-type", "\n{{ 5|length }}", line=2),
     Case("long-name-of-a-filter", "{{ who|" + "a" * 60_000 + " }}", line=1),
-    Case("argument-called-twice", "{{ who.upper().lower().nonsense() }}", line=1),
     Case("not-utf-8", b"a\n\xff\xfe", fails=True),
-    Case("overlong-utf-8", b"\xc0\xae\xc0\xae/", fails=True),
     Case("surrogate-in-utf-8", b"\xed\xa0\x80", fails=True),
     Case("nul", "a\0b", text="a\0b"),
     Case("byte-order-mark", "\ufeff{{ who }}", text="w"),
-    Case("empty", "", text=""),
-    Case("delimiters-only", "{{{{{{{{{{", fails=True),
     Case("comments", "{# " * 20_000 + "#}", text=""),
-    Case("unclosed-comment", "\n{# ", line=2),
-    Case("raw", "{% raw %}{{ who }}{% endraw %}", text="{{ who }}"),
-    Case(
-        "undefined-is-chainable",
-        "[{{ a }}{{ a.b.c }}{{ a['b'] }}{% for x in a %}x{% endfor %}{{ a|upper }}]",
-        text="[]",
-    ),
-    Case("no-escaping", "{{ '<&>\"' }}{{ who }}", text='<&>"w'),
 ]
 
 SIZES = [
     Case("template-65536", "a" * LIMIT, text="a" * LIMIT),
     Case("template-65537", "a" * (LIMIT + 1), fails=True),
     Case("template-65536-of-two-bytes", "é" * (LIMIT // 2), text="é" * (LIMIT // 2)),
-    Case("template-65538-of-two-bytes", "é" * (LIMIT // 2 + 1), fails=True),
-    Case("template-4-mib", "a" * 4 * MIB, fails=True),
     Case("output-1-mib", "{{ 'a' * 1048576 }}", text="a" * MIB),
     Case("output-1-mib-and-a-byte", "{{ 'a' * 1048577 }}", fails=True),
     Case("output-of-two-bytes", "{{ 'é' * 524289 }}", fails=True),
-    Case("output-100-mib", "{{ 'a' * 104857600 }}", fails=True),
     Case("output-in-a-loop", "{% for i in range(9000) %}" + "a" * 200 + "{% endfor %}", fails=True),
     Case("many-variables", "{{ who }}" * 2_000, text="w" * 2_000),  # 7,000 would take most of the deadline to compile
-    Case("most-variables", "{{ who }}" * 7_281),
     Case("many-newlines", "\n" * LIMIT, text="\n" * LIMIT),
 ]
 
 CASES = [*CHAINS, *NESTING, *MEMORY, *LOOPS, *ESCAPES, *FILES, *BROKEN, *SIZES]
-# Each chain in one size, and of what takes the whole deadline one of each kind.
-_LONG = ("doubling-", "filter-block", "set-block", "group-many", "replace-", "repeated-list", "map-of-", "indent-power")
-QUICK = [
-    case
-    for case in CASES
-    if (case not in CHAINS or case.name.endswith("-20000"))
-    and (not case.name.startswith(_LONG) or case.name in ("doubling-plus", "replace-each"))
-]
+QUICK = [case for case in CASES if case not in CHAINS or case.name.endswith("-20000")]
 KEYS = {case.name: f"c{number}" for number, case in enumerate(CASES)}
 MANY = [f"v{number}" for number in range(8)]
 
@@ -310,26 +229,14 @@ def test_attacks_in_a_row_leave_no_mark(live: Live) -> None:
 # -- arguments --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        "{{7*7}}",
-        "{% raw %}",
-        "{{ b }}",
-        "{# a #}",
-        "{{ ''.__class__ }}",
-        "{% include '/etc/passwd' %}",
-        "<&>'\"",
-        "\x01\n",
-    ],
-)
-def test_a_value_is_never_a_template(live: Live, value: str) -> None:
-    assert live.text("values:echo", {"a": value, "b": "b"}) == value + "b"
+def test_a_value_is_never_a_template(live: Live) -> None:
+    for value in ("{{7*7}}", "{% raw %}", "{{ b }}", "{# a #}", "{% include '/etc/passwd' %}", "<&>'\"", "\x01\n"):
+        assert live.text("values:echo", {"a": value, "b": "b"}) == value + "b"
 
 
-@pytest.mark.parametrize("name", ["{{7*7}}", "a }}{{ 7*7", "__class__", "self", "range", "c", "", "A", "a.b", "a\n"])
-def test_an_undeclared_argument_is_ignored_whatever_its_name(live: Live, name: str) -> None:
-    assert live.text("values:echo", {"a": "1", name: "{{7*7}}"}) == "1"
+def test_an_undeclared_argument_is_ignored_whatever_its_name(live: Live) -> None:
+    for name in ("{{7*7}}", "a }}{{ 7*7", "__class__", "self", "range", "c", "", "A", "a.b", "a\n"):
+        assert live.text("values:echo", {"a": "1", name: "{{7*7}}"}) == "1"
 
 
 def test_a_value_of_a_megabyte_comes_out_as_it_is(live: Live) -> None:
@@ -353,9 +260,9 @@ def test_undeclared_megabytes_are_ignored(live: Live) -> None:
     assert live.text("values:echo", {"a": "1", "unknown": "x" * 8_000_000}) == "1"
 
 
-@pytest.mark.parametrize("value", [1, None, True, ["a"], {"a": "b"}, 1.5], ids=repr)
-def test_a_value_that_is_not_text_is_rejected(live: Live, value: object) -> None:
-    assert live.get("values:echo", {"a": value})["error"]["code"] == -32602
+def test_a_value_that_is_not_text_is_rejected(live: Live) -> None:
+    for value in (1, True, ["a"], {"a": "b"}, 1.5):
+        assert live.get("values:echo", {"a": value})["error"]["code"] == -32602
 
 
 def test_an_output_full_of_escapes_takes_its_room_once(tmp_path: Path) -> None:
@@ -370,20 +277,7 @@ def test_an_output_full_of_escapes_takes_its_room_once(tmp_path: Path) -> None:
 
 
 def test_an_argument_may_have_the_name_of_anything_in_the_engine(live: Live, tmp_path: Path) -> None:
-    names = [
-        "name",
-        "source",
-        "self",
-        "loop",
-        "range",
-        "dict",
-        "namespace",
-        "debug",
-        "caller",
-        "ctx",
-        "template",
-        "_",
-    ]
+    names = ["name", "source", "self", "loop", "range", "dict", "namespace", "debug", "caller", "ctx", "template", "_"]
     declared = ", ".join(f"{{name = '{name}'}}" for name in names)
     write_library(tmp_path / "names", f"prompts.all.arguments = [{declared}]\n", all="{{ name }}{{ source }}{{ ctx }}")
     write_good(tmp_path)

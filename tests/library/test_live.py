@@ -6,6 +6,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ from satchel.library import watch
 from satchel.library.catalog import Catalog, Libraries
 from satchel.model import StoreChange
 from tests.contracts.test_twig import get, text, write
+from tests.support.in_process import InProcess
 from tests.support.process import children, count_watches, eventually
 from tests.support.soak import amount
-from tests.support.stdio import META, NEWEST, Server
+from tests.support.stdio import META, NEWEST, Client, Server
 
 TIMEOUT = 25.0  # seconds; less than the interval of full scans, so that it was an event that was noticed
 CHANGED = "notifications/prompts/list_changed"
@@ -32,15 +34,15 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def server(root: Path) -> Iterator[Server]:
-    with Server("--contract", "twig", "--libraries", str(root)) as server:
+def server(root: Path) -> Iterator[InProcess]:
+    with closing(InProcess("--contract", "twig", "--libraries", str(root))) as server:
         server.initialize("2025-11-25")
         assert names(server) == ["lib:one"]
         settle(server)
         yield server
 
 
-def names(server: Server) -> list[str]:
+def names(server: Client) -> list[str]:
     """All names that are listed."""
     found: list[str] = []
     cursor: dict[str, Any] = {}
@@ -58,19 +60,19 @@ def names(server: Server) -> list[str]:
         cursor = {"cursor": answer["result"]["nextCursor"]}
 
 
-def settle(server: Server) -> None:
+def settle(server: Client) -> None:
     """Wait until folders are watched, and nothing is announced any more."""
-    assert eventually(lambda: count_watches(server.process.pid) > 0)
+    assert eventually(lambda: count_watches(os.getpid()) > 0)
     drain(server)
 
 
-def drain(server: Server) -> None:
+def drain(server: Client) -> None:
     """Read announcements until there are no more."""
     while not server.is_silent(0.7):  # more than what a burst of events may take before it is looked at
         server.read()
 
 
-def expect_notification(server: Server) -> None:
+def expect_notification(server: Client) -> None:
     """A change is announced because of an event: the periodic scan would come after this timeout."""
     assert server.read(TIMEOUT) == {"jsonrpc": "2.0", "method": CHANGED}
 
@@ -104,7 +106,7 @@ def by_vim(root: Path, content: str) -> None:
 
 @pytest.mark.parametrize("save", [in_place, write_and_rename, delete_and_create, by_vim])
 def test_clients_are_notified_however_a_manifest_is_saved(
-    root: Path, server: Server, save: Callable[[Path, str], None]
+    root: Path, server: Client, save: Callable[[Path, str], None]
 ) -> None:
     (root / "lib" / "prompts" / "two.md").write_text("x")
     save(root, "[prompts.one]\n[prompts.two]\n")
@@ -112,7 +114,7 @@ def test_clients_are_notified_however_a_manifest_is_saved(
     assert names(server) == ["lib:one", "lib:two"]
 
 
-def test_clients_are_told_of_one_change_after_the_other(root: Path, server: Server) -> None:
+def test_clients_are_told_of_one_change_after_the_other(root: Path, server: Client) -> None:
     for number in range(amount(2, 10)):
         (root / "lib" / "prompts" / f"k{number}.md").write_text("x")
         write_and_rename(root, f"[prompts.k{number}]\n")
@@ -120,7 +122,7 @@ def test_clients_are_told_of_one_change_after_the_other(root: Path, server: Serv
         settle(server)
 
 
-def test_a_git_checkout_of_a_thousand_files_ends_with_the_list_equal_to_the_disk(root: Path, server: Server) -> None:
+def test_a_git_checkout_of_a_thousand_files_ends_with_the_list_equal_to_the_disk(root: Path, server: Client) -> None:
     repository = root / "lib"
 
     def git(*words: str) -> None:
@@ -143,7 +145,7 @@ def test_a_git_checkout_of_a_thousand_files_ends_with_the_list_equal_to_the_disk
     assert eventually(lambda: names(server) == [f"lib:{key}" for key in keys])
 
 
-def test_a_folder_moved_in_and_out_is_listed_and_gone(root: Path, tmp_path: Path, server: Server) -> None:
+def test_a_folder_moved_in_and_out_is_listed_and_gone(root: Path, tmp_path: Path, server: Client) -> None:
     write(tmp_path, "outside", "[prompts.p]\n", p="x")
     shutil.move(tmp_path / "outside", root / "moved")
     expect_notification(server)
@@ -158,13 +160,13 @@ def test_a_folder_moved_in_and_out_is_listed_and_gone(root: Path, tmp_path: Path
     assert names(server) == []
 
 
-def test_edited_text_is_served_at_once_without_a_notification(root: Path, server: Server) -> None:
+def test_edited_text_is_served_at_once_without_a_notification(root: Path, server: Client) -> None:
     (root / "lib" / "prompts" / "one.md").write_text("second")
     assert text(server, "lib:one") == "second"
     assert server.is_silent(1.5)
 
 
-def test_one_burst_is_announced_once(root: Path, server: Server) -> None:
+def test_one_burst_is_announced_once(root: Path, server: Client) -> None:
     for number in range(20):
         (root / "lib" / "prompts" / f"k{number}.md").write_text("x")
     write_and_rename(root, "\n".join(f"[prompts.k{number}]" for number in range(20)))
@@ -172,7 +174,7 @@ def test_one_burst_is_announced_once(root: Path, server: Server) -> None:
     assert server.is_silent(1.5)
 
 
-def test_a_library_that_breaks_keeps_its_last_good_state(root: Path, server: Server) -> None:
+def test_a_library_that_breaks_keeps_its_last_good_state(root: Path, server: Client) -> None:
     in_place(root, "[prompts.one\n")
     assert server.is_silent(1.5)
     assert names(server) == ["lib:one"] and text(server, "lib:one") == "first"
@@ -183,7 +185,7 @@ def test_a_library_that_breaks_keeps_its_last_good_state(root: Path, server: Ser
     assert get(server, "lib:one")["error"]["code"] == -32601
 
 
-def test_a_root_that_is_removed_and_made_again_is_found_again(root: Path, server: Server) -> None:
+def test_a_root_that_is_removed_and_made_again_is_found_again(root: Path, server: Client) -> None:
     shutil.rmtree(root)
     expect_notification(server)
     assert names(server) == []
@@ -198,7 +200,7 @@ def test_a_root_that_is_removed_and_made_again_is_found_again(root: Path, server
 
 
 def test_a_root_that_does_not_exist_yet_is_picked_up_when_it_appears(tmp_path: Path) -> None:
-    with Server("--contract", "twig", "--libraries", str(tmp_path / "later" / "still")) as server:
+    with closing(InProcess("--contract", "twig", "--libraries", str(tmp_path / "later" / "still"))) as server:
         server.initialize("2024-11-05")
         assert names(server) == []
         write(tmp_path / "later" / "still", "lib", "[prompts.p]\n", p="x")
@@ -207,7 +209,7 @@ def test_a_root_that_does_not_exist_yet_is_picked_up_when_it_appears(tmp_path: P
 
 
 def test_a_subscription_of_the_newest_revision_is_notified_with_its_id(root: Path) -> None:
-    with Server("--contract", "twig", "--libraries", str(root)) as server:
+    with closing(InProcess("--contract", "twig", "--libraries", str(root))) as server:
         assert len(server.request("prompts/list")["result"]["prompts"]) == 1
         wish = {"promptsListChanged": True, "toolsListChanged": True}
         id = server.ask("subscriptions/listen", {"notifications": wish}, NEWEST)
@@ -217,7 +219,6 @@ def test_a_subscription_of_the_newest_revision_is_notified_with_its_id(root: Pat
         message = server.read()
         assert message == {"jsonrpc": "2.0", "method": CHANGED, "params": {"_meta": {f"{META}subscriptionId": id}}}
         server.methods[id] = ("subscriptions/listen", NEWEST)
-        server.close()
 
 
 def test_a_rescan_reports_changes_of_the_list_and_of_each_prompt(root: Path) -> None:

@@ -19,34 +19,10 @@ def renderer() -> Iterator[Renderer]:
 
 # Names that begin with z are read and never assigned.
 LEAVES = (
-    *(
-        "{{ a }}",
-        "{{- z1 -}}",
-        "{{ a.z[z2] }}",
-        "{{ f(a, z=z3) }}",
-        "{{ {'z': {'z': a}} }}",
-        "{{ '}} z' }}",
-        '{{ "{% z" }}',
-    ),
-    *(
-        "{% set a = z4 %}",
-        "{% set a, b = c %}",
-        "{% set n.a = 1 %}",
-        "{{ z5 is not none }}",
-        "{{ a|f('\\'')|z }}",
-        "\n",
-        "x",
-    ),
-    *(
-        "'",
-        '"',
-        "{",
-        "}",
-        "%}",
-        "{% raw %}{{ z }}'{% for{% endraw %}",
-        "{# {{ z ' #}",
-        "{{ z7 ~ 'z' }}",
-    ),
+    *("{{ a }}", "{{- z1 -}}", "{{ a.z[z2] }}", "{{ f(a, z=z3) }}", "{{ {'z': {'z': a}} }}", "{{ '}} z' }}"),
+    *('{{ "{% z" }}', "{% set a = z4 %}", "{% set a, b = c %}", "{% set n.a = 1 %}", "{{ z5 is not none }}"),
+    *("{{ a|f('\\'')|z }}", "\n", "x", "'", '"', "{", "}", "%}", "{% raw %}{{ z }}'{% for{% endraw %}"),
+    *("{# {{ z ' #}", "{{ z7 ~ 'z' }}"),
 )
 BLOCKS = (
     *(("{% if z8 %}", "{%- elif b %}{% else %}{% endif %}"), ("{% for a in z9 %}", "{% endfor %}")),
