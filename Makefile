@@ -44,7 +44,7 @@ screenshots: ## the pictures in docs/screenshots, from example data
 	@tools/setup browser
 	SATCHEL_CHROMIUM=$$(tools/browser) $(PY) tools/screenshots.py
 
-check: ## what CI runs: format, lint, types, bandit, docs, site, the budget of tools/list, the walks, bench-smoke, tests, judges, browser
+check: ## what CI runs: format, lint, types, bandit, docs, site, the budget of tools/list, walks, weight, bench-smoke, tests, judges, browser
 	@tools/setup dev
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
@@ -54,6 +54,7 @@ check: ## what CI runs: format, lint, types, bandit, docs, site, the budget of t
 	$(MAKE) site
 	$(PY) tools/budget.py
 	$(PY) tools/walks.py
+	$(PY) tools/weight.py
 	$(MAKE) bench-smoke
 	$(MAKE) test
 	$(MAKE) judges
