@@ -22,7 +22,25 @@ class Problem(Struct, frozen=True, omit_defaults=True):
     is_harmless: bool = False  # left alone on purpose
 
 
-class PromptEntry(Struct, frozen=True, kw_only=True):
+class NoteEntry(Struct, frozen=True):
+    """A note on a task; the time is empty if it is unknown."""
+
+    text: str
+    at: str = ""
+
+
+class _Entry(Struct, frozen=True, kw_only=True):
+    project: str | None = None  # None: the one that is imported into
+    where: str = ""
+    notes: tuple[str, ...] = ()  # sentences on what the store keeps differently
+
+    @property
+    def label(self) -> str:
+        """The name that a report uses."""
+        return str(getattr(self, "name", None) or getattr(self, "title", ""))
+
+
+class PromptEntry(_Entry, frozen=True, kw_only=True):
     """A prompt of a file."""
 
     title: str
@@ -31,19 +49,10 @@ class PromptEntry(Struct, frozen=True, kw_only=True):
     description: str | None = None
     tags: tuple[str, ...] = ()
     arguments: tuple[Argument, ...] = ()
-    project: str | None = None  # None: the one that is imported into
-    where: str = ""
-    notes: tuple[str, ...] = ()  # sentences on what the store keeps differently
-
     kind: Kind = "prompt"
 
-    @property
-    def label(self) -> str:
-        """The name that a report uses."""
-        return self.name or self.title
 
-
-class DocumentEntry(Struct, frozen=True, kw_only=True):
+class DocumentEntry(_Entry, frozen=True, kw_only=True):
     """A document of a file."""
 
     name: str
@@ -51,27 +60,11 @@ class DocumentEntry(Struct, frozen=True, kw_only=True):
     mime_type: str = "text/plain"
     uri: str = ""  # empty: made from the name
     description: str | None = None
-    project: str | None = None
-    where: str = ""
-    notes: tuple[str, ...] = ()
-
     kind: Kind = "document"
 
-    @property
-    def label(self) -> str:
-        """The name that a report uses."""
-        return self.name
 
-
-class NoteEntry(Struct, frozen=True):
-    """A note on a task; the time is empty if it is unknown."""
-
-    text: str
-    at: str = ""
-
-
-class TaskEntry(Struct, frozen=True, kw_only=True):
-    """A task of a file."""
+class TaskEntry(_Entry, frozen=True, kw_only=True):
+    """A task of a file; its project is empty if it is in none."""
 
     title: str
     description: str | None = None
@@ -83,16 +76,7 @@ class TaskEntry(Struct, frozen=True, kw_only=True):
     key: str = ""  # by which other tasks of the same file name it
     after: tuple[str, ...] = ()  # the keys of tasks that it waits for
     comments: tuple[NoteEntry, ...] = ()
-    project: str | None = None  # None: the one that is imported into; empty: none
-    where: str = ""
-    notes: tuple[str, ...] = ()
-
     kind: Kind = "task"
-
-    @property
-    def label(self) -> str:
-        """The name that a report uses."""
-        return self.title
 
 
 Entry = PromptEntry | DocumentEntry | TaskEntry

@@ -51,7 +51,8 @@ def choose_format(target: str, name: str | None) -> Format:
     """
     format = BY_NAME[name or "satchel"]
     if format.write is None:
-        raise WrongTarget(f"The format {format.name} is only read. Formats to write are {', '.join(_list_written())}.")
+        written = ", ".join(one.name for one in FORMATS if one.write is not None)
+        raise WrongTarget(f"The format {format.name} is only read. Formats to write are {written}.")
     is_folder = os.path.isdir(target) or target.endswith("/")
     if format.file or is_folder:
         return format
@@ -71,10 +72,6 @@ def choose_format(target: str, name: str | None) -> Format:
     return format
 
 
-def _list_written() -> list[str]:
-    return [one.name for one in FORMATS if one.write is not None]
-
-
 def _refuse(what: str, file: str, format: str, folder_: str) -> Format:
     file = file if file in (STDOUT, "FOLDER") else shlex.quote(file)
     raise WrongTarget(f"{what} Say `satchel export {file} --format {format}` or `satchel export {folder_}`")
@@ -87,7 +84,9 @@ def make(database: Database, scope: Scope, format: Format, *, is_whole: bool = F
         written = Written(_write_folders(by_project) if is_whole else folder.write(entries, scope.project))
     else:
         assert format.write is not None, "`choose_format` refuses formats that are only read"
-        written = format.write(_name_projects(by_project) if is_whole else entries)
+        if is_whole:  # each with its project; the keys of tasks are unique in the store
+            entries = [replace(one, project=name or "") for name, some in by_project.items() for one in some]
+        written = format.write(entries)
     counts = {kind: sum(one.kind == kind for one in entries if kind in format.kinds) for kind in KINDS}
     return Export(written.files, counts, (*notes, *written.notes))
 
@@ -123,11 +122,6 @@ def _write_folders(by_project: dict[str | None, list[Entry]]) -> dict[str, bytes
             base = paths[name].lstrip("/")
             files |= {f"{base}/{path}": data for path, data in folder.write(entries, name).items()}
     return files
-
-
-def _name_projects(by_project: dict[str | None, list[Entry]]) -> list[Entry]:
-    """Return all entries, each with its project; the keys of tasks are unique in the store."""
-    return [replace(one, project=name or "") for name, entries in by_project.items() for one in entries]
 
 
 def write(export: Export, target: str, format: Format, *, prunes: bool = False, forces: bool = False) -> ExportReport:
