@@ -79,7 +79,7 @@ def test_a_missing_table_or_column_of_tasks_is_a_failure_of_the_database(
         assert body_of(tasks, tool, **given) == {"success": False, "error": UNABLE, "code": "DATABASE_ERROR"}
     error = body_of(own, "add_task", title="T")["error"]
     assert (error["code"], error["message"]) == ("unavailable", UNABLE)
-    assert error["hint"] == "Nothing was changed. If it stays so, the server's log says why."
+    assert error["hint"] == "Nothing was changed. If this persists, the server's log says why."
     for client in (todo, tasks, own):
         assert NEXT_STEP in client.stderr and "add_task StoreFailed" in client.stderr
 

@@ -109,7 +109,7 @@ def test_a_call_that_wants_a_confirmation_does_nothing_before_it_has_one(databas
         (
             "cancel",
             "The user was asked and did not answer. Nothing was done.",
-            "Ask the user whether it shall be done before you repeat it.",
+            "Ask the user before you repeat it.",
         ),
     ):
         refused = answer(runner, structs.replace(request, answers={key: action}))

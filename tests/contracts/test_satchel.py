@@ -268,7 +268,7 @@ def test_a_day_is_a_day(client: Client, due: str) -> None:
 
 DECLARED = 'For example {"name": "who", "required": true}.'
 FEWER = "Ask for fewer; next_cursor leads to the rest."
-UNKEPT = "Leave out what is no character: NUL, and halves of others."
+UNKEPT = "Leave out NUL and incomplete characters."
 
 WRONG: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("add_prompt", {}, wrong("title is missing.", "title", "Give title: a short line for people.")),

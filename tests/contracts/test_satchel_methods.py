@@ -18,7 +18,7 @@ from tests.support.stdio import NEWEST, Client, plain
 ANN, BEN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 START = {
     "name": "start-task",
-    "description": "Begin a task: what it is about, what it waits for, the documents at hand.",
+    "description": "Start a task: its description, its blockers, its documents.",
     "arguments": [{"name": "task", "description": "Number or UUID of a task", "required": True}],
 }
 

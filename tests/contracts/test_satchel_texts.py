@@ -104,7 +104,7 @@ def test_what_cannot_be_edited_is_said(client: Client) -> None:
     ok(client, "add_resource", name="logo.png", content="QUJD")
     ok(client, "add_prompt", title="Letters", content="x")
     assert refusal(client, "edit_text", item="logo.png", append="x") == wrong(
-        "logo.png is no text.", "item", "Replace it with update_resource."
+        "logo.png is not text.", "item", "Replace it with update_resource."
     )
     assert refusal(client, "edit_text", item="desk:letter", append="x") == wrong(
         "Prompt 'desk:letter' is of a library and cannot be changed here.", "prompt", "Save a copy with add_prompts."

@@ -126,7 +126,7 @@ def explain_not_confirmed(refused: errors.NotConfirmed) -> Body:
     if refused.action == "decline":
         return error("forbidden", "The user was asked and said no. Nothing was done.", "Ask the user what they want.")
     message = "The user was asked and did not answer. Nothing was done."
-    return error("forbidden", message, "Ask the user whether it shall be done before you repeat it.")
+    return error("forbidden", message, "Ask the user before you repeat it.")
 
 
 def explain_too_large(large: errors.AnswerTooLarge) -> Body:
@@ -178,7 +178,7 @@ def explain_stale_fence(stale: errors.StaleFence) -> Body:
         return error("conflict", _sentence(stale), "Leave fence out, or claim it first.")
     if stale.fence > stale.claim.fence:
         return error("conflict", _sentence(stale), "Give the fence that claim_task answered, or leave it out.")
-    hint = "Look at it with get_task: another agent may have gone on with it."
+    hint = "Read it with get_task: another agent may have continued it."
     return error("conflict", _sentence(stale), hint, fence=stale.claim.fence, holder=stale.claim.holder)
 
 
@@ -238,7 +238,7 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
 _UNABLE = "Unable to complete request. Please try again."
 _GONE = "The store was removed or replaced while it was served."
 _RESTART = "Start the server again; its log says more."
-_SEE_LOG = "If it stays so, the server's log says why."
+_SEE_LOG = "If this persists, the server's log says why."
 _HINTS = {
     "prompt": "Use list_prompts to see what there is.",
     "document": "Use list_resources to see what there is.",
@@ -365,7 +365,7 @@ def _describe_wrong_type(wrong: errors.WrongArgument, place: str) -> tuple[str, 
 
 
 _MAX_PLACE = 100  # characters of a place that a message shows
-_UNSTORABLE_HINT = "Leave out what is no character: NUL, and halves of others."
+_UNSTORABLE_HINT = "Leave out NUL and incomplete characters."
 _MEANINGS = {
     "title": "a short line for people",
     "content": "the text itself",
@@ -398,7 +398,7 @@ _OWN_SENTENCES = {
     ("due", "format"): "due must be a day like 2026-11-30",
     ("heading", "not"): "Give heading or {value}, not both",
     ("arguments", "not"): "Give arguments or {value}, not both",
-    ("item", "contentEncoding"): "{value} is no text",
+    ("item", "contentEncoding"): "{value} is not text",
     ("content", "contentEncoding"): "content must be base64, which the type {value} needs",
     ("tag", "pattern"): "{field}: a tag has 1 to 50 letters, digits, - and _",
     ("tags", "pattern"): "{field}: a tag has 1 to 50 letters, digits, - and _",

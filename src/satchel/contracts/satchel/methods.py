@@ -39,7 +39,7 @@ _CURSOR = f"(stored|personal|library) {NUMBER}"
 
 START_ENTRY: Result = {
     "name": START_TASK,
-    "description": "Begin a task: what it is about, what it waits for, the documents at hand.",
+    "description": "Start a task: its description, its blockers, its documents.",
     "arguments": [{"name": "task", "description": "Number or UUID of a task", "required": True}],
 }
 
@@ -235,8 +235,8 @@ MARKDOWN, JSON = "text/markdown", "application/json"
 TEMPLATES = [
     {"uriTemplate": uri, "name": name, "description": description, "mimeType": mime_type}
     for uri, name, description, mime_type in (
-        (PROMPT_URI + "{name}", "prompt", "A prompt of the current project, or of a library, as it is kept.", MARKDOWN),
-        (TASK_URI + "{number}", "task", "A task of yours, with what it needs.", MARKDOWN),
+        (PROMPT_URI + "{name}", "prompt", "A prompt of the current project, or of a library, as stored.", MARKDOWN),
+        (TASK_URI + "{number}", "task", "One of your tasks, with its blockers and documents.", MARKDOWN),
         (PROJECT_URI + "{name}", "project", "A project at a glance: its documents, its open tasks.", JSON),
     )
 ]
