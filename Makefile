@@ -2,7 +2,7 @@
 .PHONY: help run quick test soak judges browser screenshots check format lint types docs site bench bench-smoke dist bundle lock clean
 
 PY := .venv/bin/python
-PYTEST := $(PY) -m pytest -n auto --dist loadscope
+PYTEST := $(PY) -m pytest -n auto --dist loadscope --no-loadscope-reorder
 
 # Tests start many interpreters, and each would compile our code again.
 unexport PYTHONDONTWRITEBYTECODE

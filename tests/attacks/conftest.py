@@ -10,12 +10,6 @@ from tests.attacks.worlds import Cast, find_addresses
 from tests.support.in_process_http import HttpInProcess
 
 
-@pytest.fixture
-def engine() -> str:
-    """SQLite only: what depends on the engine is tested with storage, services, search and history."""
-    return "sqlite"
-
-
 @pytest.fixture(params=["sqlite", pytest.param("role", marks=pytest.mark.soak)])
 def cast(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cast]:
     """The store of the matrix: a file, and in `make soak` PostgreSQL under row-level security."""

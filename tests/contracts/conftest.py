@@ -15,12 +15,6 @@ from tests.support.stdio import NEWEST, Client
 
 
 @pytest.fixture
-def engine() -> str:
-    """The engine of the store."""
-    return "sqlite"
-
-
-@pytest.fixture
 def revision() -> str:
     """The revision of MCP that a client speaks, unless a test says `@oldest_too`."""
     return NEWEST

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.satchel import ok, refusal, text
 from tests.support.stdio import NEWEST, Client, modern_meta
+from tests.support.variants import both_engines
 
 ADA = "550e8400-e29b-41d4-a716-446655440000"
 HUGE = ["1e300", "9007199254740993", "1" + "0" * 30, "1" + "0" * 3999, "1" + "0" * 5000, "1e999"]
@@ -73,6 +74,7 @@ def test_a_fraction_and_a_truth_value_are_no_integers(store: str, serve: Callabl
         )
 
 
+@both_engines
 @pytest.mark.parametrize("number", HUGE)
 def test_a_number_beyond_all_bounds_is_valid_and_finds_nothing(
     number: str, store: str, serve: Callable[..., Client]

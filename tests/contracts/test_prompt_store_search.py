@@ -15,6 +15,7 @@ from satchel.services import projects, prompts, texts
 from satchel.storage.database import Database
 from tests.support.soak import amount
 from tests.support.stdio import Client
+from tests.support.variants import both_engines
 
 TEXTS = {
     "Percent": "100% of _all_ things; 50%_off",
@@ -45,6 +46,7 @@ def found(client: Client, query: str) -> dict[str, Any]:
     return page
 
 
+@both_engines
 def test_every_query_is_literal_text(store: str, serve: Callable[..., Client]) -> None:
     client = serve("prompt-store", store)
     for title, content in TEXTS.items():
@@ -105,6 +107,7 @@ def splits_word(full: str, offset: int) -> bool:
     return 0 < offset < len(full) and " " not in full[offset - 1 : offset + 1]
 
 
+@both_engines
 @settings(max_examples=amount(20, 60))
 @given(
     contents=st.lists(st.text(ALPHABET, min_size=1, max_size=40).filter(str.strip), min_size=1, max_size=6),

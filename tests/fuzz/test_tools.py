@@ -25,7 +25,7 @@ from tests.support.in_process_http import HttpInProcess
 from tests.support.runners import ADA, STORED, Runners
 from tests.support.soak import amount
 
-CASES = amount(14, 500)  # of each tool
+CASES = amount(5, 500)  # of each tool
 ORDER = ("tasks", *(one for one in STORED if one != "tasks"))  # the plain door sees only the first
 
 Ask = Callable[[str, str, dict[str, Any]], Any]  # contract, tool and arguments; the whole result

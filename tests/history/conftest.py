@@ -9,6 +9,7 @@ from satchel.services import projects
 from satchel.storage.database import Database, open_database
 from tests.history.calendar import Calendar
 from tests.history.store import ADA
+from tests.support.variants import each_engine as each_engine
 
 
 @pytest.fixture

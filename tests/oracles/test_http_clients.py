@@ -173,7 +173,7 @@ def comparable(result: dict[str, Any] | None, error: dict[str, Any] | None) -> A
         prompt.pop("inputSchema", None)  # twig's own, which some clients drop
     text = json.dumps(kept, sort_keys=True)
     text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UUID", text)
-    return json.loads(re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", "TIME", text))
+    return json.loads(re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z", "TIME", text))
 
 
 def ending(outcome: dict[str, Any]) -> str | int:

@@ -9,12 +9,6 @@ from tests.support.in_process_http import WebInProcess
 
 
 @pytest.fixture
-def engine() -> str:
-    """SQLite only: what depends on the engine is tested with storage, services, search and history."""
-    return "sqlite"
-
-
-@pytest.fixture
 def server(store: str) -> Iterator[WebInProcess]:
     """A server without authentication."""
     with WebInProcess("--database", store) as server:

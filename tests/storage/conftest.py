@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.support.variants import each_engine as each_engine
+
 
 @pytest.fixture
 def store(empty_store: str) -> str:
