@@ -89,25 +89,14 @@ def find(tx: Tx, scope: Scope, reference: str) -> Document:
     Raises:
         NotFound: the project has no such document.
     """
+    name = lookup.without_scheme("document", reference)
     try:
-        return find_exactly(tx, scope, reference)
+        return find_within(tx, scope, "document", reference, rows.find, ("name", name), ("uri", reference.strip()))
     except NotFound as missing:
-        text = lookup.without_scheme("document", reference)
-        numbers = lookup.find_alike(tx, scope, "document", text) if missing.kind == "document" else []
+        numbers = lookup.find_alike(tx, scope, "document", name) if missing.kind == "document" else []
         if len(numbers) != 1:
             raise
     return find_within(tx, scope, "document", reference, rows.find, ("number", str(numbers[0])))
-
-
-def find_exactly(tx: Tx, scope: Scope, reference: str) -> Document:
-    """Find the document by its exact name or URI.
-
-    Raises:
-        NotFound: the project has no such document.
-    """
-    text = reference.strip()
-    name = lookup.without_scheme("document", text)
-    return find_within(tx, scope, "document", reference, rows.find, ("name", name), ("uri", text))
 
 
 def iterate_all(tx: Tx, scope: Scope, *, size: int) -> Iterator[tuple[Document, ...]]:

@@ -3,7 +3,8 @@
 If both have a name, the project's own item counts. Only reads come here; a change finds the item in its own project.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -49,17 +50,10 @@ def find_personal(tx: Tx, scope: Scope) -> Scope | None:
 # -- one item ---------------------------------------------------------------------------------------------------
 
 
-class _Finder(Struct, frozen=True):
-    """The look-ups of one kind of items."""
-
-    kind: LayeredKind
-    find: Callable[[Tx, str, Any, str], Any]  # the row of a project, given by name, with a key in a column
-    find_exactly: Callable[[Tx, Scope, str], Any]
-    find_alike: Callable[[Tx, Scope, str], Any]  # exactly, else in another spelling
-
-
-_PROMPTS = _Finder("prompt", prompt_rows.find, prompts.find_exactly, prompts.find)
-_DOCUMENTS = _Finder("document", document_rows.find, documents.find_exactly, documents.find)
+_ROWS: dict[LayeredKind, Callable[[Tx, str, Any, str], Any]] = {
+    "prompt": prompt_rows.find,
+    "document": document_rows.find,
+}
 
 
 def find_prompt(tx: Tx, scope: Scope, reference: str) -> Prompt:
@@ -70,16 +64,10 @@ def find_prompt(tx: Tx, scope: Scope, reference: str) -> Prompt:
     Raises:
         NotFound: neither has such a prompt.
     """
-    lower = enter_personal(scope)
-    if lower is None:
-        return prompts.find(tx, scope, reference)
-    projects.check_access(scope)
     text = lookup.without_scheme("prompt", reference)
     id = clock.parse_id(text)
     names: list[Key] = [*([] if id is None else [("id", id)]), ("name", text)]
-    found = _look(tx, scope, _PROMPTS, names) or _look_below(tx, scope, lower, _PROMPTS, names)
-    if found is None:
-        found = _find(tx, scope, lower, _PROMPTS, reference, [("title", text)])
+    found = _find(tx, scope, "prompt", reference, [names, [("title", text)]], alike=text)
     assert isinstance(found, Prompt), "prompts are looked up"
     return found
 
@@ -90,72 +78,68 @@ def find_document(tx: Tx, scope: Scope, reference: str) -> Document:
     Raises:
         NotFound: neither has such a document.
     """
-    lower = enter_personal(scope)
-    if lower is None:
-        return documents.find(tx, scope, reference)
-    keys: list[Key] = [("name", lookup.without_scheme("document", reference)), ("uri", reference.strip())]
-    found = _find(tx, scope, lower, _DOCUMENTS, reference, keys)
+    name = lookup.without_scheme("document", reference)
+    keys: list[Key] = [("name", name), ("uri", reference.strip())]
+    found = _find(tx, scope, "document", reference, [keys], alike=name)
     assert isinstance(found, Document), "documents are looked up"
     return found
 
 
 def get_document_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:
-    """Return the document with a URI, from the project or else from the personal one.
+    """Return the document with a URI, of the project or else of the personal one.
 
     Raises:
         NotFound: neither has such a document.
     """
-    try:
-        return documents.get_by_uri(tx, scope, uri)
-    except NotFound as missing:
-        lower = enter_personal(scope) if missing.kind == "document" else None
-        found = None if lower is None else _look_below(tx, scope, lower, _DOCUMENTS, [("uri", uri)])
-        if not isinstance(found, Document):
-            raise
+    found = _find(tx, scope, "document", uri, [[("uri", uri)]])
+    assert isinstance(found, Document), "documents are looked up"
     return found
 
 
-def has_personal(tx: Tx, scope: Scope, kind: str, name: str) -> bool:
-    """Return whether the personal project has a prompt or document of a name that the project does not shadow."""
-    lower, finder = enter_personal(scope), _PROMPTS if kind == "prompt" else _DOCUMENTS
-    return lower is not None and _look_below(tx, scope, lower, finder, [("name", name)]) is not None
+def has_personal(tx: Tx, scope: Scope, kind: LayeredKind, name: str) -> bool:
+    """Return whether the personal project has a prompt or document of a name that the call's project does not hide."""
+    lower = enter_personal(scope)
+    return lower is not None and _look(tx, scope, lower, kind, [("name", name)]) is not None
 
 
-def _find(tx: Tx, scope: Scope, lower: Scope, finder: _Finder, reference: str, keys: list[Key]) -> Any:
-    """Find an item by its exact name in either project, else in another spelling; the upper project comes first."""
-    text = lookup.without_scheme(finder.kind, reference)
-    try:
-        return finder.find_exactly(tx, scope, text if finder.kind == "prompt" else reference)
-    except NotFound as missing:
-        if missing.kind != finder.kind:
-            raise
-    found = _look_below(tx, scope, lower, finder, keys)
-    if found is not None:
+def _find(
+    tx: Tx, scope: Scope, kind: LayeredKind, reference: str, rounds: Sequence[Sequence[Key]], *, alike: str = ""
+) -> Any:
+    """Return what the first of some rounds of keys finds, in the project or else in the personal one.
+
+    The last round is another spelling of the text `alike`, if only one item has it.
+
+    Raises:
+        Forbidden, NotFound: as `projects.find_within`.
+    """
+    projects.check_access(scope)
+    lower = enter_personal(scope)
+    for keys in (*rounds, None):
+        for place in [scope] if lower is None else [scope, lower]:
+            found = _look(tx, scope, place, kind, _list_alike(tx, place, kind, alike) if keys is None else keys)
+            if found is not None:
+                return found
+    projects.current(tx, scope)  # raises if it is the project that does not exist
+    raise NotFound(kind, reference, scope)
+
+
+def _list_alike(tx: Tx, place: Scope, kind: LayeredKind, text: str) -> list[Key]:
+    """Return the key of the item that has a text in another spelling, if it is the only one."""
+    numbers = lookup.find_alike(tx, place, kind, text) if text else []
+    return [("number", str(numbers[0]))] if len(numbers) == 1 else []
+
+
+def _look(tx: Tx, scope: Scope, place: Scope, kind: LayeredKind, keys: Sequence[Key]) -> Any:
+    """Return what a place, the project of a call or the personal one below it, has with the first key that matches.
+
+    None stands for nothing, and for what the call's project hides.
+    """
+    pairs = [(column, key) for column, key in keys if rules.is_storable(key) and rules.is_storable(place.project)]
+    found = next((one for column, key in pairs if (one := _ROWS[kind](tx, place.project, column, key))), None)
+    if found is None or place is scope:
         return found
-    try:
-        return finder.find_alike(tx, scope, reference)
-    except NotFound:
-        numbers = lookup.find_alike(tx, lower, finder.kind, text)
-        found = _look_below(tx, scope, lower, finder, [("number", str(one)) for one in numbers if not numbers[1:]])
-        if found is None:
-            raise
-    return found
-
-
-def _look(tx: Tx, scope: Scope, finder: _Finder, keys: list[Key]) -> Any:
-    """Return the item of a project for the first key that matches; None without a match or a project."""
-    if not rules.is_storable(scope.project):
-        return None
-    pairs = ((column, key) for column, key in keys if rules.is_storable(key))
-    return next((found for column, key in pairs if (found := finder.find(tx, scope.project, column, key))), None)
-
-
-def _look_below(tx: Tx, scope: Scope, lower: Scope, finder: _Finder, keys: list[Key]) -> Any:
-    """Look in the personal project, which must exist, and skip what the project of the call shadows."""
-    found = _look(tx, lower, finder, keys)
-    if found is None or project_rows.find_shadowed(tx, finder.kind, projects.current(tx, scope).number, [found.number]):
-        return None
-    return replace(found, layer=lower.project)
+    upper = projects.current(tx, scope).number
+    return None if project_rows.find_shadowed(tx, kind, upper, [found.number]) else replace(found, layer=place.project)
 
 
 def find_missing(tx: Tx, missing: NotFound) -> Item | None:
@@ -178,31 +162,19 @@ def list_prompts(
     tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, after: Position
 ) -> tuple[tuple[PromptSummary, ...], bool]:
     """List prompts as `prompts.list_page` does, then those of the personal project."""
-
-    def read(where: Scope, limit: int, key: Any) -> tuple[tuple[PromptSummary, ...], bool]:
-        return prompts.list_page(tx, where, query, limit=limit, after=key)
-
-    return _list(tx, scope, "prompt", read, limit, after)
+    return _list(tx, scope, "prompt", partial(prompts.list_page, query=query), limit, after)
 
 
 def list_headers(tx: Tx, scope: Scope, *, limit: int, after: Position) -> tuple[tuple[PromptHeader, ...], bool]:
-    """List headers as `prompts.list_headers` does, then those of the personal project."""
-
-    def read(where: Scope, limit: int, key: Any) -> tuple[tuple[PromptHeader, ...], bool]:
-        return prompts.list_headers(tx, where, limit=limit, after=key or 0)
-
-    return _list(tx, scope, "prompt", read, limit, after)
+    """List prompts as `prompts.list_headers` does, then those of the personal project."""
+    return _list(tx, scope, "prompt", prompts.list_headers, limit, after)
 
 
 def list_documents(
     tx: Tx, scope: Scope, query: str = "", *, limit: int, after: Position
 ) -> tuple[tuple[Document, ...], bool]:
     """List documents as `documents.list_page` does, then those of the personal project."""
-
-    def read(where: Scope, limit: int, key: Any) -> tuple[tuple[Document, ...], bool]:
-        return documents.list_page(tx, where, query, limit=limit, after=key or 0)
-
-    return _list(tx, scope, "document", read, limit, after)
+    return _list(tx, scope, "document", partial(documents.list_page, query=query), limit, after)
 
 
 def position_of(one: PromptHeader | PromptSummary | Document) -> Position:
@@ -215,7 +187,7 @@ def _list(
     tx: Tx,
     scope: Scope,
     kind: LayeredKind,
-    read: Callable[[Scope, int, Any], tuple[tuple[Listed, ...], bool]],
+    read: Callable[..., tuple[tuple[Listed, ...], bool]],
     limit: int,
     after: Position,
 ) -> tuple[tuple[Listed, ...], bool]:
@@ -225,7 +197,7 @@ def _list(
     if after.is_personal:
         projects.current(tx, scope)  # which may have been deleted since the page before
     else:
-        own, has_more = read(scope, limit, after.key)
+        own, has_more = read(tx, scope, limit=limit, **_start_after(after.key))
     lower = None if has_more else find_personal(tx, scope)
     if lower is None:
         return own, has_more
@@ -234,12 +206,17 @@ def _list(
     kept: list[Listed] = []
     key, size, is_over = after.key if after.is_personal else None, wanted + 1, False
     while not is_over and len(kept) <= wanted:
-        batch, goes_on = read(lower, size, key)
+        batch, goes_on = read(tx, lower, limit=size, **_start_after(key))
         shadowed = project_rows.find_shadowed(tx, kind, upper, [one.number for one in batch])
         kept += [replace(one, layer=lower.project) for one in batch if one.number not in shadowed]
         key = position_of(batch[-1]).key if batch else key
         size, is_over = min(4 * size, _LARGEST_BATCH), not goes_on
     return (*own, *kept[:wanted]), len(kept) > wanted
+
+
+def _start_after(key: Any) -> dict[str, Any]:
+    """Return the argument of a list that starts after a position; none at the beginning."""
+    return {} if key is None else {"after": key}
 
 
 def list_tags(tx: Tx, scope: Scope) -> list[TagCount]:

@@ -91,25 +91,15 @@ def find(tx: Tx, scope: Scope, reference: str) -> Prompt:
         NotFound: the project has no such prompt.
     """
     text = lookup.without_scheme("prompt", reference)
+    id = clock.parse_id(text)
+    keys = [*([] if id is None else [("id", id)]), ("name", text), ("title", text)]
     try:
-        return find_exactly(tx, scope, text)
+        return find_within(tx, scope, "prompt", reference, rows.find, *keys)
     except NotFound as missing:
         numbers = lookup.find_alike(tx, scope, "prompt", text) if missing.kind == "prompt" else []
         if len(numbers) != 1:
-            raise NotFound(missing.kind, reference if missing.kind == "prompt" else missing.key, scope) from None
+            raise
     return find_within(tx, scope, "prompt", reference, rows.find, ("number", str(numbers[0])))
-
-
-def find_exactly(tx: Tx, scope: Scope, reference: str) -> Prompt:
-    """Return the prompt with an id, name or title, in this spelling.
-
-    Raises:
-        NotFound: the project has no such prompt.
-    """
-    text = reference.strip()
-    id = clock.parse_id(text)
-    by_id = () if id is None else (("id", id),)
-    return find_within(tx, scope, "prompt", reference, rows.find, *by_id, ("name", text), ("title", text))
 
 
 def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
