@@ -166,7 +166,7 @@ def _show_transferred(session: Session, changed: list[Any], heading: str, there:
     lines, notes = [heading], [note for _, about in changed for note in about]
     for one, _ in changed:
         if isinstance(one, Prompt):
-            rows.append({"kind": "prompt", **to_builtins(prompt_tools.echo_prompt(one)), "project": there})
+            rows.append({"kind": "prompt", **to_builtins(prompt_tools.make_row(one, is_echo=True)), "project": there})
             lines.append(f"  {one.name}")
         elif isinstance(one, Document):
             rows.append(

@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType
 from satchel import clock
 from satchel.contracts.content import count_fitting, format_count
 from satchel.contracts.contract import Context, Reply
+from satchel.contracts.satchel.errors import name_place
 from satchel.errors import WrongArgument
 from satchel.model import DEFAULT_PROJECT, Item, Scope
 from satchel.protocol import ProtocolError
@@ -18,6 +19,7 @@ from satchel.services import projects, retry_keys
 from satchel.services.rules import check_shown
 from satchel.storage.database import Tx
 
+Entry = TypeVar("Entry")
 Row = TypeVar("Row")
 Found = TypeVar("Found")
 
@@ -161,6 +163,31 @@ def report_progress(context: Context, done: int, total: int, what: str = "") -> 
     """Report the progress of a long call to the client, now and then."""
     if done % _STEP == 0 and done < total:
         context.report(done, total, f"{done} of {total} {what}".rstrip())
+
+
+def add_all(
+    context: Context,
+    field: str,
+    entries: Sequence[Entry],
+    key: str | UnsetType,
+    add: Callable[[Entry], tuple[Any, str, list[str]]],
+) -> Reply:
+    """Answer a tool that adds all entries or none; `add` returns the row of one, a line for people, and notes."""
+
+    def act() -> Reply:
+        check_number(field, entries)
+        projects.current(context.tx, context.scope)  # before the first entry: no place is to blame
+        rows, lines, notes = [], [f"Added to project '{context.scope.project}':"], []
+        for index, entry in enumerate(entries):
+            with name_place(f"{field}[{index}]"):
+                row, line, about = add(entry)
+            rows.append(row)
+            lines.append(line)
+            notes += about
+            report_progress(context, index + 1, len(entries))
+        return reply(context, "\n".join(lines), notes=notes, **{field: rows})
+
+    return answer_once(context, f"add_{field}", key, {field: entries}, act)
 
 
 # -- calls with a retry key ----------------------------------------------------------------------------------------

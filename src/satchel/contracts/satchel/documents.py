@@ -8,14 +8,13 @@ from msgspec import UNSET, Struct, field
 from satchel.contracts.content import encode_document, format_count, format_minute
 from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers, texts, tools
-from satchel.contracts.satchel.answers import answer_once, decode_cursor
-from satchel.contracts.satchel.errors import name_place
+from satchel.contracts.satchel.answers import decode_cursor
 from satchel.contracts.satchel.methods import GeneratedPage, read_page
 from satchel.contracts.satchel.texts import Reading
 from satchel.errors import WrongArgument
 from satchel.model import Document, DocumentDraft, DocumentPatch, uri_of
 from satchel.protocol import cursors
-from satchel.services import documents, layers, projects
+from satchel.services import documents, layers
 from satchel.services.rules import check_shown
 
 
@@ -45,20 +44,12 @@ class DocumentAnswer(Struct, omit_defaults=True, kw_only=True):
 def add_resources(context: Context, args: tools.AddResources) -> Body:
     context = context.within(args.project)
 
-    def add_all() -> Reply:
-        answers.check_number("resources", args.resources)
-        projects.current(context.tx, context.scope)  # before the first document: no place is to blame
-        added, notes = [], []
-        for index, entry in enumerate(args.resources):
-            with name_place(f"resources[{index}]"):
-                document = documents.add(context.tx, context.scope, _read_draft(entry))
-            notes += _describe_name(entry.name, document)
-            added.append(make_row(document, is_echo=True))
-            answers.report_progress(context, index + 1, len(args.resources))
-        text = f"Added to project '{context.scope.project}':\n" + "\n".join(map(format_row, added))
-        return answers.reply(context, text, notes=notes, resources=added)
+    def add(entry: tools.NewDocument) -> tuple[DocumentAnswer, str, list[str]]:
+        document = documents.add(context.tx, context.scope, _read_draft(entry))
+        row = make_row(document, is_echo=True)
+        return row, format_row(row), _describe_name(entry.name, document)
 
-    return answer_once(context, "add_resources", args.key, {"resources": args.resources}, add_all)
+    return answers.add_all(context, "resources", args.resources, args.key, add)
 
 
 def add_resource(context: Context, args: tools.AddResource) -> Body:

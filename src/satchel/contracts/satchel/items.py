@@ -327,7 +327,7 @@ def _show(one: Prompt | Document | Task, here: str, there: str) -> tuple[dict[st
         return to_builtins(task_answers.make_row(one, here, is_echo=True)), line
     elsewhere = {} if there == here else {"project": there}
     if isinstance(one, Prompt):
-        prompt = prompt_tools.echo_prompt(one)
+        prompt = prompt_tools.make_row(one, is_echo=True)
         return {"kind": "prompt", **to_builtins(prompt), **elsewhere}, prompt_tools.format_row(prompt)
     document = document_tools.make_row(one, is_echo=True)
     return {"kind": "document", **to_builtins(document), **elsewhere}, document_tools.format_row(document)

@@ -6,10 +6,9 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType, field
 
 from satchel.contracts.content import count_fitting, format_minute, join_lines
-from satchel.contracts.contract import Body, Context, Reply
+from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers, texts, tools
-from satchel.contracts.satchel.answers import answer_once, decode_cursor, read_tags
-from satchel.contracts.satchel.errors import name_place
+from satchel.contracts.satchel.answers import decode_cursor, read_tags
 from satchel.contracts.satchel.methods import MARKDOWN, quote_prompt_uri
 from satchel.contracts.satchel.templates import (
     START_TASK,
@@ -25,23 +24,12 @@ from satchel.contracts.satchel.templates import (
 )
 from satchel.contracts.satchel.texts import Reading
 from satchel.errors import WrongArgument
-from satchel.library.manifest import LibraryPrompt
 from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptQuery, PromptSummary
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import layers, projects, prompts, rules, templates
 from satchel.services.prompts import make_name
 
 # -- answers -----------------------------------------------------------------------------------------------------
-
-
-class ArgumentAnswer(Struct, omit_defaults=True):
-    """An argument of a prompt in an answer."""
-
-    name: str
-    description: str | None = None
-    required: bool = False
-    values: tuple[str, ...] = ()
-    open: bool = False
 
 
 class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
@@ -53,7 +41,7 @@ class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
     version: int | None = None  # not in lists; prompts of libraries have none
     description: str | None = None
     tags: tuple[str, ...] = ()
-    arguments: tuple[Any, ...] = ()  # ArgumentAnswers; in lists and echoes their names
+    arguments: tuple[Any, ...] = ()  # DeclaredArguments; in lists and echoes their names
     created: str | None = None
     updated: str | None = None
     lines: str = ""
@@ -72,7 +60,7 @@ def list_prompts(context: Context, args: tools.ListPrompts) -> Body:
     last = decode_cursor(args.cursor, "p", "q", "l")
     query, tags = args.query or None, read_tags(args.tags)
     found, has_more = _list_stored(context, args, tags, last)
-    items = [list_prompt(prompt) for prompt in found]
+    items = [make_row(prompt) for prompt in found]
     items, found, has_more = answers.fit_page(items, found, has_more=has_more)
     next_cursor = _encode_position(found[-1]) if found else None
     if not has_more and not tags:  # libraries come after stored prompts; their prompts have no tags
@@ -105,9 +93,9 @@ def get_prompt(context: Context, args: tools.GetPrompt) -> Body:
         found = find_prompt(opened, args.prompt)
         content = read_template(opened, found)
         read = texts.read_part(content, args.lines, args.heading, is_whole=args.whole is True)
-        answer = describe_prompt(opened, found, read)
+        answer = _describe(opened, found, read)
         link = texts.make_link(quote_prompt_uri(found.name), found.name, MARKDOWN, len(content.encode()))
-        return texts.reply_text(opened, read, format_facts(answer, read), link, prompt=answer)
+        return texts.reply_text(opened, read, _format_facts(answer, read), link, prompt=answer)
 
 
 def render_prompt(context: Context, args: tools.RenderPrompt) -> Body:
@@ -125,7 +113,8 @@ def list_tags(context: Context, args: tools.ListTags) -> Body:
 def _render(context: Context, reference: str, given: dict[str, str]) -> Body:
     values = {name: value for name, value in given.items() if value is not None}  # null is absent
     found, text, notes = fill_in(context, reference, values, fill_text)
-    return answers.make_reply(context, text, notes=notes, **name_rendered(found), text=text)
+    layer = {"from": found.layer} if isinstance(found, Prompt) and found.layer else {}
+    return answers.make_reply(context, text, notes=notes, name=found.name, **layer, text=text)
 
 
 def _describe_missing_tags(context: Context, tags: Sequence[str], found: Sequence[PromptSummary]) -> list[str]:
@@ -160,7 +149,11 @@ def _list_libraries(context: Context, query: str | None, behind: str) -> list[Pr
     # Sorted by name, not as the library lists them: the cursor stays good when its prompt has been deleted.
     templates = sorted(context.libraries.catalog.view, key=lambda one: one[0].partition(":"))
     return [
-        list_library_prompt(name, prompt)
+        PromptAnswer(
+            name=name,
+            description=answers.shorten(prompt.description) if prompt.description else None,
+            arguments=_name_arguments(prompt.arguments),
+        )
         for name, prompt in templates
         if name.partition(":") > behind.partition(":") and folded in f"{name} {prompt.description or ''}".casefold()
     ]
@@ -174,20 +167,13 @@ def add_prompts(context: Context, args: tools.AddPrompts) -> Body:
     answers.check_number("prompts", args.prompts)
     checked = check_templates(context, (one.content for one in args.prompts if one.arguments != []))
 
-    def add_all(context: Context) -> Reply:
-        projects.current(context.tx, context.scope)  # before the first prompt: no place is to blame
-        rows, notes = [], []
-        for index, entry in enumerate(args.prompts):
-            with name_place(f"prompts[{index}]"):
-                prompt, about = _add(context, entry, checked)
-            rows.append(echo_prompt(prompt))
-            notes += [f"{prompt.name}: {note}" for note in about]
-            answers.report_progress(context, index + 1, len(args.prompts))
-        text = f"Added to project '{context.scope.project}':\n" + "\n".join(map(format_row, rows))
-        return answers.reply(context, text, notes=notes, prompts=rows)
+    def add(entry: tools.NewPrompt) -> tuple[PromptAnswer, str, list[str]]:
+        prompt, notes = _add(opened, entry, checked)
+        row = make_row(prompt, is_echo=True)
+        return row, format_row(row), [f"{prompt.name}: {note}" for note in notes]
 
     with context.write() as opened:
-        return answer_once(opened, "add_prompts", args.key, {"prompts": args.prompts}, lambda: add_all(opened))
+        return answers.add_all(opened, "prompts", args.prompts, args.key, add)
 
 
 def add_prompt(context: Context, args: tools.AddPrompt) -> Body:
@@ -246,7 +232,7 @@ def _add(
     return prompts.add(context.tx, context.scope, draft, avoiding=START_TASK), describe_settled(settled)
 
 
-def _read_arguments(given: Sequence[tools.NewArgument] | UnsetType) -> tuple[Argument, ...] | None:
+def _read_arguments(given: Sequence[tools.DeclaredArgument] | UnsetType) -> tuple[Argument, ...] | None:
     """Return the arguments that a call declares for a prompt; None if it says nothing about them."""
     if isinstance(given, UnsetType):
         return None
@@ -256,7 +242,7 @@ def _read_arguments(given: Sequence[tools.NewArgument] | UnsetType) -> tuple[Arg
 
 
 def _reply_echo(done: str, context: Context, prompt: Prompt, notes: list[str]) -> Body:
-    row = echo_prompt(prompt)
+    row = make_row(prompt, is_echo=True)
     text = f"{done} project '{context.scope.project}':\n{format_row(row)}"
     return answers.reply(context, text, notes=notes, prompt=row)
 
@@ -264,33 +250,17 @@ def _reply_echo(done: str, context: Context, prompt: Prompt, notes: list[str]) -
 # -- answers in words ----------------------------------------------------------------------------------------------
 
 
-def echo_prompt(prompt: Prompt) -> PromptAnswer:
-    """Return the row of a prompt that was just written."""
+def make_row(prompt: Prompt | PromptSummary, *, is_echo: bool = False) -> PromptAnswer:
+    """Describe a stored prompt in a list, or as the echo of a change."""
     return PromptAnswer(
         name=prompt.name,
-        title=None if prompt.title == prompt.name else prompt.title,
-        version=prompt.version,
-        tags=prompt.tags,
-        arguments=_name_arguments(prompt.arguments),
-    )
-
-
-def list_prompt(prompt: PromptSummary) -> PromptAnswer:
-    """Return the row of a stored prompt in a list."""
-    return PromptAnswer(
-        name=prompt.name,
-        title=None if prompt.title == prompt.name else prompt.title,
-        description=answers.shorten(prompt.description) if prompt.description else None,
-        tags=prompt.tags,
-        arguments=_name_arguments(prompt.arguments),
         layer=prompt.layer,
+        title=None if prompt.title == prompt.name else prompt.title,
+        version=prompt.version if is_echo else None,
+        description=answers.shorten(prompt.description) if prompt.description and not is_echo else None,
+        tags=prompt.tags,
+        arguments=_name_arguments(prompt.arguments),
     )
-
-
-def list_library_prompt(name: str, prompt: LibraryPrompt) -> PromptAnswer:
-    """Return the row of a library prompt in a list."""
-    about = answers.shorten(prompt.description) if prompt.description else None
-    return PromptAnswer(name=name, description=about, arguments=_name_arguments(prompt.arguments))
 
 
 def format_row(row: PromptAnswer) -> str:
@@ -310,41 +280,25 @@ def _name_arguments(arguments: tuple[Argument, ...]) -> tuple[str, ...]:
     return tuple(one.name if one.is_required else f"{one.name}?" for one in arguments)
 
 
-def describe_prompt(context: Context, found: FoundPrompt, read: Reading) -> PromptAnswer:
+def _describe(context: Context, found: FoundPrompt, read: Reading) -> PromptAnswer:
     """Return a prompt of the store or of a library, with the part of its content that is read."""
-    stored = found if isinstance(found, Prompt) else None
+    members: dict[str, Any] = {"name": found.name, "content": read.text, **read.members}
+    if isinstance(found, Prompt):
+        members |= {"layer": found.layer, "version": found.version}
     if read.is_part:
-        version = stored.version if stored else None
-        layer = stored.layer if stored else ""
-        return PromptAnswer(name=found.name, layer=layer, version=version, content=read.text, **read.members)
-    linked, linked_from = texts.find_links(context, "prompt", stored) if stored else ((), ())
-    return PromptAnswer(
-        name=found.name,
-        layer=stored.layer if stored else "",
-        title=stored.title if stored else None,
-        version=stored.version if stored else None,
-        description=found.description,
-        tags=stored.tags if stored else (),
-        arguments=tuple(
-            ArgumentAnswer(one.name, one.description, one.is_required, one.values, one.is_open)
-            for one in found.arguments
-        ),
-        created=format_minute(stored.created_at) if stored else None,
-        updated=format_minute(stored.updated_at) if stored else None,
-        links=linked,
-        linked_from=linked_from,
-        content=read.text,
-        **read.members,
+        return PromptAnswer(**members)
+    if isinstance(found, Prompt):
+        members["links"], members["linked_from"] = texts.find_links(context, "prompt", found)
+        members |= {"title": found.title, "tags": found.tags}
+        members |= {"created": format_minute(found.created_at), "updated": format_minute(found.updated_at)}
+    arguments = tuple(
+        tools.DeclaredArgument(one.name, one.description or "", one.is_required, list(one.values), one.is_open)
+        for one in found.arguments
     )
+    return PromptAnswer(**members, description=found.description, arguments=arguments)
 
 
-def name_rendered(found: FoundPrompt) -> dict[str, Any]:
-    """Return the members that name a prompt that was filled in."""
-    layer = found.layer if isinstance(found, Prompt) else ""
-    return {"name": found.name, **({"from": layer} if layer else {})}
-
-
-def format_facts(prompt: PromptAnswer, read: Reading) -> str:
+def _format_facts(prompt: PromptAnswer, read: Reading) -> str:
     """Format the facts about a prompt that its content does not contain."""
     head = [f"prompt {prompt.name}", *([f"from {prompt.layer}"] if prompt.layer else [])]
     if prompt.version is not None:
@@ -363,7 +317,7 @@ def format_facts(prompt: PromptAnswer, read: Reading) -> str:
     return "\n".join([*lines, *texts.format_links(prompt.links, prompt.linked_from), *read.facts])
 
 
-def _format_argument(one: ArgumentAnswer) -> str:
+def _format_argument(one: tools.DeclaredArgument) -> str:
     name = one.name if one.required else f"{one.name}?"
     values = f" = {' | '.join([*one.values, *(['...'] if one.open else [])])}" if one.values else ""
     return f"{name}{values}{f' ({join_lines(one.description)})' if one.description else ''}"

@@ -191,7 +191,7 @@ def list_projects(context: Context, args: ListProjects) -> Body:
 # -- prompts ------------------------------------------------------------------------------------------------------
 
 
-class NewArgument(Struct):
+class DeclaredArgument(Struct, omit_defaults=True):
     name: str
     description: str = ""
     required: bool = False
@@ -205,7 +205,7 @@ class NewPrompt(Struct):
     name: str = ""
     description: str = ""
     tags: list[str] = []
-    arguments: list[NewArgument] | UnsetType = UNSET
+    arguments: list[DeclaredArgument] | UnsetType = UNSET
 
 
 PromptReference = Annotated[
@@ -213,10 +213,10 @@ PromptReference = Annotated[
 ]
 PromptTitle = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=MAX_TITLE, is_blank_refused=True))]
 PromptContent = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES, is_blank_refused=True))]
-Arguments = Annotated[list[NewArgument], Meta(description="[]: plain text", extra=hidden(max_items=100))]
+Arguments = Annotated[list[DeclaredArgument], Meta(description="[]: plain text", extra=hidden(max_items=100))]
 # As in add_prompts, whose schema a model has seen.
 ChangedArguments = Annotated[
-    list[NewArgument],
+    list[DeclaredArgument],
     Meta(
         description="As in add_prompts; [] for plain text",
         extra_json_schema={"items": {"type": "object"}},
