@@ -42,8 +42,6 @@ class DocumentAnswer(Struct, omit_defaults=True, kw_only=True):
 
 
 def add_resources(context: Context, args: tools.AddResources) -> Body:
-    context = context.within(args.project)
-
     def add(entry: tools.NewDocument) -> tuple[DocumentAnswer, str, list[str]]:
         document = documents.add(context.tx, context.scope, _read_draft(entry))
         row = make_row(document, is_echo=True)
@@ -53,13 +51,11 @@ def add_resources(context: Context, args: tools.AddResources) -> Body:
 
 
 def add_resource(context: Context, args: tools.AddResource) -> Body:
-    context = context.within(args.project)
     document = documents.add(context.tx, context.scope, _read_draft(args))
     return _reply_echo("Added to", context, document, _describe_name(args.name, document))
 
 
 def list_resources(context: Context, args: tools.ListResources) -> Body:
-    context = context.within(args.project)
     last = decode_cursor(args.cursor, "r", "y")
     after = layers.Position(int(last[1]), last[0] == "y") if last else layers.Position()
     found, has_more = layers.list_documents(context.tx, context.scope, args.query or "", limit=args.limit, after=after)
@@ -78,7 +74,6 @@ def list_resources(context: Context, args: tools.ListResources) -> Body:
 
 
 def read_resource(context: Context, args: tools.ReadResource) -> Body:
-    context = context.within(args.project)
     page = read_page(context, args.resource.strip())
     if page is not None:
         return _reply_page(context, args.resource.strip(), page, _read_part(page.text, page.mime_type, args))
@@ -95,7 +90,6 @@ def read_resource(context: Context, args: tools.ReadResource) -> Body:
 
 
 def update_resource(context: Context, args: tools.UpdateResource) -> Body:
-    context = context.within(args.project)
     seen = documents.find(context.tx, context.scope, args.resource)
     patch = DocumentPatch(content=args.content, mime_type=args.mime_type, description=args.description)
     version = None if args.expected_version is UNSET else args.expected_version

@@ -26,7 +26,6 @@ _LONGEST_LINE = 100
 
 
 def history(context: Context, args: History) -> Body:
-    context = context.within(args.project)
     if args.item is UNSET:
         return _list_changes(context, args)
     _find(context, args.item)
@@ -38,7 +37,6 @@ def history(context: Context, args: History) -> Body:
 
 
 def restore(context: Context, args: Restore) -> Body:
-    context = context.within(args.project)
     _find(context, args.item, restoring.find)
     done = restoring.restore(context.tx, context.scope, args.item, None if args.version is UNSET else args.version)
     key = f"#{done.item.number}" if done.item.kind == "task" else done.item.name

@@ -75,7 +75,6 @@ def _confirm(context: Context, what: str, items: Sequence[Item], where: str = ""
 
 
 def delete(context: Context, args: tools.Delete) -> Body:
-    context = context.within(args.project)
     found = _find_items(context, args.items)
     rows = [
         {"kind": item.kind, "item": item.key, **({"title": item.title} if item.kind == "task" else {})}
@@ -85,14 +84,12 @@ def delete(context: Context, args: tools.Delete) -> Body:
 
 
 def delete_prompt(context: Context, args: tools.OnePrompt) -> Body:
-    context = context.within(args.project)
     prompt = find_stored(context, args.prompt)
     text = f"Deleted prompt '{prompt.name}' from project '{context.scope.project}'."
     return _delete(context, [recording.of_prompt(prompt)], text, prompt.name)
 
 
 def delete_resource(context: Context, args: tools.OneResource) -> Body:
-    context = context.within(args.project)
     document = documents.find(context.tx, context.scope, args.resource)
     text = f"Deleted document '{document.name}' from project '{context.scope.project}'."
     return _delete(context, [recording.of_document(document)], text, document.name)
@@ -146,7 +143,6 @@ _CORRECTING = {  # by the rule that the edited text breaks
 
 
 def edit_text(context: Context, args: tools.EditText) -> Body:
-    context = context.within(args.project)
     with context.read() as opened:
         item, edited = _edit(opened, args)
     checked = check_templates(context, [edited.text] if item.kind == "prompt" else [])
@@ -215,7 +211,6 @@ class _Changed(Struct):
 
 
 def update_items(context: Context, args: tools.UpdateItems) -> Body:
-    context = context.within(args.project)
     if args.copy and not args.to:
         raise WrongArgument("to", "required")
     if args.tags is not UNSET:  # this and the project before the first item, which is not to blame

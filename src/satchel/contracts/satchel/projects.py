@@ -60,7 +60,6 @@ Part = tuple[dict[str, Any], list[str]]  # members of the answer, and lines of i
 
 
 def catch_up(context: Context, args: CatchUp) -> Body:
-    context = context.within(args.project)
     query, said = _read_since(context, args)
     members: dict[str, Any] = {}
     lines: list[str] = []

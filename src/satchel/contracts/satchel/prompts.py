@@ -56,7 +56,6 @@ class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
 
 
 def list_prompts(context: Context, args: tools.ListPrompts) -> Body:
-    context = context.within(args.project)
     last = decode_cursor(args.cursor, "p", "q", "l")
     query, tags = args.query or None, read_tags(args.tags)
     found, has_more = _list_stored(context, args, tags, last)
@@ -84,7 +83,6 @@ def list_prompts(context: Context, args: tools.ListPrompts) -> Body:
 
 
 def get_prompt(context: Context, args: tools.GetPrompt) -> Body:
-    context = context.within(args.project)
     if args.arguments is not UNSET:
         if args.lines or args.heading:
             raise WrongArgument("arguments", "not", value="lines" if args.lines else "heading")
@@ -99,11 +97,10 @@ def get_prompt(context: Context, args: tools.GetPrompt) -> Body:
 
 
 def render_prompt(context: Context, args: tools.RenderPrompt) -> Body:
-    return _render(context.within(args.project), args.prompt, args.arguments or {})
+    return _render(context, args.prompt, args.arguments or {})
 
 
-def list_tags(context: Context, args: tools.ListTags) -> Body:
-    context = context.within(args.project)
+def list_tags(context: Context, _args: tools.InProject) -> Body:
     tags = layers.list_tags(context.tx, context.scope)
     text = ", ".join(f"{tag.name} ({tag.prompts})" for tag in tags) or f"No tags in project '{context.scope.project}'."
     entries = [{"name": tag.name, "prompts": tag.prompts} for tag in tags]
@@ -163,7 +160,6 @@ def _list_libraries(context: Context, query: str | None, behind: str) -> list[Pr
 
 
 def add_prompts(context: Context, args: tools.AddPrompts) -> Body:
-    context = context.within(args.project)
     answers.check_number("prompts", args.prompts)
     checked = check_templates(context, (one.content for one in args.prompts if one.arguments != []))
 
@@ -177,7 +173,6 @@ def add_prompts(context: Context, args: tools.AddPrompts) -> Body:
 
 
 def add_prompt(context: Context, args: tools.AddPrompt) -> Body:
-    context = context.within(args.project)
     checked = check_templates(context, [] if args.arguments == [] else [args.content])
     with context.write() as opened:
         prompt, notes = _add(opened, args, checked)
@@ -185,7 +180,6 @@ def add_prompt(context: Context, args: tools.AddPrompt) -> Body:
 
 
 def update_prompt(context: Context, args: tools.UpdatePrompt) -> Body:
-    context = context.within(args.project)
     declared = _read_arguments(args.arguments)
     if args.title is not UNSET:
         answers.check_title("prompt", args.title)

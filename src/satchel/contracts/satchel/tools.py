@@ -27,7 +27,7 @@ _ITEM = hidden(takes_numbers=True, is_trimmed=True, max_length=2000, is_blank_re
 _STATUSES = ["pending", "completed", "cancelled"]
 
 Text = Annotated[str, Meta(extra=_LINE)]
-Project = Annotated[str, Meta(extra=_NAME)]  # the current one, if it is left out
+Project = Annotated[str, Meta(extra=_NAME)]
 Tags = Annotated[list[str], Meta(extra=hidden(max_items=100))]
 ChangedTags = Annotated[list[str], Meta(description="All, or +x and -x", extra=hidden(max_items=100))]
 Match = Annotated[Literal["any", "all"], Meta(extra_json_schema={"enum": ["any", "all"]})]
@@ -41,6 +41,13 @@ Lines = Annotated[
 ]
 Heading = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=1000))]
 Whole = Annotated[bool, Meta(extra=hidden())]
+
+
+class InProject(Struct, kw_only=True):
+    """The arguments of a tool that works in one project: the current one, unless a call names another."""
+
+    project: Project | UnsetType = UNSET
+
 
 # -- schemas of answers -------------------------------------------------------------------------------------------
 
@@ -117,7 +124,7 @@ def _tool(
             name,
             description,
             input,
-            run,
+            _in_project(run) if issubclass(input, InProject) else run,
             transaction=None if opens_transactions else transaction,
             title=name.replace("_", " ").capitalize(),
             size_argument="limit" if "limit" in input.__struct_fields__ else None,
@@ -130,6 +137,11 @@ def _tool(
         )
 
     return make
+
+
+def _in_project(run: Callable[[Context, Any], Body]) -> Callable[[Context, Any], Body]:
+    """Run a tool in the project that its arguments name."""
+    return lambda context, args: run(context.within(args.project), args)
 
 
 # -- search, catch_up, projects -----------------------------------------------------------------------------------
@@ -145,9 +157,8 @@ class Search(Struct):
     cursor: Cursor | UnsetType = UNSET
 
 
-class CatchUp(Struct):
+class CatchUp(InProject):
     since: Annotated[str, Meta(description="Time, 2h, 3d", extra=_LINE)] | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
 
 
 class AddProject(Struct):
@@ -226,31 +237,28 @@ ChangedArguments = Annotated[
 Values = Annotated[dict[str, str], Meta(extra=hidden(max_items=100))]
 
 
-class AddPrompts(Struct):
+class AddPrompts(InProject):
     prompts: Annotated[
         list[NewPrompt],
         Meta(description="{{ x }} in content makes a Jinja2 template", extra=hidden(max_items=MOST_ENTRIES)),
     ]
     key: Key | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
 
 
-class AddPrompt(Struct):
+class AddPrompt(InProject):
     title: PromptTitle
     content: PromptContent
     name: Annotated[str, Meta(description="Default: from the title", extra=_LINE)] | UnsetType = UNSET
     description: Text | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
     arguments: Arguments | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
 
 
-class OnePrompt(Struct):
+class OnePrompt(InProject):
     prompt: PromptReference
-    project: Project | UnsetType = UNSET
 
 
-class UpdatePrompt(Struct):
+class UpdatePrompt(InProject):
     prompt: PromptReference
     title: PromptTitle | UnsetType = UNSET
     content: PromptContent | UnsetType = UNSET
@@ -258,35 +266,27 @@ class UpdatePrompt(Struct):
     tags: ChangedTags | UnsetType = UNSET
     arguments: ChangedArguments | UnsetType = UNSET
     expected_version: Version | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
 
 
-class ListPrompts(Struct):
+class ListPrompts(InProject):
     query: Annotated[str, Meta(description="Text in title or content", extra=_QUERY)] | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
     match: Match = "any"
     limit: Limit = 50
     cursor: Cursor | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
 
 
-class GetPrompt(Struct):
+class GetPrompt(InProject):
     prompt: PromptReference
     arguments: Values | UnsetType = UNSET
     lines: Lines | UnsetType = UNSET
     heading: Heading | UnsetType = UNSET
     whole: Whole | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
 
 
-class RenderPrompt(Struct):
+class RenderPrompt(InProject):
     prompt: PromptReference
     arguments: Values | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
-
-
-class ListTags(Struct):
-    project: Project | UnsetType = UNSET
 
 
 @_tool(
@@ -357,7 +357,7 @@ def delete_prompt(context: Context, args: OnePrompt) -> Body:
 
 
 @_tool("prompts", "Tags of prompts with counts", answer_with(tags=array_of(COUNTED)), is_listed=False)
-def list_tags(context: Context, args: ListTags) -> Body:
+def list_tags(context: Context, args: InProject) -> Body:
     from satchel.contracts.satchel import prompts
 
     return prompts.list_tags(context, args)
@@ -380,7 +380,7 @@ DocumentReference = Annotated[
 DocumentContent = Annotated[str, Meta(description="Text; base64 for binary types", extra=hidden())]
 
 
-class AddResources(Struct):
+class AddResources(InProject):
     resources: Annotated[
         list[NewDocument],
         Meta(
@@ -389,45 +389,39 @@ class AddResources(Struct):
         ),
     ]
     key: Key | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
 
 
-class AddResource(Struct):
+class AddResource(InProject):
     name: Annotated[str, Meta(description="Letters, digits, - _ .", extra=_LINE)]
     content: DocumentContent
     uri: Annotated[str, Meta(description="Default: satchel://resource/NAME", extra=_LINE)] | UnsetType = UNSET
     mime_type: Annotated[str, Meta(description="Default: by the name", extra=_LINE)] | UnsetType = UNSET
     description: Text | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
 
 
-class ListResources(Struct):
+class ListResources(InProject):
     query: Annotated[str, Meta(description="Text in name, URI or description", extra=_QUERY)] | UnsetType = UNSET
     limit: Limit = 50
     cursor: Cursor | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
 
 
-class OneResource(Struct):
+class OneResource(InProject):
     resource: DocumentReference
-    project: Project | UnsetType = UNSET
 
 
-class ReadResource(Struct):
+class ReadResource(InProject):
     resource: DocumentReference
     lines: Lines | UnsetType = UNSET
     heading: Heading | UnsetType = UNSET
     whole: Whole | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
 
 
-class UpdateResource(Struct):
+class UpdateResource(InProject):
     resource: DocumentReference
     content: DocumentContent | UnsetType = UNSET
     mime_type: Text | UnsetType = UNSET
     description: Text | UnsetType = UNSET
     expected_version: Version | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
 
 
 @_tool("documents", "Find documents of the project", answer_with(resources=array_of(_NAMED), next_cursor=STRING))
@@ -490,7 +484,7 @@ class NewEdit(Struct):
 Added = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES))]
 
 
-class EditText(Struct):
+class EditText(InProject):
     item: Annotated[str, Meta(description="Name, #4 or URI", extra=_ITEM)]
     edits: (
         Annotated[
@@ -502,7 +496,6 @@ class EditText(Struct):
     append: Added | UnsetType = UNSET
     prepend: Added | UnsetType = UNSET
     expected_version: Version | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
 
 
 @_tool(
@@ -674,40 +667,35 @@ Items = Annotated[
 HistoryItem = Annotated[str, Meta(extra=_ITEM)]
 
 
-class Delete(Struct):
+class Delete(InProject):
     items: Items
-    project: Project | UnsetType = UNSET
 
 
-class UpdateItems(Struct):
+class UpdateItems(InProject):
     items: Items
     tags: Tags | UnsetType = UNSET
     status: Status | UnsetType = UNSET
     to: Annotated[str, Meta(description="Project to move to", extra=_NAME)] | UnsetType = UNSET
     copy: Annotated[bool, Meta(description="Copy there instead")] | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
 
 
-class History(Struct):
+class History(InProject):
     item: HistoryItem | UnsetType = UNSET
     since: Annotated[str, Meta(description="Time, 2h, 3d or marker", extra=_LINE)] | UnsetType = UNSET
     version: Version | UnsetType = UNSET
     against: Annotated[int, Meta(description="Diff from it", extra=_NUMBER)] | UnsetType = UNSET
     by: Text | UnsetType = UNSET
     cursor: Cursor | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
 
 
-class Restore(Struct):
+class Restore(InProject):
     item: HistoryItem
     version: Annotated[int, Meta(description="Default: before the last change", extra=_NUMBER)] | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
 
 
-class Show(Struct):
+class Show(InProject):
     what: Annotated[Literal["tasks", "prompts"], Meta(extra_json_schema={"enum": ["tasks", "prompts"]})] = "tasks"
     query: Annotated[str, Meta(extra=_QUERY)] | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
 
 
 @_tool(
