@@ -188,12 +188,10 @@ ROUTES = {"/mcp", "/mcp/tool/{tool:path}", "/health", "/metrics", *(f"/mcp/{name
 
 
 def test_no_route_opens_without_a_token_that_opens_it(cast: Cast, connect: Connect) -> None:
-    good = cast.make_token(BOB)
-    nobody = [None, "x", good[:-1], f"{good}x", good.swapcase(), "satchel_" + "a" * 43]
     before = cast.dump()
     for route in ROUTES - {"/health"}:
         path = route.replace("{tool:path}", "list_tasks")
-        for token in nobody:
+        for token in (None, "x", cast.make_token(ANN, ended="revoked_at"), cast.make_token(ANN, ended="expires_at")):
             asker = connect(token)
             for verb in ("GET", "POST"):
                 status, text = asker.send(verb, path, {} if verb == "POST" else None)

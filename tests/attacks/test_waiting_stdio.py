@@ -1,7 +1,6 @@
 """Long calls over stdio: pings are answered meanwhile, reads are cancelled, calls keep order, memory is bounded."""
 
 import contextlib
-import json
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -14,7 +13,7 @@ from satchel.storage.database import open_database
 from tests.attacks.slow_server import NAME, SPINNING
 from tests.support.locks import locked
 from tests.support.process import eventually
-from tests.support.stdio import NEWEST, Server, modern_meta
+from tests.support.stdio import NEWEST, Server
 
 HANDSHAKE = "2025-11-25"
 
@@ -45,29 +44,6 @@ def test_what_needs_no_store_is_answered_while_a_call_waits(server: Server, stor
     assert (answer["id"], answer["result"]["isError"]) == (waiting, False)
 
 
-def test_200_pings_behind_a_long_call_are_answered_before_it(server: Server, store: str) -> None:
-    with locked(store, "prompts") as release:
-        waiting = add(server, "waits")
-        pings = [server.ask("ping", revision=HANDSHAKE) for _ in range(200)]
-        assert [server.read()["id"] for _ in pings] == pings
-        release()
-        assert server.read()["id"] == waiting
-
-
-def test_a_ping_in_the_same_piece_of_input_is_answered_too(server: Server, store: str) -> None:
-    with locked(store, "prompts") as release:
-        call = {"name": "add_prompt", "arguments": {"title": "T", "content": "x"}, "_meta": modern_meta()}
-        server.methods |= {"slow": ("tools/call", NEWEST), "p": ("ping", HANDSHAKE)}
-        lines = (
-            {"jsonrpc": "2.0", "id": "slow", "method": "tools/call", "params": call},
-            {"jsonrpc": "2.0", "id": "p", "method": "ping"},
-        )
-        server.send_line("\n".join(map(json.dumps, lines)).encode())
-        assert server.read()["id"] == "p"
-        release()
-        assert server.read()["id"] == "slow"
-
-
 def test_calls_behind_one_that_waits_keep_their_order_and_one_that_is_cancelled_is_not_run(
     server: Server, store: str
 ) -> None:
@@ -81,13 +57,6 @@ def test_calls_behind_one_that_waits_keep_their_order_and_one_that_is_cancelled_
         assert [server.read()["id"] for _ in range(4)] == [first, *others]
     titles = [one["title"] for one in server.call("list_prompts")["structuredContent"]["prompts"]]
     assert sorted(titles) == ["T0", "T1", "T3", "T4"]
-
-
-def test_more_calls_than_are_read_ahead_are_all_answered_in_order(server: Server, store: str) -> None:
-    with locked(store, "prompts") as release:
-        asked = [add(server, f"T{number}") for number in range(150)]
-        release()
-        assert [server.read()["id"] for _ in asked] == asked
 
 
 def test_large_messages_behind_a_long_call_are_not_all_read_ahead(

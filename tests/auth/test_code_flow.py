@@ -129,22 +129,17 @@ def test_one_login_at_a_time_asks_for_its_token(
     assert issuer.asked == [METADATA, "/token"]
 
 
-@pytest.mark.parametrize(
-    ("query", "cookie", "said"),
-    [
+def test_an_answer_that_belongs_to_no_login_is_refused(flow: CodeFlow) -> None:
+    for query, cookie, said in (
         (QUERY, "", "was not started in this browser"),
         (QUERY, "state.", "was not started in this browser"),
         (QUERY | {"state": "other"}, COOKIE, "was not started in this browser"),
         (QUERY | {"iss": "https://other.example"}, COOKIE, "from another issuer"),
         (QUERY | {"code": ""}, COOKIE, "refused the login"),
         (QUERY, COOKIE, "returned no token"),
-    ],
-)
-def test_an_answer_that_belongs_to_no_login_is_refused(
-    flow: CodeFlow, query: dict[str, str], cookie: str, said: str
-) -> None:
-    with pytest.raises(Unauthorized, match=said):
-        asyncio.run(flow.finish(query, cookie))
+    ):
+        with pytest.raises(Unauthorized, match=said):
+            asyncio.run(flow.finish(query, cookie))
 
 
 def hang(issuer: Issuer, *paths: str) -> threading.Event:

@@ -99,9 +99,8 @@ class Untouchable(Database):
         raise AssertionError("touched")
 
 
-@pytest.mark.parametrize(
-    "secret",
-    [
+def test_a_malformed_secret_is_rejected_without_the_database() -> None:
+    for secret in (
         "",
         "satchel_",
         "satchel_" + "a" * 42,
@@ -112,11 +111,8 @@ class Untouchable(Database):
         "satchel_" + "\udc80" * 43,
         "SATCHEL_" + "a" * 43,
         "satchel_" + "a" * 10_000_000,
-    ],
-    ids=lambda secret: ascii(secret[:12]) + str(len(secret)),
-)
-def test_a_malformed_secret_is_rejected_without_the_database(secret: str) -> None:
-    assert refusal(Untouchable(), secret) == "the token is unknown"
+    ):
+        assert refusal(Untouchable(), secret) == "the token is unknown", ascii(secret[:12])
 
 
 def test_a_token_needs_a_user_existing_projects_and_a_future_expiry(database: Database) -> None:

@@ -1,13 +1,10 @@
 """`satchel token`: secrets are shown once, lists show none, and mistakes are told from each other; on both engines."""
 
 import json
-import subprocess
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from satchel import clock
 from satchel.auth import tokens
 from satchel.cli.token import parse_expiry
 from satchel.errors import Unauthorized, WrongArgument
@@ -101,13 +98,10 @@ def test_a_revoked_token_is_refused_at_once_and_may_be_revoked_again(satchel: Co
     done(satchel("token", "revoke", made["id"]))
 
 
-def test_whose_token_it_is(satchel: Command, store: str) -> None:
+def test_whose_token_it_is(satchel: Command) -> None:
     assert value(satchel("token", "create", "--json", SATCHEL_USER=ADA))["user"] == ADA
-    if store.startswith("postgresql"):
-        assert "--user UUID" in failed(satchel("token", "create"), 2)
-    else:
-        local = done(satchel("user")).strip()
-        assert value(satchel("token", "create", "--json"))["user"] == local
+    local = done(satchel("user")).strip()
+    assert value(satchel("token", "create", "--json"))["user"] == local
 
 
 def test_mistakes_say_what_next(satchel: Command) -> None:
@@ -133,9 +127,8 @@ def test_mistakes_say_what_next(satchel: Command) -> None:
 NOW = "2030-01-31T12:00:00.000000Z"
 
 
-@pytest.mark.parametrize(
-    ("when", "expected"),
-    [
+def test_a_time_as_people_say_it() -> None:
+    for when, expected in (
         ("30m", "2030-01-31T12:30:00.000000Z"),
         ("12h", "2030-02-01T00:00:00.000000Z"),
         ("90d", "2030-05-01T12:00:00.000000Z"),
@@ -146,26 +139,8 @@ NOW = "2030-01-31T12:00:00.000000Z"
         ("2030-02-28 10:00", "2030-02-28T10:00:00.000000Z"),
         ("2030-02-28T10:00Z", "2030-02-28T10:00:00.000000Z"),
         ("2030-02-28T10:00:00.5+02:00", "2030-02-28T08:00:00.500000Z"),
-    ],
-)
-def test_a_time_as_people_say_it(when: str, expected: str) -> None:
-    assert parse_expiry(when, NOW) == expected
-
-
-@pytest.mark.parametrize(
-    "when", ["", "d", "-1d", "1.5d", "1y", "٣d", "90 d", "2030-02-30", "9999-12-31", "999999w", "x"]
-)
-def test_what_is_no_time(when: str) -> None:
-    with pytest.raises(WrongArgument, match="expires_at: format"):
-        parse_expiry(when, NOW)
-
-
-def test_every_time_is_written_with_the_same_length() -> None:
-    times = [datetime(1, 1, 1, tzinfo=UTC), datetime(999, 1, 1, tzinfo=UTC), datetime.now(UTC) + timedelta(days=1)]
-    written = [clock.write(time) for time in times]
-    assert written == sorted(written) and {len(text) for text in written} == {27}
-
-
-def test_help_lists_the_command(satchel: Command) -> None:
-    process: subprocess.CompletedProcess[bytes] = satchel("--help")
-    assert "token" in done(process)
+    ):
+        assert parse_expiry(when, NOW) == expected
+    for other in ("", "d", "-1d", "1.5d", "1y", "٣d", "90 d", "2030-02-30", "9999-12-31", "999999w", "x"):
+        with pytest.raises(WrongArgument, match="expires_at: format"):
+            parse_expiry(other, NOW)

@@ -1,9 +1,6 @@
 """Mistakes in the words of a command, colours, and tables on terminals of any width."""
 
 import json
-import os
-import subprocess
-import sys
 from datetime import date
 from pathlib import Path
 
@@ -122,19 +119,3 @@ def test_document_and_resource_are_the_same_command(tmp_path: Path) -> None:
         assert run(noun, "show", "notes.md", environment=home).stdout == b"Known"
     assert json.loads(run("log", "notes.md", "--json", environment=home).stdout)["kind"] == "document"
     assert run("document", "show", "note", environment=home).stderr.startswith(b"satchel: document 'note' is not in ")
-
-
-def test_a_command_opens_one_transaction_before_its_own(tmp_path: Path) -> None:
-    home = {"SATCHEL_HOME": str(tmp_path)}
-    run("prompt", "add", "First", "x", environment=home)
-    code = (
-        "import sys\nfrom satchel.storage import sqlite\nopened = []\n"
-        "for name in ('read', 'write'):\n"
-        "    def opening(self, *given, name=name, old=getattr(sqlite.SqliteDatabase, name), **more):\n"
-        "        opened.append(name)\n        return old(self, *given, **more)\n"
-        "    setattr(sqlite.SqliteDatabase, name, opening)\n"
-        "sys.argv = ['satchel', 'prompt', 'add', 'Second', 'y']\n"
-        "from satchel.__main__ import main\nmain()\nprint(opened)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=os.environ | home)
-    assert done.stdout.decode().splitlines()[-1] == "['read', 'write']"

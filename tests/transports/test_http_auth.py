@@ -314,29 +314,6 @@ def test_a_token_acts_for_its_user_only_in_todo(served: tuple[WebClient, Secrets
     assert todo(secrets.good, "delete_task", user_id=ADA, task_id=task["id"])["success"] is True
 
 
-def test_tasks_of_another_are_not_there(served: tuple[WebClient, Secrets]) -> None:
-    server, secrets = served
-
-    def door(secret: str, tool: str, **arguments: Any) -> Answer:
-        return server.ask("POST", f"/mcp/tool/{tool}", [JSON, bearer(secret)], json.dumps(arguments).encode())
-
-    number = door(secrets.good, "add_task", title="Ada's").json["data"]["id"]
-    assert door(secrets.bob, "list_tasks").json == {"success": True, "data": [], "message": "No tasks found"}
-    for tool, more in (("complete_task", {}), ("delete_task", {}), ("update_task", {"title": "mine now"})):
-        foreign, absent = (
-            door(secrets.bob, tool, task_id=number, **more),
-            door(secrets.bob, tool, task_id=10**9, **more),
-        )
-        assert foreign.status == absent.status == 404
-        assert foreign.text.replace(str(number), "N") == absent.text.replace(str(10**9), "N")
-        headers, body = call(tool, {"task_id": number, **more})
-        over_mcp = server.ask("POST", "/mcp/tasks", [*headers, bearer(secrets.bob)], body)
-        assert over_mcp.tool == foreign.json
-    [task] = [task for task in door(secrets.read_only, "list_tasks").json["data"] if task["id"] == number]
-    assert task["title"] == "Ada's" and task["status"] == "pending"
-    assert door(secrets.good, "delete_task", task_id=number).status == 200
-
-
 def test_a_token_that_is_revoked_while_we_serve_is_refused_at_once(store: str) -> None:
     with closing(open_database(store)) as database:
         with database.write() as tx:
