@@ -91,6 +91,8 @@ def _unescape(title: str) -> str:
 
 def _find_fact(text: str) -> int | None:
     """Find where the fact at the end of a text begins, or the backslashes that escape one."""
+    if not re.search(r"[!:+@]", text):  # as in most titles
+        return None
     start = _start_of_last_word(text, len(text))
     if re.fullmatch(_FACT, text[start:].lstrip("\\")):
         return start

@@ -110,7 +110,7 @@ def _name_space(space: Space) -> dict[str, object]:
 
 # Each kind has a column of its own for its numbers, so that deleting an item deletes its words.
 _ON_CONFLICT = """
-    on conflict ({0}) do update
+    on conflict ({0}) where {0} is not null do update
     set space = excluded.space, name_key = excluded.name_key, title_key = excluded.title_key, words = excluded.words
 """
 _PUT_FIRST = f"""

@@ -21,13 +21,17 @@ create table search_spaces (
 create table search_items (
     number {number},
     space {integer} not null references search_spaces (number) on delete cascade,
-    prompt {integer} constraint search_items_prompt unique references prompts (number) on delete cascade,
-    document {integer} constraint search_items_document unique references documents (number) on delete cascade,
-    task {integer} constraint search_items_task unique references tasks (number) on delete cascade,
+    prompt {integer} references prompts (number) on delete cascade,
+    document {integer} references documents (number) on delete cascade,
+    task {integer} references tasks (number) on delete cascade,
     name_key {text} not null,
     title_key {text} not null,
     words {text} not null
 ) {strict};
+-- Partial, or each item would be in three indexes and not one.
+create unique index search_items_prompt on search_items (prompt) where prompt is not null;
+create unique index search_items_document on search_items (document) where document is not null;
+create unique index search_items_task on search_items (task) where task is not null;
 create index search_items_by_name on search_items (space, name_key);
 create index search_items_by_title on search_items (space, title_key);
 """,
