@@ -49,7 +49,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     database_direct: str | None = None  # the same PostgreSQL server without a pooler
     project: str = DEFAULT_PROJECT
     why_project: str | None = None  # which setting named the project; None for the default
-    personal: str = PERSONAL_PROJECT  # what it holds can be read from every project; empty: it cannot
+    personal: str = PERSONAL_PROJECT  # the project that every project can read; empty: none
     contract: str = DEFAULT_CONTRACT
     libraries: tuple[str, ...] = ()  # folders with libraries in them
     user: str | None = None  # the only user that a connection may act as

@@ -70,7 +70,7 @@ class WrongArgument(Refused):
         self.field = field
         self.rule = rule  # the JSON Schema keyword that it breaks, or maxBytes
         self.limit = limit  # the value of the keyword
-        self.value = value  # what was given; for an item of a list, the item
+        self.value = value  # the given value; for an item of a list, the item
         self.place = place or field  # the path to the value, as in arguments[0].name
 
     @property
@@ -124,14 +124,14 @@ class NotFound(Refused):
         self.kind = kind
         self.key = key
         self.scope = scope
-        self.near = near or {}  # what may have been meant, each with its title if it is a mere number
+        self.near = near or {}  # similar references, each with its title if it is only a number
         self.why = why
 
 
 class Reason(Struct, frozen=True):
     """The reason why something is not found, in the words of a contract."""
 
-    message: str = ""  # what happened to it, instead of that it does not exist
+    message: str = ""  # the fate of the item, which replaces the sentence that it does not exist
     hint: str = ""
     is_deleted: bool = False
 
@@ -158,7 +158,7 @@ class Taken(Refused):
         self.key = key
         self.scope = scope
         self.holder = holder  # the name of that other thing, where it is known
-        self.advice = advice  # what to do about it, where that is more than to choose another
+        self.advice = advice  # the remedy, if it is more than to choose another
 
 
 class VersionConflict(Refused):
@@ -244,7 +244,7 @@ class AmbiguousItem(Refused):
     def __init__(self, key: str, references: tuple[str, ...], *, kind: str = "item", has_more: bool = False) -> None:
         super().__init__(f"{key!r} is the name of {' and '.join(references)}")
         self.key = key
-        self.references = references  # which tell them apart
+        self.references = references  # that distinguish the items
         self.kind = kind
         self.has_more = has_more  # there are more than these
 

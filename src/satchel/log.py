@@ -14,7 +14,7 @@ STDERR = 2
 _MAX_NAME = 64  # characters of a name that a client made up
 
 
-# What moves the cursor, changes colours, reverses the direction or is not seen at all: control characters, marks of
+# Characters that move the cursor, change colours, reverse the direction or are invisible: control characters, marks of
 # direction and of zero width, half characters. A line end, with or without a carriage return, and a tab are harmless.
 _HARMFUL = (
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"

@@ -78,7 +78,7 @@ class Scope(Struct, frozen=True, kw_only=True):
     projects: tuple[str, ...] | None = None  # the only ones it may enter; None: all
     is_read_only: bool = False
     makes: str = ""  # the project that does not have to exist: it is empty, and the first write makes it
-    personal: str = ""  # the project whose prompts and documents can be read from every other; empty: none
+    personal: str = ""  # the project whose prompts and documents every other project can read; empty: none
     author: Author = Author()
     quota: Quota | None = None  # None: no limits
     refuses_hidden: bool = False  # new titles and URIs with characters that do not show; contracts decide it themselves
@@ -534,6 +534,6 @@ EVERY_CHANGE: Final = ChangeQuery()
 class Retention(Struct, frozen=True, kw_only=True):
     """How long the store keeps what was."""
 
-    trash_days: int = 30  # 0: nothing can be brought back
+    trash_days: int = 30  # 0: no item can be restored
     history_days: int = 90
     history_versions: int = 20  # of each item, however old

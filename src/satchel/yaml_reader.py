@@ -79,7 +79,7 @@ def _check_bounds(text: str, yaml: Any, loader: Any) -> None:
         if isinstance(event, yaml.AliasEvent):
             line = event.start_mark.line + 1
             what = f"the YAML has the alias *{event.anchor} in line {line}; write the value itself there"
-            # An alias of nothing is rather a text that lacks its quotes, as in `pattern: *draft`.
+            # An alias without an anchor is probably a text without quotes, as in `pattern: *draft`.
             raise WrongYaml(what, line, is_excessive=event.anchor in anchors)
         if isinstance(event, yaml.NodeEvent) and event.anchor:
             anchors.add(event.anchor)

@@ -66,7 +66,7 @@ def serve(settings: Settings, http: Http, timeouts: Timeouts | None = None, hear
     try:
         users.local(store, settings.home)
         project = _find_project(store, settings)
-        _make_oauth(http, "")  # so that a mistake in its settings is reported here, once
+        _make_oauth(http, "")  # reports a mistake in its settings here, once
     except (AuthUnusable, StoreUnusable) as error:
         raise CannotStart(str(error), 1) from error
     except StoreError as error:

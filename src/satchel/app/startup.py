@@ -27,7 +27,7 @@ def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Data
         CannotStart: the store cannot be used, or has no such project.
     """
     try:
-        # A server that changes nothing makes no store either.
+        # A read-only server does not create a store.
         database = open_database(settings.database, settings.database_direct, must_exist=settings.is_read_only)
         database.retention = settings.retention
     except StoreUnusable as error:

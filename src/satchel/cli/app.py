@@ -79,7 +79,7 @@ _OTHER_WORDS = {
     **dict.fromkeys(("kanban", "tui"), ("board",)),
     **dict.fromkeys(("status", "today"), ("catch-up",)),
 }
-_UNKNOWN = (click.NoSuchOption, click.NoSuchCommand)  # whose own suggestions know only some of the words
+_UNKNOWN = (click.NoSuchOption, click.NoSuchCommand)  # its own suggestions know only some of the words
 _MOST = 3  # suggestions
 _ALIKE = 0.65  # the least likeness of similar words, as difflib counts it
 

@@ -14,7 +14,7 @@ import msgspec
 
 from satchel.log import escape, escape_line
 
-# What JSON does not escape by itself, and a terminal may act on.
+# Characters that JSON does not escape and that a terminal may act on.
 _HARMFUL_IN_JSON = (
     "[\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
     "\U000e0000-\U000e007f]"

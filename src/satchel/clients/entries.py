@@ -13,7 +13,7 @@ from msgspec import Struct
 from satchel.clients import table
 from satchel.clients.table import Client, Shape
 
-# What clients call the address of a server, and the variables of a command.
+# The names that clients use for the address of a server and the variables of a command.
 URL_KEYS, VARIABLE_KEYS = ("url", "httpUrl", "serverUrl", "uri"), ("env", "environment", "envs")
 
 

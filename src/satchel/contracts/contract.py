@@ -25,8 +25,8 @@ class Reply(Struct, frozen=True):
     structured: Struct | dict[str, Any] | None = None
 
 
-Body = Struct | dict[str, Any] | str | Reply  # what a tool answers, in the contract's own words
-Result = dict[str, Any]  # what a method answers, as MCP defines it
+Body = Struct | dict[str, Any] | str | Reply  # the answer of a tool, in the form of its contract
+Result = dict[str, Any]  # the answer of a method, as MCP defines it
 Row = TypeVar("Row")
 Report = Callable[[float, float | None, str | None], None]  # progress, total, message
 
@@ -74,12 +74,12 @@ class Context(Struct, frozen=True):
     find_libraries: "Callable[[], Libraries]"  # only where the contract says reads_libraries
     transactions: Transactions | None = None  # of the call; None without a store
     tools: frozenset[str] = frozenset()  # the names of the tools that the caller may use
-    report: Report = lambda *_: None  # tells the client how far the call has come
+    report: Report = lambda *_: None  # reports the progress of the call to the client
     client: Client = NO_CLIENT  # as it introduced itself
-    session: str = ""  # tells clients of the same name apart; empty where the transport cannot
+    session: str = ""  # distinguishes clients of the same name; empty if the transport cannot
     revision: Revision = NEWEST  # of the request: a result is fitted to it, so few tools need it
     ask: Callable[[str], None] = lambda _: None  # see `confirm`
-    work: Work = Work()  # whose share it uses, and whether the answer is still awaited
+    work: Work = Work()  # the user whose share the call uses, and its cancellation
 
     @property
     def libraries(self) -> "Libraries":
@@ -129,7 +129,7 @@ class Tool(Struct, frozen=True):
     description: str
     input: type[Struct]
     run: Callable[[Context, Any], Body]
-    output: type[Struct] | None = None  # the answer of a success; None: a text, or what output_schema describes
+    output: type[Struct] | None = None  # the answer of a success; None: a text, or as output_schema describes
     transaction: Transaction = "read"
     at_least_one: tuple[str, ...] = ()  # of these arguments must be given
     title: str | None = None
@@ -137,7 +137,7 @@ class Tool(Struct, frozen=True):
     size_argument: str | None = None  # by which a caller asks for a shorter answer
     toolset: str = ""  # a server may be narrowed to some toolsets; a tool without one is always served
     output_schema: Schema | None = None  # published in tools/list; covers failures too
-    make_meta: Callable[[], dict[str, Any]] | None = None  # what tools/list says of it for extensions of MCP
+    make_meta: Callable[[], dict[str, Any]] | None = None  # `_meta` in tools/list, for extensions of MCP
     is_listed: bool = True  # else it is served, for callers that know it from before, but not in tools/list
 
     @property
@@ -171,7 +171,7 @@ class Contract(Struct, frozen=True, kw_only=True):
     failures: Mapping[type[Exception], Callable[[Any], Body]] = {}  # of tools; the row of the most specific type counts
     method_failures: Mapping[type[Exception], Callable[[Any], ProtocolError]] = {}  # any other is an internal error
     shape_failure: Callable[[Tool, Body], Body] | None = None  # where its form depends on the tool
-    failure_schema: Callable[[Tool], Schema] = lambda _tool: {}  # of what a failed tool answers
+    failure_schema: Callable[[Tool], Schema] = lambda _tool: {}  # of the answer of a failed tool
     lists_output_schemas: bool = False  # in tools/list; else only those that a tool has itself
     # For a client that may call these tools, and whose connection has this user or none.
     instructions: Callable[[Sequence[Tool], str | None], str | None] = lambda _tools, _user: None
@@ -179,7 +179,7 @@ class Contract(Struct, frozen=True, kw_only=True):
     reads_libraries: bool = False
     finds_project: bool = False  # from the working directory, when no setting names a project
     uses_project: bool = True  # its project must exist before it is served
-    reads_personal: bool = False  # what the personal project holds can be read from every project
+    reads_personal: bool = False  # every project can read the personal project
     acts_as_user: bool = False  # the local user, unless another is configured
     is_strict: bool = False  # unknown arguments are refused, and null is a value
     refuses_unknown: bool = False  # arguments, though its schemas do not forbid them, and null still counts as absent

@@ -75,7 +75,7 @@ class Runner:
         self._contract = contract
         self._database = database
         self._find_libraries = find_libraries
-        self._local_user = local_user  # who changes something where the scope names no user
+        self._local_user = local_user  # the author of changes if the scope names no user
         self.tools = {tool.name: tool for tool in contract.tools}
         self._names = frozenset(self.tools)
         self._reading_names = frozenset(tool.name for tool in contract.tools if not tool.writes)
@@ -299,7 +299,7 @@ class Runner:
         """Return an error of a tool as its result."""
         try:
             return _tool_result(tool, self._contract.explain_failure(tool, error), revision, is_error=True)
-        except AnswerTooLarge as larger:  # it quotes what the client sent
+        except AnswerTooLarge as larger:  # it quotes the client's message
             return _tool_result(tool, self._contract.explain_failure(tool, larger), revision, is_error=True)
 
     def _describe_tools(self, revision: Revision, *, is_read_only: bool) -> Raw:

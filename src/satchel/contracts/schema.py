@@ -27,7 +27,7 @@ Id = Annotated[str, Meta(extra_json_schema={"format": "uuid"})]
 Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 Yes = Annotated[bool, Meta(extra_json_schema={"const": True})]
 
-# What the host n8n adds to the arguments of every call, whatever the tool; a model does not write these.
+# The host n8n adds these to the arguments of every call of every tool; a model does not write them.
 _OF_HOSTS = frozenset(("toolCallId", "sessionId", "chatInput"))
 _BESIDE_THEM = frozenset(("action", "tool"))
 
@@ -58,7 +58,7 @@ class Field(Struct, frozen=True, kw_only=True):
 
     name: str
     schema: Schema  # as it is published
-    types: Schema  # what its value and the members of that are checked against
+    types: Schema  # for checking its value and the members of that
     hidden: Hidden
     bounds: Schema  # the keywords that bound its value, published and hidden
     is_required: bool
@@ -67,7 +67,7 @@ class Field(Struct, frozen=True, kw_only=True):
 class UnknownArgument(Struct, frozen=True):
     """An unknown name in a call, and the names of the schema."""
 
-    place: str  # what it is a member of, as in edits[0]; empty for an argument
+    place: str  # the value that it is a member of, as in edits[0]; empty for an argument
     name: str
     known: tuple[str, ...]  # the names that there are, the required ones first
     given: tuple[str, ...]  # those of them that the caller used too

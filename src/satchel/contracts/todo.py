@@ -174,7 +174,7 @@ def format_count(count: int) -> str:
 NOT_YOURS = "You don't have permission to modify this task"
 
 
-# What a failure answers instead of the result, for the tools whose result is not called `task`.
+# The member of a failure in place of the result, for the tools whose result is not called `task`.
 NO_RESULT: dict[str, dict[str, Any]] = {
     "list_tasks": {"tasks": [], "count": 0},
     "delete_task": {"deleted_task_id": None},

@@ -32,7 +32,7 @@ class NoteEntry(Struct, frozen=True):
 class _Entry(Struct, frozen=True, kw_only=True):
     project: str | None = None  # None: the one that is imported into
     where: str = ""
-    notes: tuple[str, ...] = ()  # sentences on what the store keeps differently
+    notes: tuple[str, ...] = ()  # sentences on differences from the file
 
     @property
     def label(self) -> str:

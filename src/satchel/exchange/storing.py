@@ -298,7 +298,7 @@ class TaskLinks:
         """Return the tasks that a new task waits for, as far as they are known."""
         found = sorted({self.numbers[key] for key in entry.after if key in self.numbers})
         is_safe = entry.key not in self._waiting and len(found) <= rules.MAX_BLOCKERS
-        return found if is_safe else []  # else `learn` links one by one, and reports what the store refuses
+        return found if is_safe else []  # otherwise `learn` links one by one, and reports refusals
 
     def learn(self, tx: Tx, number: int, entry: TaskEntry, linked: Sequence[int] | None) -> None:
         """Link a task with those that it waits for, and with those that wait for it.

@@ -24,7 +24,7 @@ from satchel.model import BlockerChange, Scope
 from satchel.services import projects, rules, tasks
 from satchel.storage.database import Database, Tx
 
-Results = dict[Key, Entry | None]  # what both sides have after a step; None: neither has it
+Results = dict[Key, Entry | None]  # the entry on both sides after a step; None: neither has it
 
 _FEW = 10  # deletions that need no confirmation
 _ORDER = {"delete": 0, "update": 1, "clash": 2, "add": 3}
@@ -42,7 +42,7 @@ class SyncReport(Struct, kw_only=True):
     clashes: list[str] = field(default_factory=list)  # sentences that name both items
     problems: list[Problem] = field(default_factory=list)
     same: int = 0
-    refused: str = ""  # why nothing was done
+    refused: str = ""  # the reason why nothing was done
 
     @property
     def is_same(self) -> bool:

@@ -30,7 +30,7 @@ from satchel.yaml_reader import split_front_matter
 
 _RETRY_AFTER = 25.0  # seconds; less than the 30 between full scans, so that each of them retries
 _MAX_LOGGED = 20  # problems of one library; `satchel library validate` shows all
-_MOST_TEXTS = 1000  # prompts whose texts are kept to be searched
+_MOST_TEXTS = 1000  # prompts whose texts are cached for search
 _MAX_WATCHED = 32  # folders of a library, beside its own
 _MAX_DEPTH = 4  # levels of folders that are watched
 _MAX_PARTS = 64  # files that one prompt includes

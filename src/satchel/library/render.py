@@ -64,7 +64,7 @@ class TemplateNames(Struct, frozen=True):
     empty: dict[str, int]  # the variables that are not even set under a condition
     functions: dict[str, int]  # that do not exist
     optional: dict[str, int] = {}  # the variables that are only read where the template asks whether they have a value
-    # What texts for other programs have, too: parts and calls of variables, comments, raw blocks.
+    # Syntax that texts for other programs have too: parts and calls of variables, comments, raw blocks.
     unusual: dict[str, int] = {}
     files: dict[str, str] = {}  # the file of each name that another file of the library uses
 

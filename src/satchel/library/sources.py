@@ -272,7 +272,7 @@ _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _REF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+#@/-]{0,200}")
 _SCP = re.compile(r"[A-Za-z0-9_][\w.-]*@[A-Za-z0-9][\w.-]*:(?!-)[^\s:]\S*")
 _HELPER = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*::")
-# Attributes that change what an archive holds: those of the repository have no effect.
+# Attributes that change the content of an archive; those of the repository have no effect.
 _ATTRIBUTES = "* -text -eol -filter -ident -export-ignore -export-subst -working-tree-encoding\n"
 
 

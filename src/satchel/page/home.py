@@ -48,7 +48,7 @@ def _search(visit: Visit, text: str) -> Shown:
 def _find(tx: Tx, visit: Visit, text: str, kinds: tuple[FoundKind, ...], *, has_project: bool = True) -> list[Hit]:
     try:
         query = SearchQuery(text=text, kinds=kinds, has_project=has_project, limit=_HITS)
-        # Each project by itself: what is in the personal one would be found again in every other.
+        # Each project by itself: items of the personal one would be found again in every other.
         return search.search(tx, replace(visit.scope, personal=""), query)[0]
     except WrongArgument:
         return []

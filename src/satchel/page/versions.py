@@ -54,7 +54,7 @@ def _locate(visit: Visit) -> tuple[str, str]:
 class Conflict(Struct, frozen=True):
     """A text that was changed since a form showed it."""
 
-    base: str  # what the form showed; empty if history no longer has it
+    base: str  # the text that the form showed; empty if history no longer has it
     theirs: str
     revision: Version | None  # the last change; None if it is not known
 

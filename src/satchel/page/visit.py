@@ -16,7 +16,7 @@ from satchel.storage.database import Database, Tx
 
 Result = TypeVar("Result")
 
-MOST_COUNTED = 1000  # a page says "1,000+" of what there is more of, because counting takes longer the more there is
+MOST_COUNTED = 1000  # above it a page says "1,000+", because the time of a count grows with the count
 
 
 class Server(Struct, frozen=True, kw_only=True):
@@ -113,7 +113,7 @@ class Redirect(Struct, frozen=True):
 
     to: str
     said: str = ""
-    can_undo: bool = False  # the sentence comes with a button that takes back what was done
+    can_undo: bool = False  # the sentence comes with a button that undoes the change
 
 
 class File(Struct, frozen=True):

@@ -113,7 +113,7 @@ class Exchange:
         self.is_listening = False  # it opens a subscription, so the response is a stream
         self.is_subscribing = False  # send the output only once changes are watched, else one may be missed
         self.cancelled_ids: list[Id] = []  # of requests that the client cancels
-        self.refused_tools: list[str] = []  # whose calls were answered with an error here; names by the client
+        self.refused_tools: list[str] = []  # of calls that were answered with an error here; as the client wrote it
 
     @property
     def calls(self) -> list[Call]:

@@ -176,7 +176,7 @@ def _check_text(params: Json, name: str) -> None:
 
 
 def _check_storable(text: str, what: str) -> None:
-    # No store keeps NUL or a lone surrogate, so nothing has such a name.
+    # No store accepts NUL or a lone surrogate, so no item has such a name.
     if "\0" in text or has_surrogates(text):
         raise invalid_params(f"{what} contains NUL or half a character")
 

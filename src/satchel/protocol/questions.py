@@ -75,7 +75,7 @@ def read_answers(params: Json) -> dict[str, str]:
         if not isinstance(response, dict):
             raise invalid_params(f"inputResponses.{key} must be an object")
         if "action" not in response:
-            continue  # this server asks nothing that has such an answer
+            continue  # no question of this server has such an answer
         if response["action"] not in ACTIONS:
             raise invalid_params(f"inputResponses.{key}.action must be one of {', '.join(ACTIONS)}")
         answers[key] = response["action"]

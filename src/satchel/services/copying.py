@@ -7,7 +7,7 @@ from satchel.storage import documents as document_rows
 from satchel.storage.database import Tx
 
 Copyable = Prompt | Document | Task
-Notes = tuple[str, ...]  # what is different in the new project, in sentences
+Notes = tuple[str, ...]  # the differences in the new project, in sentences
 
 
 def copy(tx: Tx, scope: Scope, item: Copyable, to: str, *, renames: bool = True) -> tuple[Copyable, Notes]:

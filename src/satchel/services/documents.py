@@ -167,7 +167,7 @@ def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_versi
         VersionConflict: the document has another version than expected.
     """
     rules.clean_name("document", name)
-    patch = _clean(patch)  # refuses what needs no look at the document first
+    patch = _clean(patch)  # first refuses errors that need no look at the document
     before = _find_to_change(tx, scope, name)
     if expected_version not in (None, before.version):
         raise VersionConflict("document", name, expected=expected_version or 0, actual=before.version)

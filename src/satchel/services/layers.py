@@ -232,7 +232,7 @@ def list_tags(tx: Tx, scope: Scope) -> list[TagCount]:
     return [TagCount(name, counts[name]) for name in sorted(counts)]
 
 
-# -- names that nothing has -------------------------------------------------------------------------------------
+# -- unknown names ----------------------------------------------------------------------------------------------
 
 
 def suggest(tx: Tx, scope: Scope, look: Callable[[Tx, Scope, str], tuple[str, ...]], reference: str) -> tuple[str, ...]:

@@ -300,7 +300,7 @@ def _gather(named: Sequence[Item]) -> Item | None:
     return replace(named[0], former=tuple(one.number for one in named[1:])) if named else None
 
 
-# -- other spellings, and what may have been meant --------------------------------------------------------------
+# -- other spellings, and suggestions ---------------------------------------------------------------------------
 
 
 def find_alike(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[int]:

@@ -303,7 +303,7 @@ def _insert(tx: Tx, scope: Scope, id: str, draft: PromptDraft, names: Iterator[s
         current(tx, scope)  # no project has such a name
     name, title = next(names), next(titles)
     while (prompt := rows.add(tx, scope.project, id, name, replace(draft, title=title))) is None:
-        current(tx, scope)  # raises, or makes the project, if that is what is missing
+        current(tx, scope)  # raises, or makes the project, if the project is missing
         if rows.find(tx, scope.project, "name", name) is not None:
             name = _next(names, scope, "name", name)
         elif rows.find(tx, scope.project, "title", title) is not None:

@@ -237,7 +237,7 @@ def _text(item: Item) -> ItemText:
 
 # -- how much a user may keep -----------------------------------------------------------------------------------------
 
-# What transactions that are not committed yet may add together. Within so much of a limit, they wait for each other.
+# The most that uncommitted transactions may add together. This close to a limit, they wait for each other.
 _MARGIN_ITEMS = 10_000
 _MARGIN_BYTES = 256 * 1024 * 1024
 

@@ -20,7 +20,7 @@ class Restored(Struct, frozen=True, kw_only=True):
     from_version: int | None  # the version that it was made from
     was_deleted: bool = False
     is_changed: bool = True  # False: it was like that already
-    notes: tuple[str, ...] = ()  # what is not as it was, in sentences
+    notes: tuple[str, ...] = ()  # the differences from the old version, in sentences
 
 
 def restore(tx: Tx, scope: Scope, reference: str, version: int | None = None) -> Restored:
@@ -55,7 +55,7 @@ def find(tx: Tx, scope: Scope, reference: str) -> Item:
         NotFound, AmbiguousItem: as `lookup.find`.
     """
     scope = structs.replace(scope, makes="", personal="")
-    with restoring(tx):  # so that nothing is restored or made on the way
+    with restoring(tx):  # so that this look-up restores or creates nothing
         try:
             return lookup.find(tx, scope, reference)
         except NotFound as missing:
@@ -127,7 +127,7 @@ def delete(tx: Tx, scope: Scope, live: Item, *, undone: int = 0) -> None:
     Raises:
         NotFound: it no longer exists.
     """
-    # Without a revision to take back this is a plain deletion, and what it does to others is no restore.
+    # Without a revision to undo this is a plain deletion, and its effects on others are not restores.
     with restoring(tx, undone) if undone else nullcontext():
         if live.kind == "prompt":
             prompts.delete(tx, _enter(tx, scope, live.project), live.id)
@@ -281,7 +281,7 @@ def undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
     """
     steps = plan_undo(tx, scope, last)
     for step in steps:
-        # What was deleted comes back first: other changes of the transaction may refer to it.
+        # Deleted items are restored first, because other changes of the transaction may refer to them.
         for entry in sorted(step.changes, key=lambda entry: entry.revision.action != "delete"):
             take_back(tx, scope, entry.revision)
     return steps

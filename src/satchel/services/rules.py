@@ -419,7 +419,7 @@ def is_storable(text: str) -> bool:
 # and other scripts; joiners, variation selectors and tags in emoji. They are accepted only in such writing.
 
 _CONTROLS = r"[\x00-\x1f\x7f-\x9f]"
-# Blank letters and marks, which are none of the format characters.
+# Blank letters and marks, which are not format characters.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2028\u2029\u2800\u3164\uffa0\ufffc")
 # Places that Unicode keeps for further characters that do not show, and those that never will be characters.
 _RESERVED = ((0x2060, 0x206F), (0xFDD0, 0xFDEF), (0xFFF0, 0xFFF8), (0xE0000, 0xE0FFF))

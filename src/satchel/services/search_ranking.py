@@ -33,7 +33,7 @@ _PLURAL = 0.75
 _RESPELLED = 0.9  # as in British or American English
 _INFLECTED = 0.5
 
-# Words that say nothing about what is wanted; they count only where a query has no others.
+# Stop words; they count only if a query has no others.
 _EMPTY = """
     a about all an and any are as at be been but by can could did do does find for from get give had has have how i if
     in into is it its just let like looking me my need of on one or our please should show so some something stuff tell
@@ -58,7 +58,7 @@ _MOST_MENDED = 8  # words that a mistyped one may have meant
 _SHORTEST_STEM, _LONGEST_ENDING = 5, 4  # letters
 
 
-# -- what a query asks for --------------------------------------------------------------------------------------------
+# -- queries ---------------------------------------------------------------------------------------------------------
 
 
 class Alternative(Struct):

@@ -30,7 +30,7 @@ _REFERENCE = r"#?[0-9]{1,18}"
 _AFTER = rf"(?i:after:){_REFERENCE}(?:,{_REFERENCE})*,?"
 _DAY = r"(?i:due:)[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _FACT = rf"(?i:!(?:low|normal|high|urgent))|{_DAY}|{_AFTER}|\+[A-Za-z0-9_-]{{1,50}}|@[A-Za-z0-9._-]{{1,255}}"
-# What looks like a fact but is none, and how that is written.
+# Texts that look like a fact but are none, and the form of that fact.
 _DOUBTS = {
     r"![A-Za-z0-9]\S*|(?i:prio|priority)[:=]\S+": "a priority is !low, !high or !urgent",
     r"(?i:due|deadline)[:=]\S+": "a day is due:2026-12-01",

@@ -625,7 +625,7 @@ def claim_next(tx: Tx, scope: Scope, project: str | None, holder: Holder, minute
     if project is not None:
         projects.get(tx, scope, project)
     user = scope.owner
-    tx.lock(f"claims of {user}")  # or all who ask at once would wait for the same row, and all but one in vain
+    tx.lock(f"claims of {user}")  # otherwise all callers wait for the same row, and all but one in vain
     wanted = TaskQuery(filter="ready", project=project, holder_key="")
     while numbers := rows.numbers(tx, user, wanted, scope.projects, 1):
         try:

@@ -34,7 +34,7 @@ class Settled(Struct, frozen=True, kw_only=True):
     failure: RenderFailed | None = None
     undeclared: Mapping[str, int] = {}  # variables that no argument fills, with their lines
     functions: Mapping[str, int] = {}  # that do not exist
-    unusual: Mapping[str, int] = {}  # what texts for other programs have, too
+    unusual: Mapping[str, int] = {}  # syntax that texts for other programs have too
     unused: Sequence[str] = ()  # arguments
 
 
@@ -76,7 +76,7 @@ def settle(checked: Checked, content: str, declared: Sequence[Argument] | None, 
 
 
 def _can_be_checked(content: str) -> bool:
-    # What is longer is no template; the rule of the store says so.
+    # A longer text is not a template; a rule of the store.
     return (looks_like_template(content) or "{#" in content) and rules.fits(content, rules.MAX_TEMPLATE_BYTES)
 
 

@@ -21,7 +21,7 @@ _MOST_PLACES = 10  # that an error names
 _MOST_SPANS = 1_000  # that are followed through later edits
 _LOOKED_AT = 400_000  # characters in which the line nearest to a missing text is looked for
 
-Span = tuple[int, int]  # what an edit put into a text: where it begins and ends
+Span = tuple[int, int]  # the start and the end of a text that an edit inserted
 
 
 class Edit(Struct, frozen=True):

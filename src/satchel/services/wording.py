@@ -62,7 +62,7 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("lines", "uniqueItems"): "{value} is the label of another line",
     ("note", "maxItems"): "A task has at most {limit} notes",
 }
-# The same where people write what tools take in another form.
+# The same for the forms in which people write values.
 _FOR_PEOPLE: Mapping[tuple[str, str], str] = {
     ("tag", "pattern"): "{quoted} cannot be a tag: use up to 50 letters, digits, - and _",
     ("content", "contentEncoding"): "the content is not UTF-8 text, which its type needs",
@@ -90,7 +90,7 @@ class Voice(Struct, frozen=True, kw_only=True):
     """The wording of errors on the page or the command line."""
 
     quote: Callable[[object], str]
-    advice: Mapping[type[SatchelError], Callable[[Any], str]]  # what to do next; the most specific type counts
+    advice: Mapping[type[SatchelError], Callable[[Any], str]]  # the next step; the most specific type counts
 
     def name(self, kind: str) -> str:
         """Return the word for a kind."""

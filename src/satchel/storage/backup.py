@@ -127,7 +127,7 @@ def _copy(store: str, empty: str, progress: Progress) -> Iterator[apsw.Connectio
         source.set_busy_timeout(5000)
         source.set_progress_handler(tick, _STEPS)
         _check(source)
-        # Row by row, so that nothing comes along that is no data. Writers go on: they append to the log.
+        # Row by row, so that only data is copied. Writers continue: they append to the log.
         source.execute("vacuum into ?", (empty,))
     with closing(apsw.Connection(empty, flags=apsw.SQLITE_OPEN_READWRITE)) as copy:
         copy.execute("pragma synchronous = full")
@@ -296,7 +296,7 @@ def _empty_log(connection: apsw.Connection, path: str) -> bool:
     except apsw.BusyError as error:
         raise StoreFailed(f"another program writes to {path} ({error}). Stop it, and try again") from error
     except apsw.Error:
-        return False  # it is damaged, which may be why a backup is restored
+        return False  # it is damaged, perhaps the reason for the restore
     raise StoreUnusable(f"another process reads {path} permanently. Stop it, and try again. Nothing was changed.")
 
 

@@ -19,7 +19,7 @@ _LATE = 30.0  # seconds without a poll, in which rows may have been removed unre
 _DECODER = msgspec.json.Decoder(list[StoreChange])
 
 _NOW = "select pg_current_snapshot()::text, pg_postmaster_start_time()::text"
-# What is visible now and was not at the last poll, in whatever order the transactions ended. A table that was restored
+# Rows that are visible now and were not at the last poll, in any order of commits. A table that was restored
 # from a dump has numbers of another server's transactions, which are left out.
 _READ = f"""
     select now.*, c.what from ({_NOW}) as now

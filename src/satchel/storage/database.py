@@ -28,7 +28,7 @@ _TRIES = 5  # of a transaction
 
 WAIT = 10.0  # seconds that a call waits for a connection to the database, over all its tries
 
-# What to do about a statement that the database refuses, because tables or columns are missing.
+# The remedy for a statement that the database refuses because tables or columns are missing.
 ALTERED = "Another program changed the store: restore a backup of it"
 
 # A quoted text or a cast, which are left alone; a list; a single value. Parameters are found by their whole names.
@@ -61,7 +61,7 @@ class Violation(StoreFailed):
 class Tx:
     """One transaction. It has one time, and is rolled back whole when anything in it fails."""
 
-    scope = Scope()  # on whose behalf it writes
+    scope = Scope()  # the caller
     retention = Retention()
     writes = False
     absent_project = ""  # a project that does not exist and was read as an empty one
@@ -262,7 +262,7 @@ class Tx:
 class Database:
     """An open store, safe to use from several threads."""
 
-    is_shared = False  # by several machines, so that it stores nothing about one of them
+    is_shared = False  # by several machines, so it stores nothing about a single one
     why_read_only = ""  # the reason why this process cannot write it; empty if it can
     has_row_security = False  # our role owns nothing, and row-level security applies to it
     retention = Retention()

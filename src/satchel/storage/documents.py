@@ -21,7 +21,7 @@ _WITHOUT_CONTENT = f"""
 """
 
 
-# Versions go on where a deleted document of the same name left off, so that a version names one content.
+# Versions continue those of a deleted document of the same name, so that a version names one content.
 _LAST = "select max(version) from documents where project = :project and name = :name and deleted_at is not null"
 _VALUES = ":id, :project, :name, :uri, :description, :mime_type, :content, :data, :now, :now"
 _INTO = "id, project, name, uri, description, mime_type, content, data, created_at, updated_at, version"

@@ -260,7 +260,7 @@ def _open_file(path: str, writes: bool) -> Iterator[_Store]:
         except apsw.Error as error:
             raise StoreFailed(f"cannot {'load' if writes else 'read'} {path}: {error}. Nothing was changed") from error
         finally:
-            connection.close()  # which undoes what was not committed
+            connection.close()  # which rolls back uncommitted changes
 
 
 # -- dump -------------------------------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ class TableHead(Struct, kw_only=True, omit_defaults=True):
 
     table: str
     columns: tuple[str, ...]
-    last_number: int | None = None  # the highest that was ever given to a row
+    last_number: int | None = None  # the highest that a row ever had
 
 
 class End(Struct, kw_only=True):

@@ -14,7 +14,7 @@ MOST = 100  # links that are kept of one part of an item
 Part = Literal["text", "note"]  # where in an item a link is: its own text, or the notes on a task
 PARTS: tuple[Part, ...] = ("text", "note")
 Kind = Literal["prompt", "document", "task"]
-Target = tuple[Kind, str]  # what a URI names: a name, or the number of a task
+Target = tuple[Kind, str]  # the name in a URI, or the number of a task
 
 SCHEME = "satchel://"
 _URI = r"satchel://(?:(task)/([0-9]{1,18})(?![0-9A-Za-z_%])|(prompt|resource)/([^\s<>\"'`()\[\]{}|\\^]+))"

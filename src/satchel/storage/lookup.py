@@ -22,7 +22,7 @@ _DOCUMENT = f"""
 """
 _TASK = "number, id, version, updated_at, '', title, project, owner from tasks where"
 _AMONG = f"owner || '' = :owner and deleted_at is null and {CONFINED}"
-# First what was matched, then the columns of an item. A name counts before a title or a URI, and an id before all.
+# First the match, then the columns of an item. A name takes precedence over a title or a URI, an id over all.
 _TEXTS = f"""
     select id as key, 0 as rank, 'prompt' as kind, {_PROMPT_BY_ID}
     union all select name, 1, 'prompt', {_PROMPT} name in :keys

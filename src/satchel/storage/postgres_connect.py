@@ -41,7 +41,7 @@ class Address:
 
     def __init__(self, address: str, direct: str | None = None) -> None:
         self.name = _without_password(address)
-        self.is_pooled = direct is not None  # so that nothing is kept in a session
+        self.is_pooled = direct is not None  # so that a session has no state
         self.lacks_session = False  # there is a pooler, and no address of the server itself
         self._conninfo = complete(address)
         self._direct = self._conninfo if direct is None else complete(direct)
@@ -75,7 +75,7 @@ class Address:
     def connect_directly(self) -> Connection:
         """Connect for migrations and maintenance, with a session of its own and without timeouts."""
         connection = _connect(self._direct)
-        connection.prepare_threshold = None  # there may be a pooler all the same
+        connection.prepare_threshold = None  # a pooler may exist anyway
         return connection
 
     def check_pooler(self, direct: Connection) -> None:

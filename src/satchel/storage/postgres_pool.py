@@ -28,7 +28,7 @@ class Pool:
         self._size = size
         self._purpose = purpose  # in the plural, for messages
         self._lock = threading.Lock()
-        self._free = size  # how many more may be lent now
+        self._free = size  # the number of connections that may still be lent
         self._waiting: deque[threading.Event] = deque()  # callers, the first in the front
         self._idle: list[tuple[float, Connection]] = []  # with the time since when; the last used at the end
         self._is_closed = False
@@ -102,7 +102,7 @@ class Pool:
         with suppress(psycopg.Error):
             connection.rollback()
         if connection.info.transaction_status != TransactionStatus.IDLE:
-            # Lost, and so perhaps are the others: a host that vanished closes none of them.
+            # Lost, and the others perhaps too: a host that vanished closes no connection.
             connection.close()
             self._drop_idle()
             return

@@ -19,7 +19,7 @@ USER, PROJECTS = "satchel.user", "satchel.projects"  # the settings that row-lev
 
 _CANCEL_TIMEOUT = 2.0  # seconds for sending the request to cancel a statement
 _SHUTDOWN = (psycopg.errors.AdminShutdown, psycopg.errors.CrashShutdown, psycopg.errors.CannotConnectNow)
-# What a server says on a connection that is of no more use: it shuts down, is no longer the primary, or has changed the
+# Errors after which a connection is useless: the server shuts down, is no longer the primary, or has changed the
 # columns of a prepared statement. The transaction is rolled back, and can be run again on another connection.
 _OF_NO_USE = (*_SHUTDOWN, psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.FeatureNotSupported)
 
@@ -125,7 +125,7 @@ class PostgresTx(Tx):
         try:
             yield
         finally:
-            with suppress(StoreFailed):  # a transaction that failed shows nothing any more
+            with suppress(StoreFailed):  # a failed transaction shows nothing any more
                 self._show_projects(projects)
 
     def _show_projects(self, projects: str) -> None:

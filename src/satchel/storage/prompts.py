@@ -38,14 +38,14 @@ class PromptSlice(Struct, frozen=True, kw_only=True):
     """A prompt with the part of its content that a list needs."""
 
     number: int
-    columns: dict[str, Any]  # what the summary of a prompt shows, except excerpt and tags
+    columns: dict[str, Any]  # the columns of a prompt's summary, except excerpt and tags
     text: str  # the part of the content
     start: int  # of the part in the content, from 0
     hit: int  # of the search text in the folded content, from 0; -1 where it is not in it
     is_folded_longer: bool  # so that an offset in the folded content is not the same in the content
 
 
-# Versions go on where a deleted prompt of the same name left off, so that a version names one text.
+# Versions continue those of a deleted prompt of the same name, so that a version names one text.
 _ADD = """
     insert into prompts (
         id, project, name, title, content, description, arguments, created_at, updated_at, version

@@ -37,7 +37,7 @@ _FEED = f"""
 """
 _FEED_OF_ALL = _FEED.format("", "")
 _FEED_OF_AUTHOR = _FEED.format("r.author = :walked and", "")
-# Neither others' tasks in a project nor other projects are read, so that the time does not tell of them.
+# Neither others' tasks in a project nor other projects are read, because the response time would reveal them.
 _BY_OWNER = "r.project desc, r.owner desc,"
 _FEED_OF_PROJECT = _FEED.format("r.project = :walked and r.owner is null and", _BY_OWNER)
 _FEED_OF_TASKS = _FEED.format("r.project = :walked and r.owner = :owner and", _BY_OWNER)
@@ -284,7 +284,7 @@ def _revision(row: Row) -> Version:
     )
 
 
-# -- what items are called now ----------------------------------------------------------------------------------------
+# -- current names of items ----------------------------------------------------------------------------------------
 
 _NAMES: dict[ItemKind, str] = {
     "prompt": "select number, name, title from prompts where number in :numbers",
@@ -308,7 +308,7 @@ def names_of(
     return {number: (name, title) for number, name, title in tx.all(sql, numbers=list(numbers), **values)}
 
 
-# -- what history and trash cost, for the operator of a store ---------------------------------------------------------
+# -- the size of history and trash, for the operator of a store -----------------------------------------------------
 
 TABLES = ("revisions", "revision_states", "authors")  # that exist for history alone
 

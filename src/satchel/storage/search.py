@@ -232,7 +232,7 @@ def read_batch(
         yield number, Space(kind, project, owner), item
 
 
-# -- texts of what was found ------------------------------------------------------------------------------------
+# -- texts of hits ----------------------------------------------------------------------------------------------
 
 _TEXTS: dict[FoundKind, str] = {
     "prompt": """

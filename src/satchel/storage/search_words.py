@@ -26,7 +26,7 @@ _LETTERS = r"[^\W_]+"
 _TOKEN = rf"{_LETTERS}(?:[-_.'’]{_LETTERS})*"
 _CAMEL_PART = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
 _UNSPACED = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]+"
-_MOST_PARTS = 4  # of a compound; what has more is a path
+_MOST_PARTS = 4  # of a compound; a word with more is a path
 # Letters that people type without their mark, although Unicode does not decompose them.
 _PLAIN = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h", "ŧ": "t"}
@@ -34,7 +34,7 @@ _PLAIN = str.maketrans(
 
 _BOUNDS = (-12.0, -8.5, -6.0, -4.0, -2.6, -1.6, -0.9)  # the least weight of each level but the last, negative
 _SATURATION = 3.0  # the k1 of BM25, for these weights
-# What a word of each level adds to the score of an item, for an inverse document frequency of 1.
+# The score that a word of each level adds to an item, for an inverse document frequency of 1.
 IMPACTS = {
     level: weight * (_SATURATION + 1) / (weight + _SATURATION)
     for level, weight in zip(LEVELS, (14.0, 10.0, 7.0, 4.8, 3.2, 2.1, 1.2, 0.6), strict=True)
@@ -95,7 +95,7 @@ def count_words(text: str) -> dict[str, int]:
     counts: dict[str, int] = {}
     for token, count in Counter(split_tokens(text)).items():
         if token.isascii() and token.isalpha() and (token.islower() or token.istitle()):
-            word = token[:MAX_WORD].lower()  # what `expand` returns, but faster: most words are like this
+            word = token[:MAX_WORD].lower()  # the same as `expand`, but faster: most words are like this
             counts[word] = counts.get(word, 0) + count
         else:
             for word in expand(token):

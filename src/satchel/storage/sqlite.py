@@ -284,7 +284,7 @@ class SqliteDatabase(Database):
                 connection.close()
 
     def _check_file(self) -> None:
-        # Open connections keep using the old file, and what they write is lost with it.
+        # Open connections keep using the old file, and their writes are lost with it.
         if sqlite_file.identify(self._path, at_rest=self._is_at_rest) != self._file:
             self._next_check = 0.0
             raise StoreGone(f"the store {self._path} was removed or replaced while it was open; start Satchel again")

@@ -21,7 +21,7 @@ _MOST_COMPARED = 1_000  # newest items of each kind; comparing all of a large st
 _MOST_FOUND = 20  # items that are looked up in the full-text index itself
 
 _TABLES = ("projects", "prompts", "documents", "tasks")
-# A deleted project keeps what is in it.
+# A deleted project keeps its content.
 _COUNTS = """
     select (select count(*) from projects where deleted_at is null),
         (select count(*) from prompts

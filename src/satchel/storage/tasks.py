@@ -477,7 +477,7 @@ _STATUS: dict[TaskFilter, str] = {
     "cancelled": "and t.completed_at is not null and t.is_cancelled = 1",
     "all": "",
 }
-_ALONG_PROJECTS = ("ready", "pending")  # filters whose order is that of the index of a project's open tasks
+_ALONG_PROJECTS = ("ready", "pending")  # filters in the order of the index of a project's open tasks
 _NOT_HELD_BY_OTHERS = """
     and not exists (
         select 1 from task_claims c where c.task = t.number and c.until > :now and c.holder_key <> :holder_key
@@ -537,7 +537,7 @@ def numbers(
     ranges = _ranges(query.filter, after)
     if few is not None:
         return _walk(tx, f"{_AMONG_FEW} {conditions}", ranges, limit, values)
-    walked: Sequence[int] = values["allowed"]  # none for a caller who may enter all
+    walked: Sequence[int] = values["allowed"]  # empty for a caller who may enter all projects
     is_short = len(walked) == 1 or (0 < len(walked) <= _MOST_WALKS and len(walked) * limit <= _MOST_MERGED)
     if query.filter not in _ALONG_PROJECTS or not is_short:
         return _walk(tx, f"{_ALL[allowed is not None]} {conditions}", ranges, limit, values)
@@ -551,7 +551,7 @@ def numbers(
 def _walk(tx: Tx, sql: str, ranges: Sequence[_Range], limit: int, values: dict[str, object]) -> list[int]:
     """Return the numbers of the first tasks in some ranges, one range after the other."""
     found: list[int] = []
-    # Only with the conditions that are asked for, so that the engine plans for no others.
+    # Only with the requested conditions, so that the engine plans for no others.
     for condition, order in ranges:
         text = f"{sql} {condition} order by {order} limit :limit"
         found += [number for (number,) in tx.all(text, **values, limit=limit - len(found))]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Answer = Callable[[Call, Report, Work], dict[str, Any]]
 # Called once with `announce`, after the first answer, or before the acknowledgement of a subscription if that comes
-# first. What it starts does not delay a cold start.
+# first, so that the watchers do not delay a cold start.
 OnFirstAnswer = Callable[[Callable[[ClientChange], None]], None]
 
 _CHUNK = 64 * 1024

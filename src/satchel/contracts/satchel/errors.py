@@ -49,7 +49,7 @@ def name_place(place: str) -> Iterator[None]:
         raise errors.EntryRefused(f"{place}{within}", error) from error
 
 
-# -- what each tool answers -------------------------------------------------------------------------------------------
+# -- errors of tools ---------------------------------------------------------------------------------------------------
 
 
 def error(code: str, message: str, hint: str, **more: Any) -> Body:
@@ -86,7 +86,7 @@ def explain_forbidden(forbidden: errors.Forbidden) -> Body:
     if forbidden.kind == "project":
         message = f"Project '{forbidden.key}' is not open to this token."
         return error("forbidden", message, "Leave project out, or see with catch_up which are.")
-    # What belongs to another user does not exist for the caller.
+    # For the caller, items of other users do not exist.
     return explain_not_found(errors.NotFound(forbidden.kind, forbidden.key, forbidden.scope))
 
 
@@ -279,7 +279,7 @@ def _describe_ambiguity(ambiguous: errors.AmbiguousItem) -> str:
     return f"Several tasks have the title '{join_lines(ambiguous.key.strip())}': {listed}."
 
 
-# -- what each method answers -----------------------------------------------------------------------------------------
+# -- errors of methods -------------------------------------------------------------------------------------------------
 
 
 def protocol_error(missing: errors.NotFound | errors.Forbidden) -> ProtocolError:
@@ -311,7 +311,7 @@ METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
 }
 
 
-# -- what is wrong with an argument -----------------------------------------------------------------------------------
+# -- wrong arguments ---------------------------------------------------------------------------------------------------
 
 
 def describe(wrong: errors.WrongArgument) -> tuple[str, str]:

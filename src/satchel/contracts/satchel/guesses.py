@@ -20,7 +20,7 @@ from satchel.services.texts import closest_name, closest_names
 
 _MOST_NEAR = 3
 _MOST_PROJECTS = 10  # that a hint names
-_MOST_UNKNOWN = 5  # unknown arguments that an error tells of
+_MOST_UNKNOWN = 5  # unknown arguments that an error lists
 _LONGEST_SHOWN = 60  # characters of a name that a caller made up
 _LONGEST_READ = 100  # characters of a name that are looked at
 _LIKENESS = 0.75  # of 1, below which a spelling is another word
@@ -218,7 +218,7 @@ def find_tool(name: str, served: Sequence[str]) -> str | None:
             for tool in f"{of_many} {_BY_WORDS.get(f'{verb} {noun}', '')}".split():
                 if tool in served:
                     return tool
-    return None  # what was meant is clear, but it is not served here
+    return None  # the meaning is clear, but the tool is not served here
 
 
 def _classify(words: list[str], classes: dict[str, str]) -> list[str]:
@@ -231,7 +231,7 @@ def _to_singular(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
-# -- what models and other servers call our arguments and tools -------------------------------------------------------
+# -- names that models and other servers use for our arguments and tools ----------------------------------------------
 
 # By an argument of ours: its other names, the most usual first. Where a tool has several of ours, the place decides.
 _ARGUMENTS = {

@@ -21,7 +21,7 @@ from satchel.services.restoring import Restored
 from satchel.storage.database import Tx
 
 _PAGE = 50
-_MOST_LINES = 6  # of what a restore changed
+_MOST_LINES = 6  # of the lines that a restore changed
 _LONGEST_LINE = 100
 
 

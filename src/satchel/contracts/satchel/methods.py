@@ -266,7 +266,7 @@ class GeneratedPage(Struct, frozen=True):
     mime_type: str
     text: str
     project: str
-    version: int = 0  # of the prompt or task; 0 for what has none
+    version: int = 0  # of the prompt or task; 0 for pages without one
 
 
 def read_page(context: Context, uri: str) -> GeneratedPage | None:

@@ -164,7 +164,7 @@ def _tell_ready(context: Context) -> Part:
     if not may_read(context, "task"):
         return {}, []
     here = context.scope.project
-    query = TaskQuery(filter="ready", project=here, holder_key="")  # of no holder: claimed tasks were told
+    query = TaskQuery(filter="ready", project=here, holder_key="")  # of no holder: claimed tasks were listed above
     found, has_more = tasks.list_page(context.tx, context.scope, query, limit=_MOST_READY)
     count = tasks.count_listed(context.tx, context.scope, query) if has_more else len(found)
     everywhere = tasks.count_listed(context.tx, context.scope, TaskQuery(filter="ready", holder_key=""))

@@ -72,7 +72,7 @@ def _list_all(context: Context) -> Iterator[tuple[str, Skill]]:
             try:
                 yield f"{_LIBRARY}{library.name}/{name}", read_skill(library, name)
             except SkillRefused:
-                continue  # `satchel library validate` tells why
+                continue  # `satchel library validate` reports the reason
     query = PromptQuery(tags=[TAG])
     after = layers.Position()
     found, _ = layers.list_prompts(context.tx, context.scope, query, limit=_MOST_PROMPTS, after=after)

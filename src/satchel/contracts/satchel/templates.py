@@ -238,7 +238,7 @@ def settle_update(
     if content is UNSET:
         content = seen.content
     kept = declared if declared is not None else seen.arguments or None
-    # What was plain text with braces in it stays so.
+    # Plain text with braces in it stays plain text.
     is_plain = not seen.arguments and templates.looks_like_template(seen.content)
     settled = templates.settle(checked, content, kept, is_plain=is_plain)
     is_same = declared is None and settled.arguments == seen.arguments

@@ -95,7 +95,7 @@ _SHOWN = {"project": STRING, "tasks": ARRAY, "prompts": ARRAY, "next_cursor": ST
 
 # -- rows of the table --------------------------------------------------------------------------------------------
 
-# What a tool does to the store, as its annotations tell clients.
+# The effects of a tool on the store, as its annotations describe them to clients.
 READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 ADDS = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": False, "openWorldHint": False}
 UPDATES = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True, "openWorldHint": False}

@@ -38,7 +38,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._waiting.pop(self, None)
         self._stop_deadline()
-        if self._running is not None:  # uvicorn tells only the request that came last
+        if self._running is not None:  # uvicorn notifies only the request that came last
             self._running.disconnected = True
             self._running.message_event.set()
         super().connection_lost(exc)

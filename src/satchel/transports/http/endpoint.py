@@ -68,7 +68,7 @@ class Calls:
             while (await request.receive())["type"] != "http.disconnect":
                 pass
             has_left = True
-            work.cancel()  # ends what runs; what still waits for a thread ends with the task
+            work.cancel()  # ends a running call; a call that waits for a thread ends with the task
             if task is not None:
                 task.cancel()
 

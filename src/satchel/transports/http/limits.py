@@ -31,11 +31,11 @@ QUEUE_PER_USER: Final = 100  # calls that wait for a thread
 
 MAX_BYTES: Final = 96 * 1024 * 1024  # in flight in one process: bodies that are not answered, answers that are not sent
 MAX_BYTES_PER_HOLDER: Final = 40 * 1024 * 1024  # of one user or address, before another of their calls runs
-LITTLE: Final = 1024 * 1024  # who has less in flight is never refused
+LITTLE: Final = 1024 * 1024  # a caller with less in flight is never refused
 LARGE_MESSAGE: Final = 64 * 1024  # bytes; one larger message is decoded and carried out at a time
 
 _BURST_MINUTES = 5  # of calls at the rate, which a user may make at once
-_MOST_USERS = 10_000  # whose rates are remembered
+_MOST_USERS = 10_000  # users with a stored rate
 
 Value = TypeVar("Value")
 
@@ -46,7 +46,7 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     request: float = 30.0  # for a request to arrive; its body has more
     body_rate: int = 16 * 1024  # bytes that give a body one more second
     body: float = 600.0  # for a request with a body at most
-    write: float = 30.0  # in which a client must take some of what was sent to it
+    write: float = 30.0  # in which a client must read some of its response
     keep_alive: int = 75  # between two requests on a connection
     shutdown: int = 10  # for running requests when the server ends
 

@@ -147,7 +147,7 @@ class Pages:
         except Abandoned:
             raise ClientDisconnect from None
 
-    # -- who ------------------------------------------------------------------------------------------------------
+    # -- callers --------------------------------------------------------------------------------------------------
 
     def _identify(self, request: Request) -> tuple[Scope, str]:
         if self._callers.identify is None:

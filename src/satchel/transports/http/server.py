@@ -68,7 +68,7 @@ def run(
     )
     _forward_logs()
     _raise_file_limit(connections + _OTHER_FILES)
-    if hasattr(socket, "TCP_USER_TIMEOUT"):  # connections inherit it; it ends those whose client takes nothing
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # connections inherit it; it ends those whose client reads nothing
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(timeouts.write * 1000))
     if workers > 1:
         with metrics.shared_folder():
@@ -154,7 +154,7 @@ def _return_freed_memory() -> None:
     The C library of Linux would keep blocks of up to 32 MiB in each of several arenas, once one of that size was freed.
     """
     if sys.platform.startswith("linux"):
-        set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # musl has none, and keeps nothing
+        set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # musl lacks it, and does not need it
         if set_option is not None:
             set_option(_M_MMAP_THRESHOLD, _LARGE_BLOCK)
             set_option(_M_ARENA_MAX, 2)

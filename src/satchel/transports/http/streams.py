@@ -20,7 +20,7 @@ from satchel.transports.http.metrics import Metrics
 MAX_STREAMS = 400  # of one process
 MAX_STREAMS_PER_USER = 100  # and of all callers without a user together
 
-_MAX_WAITING = 1000  # changes that wait for a slow reader; then it is told that anything may have changed
+_MAX_WAITING = 1000  # changes queued for a slow reader, which is then told that anything may have changed
 
 Change = TypeVar("Change")
 
