@@ -133,6 +133,15 @@ def test_the_docstring_of_a_package_lists_its_modules() -> None:
         assert modules - {"__init__"} <= described, file
 
 
+def test_only_the_clock_has_a_state_that_all_applications_of_a_process_share() -> None:
+    found = {path for path, tree in TREES.items() for node in ast.walk(tree) if isinstance(node, ast.Global)}
+    empty = {"{}", "[]", "dict()", "list()", "set()", "OrderedDict()", "deque()"}
+    for path, tree in TREES.items():
+        values = [node.value for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign) and node.value]
+        found |= {path for value in values if ast.unparse(value).split(".")[-1] in empty}
+    assert found == {"clock.py", "library/worker.py"}  # the worker is a process of its own
+
+
 # -- SQL ------------------------------------------------------------------------------------------------------------
 
 # Methods that send a statement to a database, with the number of their arguments that are put into it.

@@ -1,13 +1,14 @@
-"""A restore makes no project, and a write makes none beside a deleted one."""
+"""Deletions keep everything; a restore makes no project, and a write makes none beside a deleted one."""
 
 import pytest
 from msgspec.structs import replace
 
 from satchel.errors import NotFound
-from satchel.model import PromptDraft, uri_of
-from satchel.services import documents, projects, prompts, restoring
+from satchel.model import KINDS, Argument, ItemKind, PromptDraft, TaskDraft, uri_of
+from satchel.services import documents, lookup, projects, prompts, restoring, tasks
+from satchel.storage import revisions, trash
 from satchel.storage.database import Database
-from tests.history.store import ADA, BOB, add_prompt, add_resource, read, restore, write
+from tests.history.store import ADA, BOB, add_prompt, add_resource, add_task, find, read, restore, write
 
 REPOSITORY = replace(ADA, project="repo", makes="repo")  # whose first write makes the project
 
@@ -27,13 +28,54 @@ def test_a_restore_makes_no_project(database: Database, reference: str) -> None:
 @pytest.mark.parametrize("reference", ["repo", uri_of("project", "repo")])
 def test_the_deleted_project_of_a_repository_is_restored_whole(database: Database, reference: str) -> None:
     prompt = add_prompt(database, REPOSITORY, "Tee")
+    document = add_resource(database, REPOSITORY, "notes.md")
+    task = add_task(database, ADA, "Brew", project="repo")
     write(database, ADA, lambda tx: projects.delete(tx, "repo"))
     with pytest.raises(NotFound) as refused:
         restore(database, REPOSITORY, "tee")
     assert (refused.value.kind, refused.value.key) == ("project", "repo")
     done = restore(database, REPOSITORY, reference)
     assert (done.item.kind, done.item.name, done.was_deleted) == ("project", "repo", True)
-    assert read(database, REPOSITORY, lambda tx: prompts.get_by_name(tx, REPOSITORY, "tee")) == prompt
+    with database.read(REPOSITORY) as tx:
+        assert prompts.get_by_name(tx, REPOSITORY, "tee") == prompt
+        assert documents.get_by_name(tx, REPOSITORY, "notes.md") == document
+        assert tasks.find(tx, ADA, task.number) == task
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_deleted_keeps_its_row_until_it_is_purged_and_comes_back_as_it_was(
+    database: Database, kind: ItemKind
+) -> None:
+    number = add_one(database, kind)
+    reference = uri_of(kind, number if kind == "task" else "it")
+    before = find(database, ADA, reference)
+    write(database, ADA, lambda tx: restoring.delete(tx, ADA, before))
+    deleted = find(database, ADA, reference)
+    assert (deleted.is_deleted, deleted.number, deleted.id, deleted.version) == (True, number, before.id, 2)
+    restore(database, ADA, reference)
+    after = find(database, ADA, reference)
+    assert after == replace(before, version=3, updated_at=after.updated_at)
+    write(database, ADA, lambda tx: restoring.purge(tx, ADA, reference))
+    with database.read(ADA) as tx:
+        assert revisions.of_items(tx, kind, [number]) == [] and trash.by_number(tx, kind, [number]) == []
+        with pytest.raises(NotFound):
+            lookup.find(tx, ADA, reference)
+
+
+def add_one(database: Database, kind: ItemKind) -> int:
+    """Add an item with something in all that it can have; return its number."""
+    if kind == "prompt":
+        draft = PromptDraft(name="it", title="It", content="{{ x }}", tags=["a"], arguments=[Argument("x", "X", True)])
+        return write(database, ADA, lambda tx: prompts.add(tx, ADA, draft)).number
+    if kind == "document":
+        return add_resource(database, ADA, "it", b"bytes").number
+    if kind == "project":
+        return write(database, ADA, lambda tx: projects.add(tx, "it")).number
+    blocker = add_task(database, ADA, "First").number
+    task = TaskDraft(
+        title="It", description="Text", tags=["a"], due="2030-01-01", priority="high", blocked_by=[blocker]
+    )
+    return write(database, ADA, lambda tx: tasks.add(tx, ADA, task)).number
 
 
 def test_a_write_into_a_deleted_project_is_refused_and_makes_no_namesake(database: Database) -> None:
