@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -224,6 +225,8 @@ def describe_too_large(large: AnswerTooLarge) -> str:
     return f"Error: The answer has more than {large.limit} bytes{less}"
 
 
+_write = partial(Tool, transaction="write")
+
 CONTRACT = Contract(
     name="mcpkg",
     server_name="mcpkg",
@@ -240,50 +243,24 @@ CONTRACT = Contract(
         "resources/read": Method(read_resource),
     },
     tools=(
-        Tool(
-            "create_prompt",
-            "Create a new prompt in the selected project",
-            CreatePrompt,
-            create_prompt,
-            transaction="write",
-        ),
-        Tool(
+        _write("create_prompt", "Create a new prompt in the selected project", CreatePrompt, create_prompt),
+        _write(
             "update_prompt",
             "Update an existing prompt's content or description",
             UpdatePrompt,
             update_prompt,
-            transaction="write",
             at_least_one=("content", "description"),
         ),
-        Tool(
-            "delete_prompt",
-            "Delete a prompt from the selected project",
-            DeletePrompt,
-            delete_prompt,
-            transaction="write",
-        ),
-        Tool(
-            "create_resource",
-            "Create a new resource in the selected project",
-            CreateResource,
-            create_resource,
-            transaction="write",
-        ),
-        Tool(
+        _write("delete_prompt", "Delete a prompt from the selected project", DeletePrompt, delete_prompt),
+        _write("create_resource", "Create a new resource in the selected project", CreateResource, create_resource),
+        _write(
             "update_resource",
             "Update an existing resource's content or metadata",
             UpdateResource,
             update_resource,
-            transaction="write",
             at_least_one=("content", "mime_type", "description"),
         ),
-        Tool(
-            "delete_resource",
-            "Delete a resource from the selected project",
-            DeleteResource,
-            delete_resource,
-            transaction="write",
-        ),
+        _write("delete_resource", "Delete a resource from the selected project", DeleteResource, delete_resource),
     ),
     failures={
         WrongArgument: lambda wrong: f"Error: {describe_wrong_argument(wrong)}",

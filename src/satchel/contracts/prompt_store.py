@@ -273,38 +273,24 @@ COMPLAINTS = {
 }
 
 _page = partial(Tool, size_argument="limit")
+_write = partial(Tool, transaction="write")
 
 CONTRACT = Contract(
     name="prompt-store",
     server_name="prompt-store",
     capabilities={"tools": {"listChanged": False}},
     tools=(
-        Tool(
-            "add_prompt",
-            "Store a new AI prompt with optional tags",
-            AddPrompt,
-            add_prompt,
-            AddedPrompt,
-            transaction="write",
-        ),
+        _write("add_prompt", "Store a new AI prompt with optional tags", AddPrompt, add_prompt, AddedPrompt),
         _page("list_prompts", "List stored prompts with pagination", ListPrompts, list_prompts, PromptList),
         Tool("get_prompt", "Retrieve full prompt content by ID", GetPrompt, get_prompt, WholePrompt),
-        Tool(
+        _write(
             "update_prompt",
             "Update an existing prompt's title, content, and tags",
             UpdatePrompt,
             update_prompt,
             UpdatedPrompt,
-            transaction="write",
         ),
-        Tool(
-            "delete_prompt",
-            "Permanently remove a prompt",
-            DeletePrompt,
-            delete_prompt,
-            DeletedPrompt,
-            transaction="write",
-        ),
+        _write("delete_prompt", "Permanently remove a prompt", DeletePrompt, delete_prompt, DeletedPrompt),
         _page("search_prompts", "Search prompts by keyword in title or content", SearchPrompts, search_prompts, Found),
         _page("filter_by_tags", "Filter prompts by one or more tags (OR logic)", FilterByTags, filter_by_tags, Tagged),
         Tool("list_tags", "List all available tags with prompt counts", ListTags, list_tags, TagList),

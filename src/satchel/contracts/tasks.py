@@ -1,5 +1,6 @@
 """The `tasks` contract: five tools over the tasks of the connection's user, all answers in one envelope."""
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -202,6 +203,8 @@ def explain_quota(full: QuotaExceeded) -> Body:
 
 UNABLE = "Unable to complete request. Please try again."
 
+_write = partial(Tool, transaction="write")
+
 CONTRACT = Contract(
     name="tasks",
     server_name="task-manager",
@@ -210,19 +213,11 @@ CONTRACT = Contract(
     acts_as_user=True,
     is_strict=True,
     tools=(
-        Tool("add_task", "Create new task", AddTask, add_task, OneTask, transaction="write"),
+        _write("add_task", "Create new task", AddTask, add_task, OneTask),
         Tool("list_tasks", "Query tasks", ListTasks, list_tasks, ManyTasks, size_argument="status"),
-        Tool(
-            "update_task",
-            "Modify task",
-            UpdateTask,
-            update_task,
-            OneTask,
-            transaction="write",
-            at_least_one=("title", "description"),
-        ),
-        Tool("complete_task", "Mark complete", TaskReference, complete_task, OneTask, transaction="write"),
-        Tool("delete_task", "Remove task", TaskReference, delete_task, DeletedTask, transaction="write"),
+        _write("update_task", "Modify task", UpdateTask, update_task, OneTask, at_least_one=("title", "description")),
+        _write("complete_task", "Mark complete", TaskReference, complete_task, OneTask),
+        _write("delete_task", "Remove task", TaskReference, delete_task, DeletedTask),
     ),
     failures={
         WrongArgument: explain_wrong_argument,

@@ -1,6 +1,7 @@
 """The `todo` contract: five tools over the tasks of the user that each call names."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, structs
@@ -210,6 +211,8 @@ def explain_too_large(large: AnswerTooLarge) -> str:
 
 UNABLE = "Unable to complete request. Please try again."
 
+_write = partial(Tool, transaction="write")
+
 CONTRACT = Contract(
     name="todo",
     server_name="todo",
@@ -218,13 +221,8 @@ CONTRACT = Contract(
     resolve_scope=resolve_scope,
     instructions=write_instructions,
     tools=(
-        Tool(
-            "add_task",
-            "Create a new task for a user.",
-            AddTask,
-            add_task,
-            transaction="write",
-            output_schema=_answer_task(created_at=_TIME),
+        _write(
+            "add_task", "Create a new task for a user.", AddTask, add_task, output_schema=_answer_task(created_at=_TIME)
         ),
         Tool(
             "list_tasks",
@@ -237,28 +235,19 @@ CONTRACT = Contract(
                 count={"type": "integer"},
             ),
         ),
-        Tool(
-            "complete_task",
-            "Mark a task as completed.",
-            CompleteTask,
-            complete_task,
-            transaction="write",
-            output_schema=_answer_task(),
-        ),
-        Tool(
+        _write("complete_task", "Mark a task as completed.", CompleteTask, complete_task, output_schema=_answer_task()),
+        _write(
             "delete_task",
             "Remove a task permanently.",
             DeleteTask,
             delete_task,
-            transaction="write",
             output_schema=_answer(deleted_task_id={"type": ["string", "null"], **_UUID}),
         ),
-        Tool(
+        _write(
             "update_task",
             "Modify an existing task's title.",
             UpdateTask,
             update_task,
-            transaction="write",
             output_schema=_answer_task(updated_at=_TIME),
         ),
     ),
