@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from satchel.model import Item
 from satchel.storage.database import Row, Tx
-from satchel.storage.tasks import CONFINED, OWNED, Allowed, confine
+from satchel.storage.tasks import CONFINED, Allowed, by_confinement, confine
 
 _PROJECT = "(select number from projects where name = :project and deleted_at is null)"
 _PROMPT = f"""
@@ -40,7 +40,7 @@ _TASKS = f"""
         order by number + 0 limit :most
     ) as titled
 """
-_ALL = f"{_TEXTS} {_TASKS}"
+_ALL = by_confinement(f"{_TEXTS} {_TASKS}")
 
 
 def find_exactly(
@@ -53,7 +53,7 @@ def find_exactly(
     values: dict[str, object] = {"project": project, "keys": list(keys)}
     sql = _TEXTS
     if owner is not None:
-        sql = _ALL.format(owned=OWNED[allowed is not None])
+        sql = _ALL[allowed is not None]
         numbers = [int(key) for key in keys if key.isascii() and key.isdigit() and len(key) < 19]
         values |= {"owner": owner, "numbers": numbers, "starts": [key[:60] for key in keys], "most": 4 * len(keys)}
         values |= confine(tx, allowed)

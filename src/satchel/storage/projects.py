@@ -5,14 +5,14 @@ from typing import Literal
 
 from satchel.model import Project, ProjectCounts, TagCount
 from satchel.storage.database import Tx
-from satchel.storage.tasks import OWNED, Allowed, confine
+from satchel.storage.tasks import Allowed, by_confinement, confine
 
 _COLUMNS = "number, id, name, created_at, updated_at, version"  # as in Project
 _COUNT = len(_COLUMNS.split(", "))
-_COUNT_OPEN = """
+_COUNT_OPEN = by_confinement("""
     select coalesce(project, 0), count(*) from tasks
     where {owned} and completed_at is null and deleted_at is null group by coalesce(project, 0)
-"""
+""")
 
 
 def by_name(tx: Tx, name: str) -> Project | None:
@@ -138,7 +138,7 @@ def tags_in_use(tx: Tx, project: int, owner: str, limit: int) -> list[str]:
 
 def count_open_tasks(tx: Tx, owner: str, allowed: Allowed) -> dict[int, int]:
     """Count the open tasks of an owner by the numbers of their projects; 0 stands for no project."""
-    sql = _COUNT_OPEN.format(owned=OWNED[allowed is not None])
+    sql = _COUNT_OPEN[allowed is not None]
     return {int(project): count for project, count in tx.all(sql, owner=owner, **confine(tx, allowed))}
 
 

@@ -26,15 +26,15 @@ Allowed = tuple[str, ...] | None  # the only projects that a task may be in; Non
 
 # The owner's tasks, by whether a caller is confined to some projects. Such a caller's query stays off the indexes by
 # owner: a walk along one passes the owner's tasks of other projects, and its time tells of them.
-OWNED = {False: "owner = :owner", True: "owner || '' = :owner and project in :allowed"}
+_OWNED = {False: "owner = :owner", True: "owner || '' = :owner and project in :allowed"}
 # Confines a query on a few tasks to the allowed projects; the parameters are those of `confine`. Numbers rather than a
 # sub-select: a planner applies them first, so that the other conditions are never tried on rows of other projects.
 CONFINED = "(not :is_confined or project in :allowed)"
 
 
-def _by_confinement(sql: str) -> dict[bool, str]:
+def by_confinement(sql: str) -> dict[bool, str]:
     """Return a query on an owner's tasks by whether the caller is confined to some projects."""
-    return {is_confined: sql.format(owned=owned) for is_confined, owned in OWNED.items()}
+    return {is_confined: sql.format(owned=owned) for is_confined, owned in _OWNED.items()}
 
 
 _COLUMNS = "number, id, owner, title, description, completed_at, created_at, updated_at, version"  # as in Task
@@ -77,30 +77,30 @@ def confine(tx: Tx, allowed: Allowed) -> dict[str, object]:
 
 # `title || ''` keeps SQLite from replacing the title inside substr, which would hide the expression index from it.
 # `number + 0` keeps both engines from walking all tasks in the order of their numbers.
-_WITH_TITLE = _by_confinement("""
+_WITH_TITLE = by_confinement("""
     select number from tasks
     where {owned} and deleted_at is null
         and substr(title, 1, 60) = substr(:title, 1, 60) and title || '' = :title
     order by number + 0 limit :limit
 """)
-_BEFORE_TITLE = _by_confinement("""
+_BEFORE_TITLE = by_confinement("""
     select number, title from tasks
     where {owned} and deleted_at is null and substr(title, 1, 60) < substr(:title, 1, 60)
     order by substr(title, 1, 60) desc, number desc limit :limit
 """)
-_FROM_TITLE = _by_confinement("""
+_FROM_TITLE = by_confinement("""
     select number, title from tasks
     where {owned} and deleted_at is null and substr(title, 1, 60) >= substr(:title, 1, 60)
     order by substr(title, 1, 60), number limit :limit
 """)
-_OPEN_TITLES = _by_confinement(f"""
+_OPEN_TITLES = by_confinement(f"""
     select number, title from tasks where {{owned}} and deleted_at is null and completed_at is null {_NEWEST_FIRST}
 """)
-_LIST = _by_confinement(f"""
+_LIST = by_confinement(f"""
     select {_COLUMNS} from tasks
     where {{owned}} and deleted_at is null and (created_at, number) < (:moment, :last) {_NEWEST_FIRST}
 """)
-_LIST_OPEN = _by_confinement(f"""
+_LIST_OPEN = by_confinement(f"""
     select {_COLUMNS} from tasks
     where {{owned}} and deleted_at is null and completed_at is null and (created_at, number) < (:moment, :last)
     {_NEWEST_FIRST}
@@ -497,16 +497,16 @@ _CONTAINING = """
     )
 """
 
-_COUNT_HELD = _by_confinement(f"""
+_COUNT_HELD = by_confinement(f"""
     select count(*) from task_claims c join tasks t on t.number = c.task
     where c.owner = :owner and t.{{owned}} and t.deleted_at is null and c.until > :now
         and c.holder_key <> :holder_key {_IS_READY}
 """)
-_COUNT_BLOCKED = _by_confinement(f"""
+_COUNT_BLOCKED = by_confinement(f"""
     select count(*) from tasks t
     where t.{{owned}} and t.deleted_at is null and t.completed_at is null and {_HAS_OPEN_BLOCKER}
 """)
-_ALL = _by_confinement("select t.number from tasks t where t.{owned} and t.deleted_at is null")
+_ALL = by_confinement("select t.number from tasks t where t.{owned} and t.deleted_at is null")
 # Of a caller who may enter only some projects: one walk along the index of open tasks for each of them.
 _OF_PROJECT = """
     select t.number from tasks t where t.owner = :owner and t.deleted_at is null and t.project = :walked
