@@ -7,7 +7,7 @@ validate   checks libraries for their authors
 skills     reads the skills of a library
 sources    reads files from git repositories, archives and folders, within bounds
 installing adds, updates and removes libraries from elsewhere
-render     runs worker processes: deadlines, restarts, turns of users
+render     runs worker processes: deadlines, restarts, the share of each user
 worker     the program of a worker process: compiles and renders templates, parses TOML
 sandbox    what a template can reach
 parts      the files that a template includes or extends

@@ -169,20 +169,13 @@ def _wait_for(file: int, event: int, deadline: float) -> None:
 # -- all workers ------------------------------------------------------------------------------------------------
 
 
-class _Turn(Struct, eq=False):
-    """A render that waits for a worker."""
-
-    user: str
-
-
 class Renderer:
-    """Sends each job to a free worker; if none is free, users take turns."""
+    """Sends each job to a free worker, or lets it wait for one."""
 
     def __init__(self, most: int | None = None) -> None:
         self._most = most or min(_MOST_WORKERS, max(2, os.cpu_count() or 1))
         self._share = max(1, self._most // 2)  # of one user
         self._changed = threading.Condition()
-        self._waiting: list[_Turn] = []
         self._rendering: Counter[str] = Counter()  # jobs that run, by user
         self._idle: list[Worker] = []  # the one that was used last at the end
         self._alive: set[Worker] = set()
@@ -244,7 +237,7 @@ class Renderer:
     def _ask(self, job: dict[str, Any], timeout: float, work: Work | None = None) -> dict[str, Any]:
         body = msgspec.json.encode({**job, "seconds": timeout})
         work = work or Work()
-        with self._wait_for_turn(work):
+        with self._hold_place(work):
             worker = self._get_worker()
             stop = worker.process.kill
             answer: dict[str, Any] = {}
@@ -275,18 +268,18 @@ class Renderer:
         return answer
 
     @contextmanager
-    def _wait_for_turn(self, work: Work) -> Iterator[None]:
-        """Wait for one of the places for concurrent jobs, and hold it."""
-        turn = _Turn(work.user)
-        with self._changed:
-            self._waiting.append(turn)
+    def _hold_place(self, work: Work) -> Iterator[None]:
+        """Wait for one of the places for jobs that run at once, of which one user has at most half, and hold it."""
+
+        def may_go() -> bool:
+            has_share = work.user == LOCAL or self._rendering[work.user] < self._share
+            return (has_share and self._rendering.total() < self._most) or work.is_cancelled or self._is_closed
+
         work.add_stop(self._wake)
         try:
             with self._changed:
-                while self._find_next() is not turn and not (work.is_cancelled or self._is_closed):
-                    self._changed.wait()
-                self._waiting.remove(turn)
-                self._rendering[turn.user] += 1
+                self._changed.wait_for(may_go)
+                self._rendering[work.user] += 1
         finally:
             work.remove_stop(self._wake)
         try:
@@ -294,26 +287,19 @@ class Renderer:
             yield
         finally:
             with self._changed:
-                self._rendering[turn.user] -= 1
-                if not self._rendering[turn.user]:
-                    del self._rendering[turn.user]
+                self._rendering -= Counter((work.user,))  # which drops users without a job
                 self._changed.notify_all()
 
     def _wake(self) -> None:
         with self._changed:
             self._changed.notify_all()
 
-    def _find_next(self) -> _Turn | None:
-        """Choose the first waiting job of the user with the fewest running jobs."""
-        if self._rendering.total() >= self._most:
-            return None
-        free = [turn for turn in self._waiting if turn.user == LOCAL or self._rendering[turn.user] < self._share]
-        return min(free, key=lambda turn: self._rendering[turn.user], default=None)
-
     def _get_worker(self) -> Worker:
         """Return a worker that is ready: an idle one, or a new one."""
         for _ in range(3):
-            worker = self._take_idle() or self._start_worker()
+            with self._changed:
+                idle = self._idle.pop() if self._idle else None
+            worker = idle or self._start_worker()
             try:
                 if not worker.is_ready:
                     worker.read(time.monotonic() + _START_TIMEOUT)
@@ -324,10 +310,6 @@ class Renderer:
                 pass
             self._discard(worker)
         raise RenderFailed("no worker can be started", is_exhausted=True)
-
-    def _take_idle(self) -> Worker | None:
-        with self._changed:
-            return self._idle.pop() if self._idle else None
 
     def _start_worker(self) -> Worker:
         worker = Worker()
