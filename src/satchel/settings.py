@@ -78,7 +78,16 @@ class Setting(Struct, frozen=True):
         return f"{'HTTP: ' if self.is_http else ''}{self.help}{repeated}{default}. [env: {self.variable}]"
 
 
+def _number(name: str, help: str, bounds: tuple[int, int], default: int, *, is_http: bool = False) -> Setting:
+    return Setting(name, "NUMBER", help, kind="number", bounds=bounds, default=default, is_http=is_http)
+
+
+def _flag(name: str, help: str, *, is_http: bool = False) -> Setting:
+    return Setting(name, "", help, kind="yes/no", default=False, is_http=is_http)
+
+
 _http = partial(Setting, is_http=True)
+_http_number = partial(_number, is_http=True)
 _http_list = partial(_http, kind="list", is_repeated=True, default=())
 
 SETTINGS = (
@@ -91,13 +100,7 @@ SETTINGS = (
         default=DEFAULT_PROJECT,
         default_note="what a .satchel file or the repository names (commands and the contract satchel), else default",
     ),
-    Setting(
-        "no_personal",
-        "",
-        "Do not show the prompts and documents of the project personal in the other projects",
-        kind="yes/no",
-        default=False,
-    ),
+    _flag("no_personal", "Do not show the prompts and documents of the project personal in the other projects"),
     Setting(
         "database",
         "PATH|URL",
@@ -131,45 +134,17 @@ SETTINGS = (
         default=(),
         default_note="all",
     ),
-    Setting("read_only", "", "Change nothing", kind="yes/no", default=False),
-    Setting(
-        "trash_days",
-        "NUMBER",
-        "How many days deleted items can be restored; 0: none",
-        kind="number",
-        bounds=(0, 36_500),
-        default=30,
-    ),
-    Setting(
-        "history_days",
-        "NUMBER",
-        "How many days every version is kept",
-        kind="number",
-        bounds=(0, 36_500),
-        default=90,
-    ),
-    Setting(
-        "history_versions",
-        "NUMBER",
-        "How many versions of each item are kept regardless of age",
-        kind="number",
-        bounds=(1, 1_000_000),
-        default=20,
-    ),
+    _flag("read_only", "Change nothing"),
+    _number("trash_days", "How many days deleted items can be restored; 0: none", (0, 36_500), 30),
+    _number("history_days", "How many days every version is kept", (0, 36_500), 90),
+    _number("history_versions", "How many versions of each item are kept regardless of age", (1, 1_000_000), 20),
     Setting("transport", "stdio|http", "How clients connect", short_flag="-t", choices=TRANSPORTS, default="stdio"),
     _http("host", "ADDRESS", "the address to listen on", default="127.0.0.1"),
-    _http("port", "NUMBER", "the port to listen on; 0: any free one", kind="number", bounds=(0, 65535), default=8000),
+    _http_number("port", "the port to listen on; 0: any free one", (0, 65535), 8000),
     _http("tls_cert", "FILE", "serve https with this certificate chain in PEM; needs --tls-key"),
     _http("tls_key", "FILE", "the private key of the certificate, in PEM"),
-    _http("workers", "NUMBER", "the number of processes", kind="number", bounds=(1, 64), default=1),
-    _http(
-        "connections",
-        "NUMBER",
-        "the limit of connections of one process",
-        kind="number",
-        bounds=(1, 100_000),
-        default=1000,
-    ),
+    _http_number("workers", "the number of processes", (1, 64), 1),
+    _http_number("connections", "the limit of connections of one process", (1, 100_000), 1000),
     _http(
         "forwarded_allow_ips",
         "LIST",
@@ -182,31 +157,25 @@ SETTINGS = (
         choices=("none", "token", "oauth"),
         default="none",
     ),
-    _http(
+    _http_number(
         "calls_per_minute",
-        "NUMBER",
         "how many calls a user with a token may make in a minute, five minutes' worth at once; 0: any number",
-        kind="number",
-        bounds=(0, 10_000_000),
-        default=6000,
+        (0, 10_000_000),
+        6000,
     ),
-    _http(
+    _http_number(
         "user_items",
-        "NUMBER",
         "how many items a user with a token may keep, deleted ones included until they expire; 0: any number",
-        kind="number",
-        bounds=(0, 100_000_000),
-        default=100_000,
+        (0, 100_000_000),
+        100_000,
     ),
-    _http(
+    _http_number(
         "user_megabytes",
-        "NUMBER",
         "how many MiB a user with a token may keep, with old versions until they expire; 0: any number",
-        kind="number",
-        bounds=(0, 100_000_000),
-        default=1024,
+        (0, 100_000_000),
+        1024,
     ),
-    _http("no_page", "", "serve no page for people, only MCP", kind="yes/no", default=False),
+    _flag("no_page", "serve no page for people, only MCP", is_http=True),
     _http_list("allow_host", "NAME", "another host name by which clients reach the server"),
     _http_list("allow_origin", "ORIGIN", "an origin whose web pages may call the server"),
     _http("public_url", "URL", "the address by which clients reach the server behind a proxy"),
@@ -225,12 +194,10 @@ SETTINGS = (
         "the keys of the OAuth issuer, as JWKS or PEM",
         default_note="what the issuer's metadata names",
     ),
-    _http(
+    _flag(
         "oauth_any_scope",
-        "",
         "allow writes with OAuth tokens that have neither of the scopes satchel:read and satchel:write",
-        kind="yes/no",
-        default=False,
+        is_http=True,
     ),
 )
 BY_NAME = {setting.name: setting for setting in SETTINGS}

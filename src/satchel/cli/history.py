@@ -8,10 +8,10 @@ import click
 from msgspec.structs import replace
 
 from satchel import clock
-from satchel.cli.completion import ITEM, PROJECT
+from satchel.cli.completion import ITEM
 from satchel.cli.examples import Command, Group
 from satchel.cli.output import color_diff, count, has_colors, name_item, say, to_json
-from satchel.cli.session import VERSION, Session, check_owner, command, confirm
+from satchel.cli.session import VERSION, Session, check_owner, command, confirm, project_option
 from satchel.clock import parse_past
 from satchel.errors import StoreFailed, WrongArgument
 from satchel.model import Author, ChangeQuery, Scope, Version
@@ -220,7 +220,7 @@ def _show_diff(text: str) -> None:
 
 @click.command(cls=Command)
 @click.option("--last", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many calls to undo.")
-@click.option("--project", "-p", "wanted", type=PROJECT, metavar="NAME", help="Only changes in this project.")
+@project_option("Only changes in this project.")
 @click.option("--yes", is_flag=True, help="Do it without asking.")
 @command(in_project=False, as_user=True)
 def undo(session: Session, last: int, wanted: str | None, yes: bool) -> None:

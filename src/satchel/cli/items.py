@@ -1,7 +1,7 @@
 """Commands that prompts, documents and tasks share: delete, history, copy, move; and contents from files or stdin."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import click
@@ -9,7 +9,7 @@ from msgspec import to_builtins
 
 from satchel.cli.completion import DOCUMENT, PROJECT, PROMPT, TASK, Name
 from satchel.cli.output import count, print_table, show_notes
-from satchel.cli.session import VERSION, Answer, Session, command
+from satchel.cli.session import VERSION, Answer, Option, Session, command
 from satchel.errors import Taken
 from satchel.model import ACTION_WORDS, Document, Prompt, Scope, Task, uri_of
 from satchel.storage.database import Tx
@@ -20,13 +20,13 @@ CONTENT_HELP = (
     "CONTENT is the text itself, @FILE, or - for stdin; without it your $EDITOR opens. "
     "Write @@ for a text that starts with @."
 )
+EDIT_TAGS_HELP = "The new tags, in place of the old ones; +TAG adds one and -TAG removes one."
 REFERENCES: dict[Kind, Name] = {"prompt": PROMPT, "document": DOCUMENT, "task": TASK}
 _REFERENCES_HELP = {"prompt": "a name, a title or an id", "document": "a name or a URI", "task": "a number or a UUID"}
 
 
-def tags_edit_option(type: Name) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return the option by which `edit` changes tags."""
-    help = "The new tags, in place of the old ones; +TAG adds one and -TAG removes one."
+def tags_option(type: Name, help: str) -> Option:
+    """Return the option for tags."""
     return click.option("--tag", "-t", "tags", type=type, multiple=True, metavar="TAG", help=help)
 
 

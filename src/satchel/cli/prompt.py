@@ -8,7 +8,14 @@ import click
 
 from satchel.cli.completion import ANY_PROMPT, PROMPT, TAG
 from satchel.cli.examples import Group
-from satchel.cli.items import CONTENT_HELP, add_commands, expected_version_option, read_text, tags_edit_option
+from satchel.cli.items import (
+    CONTENT_HELP,
+    EDIT_TAGS_HELP,
+    add_commands,
+    expected_version_option,
+    read_text,
+    tags_option,
+)
 from satchel.cli.session import Answer, Page, Session, command, page_options
 
 _COLUMNS = ("NAME", "TITLE", "TAGS", "ARGUMENTS", "DESCRIPTION", "FROM")
@@ -41,7 +48,7 @@ def argument_options(run: Callable[..., None]) -> Callable[..., None]:
 @click.argument("title")
 @click.argument("content", required=False)
 @click.option("--name", metavar="NAME", help="Its name.  [default: made from the title]")
-@click.option("--tag", "-t", "tags", type=TAG, multiple=True, metavar="TAG", help="A tag; may be repeated.")
+@tags_option(TAG, "A tag; may be repeated.")
 @click.option("--description", metavar="TEXT", help="What it is for, in a line.")
 @argument_options
 @command()
@@ -70,9 +77,7 @@ def add(
 
 
 @cli.command("list")
-@click.option(
-    "--tag", "-t", "tags", type=TAG, multiple=True, metavar="TAG", help="Only with this tag, or one of several."
-)
+@tags_option(TAG, "Only with this tag, or one of several.")
 @click.option("--all-tags", is_flag=True, help="Only with all of the tags, not one of them.")
 @click.option("--search", "query", metavar="TEXT", help="Only with this text in title or content, in any case.")
 @command(reads=True)
@@ -141,7 +146,7 @@ def render(session: Session, ref: str, values: tuple[str, ...]) -> None:
 @click.argument("content", required=False)
 @click.option("--title", metavar="TEXT", help="Another title; the name stays.")
 @click.option("--description", metavar="TEXT", help="Another description; '' removes it.")
-@tags_edit_option(TAG)
+@tags_option(TAG, EDIT_TAGS_HELP)
 @click.option("--no-tags", is_flag=True, help="Remove all tags.")
 @argument_options
 @expected_version_option

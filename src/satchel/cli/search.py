@@ -5,10 +5,9 @@ from typing import Any
 
 import click
 
-from satchel.cli.completion import PROJECT
 from satchel.cli.examples import Command
 from satchel.cli.output import count
-from satchel.cli.session import Session, command
+from satchel.cli.session import Session, command, project_option
 
 _MOST = 50  # hits that the tool answers at once
 _KINDS = ("prompt", "document", "task")
@@ -19,7 +18,7 @@ _KINDS = ("prompt", "document", "task")
 @click.option("--kind", "-k", type=click.Choice(_KINDS), help="Only items of this kind.")
 @click.option("--limit", default=10, show_default=True, type=click.IntRange(1, _MOST), help="How many at most.")
 @click.option("--cursor", metavar="CURSOR", help="Continue after a page: its next_cursor.")
-@click.option("--project", "-p", "wanted", type=PROJECT, metavar="NAME", help="Only in this project.")
+@project_option("Only in this project.")
 @command(in_project=False, as_user=True, reads=True)
 def cli(
     session: Session, words: tuple[str, ...], kind: str | None, limit: int, cursor: str | None, wanted: str | None

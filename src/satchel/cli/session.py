@@ -43,6 +43,7 @@ VERSION = click.IntRange(1, 2**53 - 1)  # of an item
 PAGE_SIZE = 200  # entries that a tool lists at most in one call
 
 Result = TypeVar("Result")
+Option = Callable[[Callable[..., None]], Callable[..., None]]  # a decorator of a command
 _LIMIT = 50  # entries that a list shows by default
 
 
@@ -274,16 +275,20 @@ def command(
 
 def session_options(run: Callable[..., None], *, in_project: bool = True, as_user: bool = True) -> Callable[..., None]:
     """Add the options of a session to a command."""
-    flags = [color_option, json_option, database_option]
+    flags: list[Option] = [color_option, json_option, database_option]
     if in_project:
-        help = "The project. [env: SATCHEL_PROJECT]"
-        flags.append(click.option("--project", "-p", type=PROJECT, metavar="NAME", help=help))
+        flags.append(project_option("The project. [env: SATCHEL_PROJECT]", "project"))
     if as_user:
         help = "The user.  [default: the local user; env: SATCHEL_USER]"
         flags.append(click.option("--user", "-u", metavar="UUID", help=help))
     for flag in flags:
         run = flag(run)
     return run
+
+
+def project_option(help: str, name: str = "wanted", **more: Any) -> Option:
+    """Return an option that names a project which is not that of the session."""
+    return click.option("--project", "-p", name, type=PROJECT, metavar="NAME", help=help, **more)
 
 
 def page_options(run: Callable[..., None]) -> Callable[..., None]:

@@ -1,20 +1,19 @@
 """`satchel task`: add, list, show, edit, claim, finish and delete tasks."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
 import click
 
-from satchel.cli.completion import BLOCKER, PROJECT, TASK, TASK_TAG
+from satchel.cli.completion import BLOCKER, TASK, TASK_TAG
 from satchel.cli.examples import Group
-from satchel.cli.items import add_commands, expected_version_option, name_several, tags_edit_option
+from satchel.cli.items import EDIT_TAGS_HELP, add_commands, expected_version_option, name_several, tags_option
 from satchel.cli.output import show_notes
-from satchel.cli.session import Answer, Page, Session, command, page_options
+from satchel.cli.session import Answer, Option, Page, Session, command, page_options, project_option
 from satchel.clock import read_day
 
 Row = dict[str, Any]  # a task in an answer
-Option = Callable[[Callable[..., None]], Callable[..., None]]
 
 COLUMNS = ("NO", "STATUS", "TITLE", "PRIORITY", "DUE", "TAGS", "AFTER", "PROJECT")
 PRIORITIES = ("low", "normal", "high", "urgent")
@@ -34,12 +33,8 @@ class _Day(click.types.StringParamType):
         return read_day(text, date.today()) or text
 
 
-project_option = click.option(
-    "--project", "-p", "wanted", type=PROJECT, metavar="NAME", help="Only tasks of this project.  [default: all]"
-)
-tags_option = click.option(
-    "--tag", "-t", "tags", type=TASK_TAG, multiple=True, metavar="TAG", help="Only with this tag, or one of several."
-)
+narrow_option = project_option("Only tasks of this project.  [default: all]")
+narrow_by_tag_option = tags_option(TASK_TAG, "Only with this tag, or one of several.")
 
 
 def blockers_option(help: str) -> Option:
@@ -69,13 +64,11 @@ def cli() -> None:
 @cli.command()
 @click.argument("title")
 @click.option("--description", metavar="TEXT", help="More about it.")
-@click.option("--tag", "-t", "tags", type=TASK_TAG, multiple=True, metavar="TAG", help="A tag; may be repeated.")
+@tags_option(TASK_TAG, "A tag; may be repeated.")
 @priority_option("Its priority.")
 @due_option("The day it is due: 2026-12-31, tomorrow, friday or 3d.")
 @blockers_option("A task that comes first; may be repeated.")
-@click.option(
-    "--project", "-p", "wanted", type=PROJECT, metavar="NAME", help="Its project.  [default: the current one]"
-)
+@project_option("Its project.  [default: the current one]")
 @command(in_project=False, as_user=True)
 def add(
     session: Session,
@@ -109,9 +102,9 @@ def add(
 @click.option("--done", "status", flag_value="done", help="Only tasks that are done.")
 @click.option("--ready", "status", flag_value="ready", help="Only tasks that can be started now.")
 @click.option("--search", "query", metavar="TEXT", help="Only with this text in title or description, in any case.")
-@tags_option
+@narrow_by_tag_option
 @click.option("--all-tags", is_flag=True, help="Only with all of the tags, not one of them.")
-@project_option
+@narrow_option
 @command(in_project=False, as_user=True, reads=True)
 @page_options
 def list_(session: Session, status: str | None, query: str | None, **filters: Any) -> None:
@@ -123,8 +116,8 @@ def list_(session: Session, status: str | None, query: str | None, **filters: An
 
 
 @cli.command()
-@tags_option
-@project_option
+@narrow_by_tag_option
+@narrow_option
 @command(in_project=False, as_user=True, reads=True)
 @page_options
 def ready(session: Session, **filters: Any) -> None:
@@ -185,13 +178,13 @@ def show(session: Session, ref: str) -> None:
 @click.argument("ref", type=TASK)
 @click.argument("title", required=False)
 @click.option("--description", metavar="TEXT", help="Another description; '' removes it.")
-@tags_edit_option(TASK_TAG)
+@tags_option(TASK_TAG, EDIT_TAGS_HELP)
 @click.option("--no-tags", is_flag=True, help="Remove all tags.")
 @priority_option("Another priority.")
 @due_option("Another due day; '' removes it.")
 @blockers_option("The tasks that come first, in place of the old ones; +REF adds one and -REF removes one.")
 @click.option("--no-after", is_flag=True, help="Remove all tasks that come first.")
-@click.option("--project", "-p", "wanted", type=PROJECT, metavar="NAME", help="Move it to this project.")
+@project_option("Move it to this project.")
 @click.option("--note", metavar="TEXT", help="Add a note.")
 @expected_version_option
 @command(in_project=False, as_user=True)
@@ -265,14 +258,7 @@ def _set_status(session: Session, refs: tuple[str, ...], status: str, word: str)
 @cli.command()
 @click.argument("ref", type=TASK, required=False)
 @click.option("--minutes", type=click.IntRange(1, 1440), help="How long it is yours.  [default: 30]")
-@click.option(
-    "--project",
-    "-p",
-    "wanted",
-    type=PROJECT,
-    metavar="NAME",
-    help="Without REF: the project to take the next task from.  [default: the current one]",
-)
+@project_option("Without REF: the project to take the next task from.  [default: the current one]")
 @command(in_project=False, as_user=True)
 def claim(session: Session, ref: str | None, minutes: int | None, wanted: str | None) -> None:
     """Claim a task so that other agents leave it, or without REF the next ready one; call again to renew."""

@@ -5,10 +5,9 @@ from typing import Any
 import click
 
 from satchel.auth import tokens
-from satchel.cli.completion import PROJECT
 from satchel.cli.examples import Group
 from satchel.cli.output import show_notes
-from satchel.cli.session import Session, check_owner, command
+from satchel.cli.session import Session, check_owner, command, project_option
 from satchel.clock import parse_future
 from satchel.errors import WrongArgument
 from satchel.model import Timestamp, Token
@@ -23,15 +22,7 @@ def cli() -> None:
 @click.option("--name", metavar="TEXT", default="", help="What the token is for, as laptop.")
 @click.option("--user", "-u", "owner", metavar="UUID", help="Its user.  [default: the local user; env: SATCHEL_USER]")
 @click.option("--read-only", "is_read_only", is_flag=True, help="It changes nothing.")
-@click.option(
-    "--project",
-    "-p",
-    "names",
-    type=PROJECT,
-    metavar="NAME",
-    multiple=True,
-    help="Only for this project; may be repeated.",
-)
+@project_option("Only for this project; may be repeated.", "names", multiple=True)
 @click.option("--expires", metavar="WHEN", help="In 12h, 90d or 2w, on its last day, or at a UTC time.")
 @command(in_project=False)
 def create(
