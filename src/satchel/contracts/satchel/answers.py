@@ -1,7 +1,7 @@
 """Shared by the tools of several nouns: the form of answers, pages of lists, calls of many entries, retries."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import UNSET, UnsetType
 
@@ -112,29 +112,25 @@ def mark_layer(description: str | None, layer: str) -> str | None:
 
 # -- cursors: which list one belongs to, and the sort key of the last entry of its page ----------------------------
 
-# prompts, personal ones, those of libraries; documents, personal ones; open, completed and all tasks; changes,
-# versions, the newest change; hits
-List = Literal["p", "q", "l", "r", "y", "o", "d", "a", "h", "v", "s", "f"]
-
 _MOMENT = "([0-9TZ:.-]{1,40})"
 _TASK = f"{_MOMENT} {NUMBER} ([0-4]) ([0-9-]*)"
-_FORMS: dict[List, str] = {
-    "p": f"(p) {_MOMENT} {NUMBER}",
+_FORMS = {
+    "p": f"(p) {_MOMENT} {NUMBER}",  # prompts of a project, of the personal one, of libraries
     "q": f"(q) {_MOMENT} {NUMBER}",
     "l": r"(l) ([\w:.-]+)",
-    "r": f"(r) {NUMBER}",
+    "r": f"(r) {NUMBER}",  # documents of a project, of the personal one
     "y": f"(y) {NUMBER}",
-    "o": f"(o) {_TASK}",
+    "o": f"(o) {_TASK}",  # open tasks, closed ones, all
     "d": f"(d) {_TASK}",
     "a": f"(a) {_TASK}",
-    "h": f"(h) {NUMBER}",
+    "h": f"(h) {NUMBER}",  # changes, versions of an item, the newest change
     "v": f"(v) {NUMBER}",
     "s": f"(s) {NUMBER}",
-    "f": f"(f) {NUMBER}",  # how many came before: the order of hits is not that of a key
+    "f": f"(f) {NUMBER}",  # hits, by how many came before: their order is not that of a key
 }
 
 
-def decode_cursor(cursor: str | UnsetType, *lists: List) -> tuple[str, ...] | None:
+def decode_cursor(cursor: str | UnsetType, *lists: str) -> tuple[str, ...] | None:
     """Decode a cursor into its list, one of some, and its key; None if there is no cursor.
 
     Raises:

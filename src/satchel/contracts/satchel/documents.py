@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import UNSET, Struct, field
+from msgspec import Struct, field
 
 from satchel.contracts.content import encode_document, format_count, format_minute
 from satchel.contracts.contract import Body, Context, Reply
@@ -43,16 +43,16 @@ class DocumentAnswer(Struct, omit_defaults=True, kw_only=True):
 
 def add_resources(context: Context, args: tools.AddResources) -> Body:
     def add(entry: tools.NewDocument) -> tuple[DocumentAnswer, str, list[str]]:
-        document = documents.add(context.tx, context.scope, _read_draft(entry))
+        document, notes = _add(context, entry)
         row = make_row(document, is_echo=True)
-        return row, format_row(row), _describe_name(entry.name, document)
+        return row, format_row(row), notes
 
     return answers.add_all(context, "resources", args.resources, args.key, add)
 
 
 def add_resource(context: Context, args: tools.AddResource) -> Body:
-    document = documents.add(context.tx, context.scope, _read_draft(args))
-    return _reply_echo("Added to", context, document, _describe_name(args.name, document))
+    document, notes = _add(context, args)
+    return _reply_echo("Added to", context, document, notes)
 
 
 def list_resources(context: Context, args: tools.ListResources) -> Body:
@@ -92,31 +92,28 @@ def read_resource(context: Context, args: tools.ReadResource) -> Body:
 def update_resource(context: Context, args: tools.UpdateResource) -> Body:
     seen = documents.find(context.tx, context.scope, args.resource)
     patch = DocumentPatch(content=args.content, mime_type=args.mime_type, description=args.description)
-    version = None if args.expected_version is UNSET else args.expected_version
-    document = documents.update(context.tx, context.scope, seen.name, patch, version)
+    document = documents.update(context.tx, context.scope, seen.name, patch, args.expected_version or None)
     return _reply_echo("Unchanged in" if document.version == seen.version else "Updated in", context, document)
 
 
-def _read_draft(new: tools.NewDocument | tools.AddResource) -> DocumentDraft:
+def _add(context: Context, new: tools.NewDocument | tools.AddResource) -> tuple[Document, list[str]]:
+    """Add a document; return it, and a note if it has another name than it was given."""
     given, uri = new.name.strip(), (new.uri or "").strip()
     name = documents.make_name(given) or given  # which the rule about names refuses
     check_shown("document", "uri", uri)
-    return DocumentDraft(
+    draft = DocumentDraft(
         name=name,
         uri=uri or uri_of("document", name),
         content=new.content,
         mime_type=(new.mime_type or "").strip() or documents.guess_type(name),
         description=(new.description or "").strip() or None,
     )
-
-
-def _describe_name(given: str, document: Document) -> list[str]:
-    """Return a note if a document has another name than it was given."""
-    if given.strip() == document.name:
-        return []
+    document = documents.add(context.tx, context.scope, draft)
+    if given == name:
+        return document, []
     from satchel.contracts.satchel.guesses import shorten_name  # only after this
 
-    return [f"'{shorten_name(given.strip())}' is named {document.name}: names have letters, digits, - _ and . only."]
+    return document, [f"'{shorten_name(given)}' is named {name}: names have letters, digits, - _ and . only."]
 
 
 def _read_part(text: str, mime_type: str, args: tools.ReadResource) -> Reading:

@@ -200,8 +200,7 @@ def update_prompt(context: Context, args: tools.UpdatePrompt) -> Body:
             tags=UNSET if args.tags is UNSET else rules.read_changes("tags", args.tags),
             arguments=arguments,
         )
-        version = None if args.expected_version is UNSET else args.expected_version
-        prompt = prompts.update(opened.tx, opened.scope, seen.id, patch, expected_version=version)
+        prompt = prompts.update(opened.tx, opened.scope, seen.id, patch, args.expected_version or None)
         done = "Unchanged in" if prompt.version == seen.version else "Updated in"
         return _reply_echo(done, opened, prompt, notes)
 

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 from satchel.contracts.content import format_minute
 from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers, task_answers, tools
-from satchel.contracts.satchel.answers import List, answer_once, decode_cursor, read_tags
+from satchel.contracts.satchel.answers import answer_once, decode_cursor, read_tags
 from satchel.errors import EntryRefused, Forbidden, NotFound, WrongArgument
 from satchel.model import (
     BlockerChange,
@@ -27,7 +27,7 @@ from satchel.services.task_lines import TaskLine
 
 # -- lists and whole tasks ----------------------------------------------------------------------------------------
 
-LISTS: dict[TaskFilter, List] = {
+LISTS: dict[TaskFilter, str] = {
     "ready": "o",
     "pending": "o",
     "in_progress": "o",
@@ -80,10 +80,11 @@ def _describe_missing_tags(context: Context, query: TaskQuery, found: Sequence[T
         for tag in query.tags
         if tag.lower() not in seen and not tasks.has_tag(context.tx, context.scope, tag, query.project)
     ]
-    known = tasks.list_tags(context.tx, context.scope, query.project) if missing else []
+    if not missing:
+        return []
     from satchel.contracts.satchel import guesses  # only after such a mistake
 
-    return guesses.describe_tags(missing, "task", known)
+    return guesses.describe_tags(missing, "task", tasks.list_tags(context.tx, context.scope, query.project))
 
 
 def _decode_position(last: tuple[str, ...] | None) -> TaskPosition | None:
