@@ -61,7 +61,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 class SettingsError(Exception):
-    """A setting has a value it cannot have; the message names the setting, where it was set, and what it takes."""
+    """A setting has an invalid value; the message names the setting, its source, and the valid values."""
 
 
 def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings:

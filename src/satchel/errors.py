@@ -75,12 +75,12 @@ class WrongArgument(Refused):
 
     @property
     def is_unstorable(self) -> bool:
-        """Whether the value is a text with NUL or half a character in it, which no store keeps."""
+        """Whether the value is a text with NUL or half a character in it, which no store accepts."""
         return self.rule == "type" and self.limit == "text"
 
 
 class WrongEdit(Refused):
-    """An edit does not fit the text that it is for."""
+    """An edit does not fit its text."""
 
     def __init__(
         self,

@@ -63,7 +63,7 @@ class Author(Struct, frozen=True, kw_only=True):
 
 
 class Quota(Struct, frozen=True, kw_only=True):
-    """Limits on what a user may keep, deleted items and old versions included until they expire; 0: no limit."""
+    """Limits of a user's storage, which includes deleted items and old versions until they expire; 0: no limit."""
 
     items: int = 0
     bytes: int = 0
@@ -161,7 +161,7 @@ def can_be_argument(name: str) -> bool:
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
-    """A text with a name for machines and a title for people; where it has arguments, a template."""
+    """A text with a name for machines and a title for people; a template if it has arguments."""
 
     number: int  # order of insertion; never reused
     id: str
@@ -190,7 +190,7 @@ class PromptDraft(Struct, frozen=True, kw_only=True):
 
 
 class ListChange(Struct, frozen=True, kw_only=True):
-    """What to add to a list and what to remove from it, where an update does not replace all of it."""
+    """Additions to a list and removals from it, for an update that does not replace it."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -227,11 +227,11 @@ class TextQuery(Struct, frozen=True, kw_only=True):
 
 
 class PromptQuery(TextQuery, frozen=True, kw_only=True):
-    """Which prompts of a project are wanted."""
+    """A query for prompts of a project."""
 
 
 class PromptHeader(Struct, frozen=True, kw_only=True):
-    """A prompt as MCP lists it: what a client needs to ask for it."""
+    """A prompt as MCP lists it, with everything that a client needs to request it."""
 
     number: int
     name: str
@@ -449,7 +449,7 @@ class TagCount(Struct, frozen=True):
 
 
 class State(Struct, frozen=True, omit_defaults=True):
-    """What history keeps of an item besides its long text; fields that its kind does not have are empty."""
+    """The state of an item in history, without its long text; fields that its kind does not have are empty."""
 
     id: str
     created_at: Timestamp
@@ -532,7 +532,7 @@ EVERY_CHANGE: Final = ChangeQuery()
 
 
 class Retention(Struct, frozen=True, kw_only=True):
-    """How long the store keeps what was."""
+    """How long the store keeps old versions and deleted items."""
 
     trash_days: int = 30  # 0: no item can be restored
     history_days: int = 90

@@ -67,7 +67,7 @@ class Setting(Struct, frozen=True):
 
     @property
     def default_text(self) -> str:
-        """The default, in words; empty where there is none."""
+        """The default, in words; empty if there is none."""
         return self.default_note or ("" if self.default in (None, (), False) else str(self.default))
 
     @property

@@ -155,7 +155,7 @@ def read_front_matter(text: str, *, is_lenient: bool = False) -> tuple[Fields | 
 
 
 def find_fault(text: str) -> str | None:
-    """Explain what is wrong with front matter that lost one of its `---` lines; None if it has both, or has none."""
+    """Explain a missing `---` line of front matter; None if it has both lines, or none."""
     start = _START.match(text)
     if start is None:
         return None
@@ -169,7 +169,7 @@ def find_fault(text: str) -> str | None:
 
 
 def _read_lines(raw: str) -> Any:
-    """Read each field on its own; what is not YAML is the text behind the colon."""
+    """Read each field on its own; a value that is not YAML is the text behind the colon."""
     blocks: list[list[str]] = []
     for line in raw.split("\n"):
         if line[:1] not in (" ", "\t", "-", "#", "") and _KEY.match(line):

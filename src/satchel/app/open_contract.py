@@ -124,7 +124,7 @@ class OpenContract:
 
 
 def _complete_scope(scope: Scope, contract: Contract, database: Database, settings: Settings) -> Scope:
-    """Fill in what the settings leave open: the project of the working directory, and the local user."""
+    """Complete the scope of the settings with the project of the working directory and the local user."""
     if contract.reads_personal:
         scope = structs.replace(scope, personal=settings.personal)
     try:

@@ -13,7 +13,7 @@ from satchel.storage.database import Database, open_database
 
 
 class CannotStart(Exception):
-    """The process cannot serve; the message says why and what to do."""
+    """The process cannot serve; the message has the reason and the remedy."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -46,7 +46,7 @@ def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Data
 
 
 def explain_missing_project(database: Database, scope: Scope) -> str:
-    """Explain that the project of a scope does not exist, where it is named, and what to do."""
+    """Explain that the project of a scope does not exist, where it is named, and the remedy."""
     near = projects.suggest(database, scope.project)
     who, also = (f", but {scope.why} names it", ", or correct that file") if scope.is_named_by_file else ("", "")
     hint = f"Did you mean '{near}'? " if near else ""

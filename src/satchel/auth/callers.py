@@ -28,7 +28,7 @@ class AccessDenied(Exception):
 
 
 class Callers(Struct, frozen=True, kw_only=True):
-    """How one server identifies its callers."""
+    """The identification of callers by one server."""
 
     scope: Scope  # without a token and a named project
     default_user: str  # for contracts that act as a user
@@ -113,7 +113,7 @@ class Callers(Struct, frozen=True, kw_only=True):
 
 
 def _find_project(header: ReadHeader, query: str) -> tuple[str | None, str]:
-    """Return the project that a request names, and where it does so; an empty name counts as none."""
+    """Return the project that a request names, and the place of the name; an empty name counts as none."""
     try:
         given = parse_qs(query, max_num_fields=20).get("project") if query else None
     except ValueError as error:

@@ -32,7 +32,7 @@ class LoginStart(Struct, frozen=True):
 
 
 class CodeFlow:
-    """Logins with one issuer; all that is kept about a login is in the browser's cookie.
+    """Logins with one issuer; the state of a login is only in the browser's cookie.
 
     An issuer that hangs occupies a thread for its metadata and one for all logins, and none that other requests need.
     """

@@ -74,7 +74,7 @@ class OAuth:
         self._jws = jwt.PyJWS([algorithm])  # rejects every other algorithm
 
     def identify(self, token: str) -> Identity:
-        """Return the user of an access token and what it permits.
+        """Return the user and the rights of an access token.
 
         Raises:
             Unauthorized: the token is not valid here.

@@ -82,7 +82,7 @@ def revoke(tx: Tx, id: str, owner: str | None = None) -> Token:
 
 
 def identify(database: Database, secret: str) -> Identity:
-    """Return the user of a token and what it permits, given its secret: one row, found by an index.
+    """Return the user and the rights of a token, given its secret: one row, found by an index.
 
     Raises:
         Unauthorized: the token is unknown, has expired or was revoked.

@@ -35,7 +35,7 @@ class Name(click.types.StringParamType):
         self._sources = sources
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the names that begin with what was typed."""
+        """Return the names that begin with the typed text."""
         del param
         try:
             names = [name for source in self._sources for name in source(ctx, incomplete)]

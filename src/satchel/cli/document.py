@@ -61,7 +61,7 @@ def add(
 @command(reads=True)
 @page_options
 def list_(session: Session, query: str | None, page: Page) -> None:
-    """List documents, the oldest first. `satchel search` finds words in their contents."""
+    """List documents, oldest first. `satchel search` finds words in their contents."""
     answer = session.list("list_resources", "resources", page, query=query)
     rows = [
         [

@@ -47,7 +47,7 @@ def log(
     is_everything: bool,
     format: str | None,
 ) -> None:
-    """Show changes, the newest first: those in the project, or with ITEM all its versions.
+    """Show changes, newest first: those in the project, or with ITEM all its versions.
 
     ITEM is the name or id of a prompt or document, a task's number as #4, or a satchel:// URI. With --all --format
     jsonl the oldest comes first, and nothing is left out.
@@ -108,7 +108,7 @@ def _show_versions(session: Session, reference: str, query: ChangeQuery, limit: 
 
 
 def _list_facts(session: Session, revision: Version) -> tuple[str, str, str]:
-    """Return when, by whom and through what a change was made."""
+    """Return the time, the author and the program of a change."""
     author = revision.author
     return shorten_time(revision.at), name_user(author, session.scope), name_program(author)
 
@@ -141,7 +141,7 @@ def describe_entry(entry: FeedEntry) -> dict[str, Any]:
 
 
 def describe_revision(revision: Version) -> dict[str, Any]:
-    """Return a change without its item; what is not known is null."""
+    """Return a change without its item; unknown members are null."""
     what = {"number": revision.number or None, "at": revision.at, "action": revision.action}
     names = ("user", "token", "client", "client_version", "contract", "caller")
     who = {name: getattr(revision.author, name) or None for name in names}
@@ -279,7 +279,7 @@ def trash() -> None:
 @click.option("--all", "is_everything", is_flag=True, help="Those of all projects, and deleted projects.")
 @command(as_user=True, reads=True)
 def list_trash(session: Session, is_everything: bool) -> None:
-    """List deleted items that can be brought back, the last deleted first."""
+    """List deleted items that can be brought back, last deleted first."""
     with session.read() as tx:
         if not is_everything:
             projects.current(tx, session.scope)
@@ -356,7 +356,7 @@ def purge(session: Session, items: tuple[str, ...], yes: bool) -> None:
 
 
 def report_removal(session: Session, done: str, value: Mapping[str, object]) -> None:
-    """Overwrite the bytes of removed items on disk, and print what was done and what is left to do."""
+    """Overwrite the bytes of removed items on disk, and print the result and the remaining steps."""
     try:
         changes.clean_words(session.database)
         note = session.database.scrub()

@@ -79,7 +79,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def _draw_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Draw a table as wide as the terminal; the first column stays whole, others are folded where they must be."""
+    """Draw a table as wide as the terminal; the first column stays whole, others wrap if needed."""
     from rich.cells import cell_len  # 60 ms with tables, which other programs do not get
     from rich.console import Console
     from rich.table import Table
@@ -123,7 +123,7 @@ color_option = click.option(
 
 
 def color_diff(diff: str) -> str:
-    """Return a unified diff with colours, which click leaves out where they are not wanted."""
+    """Return a unified diff with colours, which click strips if they are off."""
     colors = {"@": "cyan", "-": "red", "+": "green"}
     return "\n".join(
         click.style(line, bold=True) if number < 2 else click.style(line, fg=colors.get(line[:1]))

@@ -83,7 +83,7 @@ def add(
 @command(reads=True)
 @page_options
 def list_(session: Session, *, page: Page, query: str | None, tags: Sequence[str], all_tags: bool) -> None:
-    """List prompts, the last updated first, then those of libraries. `satchel search` finds by words."""
+    """List prompts, last updated first, then those of libraries. `satchel search` finds by words."""
     match = "all" if all_tags else None
     answer = session.list("list_prompts", "prompts", page, query=query, tags=list(tags) or None, match=match)
     rows = [

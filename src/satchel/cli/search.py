@@ -23,7 +23,7 @@ _KINDS = ("prompt", "document", "task")
 def cli(
     session: Session, words: tuple[str, ...], kind: str | None, limit: int, cursor: str | None, wanted: str | None
 ) -> None:
-    """Find prompts, documents and tasks by WORDS, the best first. Words in "quotes" are found literally."""
+    """Find prompts, documents and tasks by WORDS, best first. Words in "quotes" are found literally."""
     query = " ".join(words)
     answer = session.call("search", query=query, kind=kind, limit=limit, cursor=cursor, project=wanted)
     rows = [

@@ -130,11 +130,11 @@ class Session:
             self._lacks_default = False
 
     def read(self) -> AbstractContextManager[Tx]:
-        """Open a transaction that reads what the scope may see."""
+        """Open a read transaction within the scope."""
         return self.database.read(self.scope)
 
     def write(self) -> AbstractContextManager[Tx]:
-        """Open a transaction that writes what the scope may see."""
+        """Open a write transaction within the scope."""
         return self.database.write(self.scope)
 
     def transact(self, run: Callable[[Tx], Result]) -> Result:

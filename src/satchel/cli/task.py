@@ -108,7 +108,7 @@ def add(
 @command(in_project=False, as_user=True, reads=True)
 @page_options
 def list_(session: Session, status: str | None, query: str | None, **filters: Any) -> None:
-    """List open tasks, the most urgent first; with --status all every task, the newest first.
+    """List open tasks, most urgent first; with --status all every task, newest first.
 
     `satchel search` finds by words.
     """
@@ -121,7 +121,7 @@ def list_(session: Session, status: str | None, query: str | None, **filters: An
 @command(in_project=False, as_user=True, reads=True)
 @page_options
 def ready(session: Session, **filters: Any) -> None:
-    """List the tasks that can be started now, the most urgent first."""
+    """List the tasks that can be started now, most urgent first."""
     _show_page(session, "ready", None, **filters)
 
 

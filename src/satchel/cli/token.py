@@ -46,7 +46,7 @@ def create(
 @cli.command("list")
 @command(in_project=False, reads=True)
 def list_(session: Session) -> None:
-    """List the tokens, the newest first; never their secrets."""
+    """List the tokens, newest first; never their secrets."""
     with session.database.read() as tx:
         found, now = tokens.listed(tx), tx.now
     rows = [

@@ -119,7 +119,7 @@ def find_entries(client: Client, machine: Machine, scope: Scope) -> tuple[str, d
 
 
 def _starts_satchel(entry: Any) -> bool:
-    """Return whether an entry starts Satchel, whatever its name: itself, or by a shell, Python, uvx, pipx or docker."""
+    """Return whether an entry starts Satchel, under any name: directly, or by a shell, Python, uvx, pipx or docker."""
     words = [part for word in list_words(entry) for part in word.split()]
     if words and words[0].rpartition("/")[2] in _NODE:
         return False  # a package of npm with that name

@@ -18,7 +18,7 @@ URL_KEYS, VARIABLE_KEYS = ("url", "httpUrl", "serverUrl", "uri"), ("env", "envir
 
 
 class CannotInstall(Exception):
-    """An entry cannot be made as requested; the message says why and what to do."""
+    """An entry cannot be made as requested; the message has the reason and the remedy."""
 
 
 class Local(Struct, frozen=True):

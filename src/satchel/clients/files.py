@@ -13,7 +13,7 @@ _PREFIX, _SUFFIX = ".satchel-", ".bak"
 
 
 class UnusableFile(Exception):
-    """A file cannot be read or written; the message says which, why, and what to do."""
+    """A file cannot be read or written; the message names it, the reason and the remedy."""
 
 
 def read(path: str) -> str | None:

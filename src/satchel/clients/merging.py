@@ -128,7 +128,7 @@ def _explain(path: str, error: Exception) -> str:
 
 
 def _check(client: Client, path: str, before: str, after: str, name: str, entry: Shape | None) -> None:
-    """Check that a change does what it should and nothing else.
+    """Check that a change has the intended effect and no other.
 
     Raises:
         UnusableFile: it does something else.

@@ -65,7 +65,7 @@ def _read_tools(answer: Answer, message: Any) -> Answer:
 
 
 def _start(target: Local, environment: Mapping[str, str], timeout: float) -> Answer:
-    """Start a server, send it all messages and the end of its input, and read what it answers until it ends."""
+    """Start a server, send it all messages and the end of its input, and read its output until it ends."""
     sent = b"".join(json.dumps(message).encode() + b"\n" for message in _messages())
     try:
         done = subprocess.run(  # noqa: S603 - as the client would  # nosec B603

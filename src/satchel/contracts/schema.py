@@ -74,7 +74,7 @@ class UnknownArgument(Struct, frozen=True):
 
     @property
     def argument(self) -> str:
-        """The argument that it is, or is in."""
+        """The argument itself, or the one that contains it."""
         return self.place.partition(".")[0].partition("[")[0] or self.name
 
 

@@ -11,7 +11,7 @@ KINDS: tuple[Kind, ...] = ("prompt", "document", "task")
 
 
 class Unreadable(Exception):
-    """A file, or an entry of it, cannot be read or written; the message says why, and what to do."""
+    """A file, or an entry of it, cannot be read or written; the message has the reason and the remedy."""
 
 
 class Problem(Struct, frozen=True, omit_defaults=True):

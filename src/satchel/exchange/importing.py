@@ -49,7 +49,7 @@ class FileRead(Struct, frozen=True):
 
 
 def list_files(paths: Sequence[str], stdin: bytes | None = None) -> list[SourceFile | Problem]:
-    """Return the files that some paths name; `-` stands for what was read from stdin.
+    """Return the files that some paths name; `-` stands for the content of stdin.
 
     Raises:
         FileNotFoundError: a path does not exist.
@@ -76,7 +76,7 @@ def read_files(files: Sequence[SourceFile | Problem], format: Format | None = No
 
 
 def _read_file(file: SourceFile, format: Format | None) -> FileRead:
-    """Return the entries of a file, and a Problem at the place where it is broken."""
+    """Return the entries of a file, with a Problem in place of a broken part."""
     found: list[Found] = []
     try:
         is_foreign = file.extension in _FOREIGN and (file.extension in _COMPILED or not is_part(file))
@@ -189,7 +189,7 @@ def _sort_out(report: ImportReport, file: FileRead) -> list[Entry]:
 def _commit(
     database: Database, scope: Scope, placer: "Placer", report: ImportReport, entries: Sequence[Entry], options: Options
 ) -> None:
-    """Place some entries in one transaction, and report what was done once it is committed."""
+    """Place some entries in one transaction, and report the results once it is committed."""
     lines: list[Line] = []
     refused: list[Problem] = []
     placer.begin()
@@ -345,7 +345,7 @@ class Placer:
         return state, str(item.key)
 
     def _enter(self, tx: Tx, entry: Entry) -> _Known:
-        """Return what the project of an entry holds; it is made if it does not exist."""
+        """Return the items of an entry's project; create the project if it does not exist."""
         if isinstance(entry, TaskEntry) and entry.project == "":
             return self._known.setdefault(None, _Known(self._scope, None))
         project = entry.project or self._scope.project

@@ -84,7 +84,7 @@ class SourceFile:
         return self.parts[1]
 
     def release(self) -> None:
-        """Drop what was read."""
+        """Drop the content that was read."""
         for name in ("data", "text", "parts"):
             self.__dict__.pop(name, None)
 

@@ -82,7 +82,7 @@ def take_tasks(tx: Tx, scope: Scope, project: str | None) -> dict[str, TaskEntry
 
 
 def list_tasks(tx: Tx, scope: Scope, project: str | None) -> list[Task]:
-    """Return the user's tasks of a project, or of none, the oldest first."""
+    """Return the user's tasks of a project, or of none, oldest first."""
     found: list[Task] = []
     after: TaskPosition | None = None
     has_more = scope.user is not None

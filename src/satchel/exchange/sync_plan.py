@@ -229,7 +229,7 @@ class Plan(Struct, kw_only=True):
 
 
 def make(side: FolderSide, here: Snapshot, base: SyncState, *, is_known: bool) -> Plan:
-    """Decide what to do; `is_known` says whether the folder was synced with this project before."""
+    """Plan the steps; `is_known` says whether the folder was synced with this project before."""
     plan = Plan()
     theirs = {kind: {key: one for (of, key), one in side.entries.items() if of == kind} for kind in KINDS}
     theirs["task"] = _match_tasks(theirs["task"], here, base, plan)

@@ -202,7 +202,7 @@ class Libraries:
         return self._scan(folder)
 
     def is_library(self, folder: str) -> bool:
-        """Return whether a folder of the first root is a library, whatever its name."""
+        """Return whether a folder of the first root is a library, regardless of its name."""
         with files.open_folder(self.roots[0], folder) as opened:
             return self._read_manifest(self.roots[0], folder, opened) is not None
 

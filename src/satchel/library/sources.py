@@ -341,7 +341,7 @@ def unpack_repository(source: str, protocol: str, ref: str | None, work: str, in
 
 
 def _run_git(folder: str, protocol: str, words: Sequence[str]) -> str:
-    """Run git to its end, within the bounds of time and space, and return the path of what it prints."""
+    """Run git to its end, within limits of time and space, and return the path of its output."""
     program = which("git")
     if program is None:
         raise SourceRefused("git is not installed. Install it, or give a folder or an archive.")

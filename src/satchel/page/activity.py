@@ -50,7 +50,7 @@ def undo_change(visit: Visit) -> Answer:
 
 
 def show_trash(visit: Visit) -> Answer:
-    """Show the deleted items of all projects that the caller may enter, the last deleted first."""
+    """Show the deleted items of all projects that the caller may enter, last deleted first."""
     with visit.read() as tx:
         found = history.list_trash(tx, visit.scope, is_everything=True, limit=_MOST_DELETED)
         names = projects.names_of(tx, [one.project or 0 for one in found])

@@ -25,7 +25,7 @@ class TemplateCheck(Struct, frozen=True):
 
 
 def show_list(visit: Visit) -> Answer:
-    """Show the prompts of a project, by text and tags, the last changed first."""
+    """Show the prompts of a project, by text and tags, last changed first."""
     tags = [tag for tag in visit.query.get("tag", "").split(",") if tag]
     query = PromptQuery(text=visit.query.get("q", ""), tags=tags, needs_all_tags=True)
     with visit.read() as tx:
@@ -135,7 +135,7 @@ def _find(visit: Visit) -> Prompt:
 
 
 def _show_form(visit: Visit, prompt: Prompt | None, **more: Any) -> Shown:
-    """Show the form, with what the caller typed before what is stored."""
+    """Show the form; the caller's input takes precedence over the stored values."""
     stored = {
         "title": prompt.title if prompt else visit.query.get("title", ""),
         "content": prompt.content if prompt else "",

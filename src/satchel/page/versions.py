@@ -60,7 +60,7 @@ class Conflict(Struct, frozen=True):
 
 
 def find_conflict(visit: Visit, reference: str, theirs: str, version: int) -> Conflict:
-    """Return what was changed since a version."""
+    """Return the changes since a version, if there are any."""
     with visit.read() as tx:
         _, revisions, _ = history.list_versions(tx, visit.scope, reference, limit=1)
         try:

@@ -93,7 +93,7 @@ def _parse_revision(meta: Json) -> Revision:
 
 
 def fit_result(revision: Revision, result: Json) -> Json:
-    """Remove from a result what a revision does not have; members that are encoded already stay as they are."""
+    """Remove members from a result that a revision does not have; encoded members stay as they are."""
     fitted = dict(result)
     if not revision.has_structured_content:
         fitted.pop("structuredContent", None)

@@ -148,7 +148,7 @@ def list_page(
 
 
 def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
-    """Suggest up to three names of documents whose name or URI is like a mistyped one, or has its words."""
+    """Suggest up to three names of documents whose name or URI is similar to a mistyped one, or has its words."""
     project = current(tx, scope).number
     text = reference.strip()
     if not rules.is_storable(text):

@@ -238,7 +238,7 @@ def find_last_visit(tx: Tx, scope: Scope, client: str) -> Timestamp:
 
 
 def list_done(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tuple[list[Doing], bool]:
-    """List what was last done to each item, the last changed first, and say whether there is more.
+    """List the last change of each item, last one first, and return whether there are more.
 
     Raises:
         NotFound, Forbidden: as `projects.current`.

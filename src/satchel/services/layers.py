@@ -105,7 +105,7 @@ def has_personal(tx: Tx, scope: Scope, kind: LayeredKind, name: str) -> bool:
 def _find(
     tx: Tx, scope: Scope, kind: LayeredKind, reference: str, rounds: Sequence[Sequence[Key]], *, alike: str = ""
 ) -> Any:
-    """Return what the first of some rounds of keys finds, in the project or else in the personal one.
+    """Return the first match of some rounds of keys, in the project or else in the personal one.
 
     The last round is another spelling of the text `alike`, if only one item has it.
 
@@ -130,7 +130,7 @@ def _list_alike(tx: Tx, place: Scope, kind: LayeredKind, text: str) -> list[Key]
 
 
 def _look(tx: Tx, scope: Scope, place: Scope, kind: LayeredKind, keys: Sequence[Key]) -> Any:
-    """Return what a place, the project of a call or the personal one below it, has with the first key that matches.
+    """Return the item for the first key that matches in a place: the call's project, or the personal one below it.
 
     None stands for nothing, and for what the call's project hides.
     """

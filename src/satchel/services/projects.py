@@ -47,7 +47,7 @@ def exists(database: Database, name: str) -> bool:
 
 
 def suggest(database: Database, name: str) -> str | None:
-    """Return the existing project whose name is most like a mistyped one."""
+    """Return the existing project whose name is most similar to a mistyped one."""
     with database.read() as tx:
         return closest_name(name, rows.names(tx))
 
@@ -216,7 +216,7 @@ def count_open_tasks(tx: Tx, scope: Scope) -> dict[int, int]:
 
 
 def list_tags(tx: Tx, scope: Scope, limit: int) -> list[str]:
-    """List the tags that most prompts and open tasks of the project have, the most frequent first.
+    """List the tags that most prompts and open tasks of the project have, most frequent first.
 
     Raises:
         NotFound, Forbidden: as `current`.
@@ -225,7 +225,7 @@ def list_tags(tx: Tx, scope: Scope, limit: int) -> list[str]:
 
 
 def list_notes(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> list[tuple[int, TaskNote]]:
-    """List the last notes on open tasks of the project with the numbers of their tasks, the newest first.
+    """List the last notes on open tasks of the project with the numbers of their tasks, newest first.
 
     A caller who may enter all projects gets those of no project too.
 

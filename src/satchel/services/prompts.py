@@ -103,7 +103,7 @@ def find(tx: Tx, scope: Scope, reference: str) -> Prompt:
 
 
 def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
-    """Return the names of up to three prompts whose name or title is most like a mistyped one, or has its words."""
+    """Return the names of up to three prompts whose name or title is similar to a mistyped one, or has its words."""
     project = current(tx, scope).number
     text = reference.strip()
     if not rules.is_storable(text):
@@ -319,7 +319,7 @@ def _next(candidates: Iterator[str], scope: Scope, field: str, taken: str) -> st
 
 
 def _list_made_names(title: str, id: str) -> Iterator[str]:
-    """Return the names that a prompt may get from its title, the best first."""
+    """Return the names that a prompt may get from its title, best first."""
     made = make_name(title)
     return rules.list_free_names(made if made and clock.parse_id(made) is None else f"prompt-{id[:8]}", id)
 

@@ -213,7 +213,7 @@ def _item(
 
 
 def _index(tx: Tx, after: Item, before: Item | None = None) -> None:
-    """Index an item that was added, or changed from what it was before. Projects are not indexed."""
+    """Index an item that was added or changed. Projects are not indexed."""
     if after.kind == "project":
         return
     space, text = _space(after), _text(after)

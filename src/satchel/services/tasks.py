@@ -236,7 +236,7 @@ def _locked(tx: Tx, scope: Scope, task: Task | Reference) -> Task:
 
 
 def suggest(tx: Tx, scope: Scope, reference: Reference) -> tuple[tuple[int, str], ...]:
-    """Return the numbers and titles of up to three tasks whose title is most like a mistyped one, or has its words.
+    """Return the numbers and titles of up to three tasks whose title is similar to a mistyped one, or has its words.
 
     For a number or an id there are none: the caller may delete what is suggested, and the next number is unrelated.
     """
@@ -436,7 +436,7 @@ def delete(tx: Tx, scope: Scope, reference: Reference, expected_version: int | N
 
 
 def restore(tx: Tx, scope: Scope, number: int) -> Task:
-    """Restore a deleted task; it has the blockers that it had, and blocks again what it blocked.
+    """Restore a deleted task, with the blockers that it had and the tasks that it blocked.
 
     The task that is returned also has the blockers that the scope may not see.
 
@@ -701,7 +701,7 @@ def list_notes(tx: Tx, scope: Scope, number: int, limit: int) -> tuple[list[Task
 
 
 def notes_of(tx: Tx, scope: Scope, numbers: Sequence[int]) -> dict[int, list[tuple[str, str]]]:
-    """Return time and text of the notes on some of the user's tasks by the task's number, the oldest first."""
+    """Return time and text of the notes on some of the user's tasks by the task's number, oldest first."""
     found: dict[int, list[tuple[str, str]]] = {}
     for task, at, text in rows.notes_of(tx, scope.owner, numbers):
         found.setdefault(task, []).append((at, text))

@@ -228,7 +228,7 @@ def _quote(name: str) -> str:
 
 @contextmanager
 def _stage(path: str) -> Iterator[str]:
-    """Yield the path for a new store beside another; remove what is left of it when the block ends."""
+    """Yield the path for a new store beside another; remove leftovers when the block ends."""
     check_kind(path)
     staged = f"{path}.{clock.new_id()}.part"
     try:

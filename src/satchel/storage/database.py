@@ -77,7 +77,7 @@ class Tx:
 
     @cached_property
     def changes(self) -> dict[StoreChange, None]:
-        """Return what is announced to watching processes once this is committed."""
+        """Return the changes to announce to watching processes after the commit."""
         return {}
 
     def changed(self, change: StoreChange) -> None:
@@ -175,7 +175,7 @@ class Tx:
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
-        """Undo what the block wrote if it is refused; the transaction goes on. Any other error ends the transaction."""
+        """Roll back the block if it is refused, and continue the transaction. Any other error ends the transaction."""
         known, gathered = len(self.changes), self._gathered
         counts = {one: len(values) for one, values in (gathered or {}).items()}
         self.run("savepoint block")
@@ -296,7 +296,7 @@ class Database:
             return run(tx)
 
     def look_up(self, find: Callable[[Tx], Found]) -> Found:
-        """Return what one statement finds, such as a token, even while calls keep all other connections busy."""
+        """Return the rows of one statement, such as a token, even while calls keep all other connections busy."""
         with self.read() as tx:
             return find(tx)
 
@@ -317,7 +317,7 @@ class Database:
         raise NotImplementedError
 
     def scrub(self) -> str:
-        """Remove the bytes of deleted rows from the disk; return what is left to do, in a sentence, or nothing."""
+        """Remove the bytes of deleted rows from the disk; return a sentence about remaining steps, or an empty text."""
         raise NotImplementedError
 
     @property

@@ -120,7 +120,7 @@ class PostgresDatabase(Database):
         return tx
 
     def _list_shown(self, scope: Scope | None) -> dict[str, str]:
-        """Return the settings by which row-level security shows what a scope may see; none if it does not apply."""
+        """Return the settings of row-level security for a scope; none if it does not apply."""
         if not self.has_row_security:
             return {}
         user = scope.user if scope is not None and scope.user is not None else ""

@@ -269,7 +269,7 @@ def check_grants(connection: Connection, name: str) -> None:
 
 
 def grant(connection: Connection, role: str, name: str) -> list[str]:
-    """Grant a role that owns nothing what it needs to use a store, and no more; return notes for the operator.
+    """Grant a role that owns nothing the rights to use a store, and no more; return notes for the operator.
 
     Raises:
         StoreUnusable: there is no such role, row-level security would not apply to it, or we may not grant.

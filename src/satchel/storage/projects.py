@@ -123,7 +123,7 @@ def names_of(tx: Tx, numbers: list[int]) -> dict[int, str]:
 
 
 def tags_in_use(tx: Tx, project: int, owner: str, limit: int) -> list[str]:
-    """List the tags that most prompts of a project and open tasks of an owner in it have, the most frequent first."""
+    """List the tags that most prompts of a project and open tasks of an owner in it have, most frequent first."""
     sql = """
         select tag from (
             select tag from prompt_tags where project = :project

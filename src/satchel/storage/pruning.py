@@ -1,4 +1,4 @@
-"""Removes what is older than the retention, in small steps, each a transaction of its own; and one item for good.
+"""Removes expired rows in small steps, each a transaction of its own; and one item for good.
 
 On PostgreSQL the steps are the body of the function `satchel_prune`, because an application role may not delete
 revisions.

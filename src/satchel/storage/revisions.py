@@ -1,4 +1,4 @@
-"""Queries about revisions: who changed what and when, the states that changes replaced, and what they cost.
+"""Queries about revisions: changes and their authors, the states that they replaced, and their size.
 
 Rows are only inserted. Pruning, in `pruning.py`, is the one thing that deletes them.
 """
@@ -231,7 +231,7 @@ def taken_back(tx: Tx, changes: Sequence[Version]) -> set[tuple[str, str]]:
 
 
 def of_transaction(tx: Tx, user: str, at: str, projects: Sequence[int] | None) -> list[Version]:
-    """Return what a user changed in one transaction, last change first; with `projects`, only in these."""
+    """Return the changes of a user in one transaction, last one first; with `projects`, only in these."""
     sql = f"""
         {_SELECT} where r.at = :at and user_id = :user and r.author = a.number and {_IS_WITHIN} order by r.number desc
     """

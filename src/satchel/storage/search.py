@@ -267,7 +267,7 @@ def keep_closed(tx: Tx, numbers: Sequence[int]) -> set[int]:
 
 
 def read_documents(tx: Tx, project: int, before: int, batch: int) -> list[FoundText]:
-    """Return the documents of a project before a number, the newest first."""
+    """Return the documents of a project before a number, newest first."""
     found = tx.all(_DOCUMENTS, project=project, before=before, batch=batch)
     return [FoundText(number, name, name, description, text or "") for number, name, description, text in found]
 

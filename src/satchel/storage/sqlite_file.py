@@ -17,7 +17,7 @@ _BESIDE = ("-wal", "-shm", "-gate")  # the files of SQLite and of our write lock
 
 
 def check_file(path: str) -> None:
-    """Check that there is a file, of whatever kind.
+    """Check that a file exists, of any kind.
 
     Raises:
         StoreUnusable: there is none.

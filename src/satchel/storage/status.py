@@ -115,7 +115,7 @@ def _read_postgres(where: str) -> StoreStatus:
 
 
 def check_file(path: str) -> list[str]:
-    """List what is wrong with a SQLite file, without changing it.
+    """List the damage of a SQLite file, without changing it.
 
     Raises:
         StoreUnusable: it cannot be read.
@@ -125,7 +125,7 @@ def check_file(path: str) -> list[str]:
 
 
 def list_damage(connection: apsw.Connection) -> list[str]:
-    """List what is wrong with an open SQLite file."""
+    """List the damage of an open SQLite file."""
     found = [str(row[0]) for row in connection.execute("pragma integrity_check(10)")]
     orphans = islice(connection.execute("pragma foreign_key_check"), _MOST_PROBLEMS)
     return [line for line in found if line != "ok"] + [f"{row[0]}: row {row[1]} refers to nothing" for row in orphans]

@@ -173,7 +173,7 @@ def find_deleted(tx: Tx, owner: str, number: int) -> Task | None:
 def list_newest(
     tx: Tx, owner: str, allowed: Allowed, *, is_open: bool, before: tuple[str, int], limit: int
 ) -> list[Task]:
-    """Return an owner's tasks before a time of creation and a number, all or only the open ones, the newest first."""
+    """Return an owner's tasks before a time of creation and a number, all or only the open ones, newest first."""
     sql = _LIST_OPEN[allowed is not None] if is_open else _LIST[allowed is not None]
     values = {"owner": owner, "moment": before[0], "last": before[1], "limit": limit}
     return [Task(*row) for row in tx.all(sql, **values, **confine(tx, allowed))]
@@ -378,7 +378,7 @@ def _read_claim(row: Row) -> Claim:
 
 
 def add_note(tx: Tx, owner: str, task: int, text: str, at: str | None = None) -> None:
-    """Add a note of the author of the transaction to an owner's task, of the time of the transaction or another."""
+    """Add a note by the author of the transaction to an owner's task, with the transaction's time or another."""
     sql = """
         insert into task_notes (task, owner, author, at, text) values (:task, :owner, :author, :at, :text)
     """
@@ -402,7 +402,7 @@ def newest_notes(tx: Tx, owner: str, task: int, limit: int) -> list[TaskNote]:
 
 
 def notes_of(tx: Tx, owner: str, tasks: Sequence[int]) -> list[tuple[int, str, str]]:
-    """Return task, time and text of each note on some of an owner's tasks, the oldest first."""
+    """Return task, time and text of each note on some of an owner's tasks, oldest first."""
     sql = "select task, at, text from task_notes where owner = :owner and task in :tasks order by number"
     return [(task, at, text) for task, at, text in tx.all(sql, owner=owner, tasks=list(tasks))]
 
@@ -410,7 +410,7 @@ def notes_of(tx: Tx, owner: str, tasks: Sequence[int]) -> list[tuple[int, str, s
 def newest_notes_of_open(
     tx: Tx, owner: str, project: int, since: str, limit: int, *, has_loose: bool
 ) -> list[tuple[int, TaskNote]]:
-    """Return the last notes on an owner's open tasks of a project, with their tasks, the newest first.
+    """Return the last notes on an owner's open tasks of a project, with their tasks, newest first.
 
     `has_loose` adds the tasks of no project.
     """

@@ -22,7 +22,7 @@ def add(tx: Tx, hash: str, token: Token) -> None:
 
 
 def by_hash(tx: Tx, hash: str) -> Token | None:
-    """Return the token whose secret has this hash, whatever its state."""
+    """Return the token whose secret has this hash, in any state."""
     sql = f"select {_COLUMNS} from tokens where hash = :hash"
     row = tx.one(sql, hash=hash)
     return _token(row) if row else None

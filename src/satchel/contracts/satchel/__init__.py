@@ -42,7 +42,7 @@ _ADVICE = (  # by the tool that it is about
 
 
 def write_instructions(tools: Sequence[Tool], _user: str | None) -> str:
-    """Write what a model should know before it calls any of these tools."""
+    """Write the instructions that a model should know before it calls any of these tools."""
     names = {tool.name for tool in tools}
     contents = list(dict.fromkeys(tool.toolset for tool in tools if tool.toolset))
     sentences = [

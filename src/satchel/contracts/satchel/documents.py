@@ -153,7 +153,7 @@ def _reply_echo(done: str, context: Context, document: Document, notes: Sequence
 
 
 def _reply_binary(context: Context, document: Document) -> Reply:
-    """Answer with bytes: images and sound so that clients show them, anything else embedded.
+    """Answer with bytes: image or audio content, which clients show, or an embedded resource.
 
     The bytes are in the content only: a model that is shown the structured answer cannot see them in base64.
     """

@@ -315,7 +315,7 @@ METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
 
 
 def describe(wrong: errors.WrongArgument) -> tuple[str, str]:
-    """Describe in a sentence what is wrong with an argument, and hint at a remedy."""
+    """Describe the fault of an argument in a sentence, with a hint at a remedy."""
     field, rule, limit = wrong.field, wrong.rule, wrong.limit
     place = wrong.place if len(wrong.place) <= _MAX_PLACE else f"{wrong.place[:_MAX_PLACE]}..."
     if rule == "required" and wrong.kind == "argument" and isinstance(limit, tuple):

@@ -103,7 +103,7 @@ def delete_task(context: Context, args: tools.OneTask) -> Body:
 
 
 def _delete(context: Context, items: Sequence[Item], text: str, deleted: Any, **members: Any) -> Body:
-    """Delete items, and answer with what still refers to them; `deleted` names them, and `text` says what was done."""
+    """Delete items, and answer with the remaining references to them; `deleted` names them, `text` is the sentence."""
     _confirm(context, "Delete", items)
     going = {(item.kind, str(item.number) if item.kind == "task" else item.name) for item in items}
     referred = []

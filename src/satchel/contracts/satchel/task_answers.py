@@ -21,7 +21,7 @@ MARKS: dict[str, Mark] = {"pending": "", "in_progress": "~", "completed": "x", "
 
 
 class TaskRow(Struct, omit_defaults=True):
-    """A task in a list or an echo; what is as usual is left out."""
+    """A task in a list or an echo, without default values."""
 
     number: int
     title: str

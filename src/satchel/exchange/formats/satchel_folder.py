@@ -12,7 +12,7 @@ from satchel.exchange.sources import MARKER, SourceFile
 
 
 def recognise(file: SourceFile) -> bool:
-    """Recognise the file that says what the folder is."""
+    """Recognise the marker file of a folder."""
     return file.name == MARKER
 
 

@@ -22,7 +22,7 @@ _LONGEST_NAME = 200  # characters of the name of a document
 
 
 class Written(Struct, frozen=True):
-    """The files of an export by path, in order, and notes on what they cannot hold."""
+    """The files of an export by path, in order, and notes on the values that they cannot hold."""
 
     files: dict[str, bytes]
     notes: tuple[str, ...] = ()

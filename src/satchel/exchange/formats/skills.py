@@ -19,7 +19,7 @@ def recognise(file: SourceFile) -> bool:
 
 
 def is_part(file: SourceFile) -> bool:
-    """Return whether a file belongs to a skill, whatever it holds."""
+    """Return whether a file belongs to a skill, regardless of its content."""
     return _find_skill(file) is not None
 
 

@@ -95,7 +95,7 @@ def _resolve(reference: object, parents: tuple[shared.Fields, ...]) -> str:
 
 
 def write(entries: Sequence[Entry]) -> shared.Written:
-    """Write one file with one list."""
+    """Write one file with one list of tasks."""
     tasks, notes = shared.take(entries, "task", "Task Master")
     lost = sum(bool(one.comments) for one in tasks)
     if lost:

@@ -1,4 +1,4 @@
-"""Users and what they did: tokens, sessions, authors, revisions, usage, repeated calls, and recent changes."""
+"""Users and their actions: tokens, sessions, authors, revisions, usage, repeated calls, and recent changes."""
 
 import re
 

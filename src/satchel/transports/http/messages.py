@@ -111,7 +111,7 @@ def check_token(request: Request, callers: Callers) -> None:
 
 
 def check_body(headers: Headers) -> None:
-    """Check what a request says about its body, before the body is read.
+    """Check the headers about the body, before the body is read.
 
     Raises:
         Refusal: 415 for anything but plain JSON, 413 for more than is allowed.
