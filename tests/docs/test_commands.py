@@ -82,21 +82,17 @@ def test_the_container_does_what_the_page_says(block: Block, tmp_path: Path) -> 
         subprocess.run(["docker", "compose", "down", "--volumes"], cwd=place.folder, check=False)
 
 
-def test_the_commands_on_postgresql_run_in_their_order(tmp_path: Path) -> None:
+def test_the_commands_on_postgresql_run_in_their_order(tmp_path: Path, postgres: PostgresServer) -> None:
     """As the operator of a new server would: the roles and the database, then each block of the pages."""
     order = ("postgresql-migrate", "backup-move", "deploy-machine")
     blocks = {label(block): block for block in BLOCKS if block.place == "postgres"}
     assert sorted(blocks) == sorted(order)
-    server = PostgresServer()
-    try:
-        [roles] = read_sql()
-        for statement in roles.split(";\n"):
-            server.execute(statement)
-        place = Place(tmp_path, "empty")
-        for name in order:
-            run_lines(blocks[name].lines, place.folder, {**place.environment, "PGHOST": str(server.folder)})
-    finally:
-        server.close()
+    [roles] = read_sql()
+    for statement in roles.split(";\n"):
+        postgres.execute(statement)
+    place = Place(tmp_path, "empty")
+    for name in order:
+        run_lines(blocks[name].lines, place.folder, {**place.environment, "PGHOST": str(postgres.folder)})
 
 
 def test_no_command_hides_where_no_test_runs_it() -> None:

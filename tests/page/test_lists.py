@@ -1,7 +1,5 @@
 """Lists that are bounded whatever the store holds: counts, tags, pins, the feed, the search, the clients."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 from satchel.clients.table import CLIENTS
@@ -11,6 +9,7 @@ from satchel.page.markup import describe_count
 from satchel.services import history, projects, prompts, tasks
 from satchel.storage.database import open_database
 from tests.page.visitor import Visitor, text_of
+from tests.support.command import run
 
 ADA = Scope(user="550e8400-e29b-41d4-a716-446655440000")
 
@@ -96,6 +95,5 @@ def test_what_the_page_shows_is_what_the_command_prints(tmp_path: Path) -> None:
     url = "https://satchel.example/mcp"
     for client in (one for one in CLIENTS if one.remote is not None):
         found = describe(client, url, "SATCHEL_TOKEN")
-        command = [sys.executable, "-m", *found.command.split(), "--print"]
-        said = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
-        assert found.lines in said, client.name
+        printed = run(*found.command.split()[1:], "--print", cwd=tmp_path)
+        assert printed.returncode == 0 and found.lines in printed.stdout.decode(), client.name

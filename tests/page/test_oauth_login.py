@@ -13,7 +13,7 @@ import pytest
 
 from tests.auth.issuer import AUDIENCE, Issuer, jwk, rsa_key
 from tests.page.visitor import Visitor, text_of
-from tests.support.web import WebServer
+from tests.support.in_process_http import WebInProcess
 
 METADATA = "/.well-known/oauth-authorization-server"
 
@@ -37,9 +37,9 @@ def offer(issuer: Issuer, **more: Any) -> None:
     issuer.answers[METADATA] = json.dumps(metadata | more).encode()
 
 
-def serve(tmp_path: Path, issuer: Issuer, *more: str) -> WebServer:
+def serve(tmp_path: Path, issuer: Issuer, *more: str) -> WebInProcess:
     oauth = ("--auth", "oauth", "--oauth-issuer", issuer.url, "--oauth-audience", AUDIENCE)
-    return WebServer("-d", str(tmp_path / "s.db"), *oauth, *more)
+    return WebInProcess("-d", str(tmp_path / "s.db"), *oauth, *more)
 
 
 def test_a_person_logs_in_with_the_code_flow_and_pkce(tmp_path: Path, issuer: Issuer) -> None:
