@@ -10,6 +10,7 @@ from satchel.errors import NotFound, StoreConflict, Taken, VersionConflict
 from satchel.model import (
     UNSET,
     Excerpt,
+    Item,
     ListChange,
     Page,
     Prompt,
@@ -201,11 +202,15 @@ def delete(tx: Tx, scope: Scope, *ids: str) -> None:
     Raises:
         NotFound: the project has no such prompt.
     """
+
+    def mark(tx: Tx, project: str, _column: str, id: str) -> Item | None:
+        return rows.mark_deleted(tx, project, id)
+
+    tx.settle()
     numbers = []
     for id in ids:
-        prompt = _find_to_change(tx, scope, id)
-        rows.mark_deleted(tx, prompt)
-        record_delete(tx, of_prompt(prompt))
+        prompt = find_within(tx, scope, "prompt", id, mark, ("id", id))
+        record_delete(tx, prompt)
         tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
         numbers.append(prompt.number)
     # Together, because the full-text index writes what it has gathered to the disk before each revision.

@@ -9,6 +9,7 @@ from msgspec.structs import asdict, replace
 
 from satchel.model import (
     Argument,
+    Item,
     Prompt,
     PromptDraft,
     PromptHeader,
@@ -136,10 +137,25 @@ def update(tx: Tx, seen: Prompt, patch: PromptPatch, version: int | None) -> tup
     return (row[0], row[1]) if row else None
 
 
-def mark_deleted(tx: Tx, seen: Prompt) -> None:
-    """Mark a prompt as deleted; `leave_lists` follows."""
-    where = "number = :number and project = :project and deleted_at is null"
-    tx.renew("prompts", "deleted_at = :now", where, columns="number", number=seen.number, project=seen.project)
+def mark_deleted(tx: Tx, project: str, id: str) -> Item | None:
+    """Mark the prompt with an id as deleted, and return what it was, without its content; `leave_lists` follows."""
+    columns = "number, version - 1, updated_at, name, title, project"
+    row = tx.renew(
+        "prompts", "deleted_at = :now", f"{_IN_PROJECT} and id = :id", columns=columns, project=project, id=id
+    )
+    if row is None:
+        return None
+    number, version, updated_at, name, title, within = row
+    return Item(
+        kind="prompt",
+        number=number,
+        id=id,
+        version=version,
+        updated_at=updated_at,
+        name=name,
+        title=title,
+        project=within,
+    )
 
 
 def leave_lists(tx: Tx, numbers: Sequence[int]) -> None:
