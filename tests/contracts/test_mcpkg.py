@@ -436,28 +436,6 @@ def test_a_name_is_free_whatever_titles_there_are(project: str, newest: Server, 
     )
 
 
-def test_two_projects_served_at_once_see_nothing_of_each_other(project: str, serve: Callable[..., Server]) -> None:
-    a = serve("mcpkg", project, OLDEST, "--project", PROJECT)
-    b = serve("mcpkg", project, NEWEST)
-    text(a, "create_prompt", name="same", content="of a")
-    text(a, "create_resource", name="same", uri="x:same", content="of a")
-    assert nothing_is_there(b)
-    assert b.request("prompts/get", {"name": "same"})["error"] == {
-        "code": -32602,
-        "message": "Prompt 'same' not found in project 'default'",
-    }
-    assert b.request("resources/read", {"uri": "x:same"})["error"] == {
-        "code": -32602,
-        "message": "Resource 'x:same' not found in project 'default'",
-    }
-    text(b, "create_prompt", name="same", content="of b")
-    text(b, "create_resource", name="same", uri="x:same", content="of b")
-    text(b, "delete_prompt", name="same")
-    text(b, "delete_resource", name="same")
-    assert "of a" in str(a.request("prompts/get", {"name": "same"}))
-    assert "of a" in str(a.request("resources/read", {"uri": "x:same"}))
-
-
 def test_a_project_deleted_while_serving_is_said_to_be_gone(project: str, newest: Server) -> None:
     text(newest, "create_prompt", name="p", content="x")
     database = open_database(project)

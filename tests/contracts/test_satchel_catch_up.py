@@ -208,17 +208,6 @@ def test_it_tells_only_of_what_is_served(own: Client, store: str, serve: Callabl
     assert len(answer["done"]) == 1
 
 
-def test_the_instructions_are_short(own: Client) -> None:
-    said = own.request("server/discover")["result"]["instructions"]
-    assert count(said) <= 150
-    assert said == (
-        "Satchel keeps the user's prompts, documents and tasks by project, across sessions. Begin with catch_up. Name "
-        "an item by #4, its name or its URI, like satchel://task/4; such a URI in a text is a link. Search here before "
-        "you ask the user. Change texts with edit_text; do not send them whole. Use claim_task before you work beside "
-        "others. Pass expected_version as you read it. `near` in an error is what was probably meant."
-    )
-
-
 def test_both_faces_tell_that_more_is_in_progress(own: Client) -> None:
     ok(own, "add_tasks", lines=[f"Task {number}" for number in range(11)])
     for _ in range(10):

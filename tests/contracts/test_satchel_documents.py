@@ -1,12 +1,11 @@
 """The tools for documents of the contract satchel, on both engines: each success and each failure, replies whole."""
 
 import base64
-from collections.abc import Callable
 
 import pytest
 
-from tests.support.satchel import MINUTE, Like, answered, deleted, missing, ok, refusal, result_of, text, wrong
-from tests.support.stdio import NEWEST, REVISIONS, Client, plain
+from tests.support.satchel import MINUTE, Like, deleted, missing, ok, refusal, result_of, text, wrong
+from tests.support.stdio import Client, plain
 
 
 def test_a_document_is_added_read_changed_and_deleted(client: Client) -> None:
@@ -89,19 +88,6 @@ def test_other_bytes_are_embedded_and_have_no_lines(client: Client) -> None:
         "A document of application/pdf has no lines.", "lines", "Read it without lines."
     )
     assert refusal(client, "read_resource", resource="paper.pdf", heading="x")["argument"] == "heading"
-
-
-@pytest.mark.parametrize("revision", [*REVISIONS, NEWEST])
-def test_sound_is_sound_where_the_revision_has_it(store: str, serve: Callable[..., Client], revision: str) -> None:
-    client = serve("satchel", store, revision)
-    added = {"name": "add_resource", "arguments": {"name": "ping.mp3", "content": "QUJD"}}
-    assert answered(client, "tools/call", added)["result"]["isError"] is False
-    read = {"name": "read_resource", "arguments": {"resource": "ping.mp3"}}
-    _, *blocks = answered(client, "tools/call", read)["result"]["content"]
-    resource = {"uri": "satchel://resource/ping.mp3", "mimeType": "audio/mpeg", "blob": "QUJD"}
-    embedded = {"type": "resource", "resource": resource}
-    sound = {"type": "audio", "data": "QUJD", "mimeType": "audio/mpeg"}
-    assert blocks == [embedded if revision == "2024-11-05" else sound]
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,6 @@ from typing import Any
 
 import pytest
 
-from satchel.model import Scope
-from satchel.services import projects
-from satchel.storage.database import open_database
 from tests.support.satchel import ok, read_rows, refusal, text
 from tests.support.stdio import NEWEST, Client
 
@@ -103,16 +100,6 @@ def test_rows_tell_the_same_in_both_faces(own: Client) -> None:
     ] == lines[:6]
 
 
-def test_the_feed_comes_in_pages(own: Client) -> None:
-    for number in range(60):
-        ok(own, "add_task", title=f"Task {number}")
-    first = ok(own, "history")
-    second = ok(own, "history", cursor=first["next_cursor"])
-    items = [item for page in (first, second) for (item,) in read_rows(page, "item")]
-    assert items[:60] == [f"#{number}" for number in range(60, 0, -1)]
-    assert "next_cursor" not in second and "since" not in second
-
-
 def test_what_any_contract_deletes_comes_back(own: Client, store: str, serve: Callable[..., Client]) -> None:
     ok(
         own,
@@ -135,48 +122,6 @@ def test_what_any_contract_deletes_comes_back(own: Client, store: str, serve: Ca
     ok(own, "restore", item="notes")
     after = ok(own, "read_resource", resource="notes")["resource"]
     assert after == document["resource"] | {"version": 3, "updated": after["updated"]}
-
-
-def test_a_task_comes_back_with_number_tags_and_blockers_both_ways(own: Client) -> None:
-    ok(own, "add_task", title="First")
-    ok(own, "add_task", title="Second", blocked_by=["#1"], tags=["a"], due="2030-01-01", priority="high")
-    ok(own, "add_task", title="Third", blocked_by=["#2"])
-    before = [ok(own, "get_task", task=number)["task"] for number in (1, 2, 3)]
-    ok(own, "delete_task", task="#2")
-    assert [task["number"] for task in ok(own, "list_tasks")["tasks"]] == [1, 3]
-    ok(own, "restore", item="#2")
-    after = [ok(own, "get_task", task=number)["task"] for number in (1, 2, 3)]
-    for old, new in zip(before, after, strict=True):
-        assert new == old | {name: new[name] for name in ("version", "updated")}
-
-
-def test_a_deleted_project_comes_back_whole(own: Client, store: str, serve: Callable[..., Client]) -> None:
-    database = open_database(store)
-    with database.write(Scope(user=ANN)) as tx:
-        projects.add(tx, "zoo")
-    zoo = serve("satchel", store, NEWEST, "--user", ANN, "--project", "zoo")
-    ok(zoo, "add_prompt", title="Lion", content="Roar", tags=["big"])
-    ok(zoo, "add_resource", name="map", content="here")
-    ok(zoo, "add_task", title="Feed")
-    with database.write(Scope(user=ANN)) as tx:
-        projects.delete(tx, "zoo")
-    database.close()
-    assert refusal(zoo, "get_prompt", prompt="lion")["code"] == "not_found"
-    assert ok(own, "list_tasks")["tasks"][0]["project"] is None
-    assert [one["name"] for one in ok(own, "list_projects")["projects"]] == ["default"]
-    assert ok(own, "restore", item="satchel://project/zoo")["restored"]["item"] == "zoo"
-    assert ok(zoo, "get_prompt", prompt="lion")["prompt"]["tags"] == ["big"]
-    assert ok(zoo, "read_resource", resource="map")["resource"]["name"] == "map"
-    assert ok(own, "list_tasks", project="zoo")["tasks"][0]["title"] == "Feed"
-
-
-def test_a_restore_that_would_break_a_rule_changes_nothing(own: Client) -> None:
-    ok(own, "add_prompt", title="Tea", content="x")
-    ok(own, "update_prompt", prompt="tea", title="Coffee")
-    ok(own, "add_prompt", title="Tea", content="y")
-    before = ok(own, "list_prompts")["prompts"]
-    assert refusal(own, "restore", item="satchel://prompt/tea", version=1)["code"] == "already_exists"
-    assert ok(own, "list_prompts")["prompts"] == before
 
 
 @pytest.mark.parametrize("version", [9, 2**53])

@@ -8,12 +8,12 @@ import pytest
 
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.satchel.app import ICONS
-from tests.support.stdio import META, NEWEST, REVISIONS, Client
+from tests.support.stdio import META, NEWEST, OLDEST, Client
 
 TOOLS = {tool.name: tool for tool in load("satchel").tools}
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("revision", [OLDEST, "2025-11-25", NEWEST])
 def test_the_server_and_its_tools_have_icons_where_the_revision_has(
     store: str, serve: Callable[..., Client], revision: str
 ) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from satchel.services import projects
 from satchel.storage.database import open_database
-from tests.support.command import run
 from tests.support.in_process import InProcess
 from tests.support.in_process_http import HttpInProcess
 from tests.support.satchel import ok, refusal
@@ -311,45 +310,3 @@ def test_over_http_a_project_that_is_not_there_is_told(store_with_two: str) -> N
             assert listed["content"][0]["text"].startswith("There is no project '")
             with server.listen({"promptsListChanged": True}, path=path) as stream:
                 assert stream.read()["method"] == "notifications/subscriptions/acknowledged"
-
-
-def test_a_token_opens_its_projects_only(store_with_two: str, tmp_path: Path) -> None:
-    made = run("token", "create", "--database", store_with_two, "--project", "mine", "--user", ANN)
-    [secret] = [word for word in made.stdout.decode().split() if word.startswith("satchel_")]
-    with HttpInProcess(
-        "--database", store_with_two, "--auth", "token", environment={"SATCHEL_HOME": str(tmp_path)}
-    ) as server:
-        server.token = secret
-        assert http_place(server) == ("mine", "the token")
-        assert [one["name"] for one in ok(server, "list_projects")["projects"]] == ["mine"]
-        assert ok(server, "add_prompt", title="x", content="y")["project"] == "mine"
-        closed = {
-            "code": "forbidden",
-            "message": "Project 'theirs' is not open to this token.",
-            "hint": "Leave project out, or see with catch_up which are.",
-        }
-        for tool, arguments in [
-            ("list_prompts", {}),
-            ("add_prompt", {"title": "x", "content": "y"}),
-            ("list_resources", {}),
-            ("add_task", {"title": "x"}),
-            ("list_tasks", {}),
-        ]:
-            assert refusal(server, tool, {**arguments, "project": "theirs"}) == closed, tool
-        # The answer does not reveal whether the project exists.
-        assert refusal(server, "list_prompts", project="nowhere")["code"] == "forbidden"
-        number = ok(server, "add_task", title="Mine")["task"]["number"]
-        assert refusal(server, "update_task", task=number, project="theirs") == closed
-        assert ok(server, "get_task", task=number)["project"] == "mine"
-        for uri in ("satchel://project/theirs", "satchel://project/nowhere"):
-            answer = server.ask("resources/read", {"uri": uri})
-            assert answer.error["message"] == f"Resource '{uri}' not found in project 'mine'"
-        assert server.ask("tools/list", path="/mcp?project=theirs").status == 403
-        completed = server.ask(
-            "completion/complete",
-            {
-                "ref": {"type": "ref/resource", "uri": "satchel://project/{name}"},
-                "argument": {"name": "name", "value": ""},
-            },
-        )
-        assert completed.result["completion"]["values"] == ["mine"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.satchel import answered, deleted, missing, ok, refusal, result_of, text, wrong
-from tests.support.stdio import NEWEST, REVISIONS, Client
+from tests.support.stdio import NEWEST, Client
 
 GUIDE = "# Guide\n\nIntro\n\n## Set up\n\nInstall it.\n\n## Use\n\nRun it.\n"
 LONG = "# Long\n\n" + "".join(f"## Part {one}\n\n{'Some words. ' * 30}\n\n" for one in range(40))
@@ -260,11 +260,7 @@ def test_a_filled_in_prompt_has_no_parts(client: Client) -> None:
     )
 
 
-@pytest.mark.parametrize("revision", [*REVISIONS, NEWEST])
-def test_a_long_text_is_linked_where_the_revision_has_links(
-    store: str, serve: Callable[..., Client], revision: str
-) -> None:
-    client = serve("satchel", store, revision)
+def test_a_long_text_is_linked(client: Client) -> None:
     for call in (
         {"name": "add_resource", "arguments": {"name": "long.md", "content": LONG}},
         {"name": "add_prompt", "arguments": {"title": "Long", "content": LONG}},
@@ -276,7 +272,7 @@ def test_a_long_text_is_linked_where_the_revision_has_links(
     ):
         content = answered(client, "tools/call", {"name": tool, "arguments": reference})["result"]["content"]
         link = {"type": "resource_link", "uri": uri, "name": name, "mimeType": "text/markdown", "size": len(LONG)}
-        assert content[2:] == ([link] if revision >= "2025-06-18" else [])
+        assert content[2:] == [link]
         [linked] = answered(client, "resources/read", {"uri": uri})["result"]["contents"]
         assert linked["text"] == LONG
 
