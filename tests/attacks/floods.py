@@ -266,7 +266,7 @@ def send_all(server: WebClient, raw: bytes, count: int) -> list[Wire]:
 
 
 def is_waiting(wire: Wire) -> bool:
-    """Tell whether no answer has arrived yet."""
+    """Return whether no answer has arrived yet."""
     wire.socket.setblocking(False)
     try:
         wire.socket.recv(1, socket.MSG_PEEK)

@@ -45,7 +45,7 @@ PLAIN_LINES = ("get_prompt", "read_resource")  # whose `lines` is a range
 
 
 def find_kinds(contract: str, tool: str, argument: str) -> tuple[str, ...]:
-    """The kinds of things that an argument may name."""
+    """Return the kinds of things that an argument may name."""
     if argument == "lines" and tool in PLAIN_LINES:
         return ()
     if argument == "name":
@@ -76,7 +76,7 @@ class Asker:
             self._headers["Authorization"] = f"Bearer {token}"
 
     def send(self, verb: str, path: str, body: object = None, **headers: str) -> tuple[int, str]:
-        """The status and the text of an answer."""
+        """Return the status and the text of an answer."""
         raw = None if body is None else json.dumps(body).encode()
         self._connection.request(verb, path, raw, {**self._headers, **headers})
         response = self._connection.getresponse()
@@ -86,7 +86,7 @@ class Asker:
         self._connection.close()
 
     def ask(self, path: str, method: str, params: dict[str, Any]) -> tuple[int, str]:
-        """The answer to a request of MCP."""
+        """Return the answer to a request of MCP."""
         return self.send("POST", path, {"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 
 
@@ -104,7 +104,7 @@ class Matrix:
         self._absent: dict[tuple[Any, ...], str] = {}
 
     def choose(self, spellings: Sequence[str] | dict[str, Spelling]) -> list[str]:
-        """Those of some spellings whose turn it is."""
+        """Return those of some spellings whose turn it is."""
         chosen = [one for place, one in enumerate(spellings, self._turn) if place % self.step == 0]
         self._turn += len(spellings)
         return chosen
@@ -123,7 +123,7 @@ class Matrix:
 
 
 def blank(answer: tuple[int, str], thing: Thing) -> str:
-    """An answer without what was asked for."""
+    """Return an answer without what was asked for."""
     text = f"{answer[0]} {answer[1]}"
     for spelling in ("quoted uri",):
         if thing.kind == "prompt":

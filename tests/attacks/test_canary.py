@@ -39,7 +39,7 @@ BREAKAGES = (
 
 
 def valid(schema: dict[str, Any], text: str = CANARY) -> Any:
-    """A value that a schema may accept, with the canary in every text."""
+    """Return a value that a schema may accept, with the canary in every text."""
     if "enum" in schema:
         return schema["enum"][0]
     for choice in ("anyOf", "oneOf"):

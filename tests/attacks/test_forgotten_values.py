@@ -21,7 +21,7 @@ def give(database: Database, *keys: str) -> None:
 
 
 def kept(database: Database) -> list[str]:
-    """The prompts that have values of both users."""
+    """Return the prompts that have values of both users."""
     found = []
     for scope in (ADA, EVE):
         with database.read(scope) as tx:

@@ -64,7 +64,7 @@ def server(world: Tasks) -> Iterator[HttpInProcess]:
 
 
 def list_acts(number: int, id: str, seen: int) -> list[Callable[[Tx], Any]]:
-    """Everything that a service does to one task, as the limited scope."""
+    """Return everything that a service does to one task, as the limited scope."""
     return [
         lambda tx: tasks.complete(tx, LIMITED, number),
         lambda tx: tasks.complete(tx, LIMITED, id),

@@ -56,7 +56,7 @@ class Visitor:
         self._headers["Cookie"] = answer.headers["set-cookie"].partition(";")[0]
 
     def send(self, verb: str, path: str, fields: dict[str, str]) -> tuple[int, str]:
-        """The status of a page, where it leads to with what sentence, and its text."""
+        """Return the status of a page, where it leads to with what sentence, and its text."""
         given = urlencode(fields)
         if verb == "GET" and given:
             path, given = f"{path}?{given}", ""
@@ -67,7 +67,7 @@ class Visitor:
         return answer.status, " ".join([*more, text])
 
     def listen(self) -> http.client.HTTPResponse:
-        """The stream of changes."""
+        """Return the stream of changes."""
         self._connection.request("GET", "/events", None, self._headers)
         return self._connection.getresponse()
 
@@ -170,7 +170,7 @@ def test_what_is_foreign_is_shown_like_what_does_not_exist(cast: Cast, visit: Ca
 
 
 def _read_ids(cast: Cast, user: str) -> Iterator[Thing]:
-    """The tokens and sessions of a user."""
+    """Yield the tokens and sessions of a user."""
     with cast.open_as_owner() as owner, owner.read() as tx:
         for kind, sql in (
             ("token", "select id from tokens where owner = :user"),

@@ -134,7 +134,7 @@ def test_a_write_that_has_begun_is_finished_though_it_is_cancelled_and_one_behin
 
 
 def is_writing(store: str) -> bool:
-    """Whether some transaction holds SQLite's write lock."""
+    """Return whether some transaction holds SQLite's write lock."""
     file = apsw.Connection(store)
     try:
         file.execute("begin immediate")

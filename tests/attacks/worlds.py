@@ -21,7 +21,7 @@ ENGINES = ("sqlite", "role")  # the second one: PostgreSQL as a role under row-l
 
 
 def find_addresses(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
-    """The address of an empty store for its owner, and for the server; `request.param` is one of ENGINES."""
+    """Return the address of an empty store for its owner, and for the server; `request.param` is one of ENGINES."""
     if request.param == "sqlite":
         return (str(tmp_path / "satchel.db"),) * 2
     server: PostgresServer = request.getfixturevalue("postgres")
@@ -48,7 +48,7 @@ class World:
 
     @contextmanager
     def open_as_owner(self) -> Iterator[Database]:
-        """The store as its owner has it."""
+        """Yield the store as its owner has it."""
         owner = open_database(self._owner)
         yield owner
         owner.close()
@@ -61,7 +61,7 @@ class World:
         is_read_only: bool = False,
         ended: Literal["revoked_at", "expires_at"] | None = None,
     ) -> str:
-        """A new token, made by the owner of the store; `ended` is how it has ended since."""
+        """Return a new token, made by the owner of the store; `ended` is how it has ended since."""
         with self.open_as_owner() as owner, owner.write() as tx:
             token, secret = tokens.create(tx, user=user, projects=projects, is_read_only=is_read_only)
             if ended is not None:
@@ -95,7 +95,7 @@ class Thing:
         return [text for key in keys if key for text in (key, key.upper())]
 
     def twin(self) -> "Thing":
-        """The same with nothing of it that exists: words get other letters, so that they are like no others."""
+        """Return the same with nothing of it that exists: words get other letters, so that they are like no others."""
         number = ABSENT_TASK if self.number else 0
         id = ABSENT_ID if self.id else ""
         return Thing(self.kind, number=number, id=id, name=_shift(self.name), title=_shift(self.title))
@@ -214,7 +214,7 @@ class Cast(World):
                 tx.run(f"update sqlite_sequence set seq = {FIRST_FOREIGN} where name in ('tasks', 'revisions')")
 
     def dump(self) -> list[Any]:
-        """Everything foreign, and how much has ever been changed of it."""
+        """Return everything foreign, and how much has ever been changed of it."""
         looks = (
             "select number, owner, title, version, completed_at, deleted_at from tasks order by number",
             "select number, name, title, content, version, deleted_at from prompts order by number",

@@ -36,7 +36,7 @@ def pem(key: Any) -> bytes:
 
 
 def jwk(key: Any, kid: str | None = None, **more: Any) -> dict[str, Any]:
-    """A public key as a JWK."""
+    """Return a public key as a JWK."""
     names = {rsa.RSAPrivateKey: "RS256", ec.EllipticCurvePrivateKey: "ES256", ed25519.Ed25519PrivateKey: "EdDSA"}
     name = next(name for kind, name in names.items() if isinstance(key, kind))
     fields: dict[str, Any] = json.loads(get_default_algorithms()[name].to_jwk(key.public_key()))
@@ -49,7 +49,7 @@ def base64url(raw: bytes) -> str:
 
 
 def forged(header: dict[str, Any], claims: dict[str, Any], secret: bytes | None = None) -> str:
-    """A token as PyJWT would not make it: unsigned, or signed with HMAC and whatever secret."""
+    """Return a token as PyJWT would not make it: unsigned, or signed with HMAC and whatever secret."""
     text = ".".join(base64url(json.dumps(part).encode()) for part in (header, claims))
     return f"{text}." + (base64url(hmac.digest(secret, text.encode(), hashlib.sha256)) if secret else "")
 

@@ -60,7 +60,7 @@ def failed(process: subprocess.CompletedProcess[bytes], status: int = 1) -> str:
 
 
 def files(folder: Path) -> list[str]:
-    """The files in a folder but those that SQLite and the lock keep beside a store."""
+    """Return the files in a folder but those that SQLite and the lock keep beside a store."""
     return sorted(path.name for path in folder.iterdir() if not path.name.endswith(("-gate", "-wal", "-shm")))
 
 

@@ -55,7 +55,7 @@ class Board:
         return [re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", line) for line in text.replace("\r", "").split("\n")]
 
     def wait_for(self, holds: Callable[[str], bool]) -> list[str]:
-        """The first screen for which something holds."""
+        """Return the first screen for which something holds."""
         until = time.monotonic() + BOUND
         while not holds("\n".join(self.screen)):
             assert time.monotonic() < until, "\n".join(self.screen) or self.output

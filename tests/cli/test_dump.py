@@ -117,7 +117,7 @@ def test_a_dump_that_was_cut_off_or_changed_is_refused_whole(
 
 
 def reseal(lines: list[bytes]) -> bytes:
-    """A dump with a last line that fits whatever is before it."""
+    """Return a dump with a last line that fits whatever is before it."""
     import hashlib
 
     body = b"".join(lines)
@@ -143,7 +143,7 @@ def test_a_forged_dump_that_does_not_fit_leaves_nothing(satchel: Satchel, tmp_pa
 
 
 def by_name(lines: list[bytes]) -> dict[str, list[dict[str, object]]]:
-    """The rows of each table in a dump, with the names of their columns, whatever their order."""
+    """Return the rows of each table in a dump, with the names of their columns, whatever their order."""
     tables: dict[str, list[dict[str, object]]] = {}
     for line in map(json.loads, lines):
         if isinstance(line, dict):

@@ -255,7 +255,7 @@ def wait_for(is_so: Callable[[], bool]) -> None:
 
 
 def count_prompts(listed: subprocess.CompletedProcess[bytes]) -> int:
-    """The prompts of the first project of a list."""
+    """Return the prompts of the first project of a list."""
     return int(next((one["prompts"] for one in value(listed)["projects"]), 0))
 
 

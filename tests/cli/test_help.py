@@ -25,7 +25,7 @@ def test_every_command_has_help_with_its_options_and_the_top_lists_all() -> None
 
 
 def walk(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Every command with its words, groups included."""
+    """Yield every command with its words, groups included."""
     yield words, command
     if isinstance(command, click.Group):
         context = click.Context(command)

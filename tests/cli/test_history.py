@@ -49,7 +49,7 @@ BY_AGENT = {
 
 
 def lines(process: subprocess.CompletedProcess[bytes]) -> list[list[str]]:
-    """The cells of each line."""
+    """Return the cells of each line."""
     return [line.split("\t") for line in done(process).splitlines()]
 
 

@@ -226,7 +226,7 @@ def test_without_a_name_the_clients_on_the_machine_are_meant(satchel: Satchel, h
 
 
 def of_terminal(home: Path) -> dict[str, str]:
-    """The environment of a person who has no other settings."""
+    """Return the environment of a person who has no other settings."""
     return {"HOME": str(home), "PATH": "/nowhere", "TERM": "dumb", "SATCHEL_HOME": "", "XDG_DATA_HOME": ""}
 
 

@@ -30,7 +30,7 @@ name = "if"
 
 
 def validate(home: Path, library: Path, *words: str) -> tuple[int, list[str]]:
-    """The exit status, and the lines on stdout."""
+    """Return the exit status, and the lines on stdout."""
     done = satchel(home, "validate", str(library), *words)
     assert done.stderr == "", done.stderr
     return done.returncode, done.stdout.splitlines()

@@ -25,7 +25,7 @@ NOTHING = {"trash": [], "total": 0}
 
 
 def count_rows(store: str, table: str) -> int:
-    """How many rows a table has, past Satchel."""
+    """Return how many rows a table has, past Satchel."""
     sql = f"select count(*) from {table}"
     if store.startswith("postgresql"):
         with psycopg.connect(store) as connection:
@@ -43,7 +43,7 @@ def in_home(home: Path, store: str) -> Command:
 
 
 def files_with(text: bytes, store: str) -> list[str]:
-    """The files of a store, the log and the shared memory too, in which a text is, in any case."""
+    """Return the files of a store, the log and the shared memory too, in which a text is, in any case."""
     folder = Path(store).parent
     files = [file for file in folder.iterdir() if file.name.startswith(Path(store).name)]
     return [file.name for file in files if text.lower() in file.read_bytes().lower()]

@@ -24,7 +24,7 @@ GAPS = st.sampled_from(
 
 @st.composite
 def json_texts(draw: st.DrawFn, value: Any) -> str:
-    """A value as JSON with white space, comments and trailing commas drawn between its tokens."""
+    """Return a value as JSON with white space, comments and trailing commas drawn between its tokens."""
 
     def write(one: Any) -> str:
         if isinstance(one, dict):
@@ -67,7 +67,7 @@ TOML_LINES = st.sampled_from(["", "# a remark", "   # [mcp_servers.satchel]"])
 
 @st.composite
 def toml_texts(draw: st.DrawFn) -> str:
-    """A document with some tables, in which every key is there once."""
+    """Return a document with some tables, in which every key is there once."""
     lines: list[str] = []
     sections = [(), ("model",), ("mcp_servers", "other"), ("mcp_servers", "other", "env"), ("mcp_servers", '"a b"')]
     end = draw(st.sampled_from(["\n", "\r\n"]))

@@ -90,7 +90,7 @@ def test_a_document_that_is_no_object_is_refused(value: Any) -> None:
 
 
 def comments(text: str) -> set[str]:
-    """The comments of a document, found by replacing its strings first."""
+    """Return the comments of a document, found by replacing its strings first."""
     bare = re.sub(r'"(?:[^"\\\n]|\\.)*"|(//[^\r\n]*|/\*.*?\*/)', lambda found: found.group(1) or '""', text, flags=re.S)
     return set(re.findall(r"//[^\r\n]*|/\*.*?\*/", bare, re.S))
 

@@ -26,7 +26,7 @@ NOT_BASE64 = "Error: Content is not valid base64, which MIME type 'image/png' ne
 
 
 def printed(section: str, label: str) -> Any:
-    """A message of the document, by its heading and its label."""
+    """Return a message of the document, by its heading and its label."""
     [message] = [one["message"] for one in PRINTED if section in one["section"] and one["label"] == label]
     return deepcopy(message)
 

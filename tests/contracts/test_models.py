@@ -76,7 +76,7 @@ class Judge:
 
 
 def spoil(value: Any) -> Iterator[Any]:
-    """The value with one member less, and with one member wrong."""
+    """Yield the value with one member less, and with one member wrong."""
     yield WRONG
     if isinstance(value, dict):
         for name in value:

@@ -15,7 +15,7 @@ HUGE = ["1e300", "9007199254740993", "1" + "0" * 30, "1" + "0" * 3999, "1" + "0"
 
 
 def call_raw(client: Client, tool: str, arguments: str) -> Any:
-    """The result of a call whose arguments are this very text, because Python writes numbers in its own way."""
+    """Return the result of a call whose arguments are this very text, because Python writes numbers in its own way."""
     params = json.dumps({"name": tool, "arguments": 0, "_meta": modern_meta()})
     params = params.replace('"arguments": 0', f'"arguments": {arguments}')
     client.methods["raw"] = ("tools/call", NEWEST)

@@ -27,7 +27,7 @@ def client(revision: str, store: str, serve: Callable[..., Client]) -> Client:
 
 
 def body(result: dict[str, Any], client: Client, *, is_error: bool = False) -> Any:
-    """The body of a tool result, after looking at everything around it."""
+    """Return the body of a tool result, after looking at everything around it."""
     [content] = result["content"]
     said = json.loads(content["text"])
     expected: dict[str, Any] = {"content": [{"type": "text", "text": content["text"]}], "isError": is_error}
@@ -40,12 +40,12 @@ def body(result: dict[str, Any], client: Client, *, is_error: bool = False) -> A
 
 
 def ask(client: Client, tool: str, arguments: dict[str, Any] | None = None, **more: Any) -> Any:
-    """A successful answer."""
+    """Return a successful answer."""
     return body(client.call(tool, arguments, **more), client)
 
 
 def refused(client: Client, tool: str, arguments: dict[str, Any] | None = None, **more: Any) -> Any:
-    """A refusal: code and message."""
+    """Return a refusal: code and message."""
     said = body(client.call(tool, arguments, **more), client, is_error=True)
     assert set(said) == {"error"} and set(said["error"]) == {"code", "message"}
     return said["error"]
@@ -116,7 +116,7 @@ def test_an_unknown_tool_is_a_protocol_error(client: Client) -> None:
 
 
 def same_form(said: Any, printed: Any) -> bool:
-    """Whether a reply has the keys and types of the printed one, in its order, all the way down."""
+    """Return whether a reply has the keys and types of the printed one, in its order, all the way down."""
     if isinstance(printed, dict):
         return (
             isinstance(said, dict)

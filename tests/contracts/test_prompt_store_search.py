@@ -78,7 +78,7 @@ SCOPE = Scope()
 
 
 def decided_snippet(content: str, query: str) -> str:
-    """The snippet as decided, straightforwardly from the whole content."""
+    """Return the snippet as decided, straightforwardly from the whole content."""
     full = re.sub(r"\s+", " ", content)
     position = content.casefold().find(query.casefold()) if query else -1
     if position < 0:

@@ -84,7 +84,7 @@ CONVERSATIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
 
 
 def answers(ask: Ask, contract: str) -> list[Any]:
-    """The answers of a conversation, with ids and times replaced by their order of appearance."""
+    """Return the answers of a conversation, with ids and times replaced by their order of appearance."""
     known: dict[str, str] = {}
     return [stable(ask(method, params), known) for method, params in CONVERSATIONS[contract]]
 
@@ -122,7 +122,7 @@ def expected(options: list[str], sqlite_template: Path, tmp_path: Path, revision
 
 
 def converse(kind: Kind, options: list[str], revision: str) -> dict[str, list[Any]]:
-    """The answers of all contracts over stdio, each by a server of its own on one store."""
+    """Return the answers of all contracts over stdio, each by a server of its own on one store."""
     said = {}
     for contract in CONTRACTS:
         client = kind("--contract", contract, *options)
@@ -135,7 +135,7 @@ def converse(kind: Kind, options: list[str], revision: str) -> dict[str, list[An
 
 
 def converse_over_http(kind: HttpKind, options: list[str], revision: str) -> dict[str, list[Any]]:
-    """The answers of all contracts, by one server."""
+    """Return the answers of all contracts, by one server."""
     with kind(*options) as server:
         return {
             contract: answers(
@@ -147,7 +147,7 @@ def converse_over_http(kind: HttpKind, options: list[str], revision: str) -> dic
 
 
 def settled(client: Client, method: str, params: dict[str, Any]) -> Any:
-    """The answer to a request; notifications of changes may come before it."""
+    """Return the answer to a request; notifications of changes may come before it."""
     identity = client.ask(method, params)
     while (message := client.read()).get("id") != identity:
         assert message["method"].startswith("notifications/"), message

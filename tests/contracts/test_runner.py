@@ -22,7 +22,7 @@ CALL = Call(id=1, method="tools/call", params={"name": "list_tags", "arguments":
 
 
 def answer(runner: Runner, call: Call, report: Report = lambda *_: None) -> Any:
-    """The result of a call as clients decode it."""
+    """Return the result of a call as clients decode it."""
     return json.loads(encode(runner.answer(call, Scope(), report)))
 
 

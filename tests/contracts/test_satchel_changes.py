@@ -53,7 +53,7 @@ class Listener:
         return heard
 
     def drained(self, quiet: float = 0.4) -> list[str]:
-        """All that comes until it is quiet."""
+        """Return all that comes until it is quiet."""
         heard: list[str] = []
         while not self._source.is_silent(quiet):
             heard.append(name_of(self._source.read()))

@@ -48,7 +48,7 @@ class Agent:
         self._server.__exit__(*raised)
 
     def call(self, tool: str, /, **arguments: Any) -> Any:
-        """The structured answer of a call that must succeed."""
+        """Return the structured answer of a call that must succeed."""
         result = self._server.call(tool, arguments)
         check(tool, result)
         assert result["isError"] is False, result
@@ -62,13 +62,13 @@ class Agent:
 
 
 def count(value: object) -> int:
-    """The tokens of a text, or of a value as compact JSON."""
+    """Return the tokens of a text, or of a value as compact JSON."""
     text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     return len(TOKENS.encode(text))
 
 
 def faces(result: dict[str, Any]) -> tuple[int, int]:
-    """The tokens of the texts of an answer, and of its structured part."""
+    """Return the tokens of the texts of an answer, and of its structured part."""
     texts = "\n".join(one["text"] for one in result["content"] if one["type"] == "text")
     return count(texts), count(result["structuredContent"])
 
@@ -95,7 +95,7 @@ def test_plan_twelve_tasks_and_work_through_five(agent: Agent) -> None:
 
 
 def words(number: int) -> str:
-    """A text of so many words in lines, no two of which are alike."""
+    """Return a text of so many words in lines, no two of which are alike."""
     return "\n".join(
         f"Line {start // 10 + 1}: " + " ".join(f"word{start + one}" for one in range(8))
         for start in range(0, number, 10)

@@ -57,7 +57,7 @@ class Reader:
         self._left = 100  # pages, before this is taken for a circle
 
     def turn(self) -> list[Any]:
-        """The next page: names of prompts and resources, numbers of tasks."""
+        """Return the next page: names of prompts and resources, numbers of tasks."""
         self._left -= 1
         assert self._left, "pages without end"
         tool, takes = TOOLS[self._what]
@@ -186,7 +186,7 @@ TASK_CHANGES = st.one_of(
 
 
 def put(tx: Tx, kind: tuple[Any, ...]) -> int:
-    """A new task; one that is blocked waits for the oldest that there is."""
+    """Return a new task; one that is blocked waits for the oldest that there is."""
     priority, due, tags, state = kind
     others = [task.number for task in tasks.list_all(tx, ADA, "pending")]
     blockers = [min(others)] if state == "blocked" and others else []

@@ -31,7 +31,7 @@ def other(store: str, serve: Callable[..., Client], own: Client) -> Client:
 
 
 def faces(client: Client, tool: str, **arguments: Any) -> tuple[str, Any]:
-    """The text and the value of an answer that must be a success."""
+    """Return the text and the value of an answer that must be a success."""
     result = result_of(client, tool, arguments)
     assert result["isError"] is False, result
     [content] = result["content"]

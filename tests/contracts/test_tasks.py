@@ -29,7 +29,7 @@ def call(client: Server, tool: str, **arguments: Any) -> Any:
 
 
 def wrong(client: Server, tool: str, arguments: dict[str, Any]) -> Any:
-    """The details of a validation error."""
+    """Return the details of a validation error."""
     said = call(client, tool, **arguments)
     assert (said["success"], said["code"]) == (False, "VALIDATION_ERROR") and isinstance(said["error"], str)
     return said["details"]

@@ -29,7 +29,7 @@ _PLACEHOLDER = re.compile(r"[A-Z]{2,}|…|\.\.\.|\||[\[\]]|<")
 
 
 def has_docker() -> bool:
-    """Whether containers can be run here."""
+    """Return whether containers can be run here."""
     program = shutil.which("docker")
     return program is not None and all(
         subprocess.run([program, *words], capture_output=True, check=False).returncode == 0
@@ -125,7 +125,7 @@ def test_a_command_in_a_sentence_exists_with_its_options() -> None:
 
 
 def alternatives(words: list[str]) -> list[list[str]]:
-    """The commands that `project|prompt list` stands for."""
+    """Return the commands that `project|prompt list` stands for."""
     if not words:
         return [[]]
     firsts = words[0].split("|") if re.fullmatch(r"[a-z]+(\|[a-z]+)+", words[0]) else [words[0]]

@@ -48,7 +48,7 @@ def test_pages_name_only_files_and_modules_that_exist() -> None:
 
 
 def exists(module: str) -> bool:
-    """Tell whether this is a module, or a name in one."""
+    """Return whether this is a module, or a name in one."""
     try:
         importlib.import_module(module)
     except ModuleNotFoundError:

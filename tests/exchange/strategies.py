@@ -28,7 +28,7 @@ moments = st.datetimes().map(lambda moment: moment.isoformat(timespec="microseco
 
 
 def is_title(title: str, longest: int = rules.MAX_TITLE) -> bool:
-    """Whether an import takes a title as it is; characters that do not show are left out of it."""
+    """Return whether an import takes a title as it is; characters that do not show are left out of it."""
     return bool(title.strip()) and title == title.strip() and len(title) <= longest and find_hidden(title) is None
 
 

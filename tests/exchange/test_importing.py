@@ -187,7 +187,7 @@ def test_another_writer_between_look_and_write_spoils_one_entry_only(bring: Impo
 
 
 def titles(database: Database) -> dict[str, str]:
-    """The contents of the prompts by title."""
+    """Return the contents of the prompts by title."""
     with database.read(HERE) as tx:
         return {one.title: one.content for one in prompts.iterate_whole(tx, HERE, size=100)}
 

@@ -24,7 +24,7 @@ _numbers = count()
 
 
 def enter(database: Database) -> Scope:
-    """A new project."""
+    """Return a new project."""
     scope = Scope(project=f"project-{next(_numbers)}", user=ADA)
     with database.write(scope) as tx:
         projects.add(tx, scope.project)

@@ -17,7 +17,7 @@ def facts(task: TaskEntry) -> tuple[Any, ...]:
 
 
 def names(found: dict[str, TaskEntry], task: TaskEntry) -> list[str]:
-    """The titles of the tasks that one waits for."""
+    """Return the titles of the tasks that one waits for."""
     return [one.title for one in found.values() if one.key and one.key in task.after]
 
 

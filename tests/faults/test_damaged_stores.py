@@ -93,7 +93,7 @@ class Whole:
 
 
 def is_of_store(contract: str, name: str, result: dict[str, Any]) -> bool:
-    """Whether a failure is that of a broken store, and not of something that is not there."""
+    """Return whether a failure is that of a broken store, and not of something that is not there."""
     return bool((body_of(result) if "isError" in result else result) == failure_of(contract, name))
 
 

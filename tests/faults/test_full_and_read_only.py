@@ -35,7 +35,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def can_mount() -> bool:
-    """Whether we may mount a file system: as root, outside most containers."""
+    """Return whether we may mount a file system: as root, outside most containers."""
     if os.geteuid() != 0 or shutil.which("mount") is None:
         return False
     done = subprocess.run(["unshare", "--mount", "mount", "-t", "tmpfs", "x", "/mnt"], capture_output=True, check=False)

@@ -126,7 +126,7 @@ def test_four_processes_add_tasks_and_none_is_starved(store: str, serve_process:
 
 
 def has_somebody_waiting(store: str) -> bool:
-    """Whether a session waits for a lock that another one has."""
+    """Return whether a session waits for a lock that another one has."""
     sql = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
     with psycopg.connect(store) as operator:
         return bool(operator.execute(sql).fetchall())

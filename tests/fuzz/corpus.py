@@ -175,7 +175,7 @@ def _types() -> Iterator[tuple[str, bytes]]:
 
 
 def mutate(raw: bytes, others: list[bytes], dice: random.Random) -> bytes:
-    """A message with some bits, bytes or parts that are not its own."""
+    """Return a message with some bits, bytes or parts that are not its own."""
     changed = bytearray(raw)
     for _ in range(dice.choice((1, 1, 2, 5))):
         way, place = dice.randrange(6), dice.randrange(len(changed) or 1)
@@ -197,7 +197,7 @@ def mutate(raw: bytes, others: list[bytes], dice: random.Random) -> bytes:
 
 
 def readable_id(raw: bytes) -> Any:
-    """The id of a message that is plainly a request with an id, or UNREADABLE."""
+    """Return the id of a message that is plainly a request with an id, or UNREADABLE."""
 
     def refuse(constant: str) -> None:
         raise ValueError(constant)

@@ -98,7 +98,7 @@ def test_every_tool_answers_what_its_schema_allows_and_what_is_a_step_from_it(
 
 
 def check(contract: str, tool: str, given: dict[str, Any], result: dict[str, Any]) -> str:
-    """The answer, after making sure that it is one that the contract documents."""
+    """Return the answer, after making sure that it is one that the contract documents."""
     text = json.dumps(result)
     for never in ("Unable to complete request", "INTERNAL_ERROR", '"internal"', "Traceback", "-32603"):
         assert never not in text, (contract, tool, given, result)
@@ -121,7 +121,7 @@ def validator(contract: str, tool: str) -> jsonschema.Draft202012Validator:
 
 
 def with_ids(value: Any, ids: dict[str, str]) -> Any:
-    """A value with the ids of the store in the places that are meant for them."""
+    """Return a value with the ids of the store in the places that are meant for them."""
     if isinstance(value, str):
         return ids.get(value, value)
     if isinstance(value, list):

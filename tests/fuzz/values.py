@@ -32,7 +32,7 @@ ODD_VALUES: tuple[Any, ...] = (
 
 
 def make_valid(schema: Schema, dice: random.Random) -> Any:
-    """A value that a schema allows, or nearly: hidden bounds are not in it."""
+    """Return a value that a schema allows, or nearly: hidden bounds are not in it."""
     if "enum" in schema:
         return dice.choice(schema["enum"])
     if "const" in schema:

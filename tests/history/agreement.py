@@ -77,7 +77,7 @@ def _check_states(tx: Tx, past: Past, thing: Thing, user: Scope) -> None:
 
 
 def describe_item(item: Item) -> dict[str, Any]:
-    """A version of an item as the past has it."""
+    """Return a version of an item as the past has it."""
     said = {name: getattr(item.state, name) for name in FIELDS[item.kind]}
     if item.kind in ("prompt", "document"):
         said["content"] = item.content

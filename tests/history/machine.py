@@ -64,7 +64,7 @@ class Machine(RuleBasedStateMachine):
         return next((one.number for one in self.past.live("project") if one.name == name), None)
 
     def choose(self, kind: str, pick: int, user: str) -> tuple[Thing | None, Scope]:
-        """One of the items of a kind, deleted ones too, and the user's scope in its project."""
+        """Return one of the items of a kind, deleted ones too, and the user's scope in its project."""
         known = sorted((one for one in self.past.things.values() if one.kind == kind), key=lambda one: one.number)
         if not known:
             return None, Scope(user=user)
@@ -74,7 +74,7 @@ class Machine(RuleBasedStateMachine):
         return thing, Scope(user=user, project=project.name if is_inside and project else "default")
 
     def may_change(self, thing: Thing, user: str) -> bool:
-        """Whether an item exists for a user."""
+        """Return whether an item exists for a user."""
         return self.past.is_visible(thing) and thing.owner in (None, user)
 
     def newest(self, kind: str, project: int | None, owner: str | None) -> Thing:

@@ -70,7 +70,7 @@ def overlap(store: str, database: Database) -> Callable[..., list[Any]]:
 
 
 def is_somebody_waiting(store: str) -> bool:
-    """Whether a session waits for a lock that another one has."""
+    """Return whether a session waits for a lock that another one has."""
     sql = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
     with psycopg.connect(store) as operator:
         return bool(operator.execute(sql).fetchall())

@@ -33,7 +33,7 @@ GOOD_TEXT = "Good day, {{ who }}.\n"
 
 
 def write_library(folder: Path, manifest: str | bytes, **prompts: str | bytes) -> Path:
-    """A folder with a manifest and the content of its prompts."""
+    """Return a folder with a manifest and the content of its prompts."""
     (folder / "prompts").mkdir(parents=True, exist_ok=True)
     (folder / "twig.toml").write_bytes(manifest.encode() if isinstance(manifest, str) else manifest)
     for key, content in prompts.items():
@@ -86,7 +86,7 @@ class Live:
         return answer
 
     def list(self) -> list[Any]:
-        """All pages of one moment. Each page may be of another moment, so several are read until they agree."""
+        """Return all pages of one moment. Each page may be of another moment, so several are read until they agree."""
         found, page_count = self._pages()
         while page_count > 1:
             again, page_count = self._pages()
@@ -160,7 +160,7 @@ class Live:
         return count_watches(self.pid)
 
     def children(self) -> Iterator[str]:
-        """The state of each child process."""
+        """Yield the state of each child process."""
         for task in Path(f"/proc/{self.pid}/task").iterdir():
             with suppress(FileNotFoundError, ProcessLookupError):  # a thread or a child that has just ended
                 for child in (task / "children").read_text().split():
@@ -168,7 +168,7 @@ class Live:
 
 
 def in_soak(cases: Sequence[Any], quick: Sequence[Any]) -> list[Any]:
-    """The parameters of a test: all cases, of which `make test` takes the quick ones only."""
+    """Return the parameters of a test: all cases, of which `make test` takes the quick ones only."""
     return [pytest.param(one, id=one.name, marks=[] if one in quick else [pytest.mark.soak]) for one in cases]
 
 

@@ -18,7 +18,7 @@ JINJA2 = ImmutableSandboxedEnvironment(undefined=ChainableUndefined, keep_traili
 
 
 def render(renderer: Renderer, template: str, arguments: dict[str, str] | None = None) -> str | int | None:
-    """The text of a template, or the line of its error."""
+    """Return the text of a template, or the line of its error."""
     deadline = time.monotonic() + BUSY
     while True:
         try:
@@ -29,7 +29,7 @@ def render(renderer: Renderer, template: str, arguments: dict[str, str] | None =
 
 
 def render_by_jinja2(template: str, arguments: dict[str, Any] | None = None) -> str | int | None:
-    """The same by Jinja2 itself."""
+    """Return the same by Jinja2 itself."""
     try:
         return JINJA2.from_string(template).render(arguments or {})
     except TemplateSyntaxError as error:

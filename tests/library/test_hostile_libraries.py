@@ -36,17 +36,17 @@ class Case(NamedTuple):
 
 
 def bomb(name: str, manifest: str) -> Case:
-    """A library `x` that may be too much to read in time, or not, as the machine has it."""
+    """Return a library `x` that may be too much to read in time, or not, as the machine has it."""
     return Case(name, lambda here, _: write_library(here / "x", manifest, a="fine"), None)
 
 
 def toml(name: str, manifest: str | bytes, *lists: str, asks: tuple[str, ...] = ("x:a",)) -> Case:
-    """A library `x` with a hostile manifest, and a file for the prompt `a`."""
+    """Return a library `x` with a hostile manifest, and a file for the prompt `a`."""
     return Case(name, lambda here, _: write_library(here / "x", manifest, a="fine"), lists, asks)
 
 
 def content(name: str, build: Callable[[Path, Path], object]) -> Case:
-    """A library `x` whose content file `a` is hostile: not listed, and not given."""
+    """Return a library `x` whose content file `a` is hostile: not listed, and not given."""
 
     def write(here: Path, outside: Path) -> None:
         folder = write_library(here / "x", ONE)
@@ -56,7 +56,7 @@ def content(name: str, build: Callable[[Path, Path], object]) -> Case:
 
 
 def manifest(name: str, build: Callable[[Path, Path], object]) -> Case:
-    """A folder `x` whose manifest is hostile: no library."""
+    """Return a folder `x` whose manifest is hostile: no library."""
 
     def write(here: Path, outside: Path) -> None:
         folder = write_library(here / "x", ONE, a="fine")
@@ -67,7 +67,7 @@ def manifest(name: str, build: Callable[[Path, Path], object]) -> Case:
 
 
 def folder(name: str, called: str | bytes, *lists: str) -> Case:
-    """A fine library in a folder with a strange name."""
+    """Return a fine library in a folder with a strange name."""
 
     def write(here: Path, _: Path) -> None:
         write_library(here / "made", ONE, a="fine")
@@ -77,7 +77,7 @@ def folder(name: str, called: str | bytes, *lists: str) -> Case:
 
 
 def key(name: str, written: str) -> Case:
-    """A prompt with a bad key, beside one with a good key."""
+    """Return a prompt with a bad key, beside one with a good key."""
     asked = written.strip('"').replace("\\n", "\n").replace("\\\\", "\\").replace("\\u0000", "")
     return toml(f"key-{name}", f"[prompts.{written}]\n{ONE}", "x:a", asks=(f"x:{asked}", f"x:{asked}.md"))
 
@@ -328,7 +328,7 @@ class Place:
         return names
 
     def renamed(self, name: str) -> str:
-        """The name of a prompt of the library that was built as `x`."""
+        """Return the name of a prompt of the library that was built as `x`."""
         library, _, key = name.partition(":")
         return f"{self.x}:{key}" if library == "x" else name
 
@@ -390,7 +390,7 @@ def test_a_hostile_library_leaves_the_good_one_listed_and_reads_nothing_outside(
 
 
 def is_as_expected(place: Place, case: Case, *, is_last: bool) -> bool:
-    """Whether all is well; not, where a busy machine had no time for a manifest, and may be tried again."""
+    """Return whether all is well; not, where a busy machine had no time for a manifest, and may be tried again."""
     live = place.live
     with place.moved_in(case.build) as listed:
         expected = listed if case.lists is None else [place.renamed(name) for name in case.lists]

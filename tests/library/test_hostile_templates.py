@@ -26,7 +26,7 @@ class Case(NamedTuple):
 
 
 def chain(name: str, before: str, link: str, after: str) -> list[Case]:
-    """An operator chained until it kills the engine, in several sizes of the whole."""
+    """Return an operator chained until it kills the engine, in several sizes of the whole."""
     cases = []
     for size in (2_000, 20_000, 40_000, LIMIT):
         links = (size - len(before) - len(after)) // len(link)

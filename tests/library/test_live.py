@@ -43,7 +43,7 @@ def server(root: Path) -> Iterator[InProcess]:
 
 
 def names(server: Client) -> list[str]:
-    """All names that are listed."""
+    """Return all names that are listed."""
     found: list[str] = []
     cursor: dict[str, Any] = {}
     while True:

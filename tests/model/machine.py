@@ -70,7 +70,7 @@ class Machine(RuleBasedStateMachine):
         return self.past.things["project", thing.project or 1].name
 
     def choose(self, kind: str, pick: int) -> Thing | None:
-        """One of the items of a kind, deleted ones too."""
+        """Return one of the items of a kind, deleted ones too."""
         known = sorted((one for one in self.past.things.values() if one.kind == kind), key=lambda one: one.number)
         return known[pick % len(known)] if known else None
 

@@ -220,5 +220,5 @@ class PromptRules(Machine):
 
 
 def has(thing: Thing, query: str) -> bool:
-    """Whether a prompt is found by a text."""
+    """Return whether a prompt is found by a text."""
     return fold(query) in fold(thing.state["title"]) or fold(query) in fold(thing.state["content"])

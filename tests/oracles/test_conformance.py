@@ -90,7 +90,7 @@ def is_listed(listed: dict[str, str], scenario: str, check: str) -> bool:
 
 
 def run(revision: str, folder: Path) -> list[tuple[str, str, str | None]]:
-    """Every check that the suite made: its scenario, its name, and what is wrong where it did not succeed."""
+    """Return every check that the suite made: its scenario, its name, and what is wrong where it did not succeed."""
     command = [sys.executable, "-m", conformance_server.__name__]
     with HttpServer("--database", str(folder / "satchel.db"), command=command) as server:
         suite = "node_modules/@modelcontextprotocol/conformance/dist/index.js"

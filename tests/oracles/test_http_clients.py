@@ -152,7 +152,7 @@ def raw(server: HttpInProcess, contract: str, revision: str) -> list[Any]:
 
 
 def fill_in(params: dict[str, Any], last: str) -> dict[str, Any]:
-    """The parameters of a step, with the id of the last task."""
+    """Return the parameters of a step, with the id of the last task."""
     filled: dict[str, Any] = json.loads(json.dumps(params).replace(LAST_TASK, last))
     return filled
 
@@ -163,7 +163,7 @@ def last_task(result: dict[str, Any] | None) -> str | None:
 
 
 def comparable(result: dict[str, Any] | None, error: dict[str, Any] | None) -> Any:
-    """An outcome without what a revision adds for the client itself, and with generated values by their form."""
+    """Return an outcome without what a revision adds for the client itself, and with generated values by their form."""
     if error is not None:
         told = {key: error[key] for key in ("code", "message", "data") if error.get(key) is not None}
         return {**told, "message": told["message"].removeprefix(f"MCP error {told['code']}: ")}
@@ -194,7 +194,7 @@ def test_the_raw_client_is_answered_as_the_contracts_have_it(expected: dict[str,
 
 @asynccontextmanager
 async def connected(server: HttpInProcess, contract: str, mode: str, **more: Any) -> AsyncIterator[Client]:
-    """The official client, connected."""
+    """Yield the official client, connected."""
     headers = {} if server.token is None else {"Authorization": f"Bearer {server.token}"}
     async with httpx2.AsyncClient(headers=headers, timeout=60) as http_client:
         transport = streamable_http_client(f"{server.url}/mcp/{contract}", http_client=http_client)

@@ -88,7 +88,7 @@ def heard(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def entry(prompt: dict[str, Any], snippet: str) -> dict[str, Any]:
-    """A prompt, as the lists show it."""
+    """Return a prompt, as the lists show it."""
     return {**{key: value for key, value in prompt.items() if key != "content"}, "snippet": snippet}
 
 

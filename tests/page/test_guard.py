@@ -25,7 +25,7 @@ def guarded(store: str) -> Iterator[WebInProcess]:
 
 
 def make_token(store: str, user: str, **limits: object) -> tuple[str, str]:
-    """A token of a user: its id and its secret."""
+    """Return a token of a user: its id and its secret."""
     database = open_database(store)
     with database.write() as tx:
         token, secret = tokens.create(tx, user=user, **limits)  # type: ignore[arg-type]

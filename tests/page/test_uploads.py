@@ -9,7 +9,7 @@ BOUNDARY = "----WebKitFormBoundaryabc123"
 
 
 def part(name: str, content: bytes, filename: str | None = None) -> bytes:
-    """One field, or one file, as browsers write it."""
+    """Return one field, or one file, as browsers write it."""
     file = "" if filename is None else f'; filename="{filename}"\r\nContent-Type: text/html'
     return f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{name}"{file}\r\n\r\n'.encode() + content + b"\r\n"
 

@@ -19,17 +19,17 @@ class Visitor:
     address: str = "/"  # where the last answer came from
 
     def get(self, path: str) -> Answer:
-        """A page, wherever redirects lead."""
+        """Return a page, wherever redirects lead."""
         return self._follow(self.ask("GET", path), path)
 
     def post(self, path: str, **fields: str | list[str]) -> Answer:
-        """A form, sent from a page of the server."""
+        """Return a form, sent from a page of the server."""
         return self._follow(self.ask("POST", path, urlencode(fields, doseq=True)), path)
 
     def ask(
         self, method: str, path: str, body: str | None = None, headers: list[tuple[str, str]] | None = None
     ) -> Answer:
-        """One request, and its own answer."""
+        """Return one request, and its own answer."""
         sent = (
             [("cookie", "; ".join(f"{name}={value}" for name, value in self.cookies.items()))] if self.cookies else []
         )
@@ -55,13 +55,13 @@ class Visitor:
 
 
 def text_of(answer: Answer) -> str:
-    """The words of a page, as a person reads them."""
+    """Return the words of a page, as a person reads them."""
     body = re.sub(r"(?s)<(script|style|head).*?</\1>", " ", answer.text)
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", body)).split())
 
 
 def field_of(answer: Answer, name: str) -> str:
-    """The value of a hidden field."""
+    """Return the value of a hidden field."""
     found = re.search(rf'name="{re.escape(name)}" value="([^"]*)"', answer.text)
     assert found, name
     return unescape(found[1])

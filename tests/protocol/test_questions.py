@@ -20,7 +20,7 @@ ASKED = {"method": "elicitation/create", "params": FORM}
 
 
 def run(call: Call) -> dict[str, Any]:
-    """A tool that wants a confirmation, and answers with what the user said."""
+    """Return a tool that wants a confirmation, and answers with what the user said."""
     question = make_question(call.params, "Delete 2 things?")
     action = call.answers.get(question.key) if call.can_ask else "not asked"
     return question.result if action is None else {"content": [{"type": "text", "text": action}], "isError": False}

@@ -43,7 +43,7 @@ def libraries(tmp_path: Path) -> str:
 
 
 async def ask(client: Client, method: str, params: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a request, as it stands in a message."""
+    """Return the answer to a request, as it stands in a message."""
     if method == "completion/complete":
         from mcp_types import PromptReference
 

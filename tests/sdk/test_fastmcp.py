@@ -30,7 +30,7 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def mount(example: dict[str, Any], contract: str, **options: Any) -> FastMCP:
-    """A FastMCP program with a tool of its own and a contract below `ours`."""
+    """Return a FastMCP program with a tool of its own and a contract below `ours`."""
     satchel = create_server(contract, **options)
 
     @asynccontextmanager

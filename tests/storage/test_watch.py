@@ -47,7 +47,7 @@ class Ear:
         return [self._heard.get(timeout=patience) for _ in range(count)]
 
     def until(self, wanted: StoreChange, patience: float = PATIENCE) -> list[StoreChange]:
-        """Everything up to a change that must come."""
+        """Return everything up to a change that must come."""
         heard: list[StoreChange] = []
         deadline = time.monotonic() + patience
         while wanted not in heard:

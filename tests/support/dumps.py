@@ -29,7 +29,7 @@ class Dumper:
                 self.tables = [name for name in self.tables if _is_plain(tx, name)]
 
     def dump(self) -> dict[str, Any]:
-        """The rows of all tables, in an order of their own."""
+        """Return the rows of all tables, in an order of their own."""
         parts = [
             f"select '{name}', array(select t::text from {_ROWS.get(name, name)} t order by 1)" for name in self.tables
         ]

@@ -159,7 +159,7 @@ def fill(runners: Runners) -> None:
 
 
 def find_ids(runners: Runners) -> dict[str, str]:
-    """The ids in the store that the calls name."""
+    """Return the ids in the store that the calls name."""
     with runners.database.read(PLACE) as tx:
         prompt = tx.one("select id from prompts where name = 'plain-words'")
         task = tx.one("select id from tasks where number = 1")
@@ -168,6 +168,6 @@ def find_ids(runners: Runners) -> dict[str, str]:
 
 
 def arguments_of(contract: str, name: str, ids: dict[str, str]) -> dict[str, Any]:
-    """The arguments of a good call, with the ids of this store."""
+    """Return the arguments of a good call, with the ids of this store."""
     given = CALLS[contract][name]
     return {key: ids.get(value, value) if isinstance(value, str) else value for key, value in given.items()}

@@ -8,6 +8,6 @@ NAMES = re.findall(r"<!-- example: (\S+) -->", PAGE.read_text())
 
 
 def read_example(name: str) -> str:
-    """The code of an example."""
+    """Return the code of an example."""
     [code] = re.findall(rf"<!-- example: {name} -->\n```\w+\n(.*?)```", PAGE.read_text(), re.S)
     return str(code)

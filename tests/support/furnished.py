@@ -81,12 +81,12 @@ def furnish(store: str, *, prompts_count: int = 12) -> None:
 
 
 def everything(store: str) -> list[bytes]:
-    """Every row of a store with its table and the last numbers, but not when it was read."""
+    """Return every row of a store with its table and the last numbers, but not when it was read."""
     pieces: list[bytes] = []
     dump(store, pieces.append)
     return b"".join(pieces).splitlines()[1:-1]
 
 
 def differences(one: list[bytes], other: list[bytes]) -> list[Any]:
-    """The lines that only one of two stores has; of thousands, the first few."""
+    """Return the lines that only one of two stores has; of thousands, the first few."""
     return sorted({*one} ^ {*other})[:4]

@@ -112,7 +112,7 @@ class HttpClient:
         return whole
 
     def metric(self, name: str) -> float:
-        """The value of a metric without labels."""
+        """Return the value of a metric without labels."""
         page = self.fetch("GET", "/metrics").body.decode()
         [found] = re.findall(rf"^{re.escape(name)} (\S+)$", page, re.M)
         return float(found)
@@ -153,7 +153,7 @@ class HttpClient:
         return self.ask("tools/call", {"name": tool, "arguments": {**(arguments or {}), **more}}, **where).result
 
     def message(self, method: str, params: Mapping[str, Any] | None = None, revision: str = NEWEST) -> dict[str, Any]:
-        """A request in the manner of a revision."""
+        """Return a request in the manner of a revision."""
         self._id += 1
         if method == "initialize" and params is None:
             params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": CLIENT}
@@ -219,7 +219,7 @@ class Stream:
         return self._comments
 
     def read(self, patience: float = PATIENCE) -> Any:
-        """The next message, held against the official models and schemas of its revision."""
+        """Return the next message, held against the official models and schemas of its revision."""
         arrived = self._arrived.get(timeout=patience)
         if arrived is _END:
             raise EOFError("the stream has ended")
@@ -228,11 +228,11 @@ class Stream:
         return message
 
     def ended(self, patience: float = PATIENCE) -> bool:
-        """Whether the stream ends without another message."""
+        """Return whether the stream ends without another message."""
         return self._arrived.get(timeout=patience) is _END
 
     def is_silent(self, seconds: float = 0.2) -> bool:
-        """Whether nothing more arrives for a while."""
+        """Return whether nothing more arrives for a while."""
         try:
             self._arrived.put(self._arrived.get(timeout=seconds))
         except queue.Empty:
@@ -264,7 +264,7 @@ class Stream:
 
 
 def headers_of(message: Mapping[str, Any], revision: str) -> dict[str, str]:
-    """The headers that a revision wants beside a request."""
+    """Return the headers that a revision wants beside a request."""
     if revision != NEWEST:
         is_silent = revision == "2025-03-26" or message["method"] == "initialize"  # that one knows no such header
         return {} if is_silent else {"MCP-Protocol-Version": revision}
@@ -276,7 +276,7 @@ def headers_of(message: Mapping[str, Any], revision: str) -> dict[str, str]:
 
 
 def encoded(value: str) -> str:
-    """A value as a header carries it: plain where that is possible, else in its Base64 form."""
+    """Return a value as a header carries it: plain where that is possible, else in its Base64 form."""
     if re.fullmatch(r"[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?", value) and not re.fullmatch(r"=\?base64\?.*\?=", value):
         return value
     return f"=?base64?{base64.b64encode(value.encode()).decode()}?="

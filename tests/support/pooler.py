@@ -27,7 +27,7 @@ logfile = {folder}/log
 
 
 def find_pgbouncer() -> str | None:
-    """The program, where there is one; tools/pgbouncer installs it."""
+    """Return the program, where there is one; tools/pgbouncer installs it."""
     return shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 
@@ -62,5 +62,5 @@ class PgBouncer:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def url(self, database: str) -> str:
-        """The address of a database through the pooler."""
+        """Return the address of a database through the pooler."""
         return f"postgresql://satchel@/{database}?host={self.folder}&port=6432"

@@ -110,11 +110,11 @@ class PostgresServer:
                 time.sleep(0.02)
 
     def url(self, database: str, role: str = "satchel") -> str:
-        """The address of one of its databases."""
+        """Return the address of one of its databases."""
         return f"postgresql://{role}@/{database}?host={self.folder}"
 
     def fresh(self) -> str:
-        """The address of a new, empty database."""
+        """Return the address of a new, empty database."""
         return self.url(self.create())
 
     def with_schema(self) -> str:
@@ -134,7 +134,7 @@ class PostgresServer:
             connection.execute(f"drop database {name} with (force)")
 
     def fresh_for_two(self) -> tuple[str, str]:
-        """The address of a new, empty database as its owner has it, and as a role that owns nothing."""
+        """Return the address of a new, empty database as its owner has it, and as a role that owns nothing."""
         name = next(self._names)
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(f"create role {name}_owner login")
@@ -209,7 +209,7 @@ class ReusedDatabase:
         self._create()
 
     def emptied(self) -> str:
-        """The address of the database, with our schema and no rows."""
+        """Return the address of the database, with our schema and no rows."""
         with psycopg.connect(self._server.url(self._name), autocommit=True) as connection:
             connection.execute(_DISCONNECT_OTHERS)
             if self._schema_of(connection) == self._schema:
@@ -269,7 +269,7 @@ def find_folder() -> str:
 
 
 def find_runnable(folder: Path, user: str | None) -> Path:
-    """The binaries, or a copy of them in a folder where a user cannot reach them (a checkout below /root)."""
+    """Return the binaries, or a copy of them in a folder where a user cannot reach them (a checkout below /root)."""
     binaries = find_binaries()
     try:
         command = [str(binaries / "postgres"), "--version"]
@@ -282,7 +282,7 @@ def find_runnable(folder: Path, user: str | None) -> Path:
 
 
 def find_binaries() -> Path:
-    """The folder of `postgres` and `initdb`, version 14 or newer."""
+    """Return the folder of `postgres` and `initdb`, version 14 or newer."""
     on_path = shutil.which("postgres")
     candidates = [Path(found).parent for found in sorted(glob.glob("/usr/lib/postgresql/*/bin/postgres"), reverse=True)]
     candidates += [Path(on_path).resolve().parent] if on_path else []

@@ -72,7 +72,7 @@ class ServerProcess:
         return found
 
     def children(self) -> list[int]:
-        """The process ids of its workers."""
+        """Return the process ids of its workers."""
         return children(self.process.pid)
 
     def stop(self, patience: float = TIMEOUT) -> int:
@@ -139,7 +139,7 @@ class HttpProcess(ServerProcess):
 
 
 def children(pid: int) -> list[int]:
-    """The children of a process; none once it has ended."""
+    """Return the children of a process; none once it has ended."""
     try:
         found = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
         # multiprocessing starts a process of its own beside the workers.
@@ -149,7 +149,7 @@ def children(pid: int) -> list[int]:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process exists and is not a zombie."""
+    """Return whether a process exists and is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
@@ -157,7 +157,7 @@ def is_running(pid: int) -> bool:
 
 
 def memory_mb(pid: int) -> float:
-    """The resident memory of a process."""
+    """Return the resident memory of a process."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) / 1024
@@ -165,7 +165,7 @@ def memory_mb(pid: int) -> float:
 
 
 def open_sockets(pid: int) -> int:
-    """How many sockets a process has open. Files do not count: a store opens more of them under load."""
+    """Return how many sockets a process has open. Files do not count: a store opens more of them under load."""
     count = 0
     for number in os.listdir(f"/proc/{pid}/fd"):
         with suppress(FileNotFoundError):
@@ -174,7 +174,7 @@ def open_sockets(pid: int) -> int:
 
 
 def count_watches(pid: int) -> int:
-    """How many inotify watches a process holds."""
+    """Return how many inotify watches a process holds."""
     count = 0
     for file in Path(f"/proc/{pid}/fdinfo").iterdir():
         with suppress(FileNotFoundError):
@@ -183,7 +183,7 @@ def count_watches(pid: int) -> int:
 
 
 def eventually(claim: Callable[[], bool], patience: float = TIMEOUT) -> bool:
-    """Whether a claim becomes true within a bound."""
+    """Return whether a claim becomes true within a bound."""
     deadline = time.monotonic() + patience
     while not claim():
         if time.monotonic() > deadline:

@@ -13,7 +13,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference" / "contracts"
 
 
 def answered(client: Client, contract: str, tool: str, arguments: dict[str, Any]) -> Any:
-    """The body of an answer with a member `success`, after the rest of the result was checked."""
+    """Return the body of an answer with a member `success`, after the rest of the result was checked."""
     result = client.call(tool, arguments)
     [content] = result["content"]
     body = json.loads(content["text"])
@@ -27,5 +27,5 @@ def answered(client: Client, contract: str, tool: str, arguments: dict[str, Any]
 
 @cache
 def published_output(contract: str, tool: str) -> Any:
-    """The schema of a tool's answers, from its published file."""
+    """Return the schema of a tool's answers, from its published file."""
     return json.loads((DOCS / contract / f"{tool}.json").read_text())["properties"]["output"]

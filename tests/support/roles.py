@@ -15,12 +15,12 @@ def let_in(owner: str, role: str) -> str:
 
 
 def role_of(address: str) -> str:
-    """The role in an address."""
+    """Return the role in an address."""
     return str(psycopg.conninfo.conninfo_to_dict(address)["user"])
 
 
 def two_roles(postgres: PostgresServer) -> tuple[str, str]:
-    """A new store: the addresses for its owner, and for a role that was let in."""
+    """Return a new store: the addresses for its owner, and for a role that was let in."""
     owner, app = postgres.fresh_for_two()
     let_in(owner, role_of(app))
     return owner, app

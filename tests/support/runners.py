@@ -54,7 +54,7 @@ class Runners:
 
 
 def has_failed(result: dict[str, Any]) -> bool:
-    """Whether a result is a failure, of a tool or of a method."""
+    """Return whether a result is a failure, of a tool or of a method."""
     return result.get("isError") is True or "code" in result
 
 

@@ -35,7 +35,7 @@ TIME = Like(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
 def result_of(client: Client | HttpClient, tool: str, arguments: dict[str, Any], **more: Any) -> Any:
-    """The whole result of a call, checked; `internal` is never an acceptable error code."""
+    """Return the whole result of a call, checked; `internal` is never an acceptable error code."""
     result = client.call(tool, arguments, **more) if isinstance(client, HttpClient) else client.call(tool, arguments)
     check(tool, result)
     return result
@@ -59,28 +59,28 @@ def check(tool: str, result: dict[str, Any]) -> None:
 
 
 def ok(client: Client | HttpClient, tool: str, given: dict[str, Any] | None = None, /, **more: Any) -> Any:
-    """The structured answer of a call that must succeed."""
+    """Return the structured answer of a call that must succeed."""
     result = result_of(client, tool, {**(given or {}), **more})
     assert result["isError"] is False, result
     return result["structuredContent"]
 
 
 def text(client: Client | HttpClient, tool: str, /, **arguments: Any) -> str:
-    """The texts of the answer of a call that must succeed, a line each."""
+    """Return the texts of the answer of a call that must succeed, a line each."""
     result = result_of(client, tool, arguments)
     assert result["isError"] is False, result
     return "\n".join(content["text"] for content in result["content"])
 
 
 def refusal(client: Client | HttpClient, tool: str, given: dict[str, Any] | None = None, /, **more: Any) -> Any:
-    """The error of a call that must fail."""
+    """Return the error of a call that must fail."""
     result = result_of(client, tool, {**(given or {}), **more})
     assert result["isError"] is True, result
     return result["structuredContent"]["error"]
 
 
 def task_id(store: str, number: int) -> str:
-    """The UUID of a task, which some contracts take and ours does not answer."""
+    """Return the UUID of a task, which some contracts take and ours does not answer."""
     database = open_database(store)
     with database.read() as tx:
         [[id]] = tx.all("select id from tasks where number = :number", number=number)
@@ -89,31 +89,31 @@ def task_id(store: str, number: int) -> str:
 
 
 def wrong(message: str, argument: str | None = None, hint: str = HINT) -> dict[str, Any]:
-    """The error of an argument."""
+    """Return the error of an argument."""
     error = {"code": "invalid_argument", "message": message, "hint": hint}
     return error if argument is None else {**error, "argument": argument}
 
 
 def missing(message: str, hint: str, *near: str) -> dict[str, Any]:
-    """The error of something that does not exist, with what may have been meant."""
+    """Return the error of something that does not exist, with what may have been meant."""
     error: dict[str, Any] = {"code": "not_found", "message": message, "hint": hint}
     return {**error, "near": list(near)} if near else error
 
 
 def deleted(what: str, item: str, by: str = "satchel-tests 1") -> dict[str, Any]:
-    """The error of something that was deleted, for a caller that may bring it back."""
+    """Return the error of something that was deleted, for a caller that may bring it back."""
     message = Like(rf"{what} was deleted {MINUTE} by {by}\.")
     return {"code": "not_found", "message": message, "hint": "Use restore to bring it back.", "deleted": item}
 
 
 def read_rows(answer: dict[str, Any], *names: str) -> list[tuple[Any, ...]]:
-    """Some members of each row of `history`; `did` is what the change did, in a word."""
+    """Return some members of each row of `history`; `did` is what the change did, in a word."""
     [entries] = [answer[member] for member in ("changes", "versions") if member in answer]
     return [tuple({"did": ACTION_WORDS[entry["action"]], **entry}[name] for name in names) for entry in entries]
 
 
 def pages(client: Client, tool: str, key: str, **arguments: Any) -> list[list[Any]]:
-    """Every page of a list to its end, with the text beside each looked at."""
+    """Return every page of a list to its end, with the text beside each looked at."""
     found: list[list[Any]] = []
     cursor: dict[str, str] = {}
     while True:
@@ -128,7 +128,7 @@ def pages(client: Client, tool: str, key: str, **arguments: Any) -> list[list[An
 
 
 def answered(client: Client, method: str, params: dict[str, Any] | None = None) -> Any:
-    """The response to a request of the handshake generation; notifications of changes may arrive before it."""
+    """Return the response to a request of the handshake generation; notifications of changes may arrive before it."""
     identity = client.ask(method, params)
     while (message := client.read()).get("id") != identity:
         assert message["method"].startswith("notifications/"), message

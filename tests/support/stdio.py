@@ -21,7 +21,7 @@ _END = object()
 
 
 def modern_meta(version: str = NEWEST) -> dict[str, Any]:
-    """The `_meta` of a request of the per-request generation."""
+    """Return the `_meta` of a request of the per-request generation."""
     return {f"{META}protocolVersion": version, f"{META}clientInfo": CLIENT, f"{META}clientCapabilities": {}}
 
 
@@ -51,7 +51,7 @@ class Client:
         self.send_line(json.dumps(message).encode())
 
     def read(self, patience: float = PATIENCE) -> Any:
-        """The next message, held against the official models and schemas of its revision."""
+        """Return the next message, held against the official models and schemas of its revision."""
         arrived = self._arrived.get(timeout=patience)
         if arrived is _END:
             raise EOFError(f"the server has ended: {self.stderr}")
@@ -62,11 +62,11 @@ class Client:
         return message
 
     def ended(self, patience: float = PATIENCE) -> bool:
-        """Whether the output ends without another message."""
+        """Return whether the output ends without another message."""
         return self._arrived.get(timeout=patience) is _END
 
     def is_silent(self, seconds: float = 0.2) -> bool:
-        """Whether nothing more arrives for a while."""
+        """Return whether nothing more arrives for a while."""
         try:
             self._arrived.put(self._arrived.get(timeout=seconds))
         except queue.Empty:
@@ -154,7 +154,7 @@ class Server(ServerProcess, Client):
 
 
 def plain(result: dict[str, Any]) -> dict[str, Any]:
-    """A result without what 2026-07-28 adds to every result, after making sure that it is all there."""
+    """Return a result without what 2026-07-28 adds to every result, after making sure that it is all there."""
     if "resultType" not in result:
         return result
     meta = result["_meta"][f"{META}serverInfo"]

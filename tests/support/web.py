@@ -29,12 +29,12 @@ class WebClient:
         return Wire(self.port, patience)
 
     def ask(self, method: str, path: str, headers: Headers = (), body: bytes | None = None) -> "Answer":
-        """One request on a connection of its own."""
+        """Return one request on a connection of its own."""
         with self.connect() as wire:
             return wire.ask(method, path, headers, body)
 
     def count(self, headers: Headers = ()) -> float:
-        """How many requests reached a handler so far, by the server's own metrics."""
+        """Return how many requests reached a handler so far, by the server's own metrics."""
         page = self.ask("GET", "/metrics", headers)
         assert page.status == 200, page
         return sum(
@@ -111,7 +111,7 @@ class Wire:
         return self.read(is_head=method == "HEAD")
 
     def read(self, *, is_head: bool = False) -> Answer:
-        """The next answer.
+        """Return the next answer.
 
         Raises:
             Closed: there is none.
@@ -132,7 +132,7 @@ class Wire:
         return Answer(status, headers, body)
 
     def read_head(self) -> tuple[int, list[tuple[str, str]]]:
-        """The head of an answer whose body goes on for a while."""
+        """Return the head of an answer whose body goes on for a while."""
         head = self._until(b"\r\n\r\n").decode("latin-1").split("\r\n")
         version, status = head[0].split(" ")[:2]
         assert version == "HTTP/1.1", head
@@ -140,7 +140,7 @@ class Wire:
         return int(status), [(name.lower(), value) for name, _, value in pairs]
 
     def read_chunk(self) -> bytes:
-        """The next piece of a chunked body; empty at its end."""
+        """Return the next piece of a chunked body; empty at its end."""
         size = int(self._until(b"\r\n"), 16)
         while len(self._buffer) < size + 2:
             self._more()
@@ -148,7 +148,7 @@ class Wire:
         return chunk
 
     def is_closed(self, patience: float = PATIENCE) -> bool:
-        """Whether the server closes the connection, saying nothing more."""
+        """Return whether the server closes the connection, saying nothing more."""
         self.socket.settimeout(patience)
         try:
             return not self._buffer and self.socket.recv(1) == b""
@@ -174,7 +174,7 @@ class Wire:
 
 
 def request(method: str, path: str, headers: Headers = (), body: bytes | None = None) -> bytes:
-    """The bytes of a request: a Host unless one is given, and a length where there is a body."""
+    """Return the bytes of a request: a Host unless one is given, and a length where there is a body."""
     given = list(headers)
     names = {name.lower() for name, _ in given}
     if "host" not in names:
@@ -191,14 +191,14 @@ JSON = ("Content-Type", "application/json")
 def call(
     tool: str, arguments: Mapping[str, Any] | None = None, *, id: object = 1, revision: str = NEWEST
 ) -> tuple[list[tuple[str, str]], bytes]:
-    """The headers and the body of a call of a tool."""
+    """Return the headers and the body of a call of a tool."""
     return rpc("tools/call", {"name": tool, "arguments": dict(arguments or {})}, id=id, revision=revision)
 
 
 def rpc(
     method: str, params: Mapping[str, Any] | None = None, *, id: object = 1, revision: str = NEWEST
 ) -> tuple[list[tuple[str, str]], bytes]:
-    """The headers and the body of a request."""
+    """Return the headers and the body of a request."""
     headers = [JSON, ("Accept", "application/json, text/event-stream"), ("MCP-Protocol-Version", revision)]
     told = dict(params or {})
     if revision == NEWEST:

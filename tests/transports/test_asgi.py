@@ -30,7 +30,7 @@ PATIENCE = 20.0
 
 @contextmanager
 def served(app: Any) -> Iterator[int]:
-    """An application under a plain uvicorn; gives the port."""
+    """Yield an application under a plain uvicorn; gives the port."""
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run)
     thread.start()

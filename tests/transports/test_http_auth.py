@@ -47,7 +47,7 @@ class Secrets:
 
 
 def prepared(where: str) -> Secrets:
-    """A store with two projects, and a token of every kind."""
+    """Return a store with two projects, and a token of every kind."""
     database = open_database(where)
     with database.write() as tx:
         for name in ("a", "b"):

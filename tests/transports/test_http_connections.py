@@ -77,7 +77,7 @@ def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def connections(server: WebServer) -> int:
-    """How many clients are connected, by the kernel."""
+    """Return how many clients are connected, by the kernel."""
     return len(sockets(server, "01", "08"))
 
 
@@ -91,7 +91,7 @@ def sockets(server: WebServer, *states: str) -> list[list[str]]:
 
 
 def has_read(server: WebServer, count: int = 1) -> bool:
-    """Whether the server comes to have so many clients, and to have read all that they have sent."""
+    """Return whether the server comes to have so many clients, and to have read all that they have sent."""
 
     def look() -> bool:
         found = sockets(server, "01", "08")

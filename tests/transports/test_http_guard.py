@@ -59,13 +59,13 @@ def is_this_machine(host: str) -> bool:
 
 
 def host_passes(host: str) -> bool:
-    """The rule: this machine on any port, a listed name on any port, a listed name and port as they are."""
+    """Return the rule: this machine on any port, a listed name on any port, a listed name and port as they are."""
     host = host.strip(" \t").lower()
     return is_this_machine(host) or host in ("api.example.com", "api.example.com:9", "exact.example.com:8443")
 
 
 def origin_passes(origin: str | None) -> bool:
-    """The rule: none, a page of this machine, or one that is listed, to the letter."""
+    """Return the rule: none, a page of this machine, or one that is listed, to the letter."""
     if origin is None or origin in ALLOWED_ORIGINS:
         return True
     scheme, separator, host = origin.partition("://")
@@ -115,7 +115,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebInProcess]:
 
 
 def body_for(route: str, mark: str) -> bytes:
-    """A call that leaves a trace, wherever it can."""
+    """Return a call that leaves a trace, wherever it can."""
     if route in ("/mcp", "/mcp/prompt-store"):
         return call("add_prompt", {"title": mark, "content": "x"}, revision=HANDSHAKE)[1]
     if route.startswith("/mcp/tool/"):
@@ -170,7 +170,7 @@ def work_through(server: WebClient, cells: list[tuple[str, str, str, str | None]
 
 
 def stored(server: WebClient) -> set[str]:
-    """The titles of every prompt and every task."""
+    """Return the titles of every prompt and every task."""
     titles: set[str] = set()
     for offset in itertools.count(0, 100):
         headers, body = call("list_prompts", {"limit": 100, "offset": offset})

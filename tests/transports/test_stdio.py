@@ -262,14 +262,14 @@ def test_a_client_that_does_not_read_cannot_keep_a_server_alive(tmp_path: Path) 
 
 
 def satchel(store: str, *more: str) -> subprocess.Popen[bytes]:
-    """A server as a bare process, for what is about its end."""
+    """Return a server as a bare process, for what is about its end."""
     command = [sys.executable, "-m", "satchel", "serve", "--contract", "prompt-store", "--database", store, *more]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
 
 
 def ended(process: subprocess.Popen[bytes]) -> int:
-    """The exit status of a process that ends by itself."""
+    """Return the exit status of a process that ends by itself."""
     status = process.wait(PATIENCE)
     for stream in (process.stdin, process.stdout, process.stderr):
         assert stream is not None
