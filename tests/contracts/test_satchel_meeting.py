@@ -10,9 +10,10 @@ import pytest
 
 from satchel.services import projects
 from satchel.storage.database import open_database
-from tests.support.satchel import TIME, make_library, ok, refusal, task_id
+from tests.support.satchel import Like, make_library, ok, refusal, task_id
 from tests.support.stdio import NEWEST, Client, plain
 
+TIME = Like(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 ANN = "11111111-1111-4111-8111-111111111111"
 
 
