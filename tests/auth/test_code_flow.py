@@ -14,28 +14,12 @@ from satchel.auth import issuer as module
 from satchel.auth.code_flow import CodeFlow
 from satchel.auth.oauth import OAuth
 from satchel.errors import AuthUnavailable, Unauthorized
+from tests.auth.conftest import Clock
 from tests.auth.issuer import AUDIENCE, Issuer, jwk, rsa_key
 
 KEY = rsa_key()
 METADATA, OPENID = "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"
 QUERY, COOKIE = {"state": "state", "code": "c"}, "state.verifier"
-
-
-class Clock:
-    """The clock of the cache, which tests advance."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(module, "monotonic", clock)
-    return clock
 
 
 @pytest.fixture

@@ -12,32 +12,15 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from satchel.auth import issuer as module
 from satchel.auth.issuer import FetchFailed, fetch
 from satchel.auth.oauth import OAuth
 from satchel.errors import AuthUnavailable, AuthUnusable, Unauthorized
+from tests.auth.conftest import Clock
 from tests.auth.issuer import AUDIENCE, Issuer, base64url, ec_key, jwk, pem, rsa_key
 
 KEY = rsa_key()
 OTHER = rsa_key()
 UNKNOWN = "the token is signed with an unknown key"
-
-
-class Clock:
-    """The clock of the cache, which tests advance."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(module, "monotonic", clock)
-    return clock
 
 
 @pytest.fixture

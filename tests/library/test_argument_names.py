@@ -2,10 +2,8 @@
 
 import contextlib
 import keyword
-from collections.abc import Iterator
 
 import jinja2
-import pytest
 
 from satchel.library.render import Renderer, RenderFailed
 from satchel.model import JINJA2_WORDS, can_be_argument
@@ -24,13 +22,6 @@ TEMPLATE = (
     "{% if not W %}{% elif W %}yes{% endif %},{% set x = W %}{{ x }},{% for c in W if W %}{{ c }}{% endfor %}"
 )
 EXPECTED = "value,value,value,value,valuevalue,True,yes,value,value"
-
-
-@pytest.fixture(scope="module")
-def renderer() -> Iterator[Renderer]:
-    renderer = Renderer()
-    yield renderer
-    renderer.close()
 
 
 def test_a_template_can_use_every_argument_that_may_be_declared(renderer: Renderer) -> None:

@@ -14,13 +14,6 @@ from satchel.library.render import Renderer, RenderFailed
 from tests.library.templates import CORPUS, JINJA2, render, render_by_jinja2
 
 
-@pytest.fixture(scope="module")
-def renderer() -> Iterator[Renderer]:
-    renderer = Renderer()
-    yield renderer
-    renderer.close()
-
-
 def test_a_template_gives_what_jinja2_gives(renderer: Renderer) -> None:
     for template, arguments, expected in CORPUS:
         assert render_by_jinja2(template, arguments) == expected, template

@@ -2,22 +2,12 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 
-import pytest
 from jinja2.filters import FILTERS
 
 from satchel.library.render import Renderer
 from tests.library.templates import render, render_by_jinja2
 from tests.support.process import ROOT
-
-
-@pytest.fixture(scope="module")
-def renderer() -> Iterator[Renderer]:
-    renderer = Renderer()
-    yield renderer
-    renderer.close()
-
 
 NAMES = (
     *("items", "values", "keys", "get", "pop", "popitem", "update", "copy", "clear", "setdefault", "fromkeys"),

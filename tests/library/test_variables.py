@@ -1,21 +1,10 @@
 """The names that a template uses and does not set, with lines, for messages to its author."""
 
-from collections.abc import Iterator
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import Environment, meta
 
 from satchel.library.render import Renderer, RenderFailed, TemplateNames
-
-
-@pytest.fixture(scope="module")
-def renderer() -> Iterator[Renderer]:
-    renderer = Renderer()
-    yield renderer
-    renderer.close()
-
 
 # Names that begin with z are read and never assigned.
 LEAVES = (
