@@ -25,7 +25,6 @@ from tests.support.web import (
     memory_mb,
     open_sockets,
     request,
-    rpc,
 )
 
 DEADLINE = short_timeouts.REQUEST
@@ -196,32 +195,6 @@ def test_100_headers_are_taken_and_names_may_be_odd(server: WebServer) -> None:
 # -- clients that do odd, but proper things -------------------------------------------------------------------------
 
 
-def test_http_1_0_is_answered_and_closed(server: WebServer) -> None:
-    headers, body = call("list_prompts", revision=HANDSHAKE)
-    for more in ([], [("Connection", "keep-alive")]):
-        with server.connect() as wire:
-            wire.send(request("POST", "/mcp", [*headers, *more], body).replace(b"HTTP/1.1", b"HTTP/1.0", 1))
-            answer = wire.read()
-            assert (answer.status, answer.header("connection")) == (200, "close")
-            assert wire.is_closed()
-
-
-def test_a_client_may_ask_before_it_sends_the_body(server: WebServer) -> None:
-    with server.connect() as wire:
-        headers, body = call("list_prompts", revision=HANDSHAKE)
-        head = request("POST", "/mcp", [*headers, ("Expect", "100-continue"), ("Content-Length", str(len(body)))])
-        wire.send(head)
-        assert wire.read().status == 100
-        wire.send(body)
-        assert wire.read().status == 200
-        # Who is refused is not asked to go on.
-        wire.send(head.replace(b"Host: localhost", b"Host: evil.com"))
-        assert wire.read().status == 421
-    with server.connect() as wire:
-        wire.send(request("POST", "/mcp", [JSON, ("Expect", "100-continue"), ("Content-Length", str(1 << 30))]))
-        assert wire.read().status == 413
-
-
 def test_who_would_rather_speak_something_else_is_answered_all_the_same(server: WebServer) -> None:
     """Java's client asks for HTTP/2 in this way, with the body of its first POST behind it."""
     headers, body = call("list_prompts", revision=HANDSHAKE)
@@ -253,22 +226,6 @@ def test_rubbish_behind_a_request_never_passes_for_its_answer(server: WebServer)
 
 
 # -- clients that leave, or never listen ----------------------------------------------------------------------------
-
-
-def test_who_leaves_in_the_middle_of_a_body_or_an_answer_leaves_nothing_behind(server: WebServer) -> None:
-    before = server.count()
-    for _ in range(50):
-        with server.connect() as wire:
-            wire.send(CALL[:-5])
-    assert server.ask("GET", "/health").status == 200
-    assert server.count() == before
-    headers, body = call("add_prompt", {"title": f"large {time.time_ns()}", "content": "x" * 4_000_000})
-    prompt = server.ask("POST", "/mcp", headers, body).tool["id"]
-    for _ in range(20):
-        with server.connect() as wire:
-            wire.send(request("POST", "/mcp", *call("get_prompt", {"id": prompt})))
-            assert wire.read_head()[0] == 200
-    assert server.ask("POST", "/mcp", *call("get_prompt", {"id": prompt})).status == 200
 
 
 def test_who_never_reads_is_cut_off_and_costs_no_memory_for_long(server: WebServer) -> None:
@@ -324,15 +281,6 @@ def test_a_stream_with_a_request_behind_it_ends_with_its_client_too(server: WebS
         wire.close()
     # That the client has left is noticed at the next sign of life.
     assert eventually(lambda: streams(server) == 0)
-
-
-def test_a_subscriber_who_never_reads_does_not_hold_up_anybody(server: WebServer) -> None:
-    params = {"notifications": {"promptsListChanged": True}}
-    with server.connect() as wire:
-        wire.send(request("POST", "/mcp/twig", *rpc("subscriptions/listen", params)))
-        assert wire.read_head()[0] == 200
-        for _ in range(200):
-            assert server.ask("GET", "/health").status == 200
 
 
 # -- many at once ---------------------------------------------------------------------------------------------------
