@@ -97,7 +97,7 @@ def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def link(name: str, site: Path) -> None:
-    """Let an environment have a distribution that ours has."""
+    """Link a distribution of our environment into another one."""
     for file in metadata.files(name) or ():
         top = file.parts[0]
         place = Path(str(metadata.distribution(name).locate_file(top)))

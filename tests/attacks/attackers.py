@@ -37,7 +37,7 @@ class Attack:
         return Wire(self.port, patience)
 
     def repeat(self, clients: int, act: Callable[[], object]) -> None:
-        """Have so many clients do something again and again; what the server does to them is no matter here."""
+        """Repeat an action with a number of clients; ignore what the server answers."""
 
         def run(_: int) -> None:
             while not self.is_over:
@@ -96,7 +96,7 @@ def send_bombs(attack: Attack) -> None:
 
 
 def send_batches(attack: Attack) -> None:
-    """Batches of large answers, which are read as fast as they come."""
+    """Send batches of large answers, and read these as fast as they come."""
     messages = (call("get_prompt", {"id": attack.prompt}, id=id, revision=HANDSHAKE)[1] for id in range(100))
     body = b"[" + b",".join(messages) + b"]"
     raw = request("POST", "/mcp", [attack.token, JSON, ("MCP-Protocol-Version", BATCHES)], body)
@@ -112,7 +112,7 @@ def send_batches(attack: Attack) -> None:
 
 
 def send_batches_that_write(attack: Attack) -> None:
-    """Batches of large answers and a write, which are not read; more and more of them."""
+    """Send more and more batches of large answers and a write, and do not read the answers."""
     calls = [call("get_prompt", {"id": attack.prompt}, id=id, revision=BATCHES) for id in range(7)]
     calls.append(call("add_prompt", {"title": "", "content": ""}, id=7, revision=BATCHES))
     body = b"[" + b",".join(one[1] for one in calls) + b"]"
@@ -131,13 +131,13 @@ def read_nothing(attack: Attack) -> None:
 
 
 def read_nothing_without_a_token(attack: Attack) -> None:
-    """Refusals, pages and style sheets, asked for again and again, and not read."""
+    """Request refusals, pages and style sheets repeatedly, and do not read them."""
     raws = [request("GET", path, [("Accept", "text/html")]) * 64 for path in ("/login", "/prompts", "/metrics", "/mcp")]
     attack.hold(raws * 50, 4096, awaits=True)
 
 
 def send_ahead(attack: Attack) -> None:
-    """Hundreds of requests behind an answer that is not read."""
+    """Send hundreds of requests behind an answer that is not read."""
     raw = attack.call("get_prompt", {"id": attack.prompt}) + attack.call("list_prompts") * 600
     attack.hold([raw] * 300, 4096, awaits=True)
 
@@ -155,7 +155,7 @@ def read_large(attack: Attack) -> None:
 
 
 def open_sockets(attack: Attack) -> None:
-    """Without end, as fast as possible; the last 2,200 stay open."""
+    """Open sockets without end, as fast as possible; the last 2,200 stay open."""
     opening = attack.call("list_prompts")
     wires: deque[Wire] = deque()
     while not attack.is_over or len(wires) < 2200:
@@ -169,7 +169,7 @@ def open_sockets(attack: Attack) -> None:
 
 
 def open_silent_sockets(attack: Attack) -> None:
-    """2,200 that say nothing, and stay open."""
+    """Open 2,200 sockets that send nothing and stay open."""
     attack.hold([b""] * 2200)
 
 
@@ -220,7 +220,7 @@ def leave(attack: Attack) -> None:
 
 
 def trickle(attack: Attack) -> None:
-    """Heads and bodies byte by byte, and bodies in chunks of one byte."""
+    """Send heads and bodies byte by byte, and bodies in chunks of one byte."""
     raw = attack.call("list_tags")
     head = request("POST", "/mcp", [attack.token, JSON, ("Transfer-Encoding", "chunked")])
     chunk = b"1\r\n \r\n"
@@ -242,7 +242,7 @@ def trickle(attack: Attack) -> None:
 
 
 def drip_heads(attack: Attack) -> None:
-    """Many heads that never end, a field now and then."""
+    """Send many heads that never end, a field now and then."""
     wires = [attack.connect() for _ in range(300)]
     for wire in wires:
         wire.send(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n")
@@ -255,13 +255,13 @@ def drip_heads(attack: Attack) -> None:
 
 
 def ask_for_lists(attack: Attack) -> None:
-    """What needs no call of a tool: only the token is looked up for each."""
+    """Send requests that run no tool: each only needs a look-up of the token."""
     raws = [attack.post("tools/list", {}), attack.post("ping", {}), request("GET", "/metrics", [attack.token])]
     attack.repeat(12, lambda: attack.ask(b"".join(raws) * 7, 21))
 
 
 def ask_for_pages(attack: Attack) -> None:
-    """Without a session, and with a wrong one."""
+    """Request pages without a session, and with a wrong one."""
     html = ("Accept", "text/html")
     wrong = ("Cookie", f"satchel-{attack.port}=satchel_{'A' * 43}")
     raws = [request("GET", "/login", [html]), request("GET", "/prompts", [html, wrong])]
@@ -283,7 +283,7 @@ def subscribe(attack: Attack) -> None:
 
 
 def write_long_texts(attack: Attack) -> None:
-    """Most are refused: one because its title is taken, one because it is too long."""
+    """Write long texts; most are refused, because the title is taken or the text too long."""
     contents = ("word and " * 300_000, "x" * (8 * MIB))
     raws = [attack.call("add_prompt", {"title": "long", "content": content}) for content in contents]
     attack.repeat(4, lambda: attack.ask(secrets.choice(raws)))

@@ -278,7 +278,7 @@ def is_waiting(wire: Wire) -> bool:
 
 
 def in_threads(work: Callable[[Any], None], items: list[Any]) -> None:
-    """Do something for each item at the same time; the first error is raised."""
+    """Run an action for all items concurrently; raise the first error."""
     errors: list[BaseException] = []
 
     def run(item: Any) -> None:

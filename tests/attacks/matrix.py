@@ -104,7 +104,7 @@ class Matrix:
         self._absent: dict[tuple[Any, ...], str] = {}
 
     def choose(self, spellings: Sequence[str] | dict[str, Spelling]) -> list[str]:
-        """Return those of some spellings whose turn it is."""
+        """Return the spellings whose turn it is."""
         chosen = [one for place, one in enumerate(spellings, self._turn) if place % self.step == 0]
         self._turn += len(spellings)
         return chosen
@@ -123,7 +123,7 @@ class Matrix:
 
 
 def blank(answer: tuple[int, str], thing: Thing) -> str:
-    """Return an answer without what was asked for."""
+    """Return an answer without the text of the question."""
     text = f"{answer[0]} {answer[1]}"
     for spelling in ("quoted uri",):
         if thing.kind == "prompt":
@@ -161,7 +161,7 @@ def make_arguments(cast: Cast, tool: Tool) -> dict[str, Any]:
 
 
 def make_calls(cast: Cast, contract: Contract) -> Iterator[tuple[str, str, str, Callable[[object], dict[str, Any]]]]:
-    """For every argument that may name something: tool, argument, kind of the thing, and arguments that name it."""
+    """Yield for every argument that may name an item: tool, argument, kind of the item, and arguments that name it."""
     for tool in contract.tools:
         base = make_arguments(cast, tool)
         if contract.name == "tasks" and "task_id" in base:

@@ -86,7 +86,7 @@ METHODS: list[tuple[str, dict[str, Any]]] = [
 
 
 def check_answers(answers: list[str]) -> None:
-    """No error tells what is inside of us."""
+    """Check that no error reveals internals."""
     for answer in answers:
         without = answer.replace(CANARY, "")
         assert not INSIDE.search(without), INSIDE.search(without)
@@ -97,7 +97,7 @@ def is_error(message: Any) -> bool:
 
 
 def check_log(stderr: str, *secrets: str) -> None:
-    """Nothing that was asked, and no secret, was logged; a made-up name of a tool or method is all that may be."""
+    """Check that no argument and no secret was logged; only an invented name of a tool or method may be."""
     lines = [line for line in stderr.splitlines() if not re.search(rf"Z '{CANARY}.{{0,60}}' \w+ [\d.]+ ms$", line)]
     for line in lines:
         assert not any(secret in line for secret in (CANARY, *secrets)), line

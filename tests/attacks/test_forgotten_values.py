@@ -13,7 +13,7 @@ EVE = Scope(user="0f0a2f5e-9c1c-4a6e-8a51-0d8f8f3c2b12")
 
 
 def give(database: Database, *keys: str) -> None:
-    """Two users give a value to an argument of each prompt."""
+    """Give a value of two users to an argument of each prompt."""
     for scope in (ADA, EVE):
         with database.write(scope) as tx:
             for key in keys:

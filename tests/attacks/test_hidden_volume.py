@@ -12,7 +12,7 @@ from tests.support.roles import two_roles
 
 
 def fill(database: Database, hidden: int) -> None:
-    """An open project with some items, and another one with so many of each kind."""
+    """Fill an open project with some items, and a hidden one with a number of each kind."""
     priv = Scope(user=USER, project="priv")
     with database.write(EVERYWHERE) as tx:
         for name in ("pub", "priv"):

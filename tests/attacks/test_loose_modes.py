@@ -26,7 +26,7 @@ def store(tmp_path: Path) -> Path:
 
 
 def give_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a file be of another user than the one that runs this: root gives it away, others pretend to be another."""
+    """Make a file belong to another user: root changes its owner, others pretend to be another."""
     if os.geteuid() == 0:
         os.chown(path, NOBODY, NOBODY)
     else:

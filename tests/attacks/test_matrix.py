@@ -75,7 +75,7 @@ def test_what_is_foreign_is_answered_like_what_does_not_exist(cast: Cast, connec
 
 
 def _tells_by_contract(contract: str, argument: str, thing: Thing, spelling: str) -> bool:
-    """Whether the document of a contract wants another answer: `todo` tells a foreign task from none, by its id."""
+    """Return whether a contract distinguishes a foreign task from a missing one, as `todo` does by id."""
     is_told = contract == "todo" and argument == "task_id" and spelling in ("id", "upper id")
     return is_told and not thing.title.endswith("three")  # a deleted one is not there
 
@@ -99,7 +99,7 @@ def _ask_method(matrix: Matrix, key: tuple[str, ...], asker: Asker, path: str, t
 
 
 def _ask_door(matrix: Matrix, caller: str, asker: Asker, things: Sequence[Thing]) -> None:
-    """The tools of `tasks` without MCP."""
+    """Call the tools of `tasks` without MCP."""
     for tool in load("tasks").tools:
         if "task_id" not in tool.input.__struct_fields__:
             continue

@@ -56,7 +56,7 @@ class Visitor:
         self._headers["Cookie"] = answer.headers["set-cookie"].partition(";")[0]
 
     def send(self, verb: str, path: str, fields: dict[str, str]) -> tuple[int, str]:
-        """Return the status of a page, where it leads to with what sentence, and its text."""
+        """Return the status of a page, its redirect with the message, and its text."""
         given = urlencode(fields)
         if verb == "GET" and given:
             path, given = f"{path}?{given}", ""
@@ -90,7 +90,7 @@ def visit(cast_server: HttpClient) -> Iterator[Callable[[str], Visitor]]:
 
 
 def list_questions(view: View, thing: Thing) -> Iterator[tuple[str, Callable[[Thing], tuple[str, dict[str, str]]]]]:
-    """For every part and field of a view that may name a thing: its name, and path and fields that name it."""
+    """Yield for every part and field of a view that may name an item: its name, and path and fields that name it."""
     own = {"project": "pub", "name": "mine", "number": "1", "id": "0" * 8, "kind": "prompts", "library": "none"}
     if thing.kind == "document":
         own["kind"] = "documents"

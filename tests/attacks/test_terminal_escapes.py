@@ -24,7 +24,7 @@ FORBIDDEN = {*HOSTILE} - {*"]0;owned[31mred2Jevil."}
 
 
 def assert_harmless(text: str) -> None:
-    """Nothing of it is left, but for the sequences by which rich draws a table."""
+    """Assert that no escape is left, except the sequences with which rich draws a table."""
     for sequence in ("\x1b[1m", "\x1b[0m", "\x1b[?25l", "\x1b[?25h"):
         text = text.replace(sequence, "")
     assert not FORBIDDEN & {*text}, ascii(text)

@@ -37,12 +37,12 @@ class World:
         self._owner = owner
 
     def write(self, scope: Scope, act: Callable[[Tx], Value]) -> Value:
-        """What an act in a transaction of a scope gives."""
+        """Run an action in a write transaction of a scope; return its result."""
         with self.database.write(scope) as tx:
             return act(tx)
 
     def read(self, scope: Scope, act: Callable[[Tx], Value]) -> Value:
-        """What a look in a transaction of a scope gives."""
+        """Run a look-up in a read transaction of a scope; return its result."""
         with self.database.read(scope) as tx:
             return act(tx)
 
@@ -95,7 +95,7 @@ class Thing:
         return [text for key in keys if key for text in (key, key.upper())]
 
     def twin(self) -> "Thing":
-        """Return the same with nothing of it that exists: words get other letters, so that they are like no others."""
+        """Return a text without existing words: they get other letters, so that they resemble no others."""
         number = ABSENT_TASK if self.number else 0
         id = ABSENT_ID if self.id else ""
         return Thing(self.kind, number=number, id=id, name=_shift(self.name), title=_shift(self.title))
@@ -214,7 +214,7 @@ class Cast(World):
                 tx.run(f"update sqlite_sequence set seq = {FIRST_FOREIGN} where name in ('tasks', 'revisions')")
 
     def dump(self) -> list[Any]:
-        """Return everything foreign, and how much has ever been changed of it."""
+        """Return all foreign rows, and the number of their changes."""
         looks = (
             "select number, owner, title, version, completed_at, deleted_at from tasks order by number",
             "select number, name, title, content, version, deleted_at from prompts order by number",

@@ -127,7 +127,7 @@ def test_an_answer_that_belongs_to_no_login_is_refused(flow: CodeFlow) -> None:
 
 
 def hang(issuer: Issuer, *paths: str) -> threading.Event:
-    """Have the issuer not answer at some paths until the event is set."""
+    """Block the answers of the issuer at some paths until the event is set."""
     go_on = threading.Event()
 
     def answer(request: BaseHTTPRequestHandler) -> None:

@@ -51,7 +51,7 @@ def serve_guarded(folder: Path) -> Iterator[Guarded]:
 
 
 def tab_to(page: Page, selector: str) -> None:
-    """Press Tab until the focus is on an element."""
+    """Press Tab until an element has the focus."""
     for _ in range(_MOST_TABS):
         if page.evaluate("(selector) => document.activeElement.matches(selector)", selector):
             return

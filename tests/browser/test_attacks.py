@@ -169,7 +169,7 @@ SVG = '<svg xmlns="http://www.w3.org/2000/svg"><script>top.hacked=11</script></s
 
 
 def fill(server: HttpServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hostile texts wherever a client can put one."""
+    """Put hostile texts into every field that a client can write."""
     monkeypatch.setitem(CLIENT, "name", HOSTILE)
     argument = {"name": "file", "description": HOSTILE, "values": [HOSTILE], "open": True}
     prompt = {"title": f"Bad {HOSTILE}", "name": "bad", "content": "{{ file }} " + MARKDOWN, "description": HOSTILE}

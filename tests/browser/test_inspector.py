@@ -19,7 +19,7 @@ TOKEN = "inspector-of-the-tests"
 
 
 def find_ports(count: int) -> list[int]:
-    """Ports that nothing uses."""
+    """Return unused ports."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [one.getsockname()[1] for one in sockets]
     for one in sockets:
@@ -55,7 +55,7 @@ def inspector(tmp_path: Path) -> Iterator[str]:
 
 
 def stay_here(route: Route) -> None:
-    """Let no request of the Inspector leave this machine: it wants a font from elsewhere."""
+    """Block requests of the Inspector to other machines, such as the one for a font."""
     if urlsplit(route.request.url).hostname in ("127.0.0.1", "localhost", None):
         route.continue_()
     else:

@@ -39,7 +39,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def complete(home: Path) -> Complete:
-    """What bash offers for the last word of a line."""
+    """Return the completions of bash for the last word of a line."""
 
     def complete(line: str) -> list[str]:
         words = line.split(" ")

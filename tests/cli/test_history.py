@@ -54,7 +54,7 @@ def lines(process: subprocess.CompletedProcess[bytes]) -> list[list[str]]:
 
 
 def changed(process: subprocess.CompletedProcess[bytes]) -> list[str]:
-    """What each line of the feed says was done."""
+    """Return the action in each line of the feed."""
     return [cells[3] for cells in lines(process)]
 
 

@@ -17,7 +17,7 @@ FORGED = "x\n2026-01-01T00:00:00.000000Z add_task ok 0.1 ms\x1b[31m\u202e"
 
 
 def logged(stderr: str) -> list[str]:
-    """What is logged of each call, without time and duration; nothing else is on stderr."""
+    """Return the log lines of the calls, without time and duration; check that stderr has nothing else."""
     lines = [LINE.fullmatch(line) for line in stderr.splitlines()]
     assert all(lines), stderr
     return [line[1] for line in lines if line]

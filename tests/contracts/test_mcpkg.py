@@ -59,7 +59,7 @@ def send(client: Server, message: dict[str, Any]) -> Any:
 
 
 def text(client: Server, tool: str, **arguments: Any) -> str:
-    """What a tool says, after looking at everything around it."""
+    """Return the text of a tool's answer, after checking everything around it."""
     result = client.call(tool, arguments)
     [content] = result["content"]
     said: str = content["text"]

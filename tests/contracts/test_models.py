@@ -85,7 +85,7 @@ def spoil(value: Any) -> Iterator[Any]:
 
 
 def body_of(result: dict[str, Any]) -> Any:
-    """What a tool answered: structured, or the text of a contract that answers in texts."""
+    """Return the answer of a tool: its structured content, or the text if the contract has only texts."""
     return result.get("structuredContent", result["content"][0]["text"])
 
 

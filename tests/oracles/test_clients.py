@@ -96,7 +96,7 @@ def find_agent(name: str) -> list[str]:
 
 
 def ask_codex(environment: dict[str, str]) -> dict[str, Any]:
-    """What Codex says of its servers after it has started them, by their names."""
+    """Return what Codex reports about its servers after starting them, by name."""
     hello = {"clientInfo": {"name": "judge", "title": "judge", "version": "1"}}
     messages = [
         {"id": 0, "method": "initialize", "params": hello},

@@ -141,7 +141,7 @@ def served(folder: Path, auth: str) -> HttpInProcess:
 
 
 def raw(server: HttpInProcess, contract: str, revision: str) -> list[Any]:
-    """What our raw client gets of a contract, step by step."""
+    """Return what our raw client gets from a contract, step by step."""
     told, last = [], ""
     for (method, params), _ in STEPS[contract]:
         params = fill_in(params, last)
@@ -203,7 +203,7 @@ async def connected(server: HttpInProcess, contract: str, mode: str, **more: Any
 
 
 async def steps_by_python(client: Client, contract: str) -> list[Any]:
-    """What the official client hands over of a contract, step by step."""
+    """Return what the official client gets from a contract, step by step."""
     told, last = [], ""
     for (method, params), _ in STEPS[contract]:
         try:

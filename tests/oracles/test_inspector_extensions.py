@@ -40,7 +40,7 @@ def test_the_inspector_verifies_every_skill(era: str, tmp_path: Path) -> None:
 
 
 def inspect(folder: Path, era: str, *options: str, serve: tuple[str, ...] = ()) -> list[dict[str, Any]]:
-    """What the Inspector says about a server, one object a line."""
+    """Return the output of the Inspector about a server, one object a line."""
     command = ["--cli", *node.satchel("satchel", folder / "satchel.db"), *serve, *options]
     command += ["--protocol-era", era, "--format", "json", "--quiet"]
     done = node.run("node_modules/.bin/mcp-inspector", *command, home=folder)

@@ -124,7 +124,7 @@ async def live(client: Client) -> None:
 
 
 async def look_around(client: Client) -> None:
-    """Everything but tools: prompts, completion, resources and templates."""
+    """Use everything but tools: prompts, completion, resources and templates."""
     from mcp.types import PromptReference, ResourceTemplateReference
 
     names = [prompt.name for prompt in (await client.list_prompts()).prompts]

@@ -57,7 +57,7 @@ class Conversation:
         return self.said[step]
 
     def body(self, outcome: dict[str, Any], *, is_error: bool = False) -> Any:
-        """What a tool said, after looking at everything around it."""
+        """Return the body of a tool's answer, after checking everything around it."""
         text = outcome["result"]["content"][0]["text"]
         body = json.loads(text)
         expected: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": is_error}
@@ -69,7 +69,7 @@ class Conversation:
         return body
 
     def refusal(self, code: int, message: str, data: object = None) -> dict[str, Any]:
-        """How this client shows a JSON-RPC error to its caller."""
+        """Return the form in which this client shows a JSON-RPC error."""
         if self.client == ("sdk1.mjs",):
             error = {"kind": "McpError", "code": code, "message": f"MCP error {code}: {message}"}
         else:

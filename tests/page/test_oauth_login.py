@@ -26,7 +26,7 @@ def issuer() -> Iterator[Issuer]:
 
 
 def offer(issuer: Issuer, **more: Any) -> None:
-    """Publish the metadata of an issuer that offers everything, but for what is said otherwise."""
+    """Publish the metadata of an issuer that offers everything, with some changes."""
     metadata = {
         "issuer": issuer.url,
         "jwks_uri": f"{issuer.url}/keys",

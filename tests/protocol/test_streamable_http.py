@@ -47,7 +47,7 @@ ONLY_VERSION = Headers([(b"mcp-protocol-version", NEWEST.encode())])
 
 
 def mismatch(arguments: object, *headers: tuple[str, str]) -> str | None:
-    """What is wrong with a call of `run`, where anything is."""
+    """Return the fault of a call of `run`, if it has one."""
     params = {"name": "run", "arguments": arguments, "_meta": modern_meta()}
     raw = encode({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
     standard = [("mcp-protocol-version", NEWEST), ("mcp-method", "tools/call"), ("mcp-name", "run")]

@@ -31,7 +31,7 @@ class Undone(Exception):
 
 
 def check(database: Database) -> None:
-    """Clean the words, and compare the index with one that is made anew from the items, which is undone."""
+    """Clean the words, and compare the index with one that is built again from the items and rolled back."""
     history.clean_words(database)
     with pytest.raises(Undone), database.write(ADA) as tx:
         kept = {(row[:-1], frozenset(row[-1].split())) for row in tx.all(_ITEMS)}

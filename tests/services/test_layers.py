@@ -81,7 +81,7 @@ def check_lists(
 
 
 def check_lookups(tx: Tx, expected: dict[str, str]) -> None:
-    """Whatever is listed is found, by each of its names, and nothing else is."""
+    """Check that every listed item is found by each of its names, and no other item."""
     for name in "abcdefgh":
         for find, references in (
             (layers.find_prompt, (name, f"Word {name}", f"satchel://prompt/{name}", f"WORD-{name}")),

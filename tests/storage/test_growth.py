@@ -49,7 +49,7 @@ def record_statements(tx: Tx, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def gather_statistics(database: Database) -> None:
-    """Have PostgreSQL look at the tables, as it does by itself soon after such a load."""
+    """Analyse the tables, as PostgreSQL does by itself soon after such a load."""
     if database.is_shared:
         with database.write() as tx:
             tx.run("analyze")
@@ -166,7 +166,7 @@ def fill(database: Database) -> None:
 
 
 def add_hidden(database: Database, count: int) -> None:
-    """Newer changes that a token for two projects may not see: others' tasks in these, and all of another project."""
+    """Add newer changes that a token for two projects may not see: others' tasks in these, and another project."""
     other, priv = Scope(user=OTHER), Scope(user=USER, project="priv")
     with database.write(other) as tx:
         for number in range(count):

@@ -39,7 +39,7 @@ def store(empty_store: str) -> str:
 
 @pytest.fixture
 def newer_satchel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on this is a Satchel with one more migration."""
+    """Pretend to be a Satchel with one more migration."""
     monkeypatch.setattr(schema, "MIGRATIONS", (newer.MIGRATION,))
 
 

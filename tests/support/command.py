@@ -64,7 +64,7 @@ def working_directory(folder: Path | None) -> Iterator[None]:
 
 @contextmanager
 def redirected(descriptor: int, file: IO[bytes]) -> Iterator[None]:
-    """Let a file descriptor be a file, for what uses its number."""
+    """Redirect a file descriptor to a file, for code that uses its number."""
     kept = os.dup(descriptor)
     os.dup2(file.fileno(), descriptor)
     try:

@@ -103,7 +103,7 @@ def silent(_context: Context, _: Nothing) -> str:
 
 
 def confirm(context: Context, args: Place) -> str:
-    """For our own tests: writes something that the user has to confirm."""
+    """Write something that the user has to confirm; for our own tests."""
     stored.add(context.tx, context.scope, PromptDraft(title=args.region, content="Confirmed."))
     context.confirm(f"Add {args.region}?")
     return f"Added {args.region}."

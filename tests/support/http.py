@@ -120,7 +120,7 @@ class HttpClient:
     # -- MCP --------------------------------------------------------------------------------------------------
 
     def post(self, message: object, headers: Headers | None = None, path: str = "/mcp") -> Answer:
-        """POST a message, or bytes as they are, and hold what comes back against the judges."""
+        """POST a message, or raw bytes, and check the response against the official models and schemas."""
         body = message if isinstance(message, bytes) else json.dumps(message).encode()
         sent = {"Content-Type": "application/json", "Accept": BOTH, **(headers or {})}
         answer = self.fetch("POST", path, body, sent)
@@ -283,7 +283,7 @@ def encoded(value: str) -> str:
 
 
 def _judge(message: Any, question: object, revision: str) -> None:
-    """Hold a message against the revision of what it answers; `revision` is that of the connection."""
+    """Check a message against the revision of the request it answers; `revision` is that of the connection."""
     for one in question if isinstance(question, list) else [question]:
         if isinstance(one, dict) and (one.get("id") == message.get("id") or "method" in message):
             official.check(message, one.get("method") if "method" not in message else None, _spoken(one, revision))

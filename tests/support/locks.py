@@ -10,7 +10,7 @@ import psycopg
 
 @contextmanager
 def locked(store: str, table: str) -> Iterator[Callable[[], object]]:
-    """Hold up writes to a store, and on PostgreSQL all use of a table, until the end or a call of the result."""
+    """Block writes to a store, and on PostgreSQL all use of a table, until the end or a call of the result."""
     if store.startswith("postgresql"):
         connection = psycopg.connect(store)
         connection.execute(f"lock table {table}".encode())

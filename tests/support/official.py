@@ -48,7 +48,7 @@ NOTIFICATIONS = {
 
 
 def check(message: dict[str, Any], method: str | None, revision: str) -> None:
-    """Hold one message of the server against its revision; `method` is that of the request it answers."""
+    """Check one message of the server against its revision; `method` is that of the request it answers."""
     if "method" in message and "id" in message:
         assert message["method"] == "elicitation/create" and message["id"] not in ("", None)
         methods.parse_server_request(message["method"], revision, message.get("params"))

@@ -145,7 +145,7 @@ class PostgresServer:
         return self.url(name, f"{name}_owner"), self.url(name, f"{name}_app")
 
     def stop(self) -> None:
-        """Stop the server as an operator would who does not wait for clients."""
+        """Stop the server as an operator would, without waiting for clients."""
         self._process.send_signal(signal.SIGINT)
         try:
             self._process.wait(10)

@@ -59,5 +59,5 @@ def has_failed(result: dict[str, Any]) -> bool:
 
 
 def body_of(result: dict[str, Any]) -> Any:
-    """What a tool answered: the structured content, or else the text."""
+    """Return the answer of a tool: its structured content, or else the text."""
     return result["structuredContent"] if "structuredContent" in result else result["content"][0]["text"]

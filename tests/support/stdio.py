@@ -94,7 +94,7 @@ class Client:
         return self._id
 
     def initialize(self, revision: str, capabilities: dict[str, Any] | None = None) -> Any:
-        """Shake hands, in the handshake generation."""
+        """Perform the handshake of the handshake generation."""
         params = {"protocolVersion": revision, "capabilities": capabilities or {}, "clientInfo": CLIENT}
         self.revision = revision if revision in REVISIONS[:-1] else "2025-11-25"
         answer = self.request("initialize", params)

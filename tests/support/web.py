@@ -210,7 +210,7 @@ def rpc(
 
 
 def refusal(route: str, status: int, field: str, message: str, id: int | None = None) -> Any:
-    """What a refusal looks like on a route; with the id of a request that was read."""
+    """Return the form of a refusal on a route, with the id of a request that was read."""
     if route.startswith("/mcp/tool/"):
         if status == 404:
             return {"success": False, "error": message, "code": "NOT_FOUND"}

@@ -73,7 +73,7 @@ def ask(call: Call) -> dict[str, Any]:
 
 
 def call_tool(name: str, report: Report) -> dict[str, Any]:
-    """Do what a tool is for."""
+    """Run a tool."""
     if name == "print":
         print("a stray print")
         sys.stdout.flush()

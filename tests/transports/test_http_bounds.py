@@ -49,7 +49,7 @@ def hurried(folder: Path) -> WebServer:
 
 @pytest.fixture(autouse=True)
 def nothing_is_left(server: WebServer) -> Iterator[None]:
-    """Whatever a test did, its connections are gone soon after, and the server answers."""
+    """Check that connections of a test are gone soon after, and that the server answers."""
     assert server.ask("GET", "/health").status == 200
     base = open_sockets(server.process.pid)
     yield

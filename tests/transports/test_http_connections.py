@@ -45,7 +45,7 @@ class Server(WebServer):
 
     @contextlib.contextmanager
     def held_up(self) -> Iterator[None]:
-        """Meanwhile, nothing can be written."""
+        """Block all writes during the block."""
         with contextlib.closing(sqlite3.connect(self.store, isolation_level=None)) as database:
             database.execute("begin immediate")
             yield
@@ -64,7 +64,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Whatever a test did, its connections are gone soon after."""
+    """Check that connections of a test are gone soon after."""
     if "server" not in request.fixturenames:
         yield
         return
@@ -82,7 +82,7 @@ def connections(server: WebServer) -> int:
 
 
 def sockets(server: WebServer, *states: str) -> list[list[str]]:
-    """What the kernel says of those sockets of a server that are in certain states."""
+    """Return the kernel's lines about the sockets of a server in some states."""
     port = f":{server.port:04X}"
     lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     # Those that we have closed, and that the kernel still has something to do for, belong to nobody. Neither do those

@@ -87,7 +87,7 @@ STREAMS = ("satchel", "twig")  # what a GET would open a stream on, if it accept
 
 
 def expected_status(route: str, method: str, origin: str | None) -> int:
-    """What becomes of a request that the guard lets through."""
+    """Return the status of a request that the guard admits."""
     if method == "OPTIONS" and origin in ALLOWED_ORIGINS:
         return 204
     if route in NOTHING:
