@@ -1,7 +1,8 @@
-"""One store on SQLite and one on PostgreSQL, which are given the same calls at the same times and must answer alike."""
+"""One store on SQLite and one on PostgreSQL, which get the same calls at the same times and must answer alike."""
 
 import itertools
 import shutil
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,15 @@ import psycopg
 import pytest
 
 from satchel import clock
+from satchel.errors import Refused
 from satchel.library import catalog
-from satchel.model import Scope
+from satchel.model import Author, Scope
 from satchel.services import projects
-from satchel.storage.database import open_database
+from satchel.storage.database import Database, Tx, open_database
 from tests.support.dumps import Dumper
-from tests.support.runners import Runners, has_failed
+from tests.support.postgres import PostgresServer
+from tests.support.roles import two_roles
+from tests.support.runners import ADA, Runners, has_failed
 
 _BEGIN = datetime(2026, 11, 17, 9, tzinfo=UTC)
 
@@ -42,14 +46,17 @@ class FrozenClock:
 
 
 class Engines:
-    """Both stores. They are emptied for each run, and the connections to PostgreSQL are kept."""
+    """Both stores, that on PostgreSQL as a role that owns nothing. They are emptied for each run."""
 
-    def __init__(self, template: Path, folder: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, template: Path, folder: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
         self.clock = FrozenClock(monkeypatch)
         self._libraries = catalog.Libraries(())
         self._template, self._file = template, folder / "model.db"
-        self._on_postgres = Runners(open_database(address), self._libraries)
-        self._admin = psycopg.connect(address, autocommit=True)
+        owner, app = two_roles(postgres)
+        self._owner = open_database(owner)  # which alone may purge
+        self._on_postgres = Runners(open_database(app), self._libraries)
+        name = str(psycopg.conninfo.conninfo_to_dict(owner)["dbname"])
+        self._admin = psycopg.connect(postgres.url(name), autocommit=True)
         tables = Dumper(self._on_postgres.database).tables
         sequences = [
             name for (name,) in self._admin.execute("select sequencename from pg_sequences where schemaname = 'public'")
@@ -60,7 +67,6 @@ class Engines:
             + [f"alter sequence {name} restart" for name in sequences]
         )
         self._on_sqlite: Runners | None = None
-        self._last_task = 0  # the number of the last one that was added
 
     @property
     def runners(self) -> Runners:
@@ -75,10 +81,11 @@ class Engines:
         shutil.copy(self._template, self._file)
         self._on_sqlite = Runners(open_database(str(self._file)), self._libraries)
         self._admin.execute(self._empty.encode())
-        self.clock.step, self._last_task = 0, 0
+        self.clock.step = 0
         for one in (self._on_sqlite, self._on_postgres):
             self.clock.restart()
-            projects.require(one.database, Scope())
+            with one.database.write(Scope(user=ADA, author=Author(user=ADA))) as tx:
+                projects.add(tx, "default")
 
     def call(self, contract: str, name: str, given: dict[str, Any], scope: Scope) -> dict[str, Any]:
         """Return the answer of both engines, which is the same."""
@@ -89,18 +96,54 @@ class Engines:
             answers.append(one.call(contract, name, given, scope))
         assert answers[0] == answers[1], (contract, name, given, answers)
         if has_failed(answers[0]):
-            # A sequence of PostgreSQL goes on over what was undone; ours on SQLite does not.
-            sql = "select setval('tasks_number_seq', %s, %s)"
-            self._admin.execute(sql, [self._last_task or 1, self._last_task > 0])
+            self._align_numbers()
         return answers[0]
+
+    def act(self, scope: Scope, act: Callable[[Tx], object], *, as_owner: bool = False) -> bool:
+        """Do something through the services of both engines; return whether both did it, and did not refuse."""
+        self.clock.step += 1
+        done = []
+        for database in (self.databases[0], self._owner if as_owner else self.databases[1]):
+            self.clock.restart()
+            try:
+                with database.write(scope) as tx:
+                    act(tx)
+                done.append(True)
+            except Refused:
+                done.append(False)
+        assert done in ([True, True], [False, False])
+        if not done[0]:
+            self._align_numbers()
+        return done[0]
+
+    def _align_numbers(self) -> None:
+        """Reset the sequences of PostgreSQL, which go on over what was rolled back; those of SQLite do not."""
+        with self.runners.database.read() as tx:
+            last = dict(tx.all("select name, seq from sqlite_sequence"))
+        for table in ("projects", "prompts", "documents", "tasks"):
+            sql = f"select setval('{table}_number_seq', %s, %s)"
+            self._admin.execute(sql.encode(), [last.get(table) or 1, table in last])
+
+    @property
+    def databases(self) -> tuple[Database, Database]:
+        return self.runners.database, self._on_postgres.database
+
+    def completed_at(self, task: int) -> str:
+        """Return when a task was closed."""
+        with self.runners.database.read() as tx:
+            [[at]] = tx.all("select completed_at from tasks where number = :task", task=task)
+        return str(at)
+
+    def claimed(self) -> set[int]:
+        """Return the tasks that are claimed."""
+        with self.runners.database.read() as tx:
+            return {number for (number,) in tx.all("select task from task_claims where until > :now", now=tx.now)}
 
     def newest(self, kind: str) -> tuple[int, str]:
         """Return the number and the id of the item that was added last."""
         sql = f"select number, id from {kind}s order by number desc limit 1"
         with self.runners.database.read() as tx:
             [[number, id]] = tx.all(sql)
-        if kind == "task":
-            self._last_task = number
         return number, id
 
     def name_of(self, kind: str, id: str) -> str:
@@ -113,5 +156,6 @@ class Engines:
     def close(self) -> None:
         self.runners.database.close()
         self._on_postgres.database.close()
+        self._owner.close()
         self._admin.close()
         self._libraries.renderer.close()

@@ -4,9 +4,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from satchel.model import uri_of
-from tests.history.past import MustRefuse, Thing
+from satchel.services import projects, restoring
 from tests.model.document_rules import DocumentRules
 from tests.model.machine import PICKS, PLACES, USERS
+from tests.model.past import MustRefuse, Thing
 from tests.model.prompt_rules import PromptRules
 from tests.model.task_rules import TaskRules
 from tests.support.runners import ADA, BOB
@@ -81,7 +82,7 @@ class Rules(PromptRules, DocumentRules, TaskRules):
         version = max(thing.version - back, 1) if back else None
         item = reference_of(thing) if thing.is_live else f"#{thing.number}" if kind == "task" else thing.id
         found = self.ask("satchel", "restore", user, item=item, version=version, project=self.place_of(thing))
-        past = self.past.begin(user)
+        past = self.past.begin(user, self.contract)
         target = past.things[thing.key]
         try:
             is_changed = past.restore(target, version)
@@ -94,6 +95,68 @@ class Rules(PromptRules, DocumentRules, TaskRules):
             self.past = past
             if kind == "task" and target.state["completed_at"]:
                 self.claimed.discard(thing.number)
+
+    # -- what the command line and the page do to projects and to the past ------------------------------------------
+
+    @rule(user=USERS, pick=PICKS, name=PLACES)
+    def rename_project(self, user: str, pick: int, name: str) -> None:
+        thing = self.choose("project", pick)
+        if thing is None or thing.name == "default":  # the next write would restore it
+            return
+        is_done = self.act(user, "default", lambda tx: projects.rename(tx, thing.name, name))
+        assert is_done is (self.project(name) in (None, thing.number))
+        if is_done:
+            self.edit(user, thing, name=name)
+
+    @rule(user=USERS, pick=PICKS)
+    def delete_and_restore_project(self, user: str, pick: int) -> None:
+        thing = self.choose("project", pick)
+        if thing is None or thing.name == "default":
+            return
+        assert self.act(user, "default", lambda tx: projects.delete(tx, thing.name))
+        self.delete(user, thing)
+        assert self.project(thing.name) is None
+        self.restore_projects(user)
+
+    def restore_projects(self, user: str) -> None:
+        """Restore the projects that are deleted, so that every item can be found."""
+        for thing in [one for one in self.past.things.values() if one.kind == "project" and not one.is_live]:
+            id = thing.id
+            assert self.act(user, "default", lambda tx: restoring.restore(tx, tx.scope, id))  # noqa: B023
+            past = self.past.begin(user)
+            past.restore(past.things[thing.key], None)
+            self.past = past
+
+    @rule(user=USERS)
+    def undo(self, user: str) -> None:
+        is_done = self.act(user, "default", lambda tx: restoring.undo(tx, tx.scope))
+        past = self.past.begin(user)
+        try:
+            is_changed = past.undo(user)
+        except MustRefuse as refusal:
+            assert not is_done, refusal
+            return
+        assert is_done
+        if is_changed:
+            self.past = past
+            self.restore_projects(user)
+            self.claimed &= self.engines.claimed()
+
+    @rule(user=USERS, kind=KINDS, pick=PICKS)
+    def purge(self, user: str, kind: str, pick: int) -> None:
+        thing = self.choose(kind, pick)
+        if thing is None or pick % 3:  # less often than the rest, so that there is a past to speak of
+            return
+        reference = reference_of(thing) if thing.is_live else f"#{thing.number}" if kind == "task" else thing.id
+        is_done = self.act(
+            user, self.place_of(thing), lambda tx: restoring.purge(tx, tx.scope, reference), as_owner=True
+        )
+        assert is_done is (thing.owner in (None, user))
+        if is_done:
+            past = self.past.begin(user)
+            past.purge(past.things[thing.key], is_named=kind != "task" and thing.is_live)
+            self.past = past
+            self.claimed.discard(thing.number)
 
     @rule(user=USERS, kind=KINDS, pick=PICKS)
     def history(self, user: str, kind: str, pick: int) -> None:

@@ -1,14 +1,17 @@
 """The ground of the model: two engines, a plain dictionary of what they must hold, and how failures are told."""
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize
 
-from satchel.model import Scope
-from tests.history.past import Past, State, Thing
+from satchel.model import Author, Scope
+from satchel.storage.database import Tx
+from tests.model import agreement
 from tests.model.engines import Engines
+from tests.model.past import Past, State, Thing
 from tests.support.runners import ADA, BOB, CYD, body_of, has_failed
 
 PLACES = st.sampled_from(["default", "default", "web", "ops"])
@@ -41,11 +44,17 @@ class Machine(RuleBasedStateMachine):
     def put_first(self) -> None:
         """Add a little of everything, so that most steps find something to work on."""
 
+    def teardown(self) -> None:
+        if hasattr(self, "past"):
+            for database in self.engines.databases:
+                agreement.check(database, self.past)
+
     # -- calls ---------------------------------------------------------------------------------------------------
 
     def ask(self, contract: str, name: str, user: str, place: str = "default", /, **given: Any) -> tuple[str, Any]:
         """Call a tool or a method: how it went, and what it answered. None stands for an argument that is left out."""
         self.called[contract, name] += 1
+        self.contract = contract
         arguments = {key: value for key, value in given.items() if value is not None}
         if contract == "todo":
             arguments["user_id"] = user
@@ -53,6 +62,11 @@ class Machine(RuleBasedStateMachine):
         if "/" in name:
             return ("missing" if has_failed(result) else "ok"), result
         return kind_of(contract, result), body_of(result)
+
+    def act(self, user: str, place: str, act: Callable[[Tx], object], *, as_owner: bool = False) -> bool:
+        """Do something through the services; return whether it was done, and not refused."""
+        self.contract = ""
+        return self.engines.act(Scope(user=user, project=place, author=Author(user=user)), act, as_owner=as_owner)
 
     def expect(self, found: tuple[str, Any], kind: str) -> Any:
         """Return the answer of a call that went as the dictionary says."""
@@ -91,20 +105,20 @@ class Machine(RuleBasedStateMachine):
 
     def edit(self, user: str, thing: Thing, **changed: Any) -> Thing:
         """Change an item of the dictionary."""
-        past = self.past.begin(user)
+        past = self.past.begin(user, self.contract)
         past.edit(past.things[thing.key], **changed)
         self.past = past
         return past.things[thing.key]
 
     def delete(self, user: str, thing: Thing) -> None:
-        past = self.past.begin(user)
+        past = self.past.begin(user, self.contract)
         past.delete(past.things[thing.key])
         self.past = past
 
     def add(self, user: str, kind: str, project: int | None, owner: str | None, state: State) -> Thing:
         """Add to the dictionary what the store has added last."""
         number, id = self.engines.newest(kind)
-        past = self.past.begin(user)
+        past = self.past.begin(user, self.contract)
         if kind == "prompt" and "name" not in state:
             state = {**state, "name": self.engines.name_of(kind, id)}
         thing = Thing(kind, number, id, number if kind == "project" else project, owner)

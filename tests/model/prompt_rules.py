@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from tests.history.past import Thing
 from tests.model.machine import NAMES, PICKS, PLACES, QUERIES, TAGS, TEXTS, TITLES, USERS, Machine, fold
+from tests.model.past import Thing
 
 WAYS = st.sampled_from(["prompt-store", "mcpkg", "satchel", "many"])
 LIMITS = st.sampled_from([1, 2, 10])

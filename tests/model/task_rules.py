@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from tests.history.past import MustRefuse, Thing
 from tests.model.machine import PICKS, PLACES, QUERIES, TAGS, TEXTS, TITLES, USERS, Machine, fold
+from tests.model.past import MustRefuse, Thing
 
 WAYS = st.sampled_from(["todo", "tasks", "satchel"])
 STATUSES = st.sampled_from(["ready", "pending", "in_progress", "completed", "cancelled", "all"])
@@ -87,7 +87,7 @@ class TaskRules(Machine):
         if any(not one.is_live or one.owner != user for one in (thing, blocker)) or self.project(place) is None:
             self.expect(found, "missing")
             return
-        past = self.past.begin(user)
+        past = self.past.begin(user, self.contract)
         moved = past.things[thing.key]
         try:
             past.block(moved, [blocker.number], self.project(place))
@@ -106,7 +106,7 @@ class TaskRules(Machine):
         found = self.ask(way, "complete_task", user, **key_of(way, thing))
         if self.expect_own(found, user, way, thing) and self.status_of(thing) != "completed":
             self.claimed.discard(thing.number)
-            self.edit(user, thing, completed_at=f"step {self.engines.clock.step:04}", is_cancelled=False)
+            self.edit(user, thing, completed_at=self.engines.completed_at(thing.number), is_cancelled=False)
 
     @rule(user=USERS, pick=PICKS)
     def claim_task(self, user: str, pick: int) -> None:

@@ -14,7 +14,7 @@ from satchel.contracts import load
 from tests.faults.judging import forbid_surprises
 from tests.model.engines import Engines
 from tests.model.item_rules import Rules
-from tests.support.postgres import PostgresServer, ReusedDatabase
+from tests.support.postgres import PostgresServer
 from tests.support.runners import ADA, STORED
 from tests.support.soak import amount
 
@@ -29,12 +29,11 @@ def engines(
     sqlite_template: Path,
     tmp_path: Path,
     postgres: PostgresServer,
-    reused_database: ReusedDatabase,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Engines]:
     forbid_surprises(monkeypatch)
     monkeypatch.setattr(work, "READ_SECONDS", 600.0)  # a busy machine stops for longer than a read may take
-    both = Engines(sqlite_template, tmp_path, reused_database.emptied(), monkeypatch)
+    both = Engines(sqlite_template, tmp_path, postgres, monkeypatch)
     yield both
     both.close()
 

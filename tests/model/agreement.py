@@ -7,8 +7,8 @@ from satchel.model import ChangeQuery, Item, PromptQuery, Scope, uri_of
 from satchel.services import documents, history, lookup, projects, prompts, tasks
 from satchel.storage import revisions
 from satchel.storage.database import Database, Tx
-from tests.history.past import Past, Thing, Version
 from tests.history.store import ADA, BOB, CYD
+from tests.model.past import Past, Thing, Version
 
 FIELDS = {
     "prompt": ("name", "title", "description", "tags", "arguments"),
@@ -140,4 +140,4 @@ def _check_feed(tx: Tx, past: Past, project: Thing, scope: Scope) -> None:
             where = thing.versions[version].project
             if where == project.number or (thing.kind == "task" and where is None):
                 expected.append((key, version))
-    assert (said, has_more) == (expected, False)
+    assert (said, has_more) == (expected, False), (project.key, said, expected)
