@@ -1,4 +1,7 @@
-"""Three users call every tool of every contract in three projects, on both engines, and a plain dictionary agrees."""
+"""Three users call every tool of every contract in three projects, on both engines, and a plain dictionary agrees.
+
+Each answer is checked at once; at the end of a run, every version of every item, the trash and the feed.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
