@@ -25,7 +25,7 @@ NOTHING = {"trash": [], "total": 0}
 
 
 def count_rows(store: str, table: str) -> int:
-    """Return how many rows a table has, past Satchel."""
+    """Count the rows of a table, without Satchel."""
     sql = f"select count(*) from {table}"
     if store.startswith("postgresql"):
         with psycopg.connect(store) as connection:

@@ -53,7 +53,7 @@ class Listener:
         return heard
 
     def drained(self, quiet: float = 0.4) -> list[str]:
-        """Return all that comes until it is quiet."""
+        """Return all messages that arrive until it is quiet."""
         heard: list[str] = []
         while not self._source.is_silent(quiet):
             heard.append(name_of(self._source.read()))

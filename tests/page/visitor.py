@@ -19,17 +19,17 @@ class Visitor:
     address: str = "/"  # where the last answer came from
 
     def get(self, path: str) -> Answer:
-        """Return a page, wherever redirects lead."""
+        """Request a page and follow redirects."""
         return self._follow(self.ask("GET", path), path)
 
     def post(self, path: str, **fields: str | list[str]) -> Answer:
-        """Return a form, sent from a page of the server."""
+        """Send a form as from a page of the server."""
         return self._follow(self.ask("POST", path, urlencode(fields, doseq=True)), path)
 
     def ask(
         self, method: str, path: str, body: str | None = None, headers: list[tuple[str, str]] | None = None
     ) -> Answer:
-        """Return one request, and its own answer."""
+        """Send one request and return its own answer."""
         sent = (
             [("cookie", "; ".join(f"{name}={value}" for name, value in self.cookies.items()))] if self.cookies else []
         )

@@ -118,7 +118,7 @@ def test_nothing_is_put_into_the_history_of_others(roles: tuple[str, str], app: 
 
 
 def prune(connection: psycopg.Connection[Any], history: str, versions: int, trash: str) -> int:
-    """Return all steps of pruning, in the one transaction of a test; how many rows went."""
+    """Run all steps of pruning in the transaction of a test; return the number of removed rows."""
     removed = position = 0
     while rows := connection.execute(
         "select reached, removed from satchel_prune(%s, %s, %s, %s, 10)", [history, versions, trash, position]
@@ -129,7 +129,7 @@ def prune(connection: psycopg.Connection[Any], history: str, versions: int, tras
 
 
 def count(connection: psycopg.Connection[Any]) -> dict[str, int]:
-    """Return how many revisions there are, and how many deleted prompts and tasks."""
+    """Count the revisions, and the deleted prompts and tasks."""
     [(revisions, trash)] = connection.execute("""
         select (select count(*) from revisions), (select count(*) from prompts where deleted_at is not null)
             + (select count(*) from tasks where deleted_at is not null)

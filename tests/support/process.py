@@ -165,7 +165,7 @@ def memory_mb(pid: int) -> float:
 
 
 def open_sockets(pid: int) -> int:
-    """Return how many sockets a process has open. Files do not count: a store opens more of them under load."""
+    """Count the open sockets of a process. Files do not count: a store opens more of them under load."""
     count = 0
     for number in os.listdir(f"/proc/{pid}/fd"):
         with suppress(FileNotFoundError):
@@ -174,7 +174,7 @@ def open_sockets(pid: int) -> int:
 
 
 def count_watches(pid: int) -> int:
-    """Return how many inotify watches a process holds."""
+    """Count the inotify watches of a process."""
     count = 0
     for file in Path(f"/proc/{pid}/fdinfo").iterdir():
         with suppress(FileNotFoundError):
@@ -183,7 +183,7 @@ def count_watches(pid: int) -> int:
 
 
 def eventually(claim: Callable[[], bool], patience: float = TIMEOUT) -> bool:
-    """Return whether a claim becomes true within a bound."""
+    """Return whether a claim becomes true within a time limit."""
     deadline = time.monotonic() + patience
     while not claim():
         if time.monotonic() > deadline:

@@ -7,5 +7,5 @@ Amount = TypeVar("Amount", int, float, tuple[str, ...])
 
 
 def amount(quick: Amount, full: Amount) -> Amount:
-    """Return how many rounds, clients or examples: the first in `make test`, the second in `make soak`."""
+    """Return the number of rounds, clients or examples: the first for `make test`, the second for `make soak`."""
     return full if os.environ.get("SATCHEL_SOAK") else quick

@@ -29,12 +29,12 @@ class WebClient:
         return Wire(self.port, patience)
 
     def ask(self, method: str, path: str, headers: Headers = (), body: bytes | None = None) -> "Answer":
-        """Return one request on a connection of its own."""
+        """Send one request on its own connection."""
         with self.connect() as wire:
             return wire.ask(method, path, headers, body)
 
     def count(self, headers: Headers = ()) -> float:
-        """Return how many requests reached a handler so far, by the server's own metrics."""
+        """Count the requests that reached a handler so far, by the server's own metrics."""
         page = self.ask("GET", "/metrics", headers)
         assert page.status == 200, page
         return sum(

@@ -77,7 +77,7 @@ def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def connections(server: WebServer) -> int:
-    """Return how many clients are connected, by the kernel."""
+    """Count the connected clients, as the kernel reports them."""
     return len(sockets(server, "01", "08"))
 
 
@@ -91,7 +91,7 @@ def sockets(server: WebServer, *states: str) -> list[list[str]]:
 
 
 def has_read(server: WebServer, count: int = 1) -> bool:
-    """Return whether the server comes to have so many clients, and to have read all that they have sent."""
+    """Return whether the server reaches a number of clients and has read everything from them."""
 
     def look() -> bool:
         found = sockets(server, "01", "08")

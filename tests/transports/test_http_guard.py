@@ -113,7 +113,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebInProcess]:
 
 
 def body_for(route: str, mark: str) -> bytes:
-    """Return a call that leaves a trace, wherever it can."""
+    """Return a call that leaves a trace if it runs."""
     if route in ("/mcp", "/mcp/prompt-store"):
         return call("add_prompt", {"title": mark, "content": "x"}, revision=HANDSHAKE)[1]
     if route.startswith("/mcp/tool/"):
