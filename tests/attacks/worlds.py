@@ -1,4 +1,4 @@
-"""The stores of attacks on isolation: on each engine, with a user who asks and with what is foreign to her."""
+"""The stores of attacks on isolation: on SQLite and as a role of PostgreSQL, with a user and what is foreign to her."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

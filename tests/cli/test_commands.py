@@ -1,4 +1,4 @@
-"""The commands on the store: what they print, what they keep, how they end; on both engines."""
+"""The commands on the store: what they print, what they keep, how they end."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`satchel log`, `diff`, `restore` and `undo`: what changed, who did it, and back again; on both engines."""
+"""`satchel log`, `diff`, `restore` and `undo`: what changed, who did it, and back again."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`satchel prompt|resource|task copy` and `move`: from one project to another, all or none; on both engines."""
+"""`satchel prompt|resource|task copy` and `move`: from one project to another, all or none."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Which project a command works in: the rule of servers, and `satchel project current` tells it; on both engines."""
+"""Which project a command works in: the rule of servers, and `satchel project current` tells it."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`satchel token`: secrets are shown once, lists show none, and mistakes are told from each other; on both engines."""
+"""`satchel token`: secrets are shown once, lists show none, and mistakes are told from each other."""
 
 import json
 from typing import Any

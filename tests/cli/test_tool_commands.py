@@ -1,4 +1,4 @@
-"""The commands on prompts, documents and tasks print with --json what the matching tool answers; on both engines."""
+"""The commands on prompts, documents and tasks print with --json what the matching tool answers."""
 
 import json
 import re

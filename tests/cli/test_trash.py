@@ -1,4 +1,4 @@
-"""`satchel trash`, `purge` and `history size`: what was deleted, and what is gone for good; on both engines."""
+"""`satchel trash`, `purge` and `history size`: what was deleted, and what is gone for good."""
 
 import json
 from collections.abc import Callable

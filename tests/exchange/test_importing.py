@@ -1,4 +1,4 @@
-"""Imports into the store, on both engines: what is new, same and clashing; bad files; interrupted runs."""
+"""Imports into the store: what is new, same and clashing; bad files; interrupted runs."""
 
 import itertools
 from collections.abc import Callable, Iterator

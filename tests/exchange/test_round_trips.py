@@ -1,4 +1,4 @@
-"""What is exported is read back unchanged, and exported again it is the same byte for byte; on both engines."""
+"""What is exported is read back unchanged, and exported again it is the same byte for byte."""
 
 import shutil
 from itertools import count

@@ -1,4 +1,4 @@
-"""A folder and a project kept the same, three-way, on both engines."""
+"""A folder and a project kept the same, three-way."""
 
 import fcntl
 import os
