@@ -118,6 +118,17 @@ def test_a_prompt_is_added_without_reading_anything(send: Send) -> None:
     assert [sql for sql in statements if not sql.startswith("insert into ")] == []
 
 
+def test_an_item_is_found_once_by_history_and_restore(count: Count) -> None:
+    for content in ("one", "two", "three"):
+        count("mcpkg", "create_prompt" if content == "one" else "update_prompt", name="tea", content=content)
+    assert count("satchel", "history", item="tea") <= 4
+    assert count("satchel", "history", item="tea", version=1) <= 5
+    assert count("satchel", "history", item="tea", version=2, against=1) <= 7
+    assert count("satchel", "restore", item="tea") <= 20
+    count("satchel", "delete_prompt", prompt="tea")
+    assert count("satchel", "restore", item="tea") <= 19
+
+
 def test_any_number_of_exact_names_is_one_statement(count: Count) -> None:
     for number in range(40):
         count("satchel", "add_prompt", title=f"Prompt {number}", content="text")

@@ -22,7 +22,7 @@ def show(visit: Visit) -> Answer:
         texts = []
         for version in (old, new):
             try:
-                texts.append(diffs.render(history.read_version(tx, visit.scope, reference, version)))
+                texts.append(diffs.render(history.read_version(tx, visit.scope, item, version)))
             except VersionMissing:
                 texts.append("")
     values = {"item": item, "revisions": revisions, "has_more": has_more, "old": old, "new": new, "texts": texts}
@@ -62,9 +62,9 @@ class Conflict(Struct, frozen=True):
 def find_conflict(visit: Visit, reference: str, theirs: str, version: int) -> Conflict:
     """Return the changes since a version, if there are any."""
     with visit.read() as tx:
-        _, revisions, _ = history.list_versions(tx, visit.scope, reference, limit=1)
+        item, revisions, _ = history.list_versions(tx, visit.scope, reference, limit=1)
         try:
-            base = str(history.read_version(tx, visit.scope, reference, version).content)
+            base = str(history.read_version(tx, visit.scope, item, version).content)
         except VersionMissing:
             base = ""
     return Conflict(base, theirs, revisions[0] if revisions and revisions[0].number else None)

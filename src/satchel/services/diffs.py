@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from satchel.model import Argument, Item, Scope
-from satchel.services import history, projects
+from satchel.services import history, lookup, projects
 from satchel.storage.database import Tx
 from satchel.storage.deltas import common_prefix
 
@@ -23,7 +23,13 @@ def render(item: Item) -> str:
 
 
 def diff(
-    tx: Tx, scope: Scope, reference: str, old: int | None = None, new: int | None = None, *, context: int = 1
+    tx: Tx,
+    scope: Scope,
+    reference: lookup.Reference,
+    old: int | None = None,
+    new: int | None = None,
+    *,
+    context: int = 1,
 ) -> tuple[Item, int, int, str]:
     """Return an item, the numbers of two versions, and their difference: fields, then hunks of the content.
 
@@ -32,10 +38,11 @@ def diff(
     Raises:
         NotFound, AmbiguousItem, VersionMissing: as `history.read_version`.
     """
-    after = history.read_version(tx, scope, reference, new)
+    item = lookup.find(tx, scope, reference)
+    after = history.read_version(tx, scope, item, new)
     if old is None:
-        old = next((one for one in history.kept_versions(tx, scope, after) if one < after.version), after.version)
-    before = history.read_version(tx, scope, reference, old)
+        old = next((one for one in history.kept_versions(tx, scope, item) if one < after.version), after.version)
+    before = history.read_version(tx, scope, item, old)
     fields = _compare_fields(_write_fields(tx, before), _write_fields(tx, after))
     contents = (_read_content(one) for one in (before, after))
     hunks = _compare(*contents, context=context)

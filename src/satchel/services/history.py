@@ -57,7 +57,7 @@ class Doing(Struct, frozen=True, kw_only=True):
 def list_versions(
     tx: Tx,
     scope: Scope,
-    reference: str,
+    reference: lookup.Reference,
     *,
     query: ChangeQuery = EVERY_CHANGE,
     before: int = 2**53,
@@ -73,7 +73,7 @@ def list_versions(
     return item, found[:limit], len(found) > limit
 
 
-def read_version(tx: Tx, scope: Scope, reference: str, version: int | None = None) -> Item:
+def read_version(tx: Tx, scope: Scope, reference: lookup.Reference, version: int | None = None) -> Item:
     """Return an item as it was at a version; by default as it is, or as it was when it was deleted.
 
     Raises:

@@ -25,6 +25,8 @@ from satchel.storage.database import Tx, WordList
 from satchel.storage.search import FoundKind
 from satchel.storage.search_words import make_key, split
 
+Reference = str | Item
+
 NAMED: tuple[FoundKind, ...] = ("prompt", "document", "task")  # the kinds that a name or a title alone may mean
 
 _SCHEME = "satchel://"
@@ -123,15 +125,18 @@ def _rank(match: tuple[int, Item]) -> int:
 # -- one item, whole, deleted ones and other spellings too ------------------------------------------------------
 
 
-def find(tx: Tx, scope: Scope, reference: str) -> Item:
+def find(tx: Tx, scope: Scope, reference: Reference) -> Item:
     """Return the item that a reference names, whole if it exists, and else as it is in the trash.
 
-    An exact match goes before another spelling, and in both what exists before what was deleted.
+    An exact match goes before another spelling, and in both what exists before what was deleted. An item that was found
+    before is returned as it is.
 
     Raises:
         NotFound: there is none that the scope may see.
         AmbiguousItem: several items have this name.
     """
+    if isinstance(reference, Item):
+        return reference
     kind, key = _parse(reference)
     found = _find_again(tx, scope, kind, key)
     if found is None:
@@ -188,13 +193,14 @@ def _find(tx: Tx, scope: Scope, kind: ItemKind | None, key: str) -> Item | None:
     if kind != "task":
         projects.check_access(scope)
     found = _choose(_find_named(tx, scope, _list_keys(kind, key)), kind, key) or _find_deleted_id(tx, scope, kinds, key)
-    if not found and kind != "task":
-        projects.current(tx, scope)  # raises if it is the project that does not exist
-    found = found or _find_trashed(tx, scope, kinds, key, is_exact=True)
-    if not found and kind is None and (project := _find_project(tx, scope, key)) is not None:
-        return project
-    found = found or [item for one in kinds for item in _find_alike(tx, scope, one, key)]
-    found = found or _find_trashed(tx, scope, kinds, key, is_exact=False)
+    if not found and not (is_number(key) and "task" in kinds):
+        name = without_scheme("document", key)
+        deleted = _list_deleted(tx, scope, kinds, name)
+        found = _choose_deleted(tx, deleted, kinds, name, is_exact=True)
+        if not found and kind is None and (project := _find_project(tx, scope, key)) is not None:
+            return project
+        found = found or [item for one in kinds for item in _find_alike(tx, scope, one, key)]
+        found = found or _choose_deleted(tx, deleted, kinds, name, is_exact=False)
     if len(found) > 1:
         same = [one for one in found if one.kind == "task"]
         named = [*(one for one in found if one.kind != "task"), *same[:_MOST_NAMED]]
@@ -215,48 +221,49 @@ def _find_project(tx: Tx, scope: Scope, key: str) -> Item | None:
 
 
 def _find_deleted_id(tx: Tx, scope: Scope, kinds: Sequence[FoundKind], key: str) -> list[Item]:
-    """Return the deleted item with an id, without those that had its name before."""
-    id = clock.parse_id(key)
-    found = None if id is None else trash.by_id(tx, id, trash.kept_since(tx))
-    is_wanted = found is not None and (found.kind in kinds or kinds == NAMED) and may_see(tx, scope, found)
-    return [found] if found is not None and is_wanted else []
-
-
-def _find_trashed(tx: Tx, scope: Scope, kinds: Sequence[FoundKind], key: str, *, is_exact: bool) -> list[Item]:
-    """Return the deleted item of each kind with a key as its name or title, if any."""
-    found = (_find_trashed_one(tx, scope, kind, without_scheme("document", key), is_exact=is_exact) for kind in kinds)
-    return [one for one in found if one is not None]
-
-
-def _find_trashed_one(tx: Tx, scope: Scope, kind: FoundKind, key: str, *, is_exact: bool) -> Item | None:
-    since = trash.kept_since(tx)
-    if kind == "task" and is_number(key):
+    """Return the deleted item with an id, or task with a number, without those that had its name before."""
+    since, id = trash.kept_since(tx), clock.parse_id(key)
+    found: list[Item] = []
+    if is_number(key):
         digits = key.removeprefix("#")
-        found = trash.by_number(tx, kind, [int(digits) if len(digits) < _LONGEST_NUMBER else 0], since)
-        return next((one for one in found if may_see(tx, scope, one)), None)
-    if kind == "task":
-        return _find_deleted_alike(tx, scope, kind, key, is_exact=is_exact)
-    project = projects.current(tx, scope).number
-    found = trash.named(tx, kind, project, key, since)
-    alike = None if found else _find_deleted_alike(tx, scope, kind, key, is_exact=is_exact)
-    return _gather(found if alike is None else trash.named(tx, kind, project, alike.name, since))
+        found = trash.by_number(tx, "task", [int(digits)], since) if len(digits) < _LONGEST_NUMBER else []
+    elif id is not None:
+        found = trash.by_id(tx, id, since)
+    return [one for one in found if (one.kind in kinds or kinds == NAMED) and may_see(tx, scope, one)]
 
 
-def _find_deleted_alike(tx: Tx, scope: Scope, kind: FoundKind, key: str, *, is_exact: bool) -> Item | None:
-    """Return the last deleted item with a title, or else, unless it must be exact, with another spelling of it."""
-    known = _list_deleted(tx, scope, kind)
-    found = next((one for one in known if one.title.strip() == key.strip()), None)
-    if found is not None or is_exact or not make_key(key):
-        return found
-    return next((one for one in known if make_key(key) in (make_key(one.name), make_key(one.title))), None)
-
-
-def _list_deleted(tx: Tx, scope: Scope, kind: ItemKind) -> list[Item]:
+def _list_deleted(tx: Tx, scope: Scope, kinds: Sequence[ItemKind], name: str = "") -> list[Item]:
+    """Return the deleted items of some kinds that have a name, then the last ones of any name."""
     since = trash.kept_since(tx)
-    if kind == "task" and scope.user is None:
-        return []
-    where = list_allowed(tx, scope) if kind == "task" else [projects.current(tx, scope).number]
-    return trash.list_newest(tx, [kind], projects=where, owner=scope.user, since=since, limit=_MOST_DELETED)
+    texts = [kind for kind in kinds if kind in ("prompt", "document")]
+    found: list[Item] = []
+    if texts:
+        project = projects.current(tx, scope).number  # raises if it is the project that does not exist
+        found += [one for kind in texts if name for one in trash.named(tx, kind, project, name, since)]
+        found += trash.list_newest(tx, texts, projects=[project], owner=None, since=since, limit=_MOST_DELETED)
+    if "task" in kinds and scope.user is not None:
+        where = list_allowed(tx, scope)
+        found += trash.list_newest(tx, ["task"], projects=where, owner=scope.user, since=since, limit=_MOST_DELETED)
+    return found
+
+
+def _choose_deleted(
+    tx: Tx, deleted: Sequence[Item], kinds: Sequence[FoundKind], key: str, *, is_exact: bool
+) -> list[Item]:
+    """Return the last deleted item of each kind with a key as its name, else as its title, or in another spelling."""
+    chosen: list[Item | None] = []
+    for kind in kinds:
+        own = [one for one in deleted if one.kind == kind]
+        if is_exact:
+            same = [one for one in own if one.name == key] or [one for one in own if one.title.strip() == key.strip()]
+        else:
+            spelled = make_key(key)
+            same = [one for one in own if spelled and spelled in (make_key(one.name), make_key(one.title))]
+        if same:
+            last = same[0]
+            named = [last] if kind == "task" else trash.named(tx, kind, last.project, last.name, trash.kept_since(tx))
+            chosen.append(_gather(named))
+    return [one for one in chosen if one is not None]
 
 
 def list_allowed(tx: Tx, scope: Scope) -> list[int] | None:
@@ -336,7 +343,7 @@ def suggest_deleted(tx: Tx, scope: Scope, kinds: Iterable[ItemKind], reference: 
     """Return the references of the deleted items of some kinds that are most similar to a mistyped name."""
     if not rules.is_storable(reference) or reference.lstrip("#").isdigit():
         return ()
-    known = [one for kind in kinds for one in _list_deleted(tx, scope, kind)]
+    known = _list_deleted(tx, scope, [*kinds])
     wanted = reference.rpartition("/")[2] if reference.startswith(_SCHEME) else reference
     names = [(f"#{one.number}" if one.kind == "task" else one.name, one.title) for one in known]
     return closest_entries(wanted, names)

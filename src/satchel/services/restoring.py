@@ -23,7 +23,7 @@ class Restored(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()  # the differences from the old version, in sentences
 
 
-def restore(tx: Tx, scope: Scope, reference: str, version: int | None = None) -> Restored:
+def restore(tx: Tx, scope: Scope, reference: lookup.Reference, version: int | None = None) -> Restored:
     """Restore an old version of an item, or a deleted item.
 
     Without a version, a deleted item comes back as it was, and any other gets the version before its last change; one
@@ -46,7 +46,7 @@ def restore(tx: Tx, scope: Scope, reference: str, version: int | None = None) ->
     return put(tx, scope, item, history.read_version_of(tx, scope, item, version))
 
 
-def find(tx: Tx, scope: Scope, reference: str) -> Item:
+def find(tx: Tx, scope: Scope, reference: lookup.Reference) -> Item:
     """Find the item to restore; this does not create the scope's project.
 
     If that project does not exist, the name is that of the deleted project.
@@ -59,7 +59,7 @@ def find(tx: Tx, scope: Scope, reference: str) -> Item:
         try:
             return lookup.find(tx, scope, reference)
         except NotFound as missing:
-            if missing.kind != "project" or reference.strip() != scope.project:
+            if missing.kind != "project" or str(reference).strip() != scope.project:
                 raise
             return lookup.find(tx, scope, uri_of("project", scope.project))
 
@@ -72,7 +72,6 @@ def bring_back(tx: Tx, scope: Scope, item: Item, version: int | None = None, *, 
         VersionMissing: as `restore`.
         StoreConflict: another call brought it back or took its name meanwhile.
     """
-    old = history.read_version_of(tx, scope, item)
     with restoring(tx, undone):
         try:
             now = _bring_back(tx, scope, item)
@@ -83,10 +82,8 @@ def bring_back(tx: Tx, scope: Scope, item: Item, version: int | None = None, *, 
         notes.append(f"The name {item.name} is taken; it came back as {now.name}.")
     if item.kind == "prompt" and now.title != item.title:
         notes.append(f"The title {item.title} is taken; it came back as {now.title}.")
-    notes += _missing_blockers(tx, scope, old)
-    restored = Restored(item=now, from_version=old.version, was_deleted=True, notes=tuple(notes))
-    if version in (None, old.version):
-        return restored
+    if version in (None, item.version - 1):
+        return Restored(item=now, from_version=item.version - 1, was_deleted=True, notes=tuple(notes))
     wanted = history.read_version_of(tx, scope, structs.replace(now, former=item.former), version)
     again = put(tx, scope, now, wanted, undone=undone)
     return Restored(item=again.item, from_version=wanted.version, was_deleted=True, notes=(*notes, *again.notes))

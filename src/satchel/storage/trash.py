@@ -39,10 +39,10 @@ def named(tx: Tx, kind: ItemKind, project: int | None, name: str, since: str) ->
     return _all(tx, sql, kind=kind, project=project, name=name, since=since)
 
 
-def by_id(tx: Tx, id: str, since: str) -> Item | None:
-    """Return the deleted item with an id."""
+def by_id(tx: Tx, id: str, since: str) -> list[Item]:
+    """Return the deleted item with an id, if any."""
     sql = f"{_SELECT} and id = :id"
-    return next(iter(_all(tx, sql, id=id, since=since)), None)
+    return _all(tx, sql, id=id, since=since)
 
 
 def by_number(tx: Tx, kind: ItemKind, numbers: Sequence[int], since: str = "") -> list[Item]:

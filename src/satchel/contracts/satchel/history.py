@@ -12,7 +12,7 @@ from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.answers import decode_cursor, may_read
 from satchel.contracts.satchel.tools import History, Restore
 from satchel.errors import NotFound, WrongArgument
-from satchel.model import KINDS, Author, ChangeQuery, Item, Scope, Version, uri_of
+from satchel.model import KINDS, Author, ChangeQuery, Item, Scope, Version
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import diffs, lookup, restoring
 from satchel.services import history as versions
@@ -28,18 +28,18 @@ _LONGEST_LINE = 100
 def history(context: Context, args: History) -> Body:
     if args.item is UNSET:
         return _list_changes(context, args)
-    _find(context, args.item)
+    item = _find(context, args.item)
     if args.against is not UNSET:
-        return _compare(context, args.item, args.against, args.version or None)
+        return _compare(context, item, args.against, args.version or None)
     if args.version is not UNSET:
-        return _read_version(context, args.item, args.version)
-    return _list_versions(context, args.item, args)
+        return _read_version(context, item, args.version)
+    return _list_versions(context, item, args)
 
 
 def restore(context: Context, args: Restore) -> Body:
-    _find(context, args.item, restoring.find)
-    done = restoring.restore(context.tx, context.scope, args.item, None if args.version is UNSET else args.version)
-    key = f"#{done.item.number}" if done.item.kind == "task" else done.item.name
+    item = _find(context, args.item, restoring.find)
+    done = restoring.restore(context.tx, context.scope, item, None if args.version is UNSET else args.version)
+    key = done.item.key
     what = f"{done.item.kind} {key}"
     if not done.is_changed:
         text = f"Nothing changed: {what} is like that already, version {done.item.version}"
@@ -62,10 +62,7 @@ def restore(context: Context, args: Restore) -> Body:
 
 def _list_changed_lines(context: Context, done: Restored) -> list[str]:
     """List the first lines that a restore removed and added, each with its sign."""
-    key = done.item.number if done.item.kind == "task" else done.item.name
-    reference = done.item.id if done.item.kind == "project" else uri_of(done.item.kind, key)
-    old, new = done.item.version - 1, done.item.version
-    text = diffs.diff(context.tx, context.scope, reference, old, new, context=0)[3]
+    text = diffs.diff(context.tx, context.scope, done.item, done.item.version - 1, context=0)[3]
     lines = [line for line in text.split("\n")[2:] if not line.startswith("@@ ")]
     left_out = [line for line in lines if line.startswith("\\ ")]  # such as "\ 98990 more lines"
     lines = [line for line in lines if not line.startswith("\\ ")]
@@ -124,10 +121,10 @@ def read_since(context: Context, text: str) -> tuple[int, str]:
         return 0, moment
 
 
-def _list_versions(context: Context, reference: str, args: History) -> Body:
+def _list_versions(context: Context, item: Item, args: History) -> Body:
     last = decode_cursor(args.cursor, "v")
     before = int(last[1]) if last else 2**53
-    item, found, has_more = versions.list_versions(context.tx, context.scope, reference, before=before, limit=_PAGE)
+    _, found, has_more = versions.list_versions(context.tx, context.scope, item, before=before, limit=_PAGE)
     lines = [f"{item.kind} {item.key}{' (in the trash)' if item.is_deleted else ''}"] if last is None else []
     lines += [
         f"v{one.version} {format_minute(one.at)} {one.done} by {name_author(one.author, context.scope)}"
@@ -146,15 +143,15 @@ def _list_versions(context: Context, reference: str, args: History) -> Body:
     )
 
 
-def _read_version(context: Context, reference: str, version: int) -> Body:
-    old = versions.read_version(context.tx, context.scope, reference, version)
+def _read_version(context: Context, item: Item, version: int) -> Body:
+    old = versions.read_version(context.tx, context.scope, item, version)
     text = diffs.render(old)
     head = f"[{old.kind} {old.key}, version {old.version}]"
     return answers.reply(context, text, head, kind=old.kind, item=old.key, version=old.version, text=text)
 
 
-def _compare(context: Context, reference: str, against: int, version: int | None) -> Body:
-    item, old, new, text = diffs.diff(context.tx, context.scope, reference, against, version)
+def _compare(context: Context, item: Item, against: int, version: int | None) -> Body:
+    _, old, new, text = diffs.diff(context.tx, context.scope, item, against, version)
     said = text or f"Versions {old} and {new} are alike."
     return answers.reply(context, said, kind=item.kind, item=item.key, version=new, against=old, diff=text)
 
