@@ -1,4 +1,4 @@
-"""A store of another user is not adopted, and one that others could use is mended, and told."""
+"""A store of another user is not adopted, and one that others could use is made private, with a warning."""
 
 import os
 import stat
@@ -53,13 +53,13 @@ def test_what_others_could_do_with_our_files_is_taken_from_them(store: Path, loo
 
 
 @pytest.mark.parametrize(
-    ("loose", "mended"), [(0o777, 0o755), (0o770, 0o750), (0o722, 0o700), (0o1777, 0o1777), (0o755, 0o755)]
+    ("loose", "corrected"), [(0o777, 0o755), (0o770, 0o750), (0o722, 0o700), (0o1777, 0o1777), (0o755, 0o755)]
 )
-def test_a_folder_in_which_others_could_replace_the_store_is_mended(store: Path, loose: int, mended: int) -> None:
+def test_a_folder_in_which_others_could_replace_the_store_is_corrected(store: Path, loose: int, corrected: int) -> None:
     store.parent.chmod(loose)
     done = run("project", "list", environment={"SATCHEL_DATABASE": str(store)})
-    assert done.returncode == 0 and mode(store.parent) == mended
-    assert (f"others could use {store.parent}" in done.stderr.decode()) is (loose != mended)
+    assert done.returncode == 0 and mode(store.parent) == corrected
+    assert (f"others could use {store.parent}" in done.stderr.decode()) is (loose != corrected)
 
 
 def test_a_new_store_is_private_whatever_the_umask_is(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from satchel.storage.database import open_database
 from tests.support.satchel import MINUTE, Like, deleted, ok, refusal, result_of, wrong
 from tests.support.stdio import Client
 
-MEND = "Ask the user to correct the file in the library."
+CORRECT_IT = "Ask the user to correct the file in the library."
 
 
 def test_a_prompt_is_added_read_changed_and_deleted(client: Client) -> None:
@@ -203,12 +203,12 @@ def test_what_cannot_be_filled_in_is_said(client: Client, shelf: Path, store: st
     reason = "The file of prompt 'desk:letter' cannot be read: it is larger than 65536 bytes."
     for tool in ("get_prompt", "render_prompt"):
         more = {"arguments": {"to": "x"}} if tool == "render_prompt" else {}
-        assert refusal(client, tool, prompt="desk:letter", **more) == wrong(reason, None, MEND)
+        assert refusal(client, tool, prompt="desk:letter", **more) == wrong(reason, None, CORRECT_IT)
     letter.write_bytes(b"\xff\xfe")
     assert refusal(client, "get_prompt", prompt="desk:letter")["message"].endswith("it is not UTF-8.")
     letter.unlink()
     assert refusal(client, "get_prompt", prompt="desk:letter") == wrong(
-        "The file of prompt 'desk:letter' is missing.", None, MEND
+        "The file of prompt 'desk:letter' is missing.", None, CORRECT_IT
     )
 
 

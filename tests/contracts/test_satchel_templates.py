@@ -11,7 +11,7 @@ from tests.support.satchel import ok, refusal, result_of, wrong
 from tests.support.stdio import Client
 
 MAKE = "If it is a template, declare its arguments."
-MEND = "Correct it, or give arguments: [] to keep it as plain text."
+CORRECT_IT = "Correct it, or give arguments: [] to keep it as plain text."
 
 
 def notes(client: Client, tool: str, **arguments: Any) -> list[str]:
@@ -31,14 +31,16 @@ def arguments_of(client: Client, prompt: str) -> list[dict[str, Any]]:
 def test_a_template_that_cannot_be_parsed_is_refused_with_its_line(client: Client) -> None:
     what = "line 2: Expected an expression, got 'end of statement block'"
     broken = {"title": "B", "content": "a\n{% if %}", "arguments": [{"name": "x"}]}
-    assert refusal(client, "add_prompt", broken) == wrong(f"content is not a valid template: {what}.", "content", MEND)
+    assert refusal(client, "add_prompt", broken) == wrong(
+        f"content is not a valid template: {what}.", "content", CORRECT_IT
+    )
     assert refusal(client, "add_prompts", prompts=[{"title": "A", "content": "x"}, broken]) == wrong(
-        f"prompts[1].content: content is not a valid template: {what}.", "prompts", MEND
+        f"prompts[1].content: content is not a valid template: {what}.", "prompts", CORRECT_IT
     )
     ok(client, "add_prompt", title="P", content="{{ x }}", arguments=[{"name": "x"}])
     changed = {"prompt": "p", "content": "a\n{% if %}"}
     assert refusal(client, "update_prompt", changed) == wrong(
-        f"content is not a valid template: {what}.", "content", MEND
+        f"content is not a valid template: {what}.", "content", CORRECT_IT
     )
     for argument, value in (("edits", [{"old": "{{ x }}", "new": "a\n{% if %}"}]), ("append", "{% if %}")):
         assert refusal(client, "edit_text", {"item": "p", argument: value}) == wrong(

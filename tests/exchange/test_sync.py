@@ -212,9 +212,9 @@ def test_nothing_is_deleted_because_a_file_became_unreadable(database: Database,
     assert of_documents(database) == {name: f"old {name}" for name in (".env", "A.md", "a.md")} | {"plain.md": "new"}
     for file in unreadable:
         file.unlink()
-        file.write_text("mended")
+        file.write_text("corrected")
     assert sorted(sync().lines) == [f"folder → store: changed document '{name}'" for name in (".env", "A.md", "a.md")]
-    assert of_documents(database) == dict.fromkeys((".env", "A.md", "a.md"), "mended") | {"plain.md": "new"}
+    assert of_documents(database) == dict.fromkeys((".env", "A.md", "a.md"), "corrected") | {"plain.md": "new"}
     assert sync().is_same
 
 
@@ -253,7 +253,7 @@ def test_a_broken_file_that_may_be_any_item_keeps_all_that_are_missing(
     assert sync().lines == ["folder → store: changed prompt 'a'"]
     (part / "b.md").write_text("---\nname: a\ntitle: A\n---\na copy\n")
     assert len(sync().problems) == 1
-    assert contents(database) == {"a": "mended", "b": "new"}, "a file that names another item is not a deletion"
+    assert contents(database) == {"a": "corrected", "b": "new"}, "a file that names another item is not a deletion"
 
 
 @pytest.mark.parametrize(

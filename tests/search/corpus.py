@@ -33,7 +33,7 @@ Say what is broken, who is affected, since when, and when the next update comes.
 Explain {{ topic }} to a child. Use a comparison from everyday life.
 == Translate to German | language,translation | -
 Translate the text into German. Keep names, code and markup. Prefer du to Sie.
-== Proofread English | language,writing | Mends grammar and spelling
+== Proofread English | language,writing | Corrects grammar and spelling
 Correct grammar, spelling and punctuation without changing the meaning. Show the corrected text only.
 == Summarize meeting | meetings | Minutes from a transcript
 Give decisions, open questions and action items with owners. Ten bullet points at most.

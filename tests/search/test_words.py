@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.services.search_ranking import mend, parse, split_in_two
+from satchel.services.search_ranking import list_corrections, parse, split_in_two
 from satchel.storage.search_words import (
     LEVELS,
     ItemText,
     count_words,
     fold,
-    list_mendable,
+    list_correctable,
     make_key,
     make_words,
     split,
@@ -55,7 +55,7 @@ def test_every_text_can_be_split_and_folded_again(text: str) -> None:
 
 
 @given(st.text(alphabet="abcdefghij", min_size=5, max_size=12), st.data())
-def test_one_mistake_in_a_word_is_mended(word: str, data: st.DataObject) -> None:
+def test_one_mistake_in_a_word_is_corrected(word: str, data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(word) - 1))
     wrong = data.draw(
         st.sampled_from(
@@ -67,11 +67,11 @@ def test_one_mistake_in_a_word_is_mended(word: str, data: st.DataObject) -> None
             ]
         )
     )
-    assert wrong == word or len(wrong) < 5 or word in mend(wrong)
+    assert wrong == word or len(wrong) < 5 or word in list_corrections(wrong)
 
 
-def test_short_words_and_codes_are_not_mended() -> None:
-    assert mend("cat") == mend("e1002") == []
+def test_short_words_and_codes_are_not_corrected() -> None:
+    assert list_corrections("cat") == list_corrections("e1002") == []
 
 
 def test_a_word_is_split_into_parts_that_can_be_words() -> None:
@@ -132,5 +132,5 @@ def test_a_text_with_very_many_words_keeps_those_that_matter_within_the_bound() 
     assert ".needle " in words and len(words) < 400_000
 
 
-def test_words_for_mending_are_made_of_letters() -> None:
-    assert list_mendable(" a.alpha b.e1002 c.of h.beta ") == ["alpha", "beta"]
+def test_words_for_corrections_are_made_of_letters() -> None:
+    assert list_correctable(" a.alpha b.e1002 c.of h.beta ") == ["alpha", "beta"]

@@ -13,7 +13,7 @@ from satchel import clock
 from satchel.errors import AmbiguousItem, Forbidden, NotFound
 from satchel.model import KINDS, Item, ItemKind, Scope, Version, uri_of
 from satchel.services import projects, recording, rules
-from satchel.services.search_ranking import mend
+from satchel.services.search_ranking import list_corrections
 from satchel.services.texts import closest_entries
 from satchel.storage import documents as document_rows
 from satchel.storage import lookup as rows
@@ -329,8 +329,8 @@ def find_by_words(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list
     found = _read_titles(tx, spaces, words)
     missed = [word for word, numbers in zip(words, found, strict=True) if not numbers]
     if missed:
-        mended = search.keep_known(tx, spaces, list(chain.from_iterable(mend(word) for word in missed)))[:_MOST_WORDS]
-        found += _read_titles(tx, spaces, mended)
+        corrections = search.keep_known(tx, spaces, list(chain.from_iterable(map(list_corrections, missed))))
+        found += _read_titles(tx, spaces, corrections[:_MOST_WORDS])
     counts: dict[int, int] = {}
     for number in chain.from_iterable(found):
         counts[number] = counts.get(number, 0) + 1

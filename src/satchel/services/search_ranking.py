@@ -15,11 +15,11 @@ from msgspec import Struct
 from satchel.storage import search as rows
 from satchel.storage.database import Tx, WordList
 from satchel.storage.search import IndexedItem
-from satchel.storage.search_words import IMPACTS, LEVELS, can_be_mended, expand, make_key, split_tokens
+from satchel.storage.search_words import IMPACTS, LEVELS, expand, is_correctable, make_key, split_tokens
 
 _MAX_TERMS = 16
 _SHORTEST_PREFIX = 3  # letters
-_SHORTEST_MENDED = 5
+_SHORTEST_CORRECTED = 5
 _SHORTEST_PART = 3  # of a word that is written as two
 
 # How much a match counts that is not the word itself.
@@ -27,7 +27,7 @@ _PREFIX = 0.6
 _JOINED = 0.95
 _SPLIT = 0.8
 _SINGULAR = 0.75
-_MENDED = 0.55
+_CORRECTED = 0.55
 _STEM = 0.35
 _PLURAL = 0.75
 _RESPELLED = 0.9  # as in British or American English
@@ -54,7 +54,7 @@ _HIGH_LEVELS = LEVELS[:5]  # at which longer words are listed where very many it
 _MOST_RANKED = 250  # items that are scored exactly
 _MOST_BYTES = 1_500_000  # of their words
 _FEW = 3  # with fewer items, a word is taken for mistyped, or for two
-_MOST_MENDED = 8  # words that a mistyped one may have meant
+_MOST_CORRECTIONS = 8  # words that a mistyped one may have meant
 _SHORTEST_STEM, _LONGEST_ENDING = 5, 4  # letters
 
 
@@ -99,9 +99,9 @@ def parse(text: str) -> Query:
     return Query(make_key(text), list(terms.values()))
 
 
-def mend(word: str) -> list[str]:
+def list_corrections(word: str) -> list[str]:
     """List the words that are one typing error away: a letter added, left out, replaced or swapped."""
-    if len(word) < _SHORTEST_MENDED or not word.isalpha():
+    if len(word) < _SHORTEST_CORRECTED or not word.isalpha():
         return []
     letters = next((one for one in _LETTERS.values() if word[0] in one), "")
     cuts = [(word[:place], word[place:]) for place in range(len(word) + 1)]
@@ -216,7 +216,7 @@ def rank(
     totals = _count_all(query, lists, others)
     weak = [place for place, total in enumerate(totals) if total < _FEW]
     if weak:
-        lists += _mend_terms(tx, spaces, query, weak, others)
+        lists += _correct_terms(tx, spaces, query, weak, others)
         totals = _count_all(query, lists, others)
     count = max(rows.count_items(tx, spaces) + len(others), *totals, 1)
     weights = [_weigh(count, total) for total in totals]
@@ -306,7 +306,7 @@ def _find_impact(word: str, words: str) -> float:
 def _drop_unknown(tx: Tx, spaces: Sequence[int], query: Query, others: Sequence[IndexedItem]) -> None:
     """Drop alternatives that no item has, if their words can be checked: each costs a look-up at every level."""
     words = {one.word for term in query.terms for one in term.alternatives if not one.is_prefix}
-    checked = [word for word in words if can_be_mended(word)]
+    checked = [word for word in words if is_correctable(word)]
     unknown = set(checked) - set(_keep_known(tx, spaces, checked, others))
     for term in query.terms:
         term.alternatives = [one for one in term.alternatives if one.is_prefix or one.word not in unknown]
@@ -360,7 +360,7 @@ def _count_all(query: Query, lists: Iterable[_List], others: Sequence[IndexedIte
     return [one or other for one, other in zip(exact, all_of_them, strict=True)]
 
 
-def _mend_terms(
+def _correct_terms(
     tx: Tx, spaces: Sequence[int], query: Query, weak: Sequence[int], others: Sequence[IndexedItem]
 ) -> list[_List]:
     """Add corrections to terms that hardly any item has, and read their lists."""
@@ -368,13 +368,14 @@ def _mend_terms(
     for place in weak:
         term = query.terms[place]
         more: list[Alternative] = []
-        more += (Alternative(word, _MENDED) for word in _keep_known(tx, spaces, mend(term.word), others)[:_MOST_MENDED])
+        corrections = _keep_known(tx, spaces, list_corrections(term.word), others)
+        more += (Alternative(word, _CORRECTED) for word in corrections[:_MOST_CORRECTIONS])
         halves = list(split_in_two(term.word))
         known = set(_keep_known(tx, spaces, sorted({half for pair in halves for half in pair}), others))
         more += (Alternative(first, _SPLIT, also=second) for first, second in halves if {first, second} <= known)
         if not more:
-            pairs = [one for joined in term.joined for one in _keep_known(tx, spaces, mend(joined), others)]
-            more += (Alternative(word, _MENDED) for word in pairs[:_MOST_MENDED])
+            pairs = [one for joined in term.joined for one in _keep_known(tx, spaces, list_corrections(joined), others)]
+            more += (Alternative(word, _CORRECTED) for word in pairs[:_MOST_CORRECTIONS])
         stem = term.word[: max(_SHORTEST_STEM, len(term.word) - _LONGEST_ENDING)]
         if len(stem) < len(term.word):
             more.append(Alternative(stem, _STEM, is_prefix=True))

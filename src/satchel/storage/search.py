@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from satchel.model import ItemKind
 from satchel.storage.database import Row, Tx, explain_damage
-from satchel.storage.search_words import MAX_INDEXED, MOST_COUNTED, ItemText, list_mendable, make_key, make_words
+from satchel.storage.search_words import MAX_INDEXED, MOST_COUNTED, ItemText, list_correctable, make_key, make_words
 from satchel.storage.tasks import CONFINED, Allowed, confine
 
 FoundKind = Literal["prompt", "document", "task"]
@@ -129,10 +129,10 @@ _BY_TITLE = "select {0} from search_items where space in :spaces and title_key =
 def put(tx: Tx, space: Space, items: Sequence[tuple[int, ItemText]]) -> None:
     """Index items of one space that were added or changed."""
     rows: list[dict[str, object]] = []
-    mendable: set[str] = set()
+    correctable: set[str] = set()
     for item, text in items:
         words = make_words(text)
-        mendable.update(list_mendable(words))
+        correctable.update(list_correctable(words))
         keys = {"name_key": make_key(text.name), "title_key": make_key(text.title)}
         rows.append({"item": item, "words": words, **keys})
     sql = _PUT_FIRST.format(space.kind, _IS_SPACE[space.kind == "task"])
@@ -141,7 +141,7 @@ def put(tx: Tx, space: Space, items: Sequence[tuple[int, ItemText]]) -> None:
     number = first[0]
     sql = _PUT_MORE.format(space.kind)
     tx.many(sql, [{"space": number, **row} for row in rows[1:]])
-    tx.add_words(number, sorted(mendable))
+    tx.add_words(number, sorted(correctable))
 
 
 def remove(tx: Tx, kind: ItemKind, items: Sequence[int]) -> None:

@@ -46,7 +46,7 @@ _HALF_TEXT = 2.2  # so many occurrences in a usual text weigh half of what any n
 _MANY = 5000  # words, of which the least important are left out where they do not fit
 _MAX_BYTES = 400_000  # of all words of an item: a tsvector takes 1 MiB
 _FEW = _MAX_BYTES // (4 * MAX_WORD + 12)  # words that fit, however long they are
-_SHORTEST_MENDED, _LONGEST_MENDED = 4, 24  # letters of words that mistyped ones are compared with
+_SHORTEST_CORRECTED, _LONGEST_CORRECTED = 4, 24  # letters of words that mistyped ones are compared with
 
 
 class ItemText(Struct, frozen=True, kw_only=True):
@@ -153,15 +153,15 @@ def make_words(item: ItemText) -> str:
     return f" {' '.join(words)} " if words else ""
 
 
-def list_mendable(words: str) -> list[str]:
+def list_correctable(words: str) -> list[str]:
     """Return the words of an item with which mistyped words are compared, sorted."""
-    least, most = _SHORTEST_MENDED + 2, _LONGEST_MENDED + 2  # with level and dot
+    least, most = _SHORTEST_CORRECTED + 2, _LONGEST_CORRECTED + 2  # with level and dot
     return sorted([one[2:] for one in words.split() if least <= len(one) <= most and one[2:].isalpha()])
 
 
-def can_be_mended(word: str) -> bool:
+def is_correctable(word: str) -> bool:
     """Return whether mistyped words are compared with a word."""
-    return _SHORTEST_MENDED <= len(word) <= _LONGEST_MENDED and word.isalpha()
+    return _SHORTEST_CORRECTED <= len(word) <= _LONGEST_CORRECTED and word.isalpha()
 
 
 def _weigh(item: ItemText) -> dict[str, float]:

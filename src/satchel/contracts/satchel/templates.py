@@ -22,7 +22,7 @@ from satchel.services.templates import Settled, describe_failure
 from satchel.services.texts import closest_names
 from satchel.storage.search_words import make_key
 
-_MEND = "Ask the user to correct the file in the library."
+_CORRECT_FILE = "Ask the user to correct the file in the library."
 
 _MOST_VALUES = 10  # that an error lists beside its message
 _MOST_NAMES = 10  # that a note lists
@@ -204,15 +204,17 @@ def _explaining(context: Context, found: FoundPrompt) -> Iterator[None]:
     try:
         yield
     except ContentMissing:
-        raise TemplateFailed(f"The file of prompt '{found.name}' is missing.", _MEND, is_of_library=True) from None
+        raise TemplateFailed(
+            f"The file of prompt '{found.name}' is missing.", _CORRECT_FILE, is_of_library=True
+        ) from None
     except Unreadable as failure:
         message = f"The file of prompt '{found.name}' cannot be read: {failure.what}."
-        raise TemplateFailed(message, _MEND, is_of_library=True) from None
+        raise TemplateFailed(message, _CORRECT_FILE, is_of_library=True) from None
     except RenderFailed as failure:
         line = "" if failure.line is None else f" at line {failure.line}"
         is_of_library = isinstance(found, LibraryTemplate)
         if is_of_library:
-            hint = _MEND
+            hint = _CORRECT_FILE
         elif "update_prompt" in context.tools:
             hint = "Correct its content with update_prompt."
         else:
