@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable
 
 import jsonschema
-import pytest
 
 from satchel.contracts import CONTRACTS, load
 from tests.support.published import DOCS, published_output
@@ -14,34 +13,34 @@ from tests.support.stdio import NEWEST, OLDEST, Client
 TOOLS = [(name, tool.name) for name in CONTRACTS for tool in load(name).tools]
 
 
-@pytest.mark.parametrize(("contract", "tool"), TOOLS)
-def test_every_tool_is_published_in_the_printed_format(contract: str, tool: str) -> None:
-    schema = json.loads((DOCS / contract / f"{tool}.json").read_text())
-    [row] = [row for row in load(contract).tools if row.name == tool]
-    assert schema == load(contract).publish_schema(row)
-    jsonschema.Draft7Validator.check_schema(schema)
-    assert list(schema) == ["$schema", "title", "description", "type", "properties"]
-    assert schema["$schema"] == "http://json-schema.org/draft-07/schema#" and schema["title"] == tool
-    assert list(schema["properties"]) == ["input", "output"]
-    assert schema["properties"]["input"] == load(contract).describe_tool(row)["inputSchema"]
-    if contract != "todo":  # whose document prints one schema for both
-        *successes, error = schema["properties"]["output"]["oneOf"]
-        assert successes and error not in successes
+def test_every_tool_is_published_in_the_printed_format() -> None:
+    for contract, tool in TOOLS:
+        schema = json.loads((DOCS / contract / f"{tool}.json").read_text())
+        [row] = [row for row in load(contract).tools if row.name == tool]
+        assert schema == load(contract).publish_schema(row)
+        jsonschema.Draft7Validator.check_schema(schema)
+        assert list(schema) == ["$schema", "title", "description", "type", "properties"]
+        assert schema["$schema"] == "http://json-schema.org/draft-07/schema#" and schema["title"] == tool
+        assert list(schema["properties"]) == ["input", "output"]
+        assert schema["properties"]["input"] == load(contract).describe_tool(row)["inputSchema"]
+        if contract != "todo":  # whose document prints one schema for both
+            *successes, error = schema["properties"]["output"]["oneOf"]
+            assert successes and error not in successes
 
 
-@pytest.mark.parametrize("name", CONTRACTS)
 def test_only_the_tools_of_todo_tasks_and_satchel_list_what_they_answer(
-    name: str, store: str, serve: Callable[..., Client]
+    store: str, serve: Callable[..., Client]
 ) -> None:
-    if name == "twig":
-        return  # which has no tools
-    for revision in (NEWEST, OLDEST):
-        for tool in serve(name, store, revision).request("tools/list")["result"]["tools"]:
-            if name in ("todo", "tasks", "satchel"):
-                assert tool["outputSchema"] == published_output(name, tool["name"])
-                assert tool["outputSchema"]["type"] == "object"  # as MCP requires
-            else:
-                assert "outputSchema" not in tool
+    for name in CONTRACTS:
+        if name == "twig":
+            continue  # which has no tools
+        for revision in (NEWEST, OLDEST):
+            for tool in serve(name, store, revision).request("tools/list")["result"]["tools"]:
+                if name in ("todo", "tasks", "satchel"):
+                    assert tool["outputSchema"] == published_output(name, tool["name"])
+                    assert tool["outputSchema"]["type"] == "object"  # as MCP requires
+                else:
+                    assert "outputSchema" not in tool
 
 
 CODES: dict[tuple[str, str], set[str]] = {
@@ -65,12 +64,12 @@ CODES: dict[tuple[str, str], set[str]] = {
 }
 
 
-@pytest.mark.parametrize(("contract", "tool"), CODES)
-def test_the_published_codes_are_those_that_a_tool_can_give(contract: str, tool: str) -> None:
-    _, failure = published_output(contract, tool)["oneOf"]
-    members = failure["properties"]
-    code = members["code"] if contract == "tasks" else members["error"]["properties"]["code"]
-    assert set(code["enum"]) == CODES[contract, tool]
+def test_the_published_codes_are_those_that_a_tool_can_give() -> None:
+    for contract, tool in CODES:
+        _, failure = published_output(contract, tool)["oneOf"]
+        members = failure["properties"]
+        code = members["code"] if contract == "tasks" else members["error"]["properties"]["code"]
+        assert set(code["enum"]) == CODES[contract, tool]
 
 
 def test_the_pages_write_values_as_json() -> None:

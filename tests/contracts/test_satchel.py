@@ -60,15 +60,13 @@ def test_who_mistypes_is_told_the_nearest(client: Client) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "tool", ["add_prompt", "list_prompts", "list_tags", "list_resources", "add_task", "list_tasks"]
-)
-def test_a_project_that_is_not_there_is_told(client: Client, tool: str) -> None:
-    arguments = {"add_prompt": {"title": "x", "content": "x"}, "add_task": {"title": "x"}}.get(tool, {})
-    assert refusal(client, tool, {**arguments, "project": "zzz"}) == missing(
-        "Project 'zzz' does not exist.",
-        "There are default, garden; add_project makes one.",
-    )
+def test_a_project_that_is_not_there_is_told(client: Client) -> None:
+    for tool in ["add_prompt", "list_prompts", "list_tags", "list_resources", "add_task", "list_tasks"]:
+        arguments = {"add_prompt": {"title": "x", "content": "x"}, "add_task": {"title": "x"}}.get(tool, {})
+        assert refusal(client, tool, {**arguments, "project": "zzz"}) == missing(
+            "Project 'zzz' does not exist.",
+            "There are default, garden; add_project makes one.",
+        )
 
 
 # -- versions ---------------------------------------------------------------------------------------------------
@@ -522,9 +520,8 @@ def test_a_filter_by_a_tag_that_nothing_has_says_so(client: Client) -> None:
     assert ok(client, "list_tasks", tags=["review"], project="garden")["notes"] == ["No task has the tag 'review'."]
 
 
-@pytest.mark.parametrize(
-    ("tool", "given", "hint"),
-    [
+def test_usual_words_for_a_choice_get_the_right_one(client: Client) -> None:
+    for tool, given, hint in [
         ("update_task", {"status": "done"}, "Use completed."),
         ("update_task", {"status": "Closed"}, "Use completed."),
         ("update_task", {"status": "open"}, "Use pending."),
@@ -537,30 +534,14 @@ def test_a_filter_by_a_tag_that_nothing_has_says_so(client: Client) -> None:
         ("list_tasks", {"status": "done"}, "Use completed."),
         ("list_tasks", {"status": "wip"}, "Use in_progress."),
         ("update_items", {"status": "done"}, "Use completed."),
-    ],
-)
-def test_usual_words_for_a_choice_get_the_right_one(
-    client: Client, tool: str, given: dict[str, str], hint: str
-) -> None:
-    about: dict[str, dict[str, Any]] = {"update_task": {"task": 1}, "update_items": {"items": [1]}}
-    assert refusal(client, tool, {**about.get(tool, {}), **given})["hint"] == hint
+    ]:
+        about: dict[str, dict[str, Any]] = {"update_task": {"task": 1}, "update_items": {"items": [1]}}
+        assert refusal(client, tool, {**about.get(tool, {}), **given})["hint"] == hint
 
 
 def test_a_priority_may_have_capital_letters(client: Client) -> None:
     assert ok(client, "add_task", title="A", priority="High")["task"]["priority"] == "high"
     assert ok(client, "update_task", task=1, priority="URGENT")["task"]["priority"] == "urgent"
-
-
-@pytest.mark.parametrize(
-    ("given", "hint"),
-    [
-        ({"edits": "a"}, 'For example [{"old": "a", "new": "b"}].'),
-        ({"edits": ["a"]}, 'For example {"old": "a", "new": "b"}.'),
-        ({"edits": [{"old": "a"}]}, 'For example {"old": "a", "new": "b"}.'),
-    ],
-)
-def test_the_example_of_edits_has_objects(client: Client, given: dict[str, Any], hint: str) -> None:
-    assert refusal(client, "edit_text", item="#1", **given)["hint"] == hint
 
 
 def test_null_arguments_count_as_absent(client: Client) -> None:

@@ -82,9 +82,8 @@ def test_every_skill_is_listed_with_the_digests_of_the_bytes_that_are_read(clien
             assert (file["size"], file["digest"]) == (len(raw), f"sha256:{sha256(raw).hexdigest()}")
 
 
-@pytest.mark.parametrize(
-    "uri",
-    [
+def test_what_is_no_skill_is_not_there(client: Client) -> None:
+    for uri in [
         "skill://satchel/nothing/SKILL.md",
         "skill://library/ops/other-name/SKILL.md",
         "skill://library/ops/list/SKILL.md",
@@ -94,8 +93,6 @@ def test_every_skill_is_listed_with_the_digests_of_the_bytes_that_are_read(clien
         "skill://project/default/no-skill/SKILL.md",
         "skill://project/other/write-notes/SKILL.md",
         "skill://",
-    ],
-)
-def test_what_is_no_skill_is_not_there(client: Client, uri: str) -> None:
-    assert client.request("skills/get", {"uri": uri})["error"]["code"] == -32602
-    assert client.request("resources/read", {"uri": uri})["error"]["code"] == -32602
+    ]:
+        assert client.request("skills/get", {"uri": uri})["error"]["code"] == -32602
+        assert client.request("resources/read", {"uri": uri})["error"]["code"] == -32602

@@ -51,26 +51,26 @@ def test_no_error_sends_a_model_to_a_tool_that_is_not_listed() -> None:
     assert [text for text in texts if set(re.findall(r"[a-z]+_[a-z]+", text)) & set(UNLISTED)] == []
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_tool_is_defined_as_it_was(name: str) -> None:
-    file = FOLDER / f"{name}.json"
-    if os.environ.get("SATCHEL_RENEW"):
-        file.write_text(json.dumps(TOOLS[name], indent=2) + "\n")
-    assert json.loads(file.read_text()) == TOOLS[name]
+def test_a_tool_is_defined_as_it_was() -> None:
+    for name in NAMES:
+        file = FOLDER / f"{name}.json"
+        if os.environ.get("SATCHEL_RENEW"):
+            file.write_text(json.dumps(TOOLS[name], indent=2) + "\n")
+        assert json.loads(file.read_text()) == TOOLS[name]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_tool_tells_what_a_client_wants_to_know(name: str) -> None:
-    tool = TOOLS[name]
-    more = ["_meta"] if name == "show" else []
-    assert list(tool) == ["name", "title", "description", "inputSchema", "outputSchema", "annotations", *more]
-    assert re.fullmatch("[A-Za-z0-9_]{1,64}", name)
-    assert tool["title"].lower().replace(" ", "_") == name
-    assert tool["annotations"].keys() == {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
-    assert all(isinstance(hint, bool) for hint in tool["annotations"].values())
-    for schema in (tool["inputSchema"], tool["outputSchema"]):
-        jsonschema.Draft202012Validator.check_schema(schema)
-        assert schema["type"] == "object"
+def test_a_tool_tells_what_a_client_wants_to_know() -> None:
+    for name in NAMES:
+        tool = TOOLS[name]
+        more = ["_meta"] if name == "show" else []
+        assert list(tool) == ["name", "title", "description", "inputSchema", "outputSchema", "annotations", *more]
+        assert re.fullmatch("[A-Za-z0-9_]{1,64}", name)
+        assert tool["title"].lower().replace(" ", "_") == name
+        assert tool["annotations"].keys() == {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
+        assert all(isinstance(hint, bool) for hint in tool["annotations"].values())
+        for schema in (tool["inputSchema"], tool["outputSchema"]):
+            jsonschema.Draft202012Validator.check_schema(schema)
+            assert schema["type"] == "object"
 
 
 READS = {
@@ -82,28 +82,28 @@ LOSES = {name for name in NAMES if name.startswith(("update_", "delete", "edit_"
 REPEATS = {name for name in NAMES if name.startswith(("update_", "complete_", "restore"))}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_hints_say_what_a_tool_does(name: str) -> None:
-    assert TOOLS[name]["annotations"] == {
-        "readOnlyHint": name in READS,
-        "destructiveHint": name in LOSES,
-        "idempotentHint": name in READS | REPEATS,
-        "openWorldHint": False,
-    }
-    [row] = [row for row in CONTRACT.tools if row.name == name]
-    assert row.writes is (name not in READS)
+def test_the_hints_say_what_a_tool_does() -> None:
+    for name in NAMES:
+        assert TOOLS[name]["annotations"] == {
+            "readOnlyHint": name in READS,
+            "destructiveHint": name in LOSES,
+            "idempotentHint": name in READS | REPEATS,
+            "openWorldHint": False,
+        }
+        [row] = [row for row in CONTRACT.tools if row.name == name]
+        assert row.writes is (name not in READS)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_an_answer_is_a_success_or_an_error_and_never_both(name: str) -> None:
-    validator = jsonschema.Draft202012Validator(TOOLS[name]["outputSchema"])
-    error = {"error": {"code": "not_found", "message": "Nothing there."}}
-    assert validator.is_valid(error)
-    assert not validator.is_valid({})
-    assert not validator.is_valid({"error": "text"})
-    assert not validator.is_valid({"project": "default"})
-    required = TOOLS[name]["outputSchema"]["oneOf"][0]["required"]
-    assert "project" in required
+def test_an_answer_is_a_success_or_an_error_and_never_both() -> None:
+    for name in NAMES:
+        validator = jsonschema.Draft202012Validator(TOOLS[name]["outputSchema"])
+        error = {"error": {"code": "not_found", "message": "Nothing there."}}
+        assert validator.is_valid(error)
+        assert not validator.is_valid({})
+        assert not validator.is_valid({"error": "text"})
+        assert not validator.is_valid({"project": "default"})
+        required = TOOLS[name]["outputSchema"]["oneOf"][0]["required"]
+        assert "project" in required
 
 
 @pytest.mark.process
