@@ -1,6 +1,7 @@
 """History over the real transport: what changed, what was, and how to get it back, on both engines."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
