@@ -84,7 +84,10 @@ CONVERSATIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
 
 
 def answers(ask: Ask, contract: str) -> list[Any]:
-    """Return the answers of a conversation, with ids and times replaced by their order of appearance."""
+    """Return the answers of a conversation, with ids replaced by their order of appearance, and times by one word.
+
+    Whether two times of the same conversation are equal depends on where a second begins.
+    """
     known: dict[str, str] = {}
     return [stable(ask(method, params), known) for method, params in CONVERSATIONS[contract]]
 
@@ -96,8 +99,9 @@ def stable(value: Any, known: dict[str, str]) -> Any:
         return [stable(item, known) for item in value]
     if not isinstance(value, str):
         return value
-    pattern = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)?"
-    return re.sub(pattern, lambda found: known.setdefault(found[0], f"<{len(known)}>"), value)
+    value = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)?", "<time>", value)
+    identity = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    return re.sub(identity, lambda found: known.setdefault(found[0], f"<{len(known)}>"), value)
 
 
 Kind = type[InProcess] | type[Server]

@@ -249,7 +249,7 @@ def test_a_broken_file_that_may_be_any_item_keeps_all_that_are_missing(
     assert (report.lines, len(report.problems)) == (["folder → store: changed prompt 'b'"], 1)
     assert contents(database) == {"a": "old", "b": "new"}
     assert not (part / "a.md").exists()
-    (part / "renamed.md").write_text("---\nname: a\ntitle: A\n---\nmended\n")
+    (part / "renamed.md").write_text("---\nname: a\ntitle: A\n---\ncorrected\n")
     assert sync().lines == ["folder → store: changed prompt 'a'"]
     (part / "b.md").write_text("---\nname: a\ntitle: A\n---\na copy\n")
     assert len(sync().problems) == 1
