@@ -1,4 +1,4 @@
-"""How changes reach other processes: a writer adds them to the table `changes`, and each watching process polls it."""
+"""Announces changes to other processes: a writer adds them to the table `changes`, which watching processes poll."""
 
 import threading
 import time
@@ -122,7 +122,7 @@ class SqliteWatcher(Watcher):
         self._connection.close()
 
     def _find_last(self) -> int:
-        """Return the highest number ever used; the row itself may be deleted."""
+        """Return the highest number ever used, even if its row was deleted."""
         rows: list[Row] = self._connection.execute("select seq from sqlite_sequence where name = 'changes'").fetchall()
         return int(rows[0][0]) if rows else 0
 

@@ -79,7 +79,7 @@ class SqliteTx(Tx):
             self._connection.set_progress_handler(None)
 
     def _must_stop(self) -> bool:
-        """Return whether SQLite must end the running statement, because it is late or its call was cancelled."""
+        """Return whether SQLite must stop the running statement, because its time is over or its call was cancelled."""
         is_cancelled = self._work is not None and self._work.is_cancelled
         return is_cancelled or time.monotonic() > self._ends_at
 
@@ -104,7 +104,7 @@ class SqliteTx(Tx):
         """Do nothing: there is only one writer at a time."""
 
     def record_changes(self) -> None:
-        """Record the announced changes for other processes; the last thousand are kept."""
+        """Store the announced changes for other processes, and keep the last thousand."""
         if not self.changes:
             return
         sql = "insert into changes (what) values (:what) returning number"
@@ -128,7 +128,7 @@ class SqliteTx(Tx):
         super().clear_search()
 
     def walk(self, sql: str, **values: object) -> Iterator[Row]:
-        """Yield the rows of a query one by one, for a caller who may stop before the end."""
+        """Yield the rows of a query one by one; the caller may stop early."""
         self._ends_at = time.monotonic() + self._seconds
         with _translate_errors():
             yield from self._connection.execute(sql, values)
@@ -186,7 +186,7 @@ class SqliteDatabase(Database):
                 self._idle_readers.append(connection)
 
     def _take_reader(self) -> apsw.Connection:
-        """Return a connection with a read transaction."""
+        """Return a connection that has begun a read transaction."""
         try:
             connection = self._idle_readers.pop()
         except IndexError:
@@ -336,7 +336,7 @@ class SqliteDatabase(Database):
 
 
 def _roll_back(connection: apsw.Connection) -> bool:
-    """Roll back an open transaction and return True, or close the connection, which ends it too, and return False."""
+    """Roll back an open transaction and return True; if that fails, close the connection and return False."""
     try:
         if connection.in_transaction:
             connection.execute("rollback")
@@ -349,7 +349,7 @@ def _roll_back(connection: apsw.Connection) -> bool:
 
 @lru_cache(maxsize=512)
 def _spell_lists(sql: str) -> tuple[str, frozenset[str]]:
-    """Return a statement that reads its lists from JSON, and the names of these lists."""
+    """Make a statement read its list parameters from JSON; return it with the names of these parameters."""
     lists = frozenset(found[2] for found in PARAMETERS.finditer(sql) if found[2])
 
     def spell(found: re.Match[str]) -> str:
@@ -360,7 +360,7 @@ def _spell_lists(sql: str) -> tuple[str, frozenset[str]]:
 
 @lru_cache(maxsize=16)
 def _repeat_values(sql: str, count: int) -> str:
-    """Repeat the values of an `insert … values (…)` for several rows; their parameters end in the place of the row."""
+    """Repeat the values of an `insert … values (…)` for several rows, whose parameters end in the row's position."""
     before, row, after = re.split(r"(?<=values )(\([^()]*\))", sql, maxsplit=1)  # one that has no others inside
     rows = (re.sub(r":(\w+)", rf":\1_{place}", row) for place in range(count))
     return f"{before}{', '.join(rows)}{after}"
