@@ -1,4 +1,4 @@
-"""Settings, read once and then frozen: flag before environment before `satchel.toml` before default."""
+"""Settings, read once and then frozen. Flags override environment variables, these override `satchel.toml`."""
 
 import os
 import sys
@@ -68,7 +68,7 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
     """Find the value of every setting. HTTP settings are ignored on stdio.
 
     Raises:
-        SettingsError: a value is of the wrong type, or not allowed.
+        SettingsError: a value has the wrong type or is not allowed.
     """
     environment = os.environ if environment is None else environment
     home = environment.get("SATCHEL_HOME") or _default_home()

@@ -70,7 +70,7 @@ class Quota(Struct, frozen=True, kw_only=True):
 
 
 class Scope(Struct, frozen=True, kw_only=True):
-    """The user and the project of a call, and what it may do. The arguments of a call never widen it."""
+    """The user, project and rights of a call. The arguments of a call never widen it."""
 
     project: str = DEFAULT_PROJECT
     why: str = "the default"  # where the choice of this project comes from
@@ -85,18 +85,18 @@ class Scope(Struct, frozen=True, kw_only=True):
 
     @property
     def is_named_by_file(self) -> bool:
-        """Whether a `.satchel` file names the project, so that it must exist."""
+        """Whether a `.satchel` file names the project, which must then exist."""
         return self.why.startswith(NAMED_BY_FILE)
 
     @property
     def owner(self) -> str:
-        """The user whose tasks the call is about."""
+        """The user whose tasks the call reads and writes."""
         assert self.user is not None, "a scope for tasks names a user"
         return self.user
 
 
 class Identity(Struct, frozen=True, kw_only=True):
-    """The caller of a request over HTTP, and the rights of the token."""
+    """The caller of an HTTP request, and the rights of the token."""
 
     user: str
     projects: tuple[str, ...] | None = None  # the only ones they may enter; None: all
@@ -105,7 +105,7 @@ class Identity(Struct, frozen=True, kw_only=True):
 
 
 class StoreChange(Struct, frozen=True, array_like=True):
-    """A committed change, as it is announced to every process that watches the store."""
+    """A committed change that is announced to every process that watches the store."""
 
     # prompts, documents: a project's list of them. prompt (key: its name), document (key: its URI): one of a project.
     # project: that it exists, or what it holds. task (key: its number): a task of `owner`, in `project` or in none.
@@ -120,7 +120,7 @@ class StoreChange(Struct, frozen=True, array_like=True):
     key: str | None = None
 
     def is_open_to(self, scope: Scope) -> bool:
-        """Return whether a scope may learn of the change: nothing of other users or closed projects."""
+        """Return whether a scope may learn of the change: not of other users or of projects that it cannot enter."""
         if self.owner not in (None, scope.user):
             return False
         is_anywhere = self.project is None and self.what != "task"
@@ -139,7 +139,7 @@ class Project(Struct, frozen=True):
 
 
 class ProjectCounts(Struct, frozen=True):
-    """How much a project holds."""
+    """The number of items in a project."""
 
     prompts: int
     documents: int
@@ -179,7 +179,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
 
 
 class PromptDraft(Struct, frozen=True, kw_only=True):
-    """A prompt to be added."""
+    """A new prompt."""
 
     content: str
     title: str | UnsetType = UNSET  # left out, it is made from the name
@@ -190,21 +190,21 @@ class PromptDraft(Struct, frozen=True, kw_only=True):
 
 
 class ListChange(Struct, frozen=True, kw_only=True):
-    """Additions to a list and removals from it, for an update that does not replace it."""
+    """Additions to a list and removals from it, for an update that does not replace the list."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
 
 
 class BlockerChange(Struct, frozen=True, kw_only=True):
-    """The blockers that a task gets and loses, where an update does not replace all of them."""
+    """The blockers to add to a task and to remove, for an update that does not replace all of them."""
 
     added: tuple[int, ...] = ()
     removed: tuple[int, ...] = ()
 
 
 class PromptPatch(Struct, frozen=True, kw_only=True):
-    """What is to change in a prompt; UNSET leaves it as it is."""
+    """Changes to a prompt; UNSET keeps a field."""
 
     title: str | UnsetType = UNSET
     content: str | UnsetType = UNSET
@@ -214,7 +214,7 @@ class PromptPatch(Struct, frozen=True, kw_only=True):
 
 
 class TextQuery(Struct, frozen=True, kw_only=True):
-    """Which prompts or tasks are wanted, by their texts and tags."""
+    """A query by text and tags."""
 
     text: str = ""  # in title or content, of a task in title or description, in any case
     tags: Sequence[str] = ()
@@ -222,7 +222,7 @@ class TextQuery(Struct, frozen=True, kw_only=True):
 
     @property
     def needed_tags(self) -> int:
-        """How many of the tags a match must have."""
+        """The number of tags that a match must have."""
         return len(self.tags) if self.needs_all_tags else min(1, len(self.tags))
 
 
@@ -231,7 +231,7 @@ class PromptQuery(TextQuery, frozen=True, kw_only=True):
 
 
 class PromptHeader(Struct, frozen=True, kw_only=True):
-    """A prompt as MCP lists it, with everything that a client needs to request it."""
+    """A prompt in MCP's list, with everything that a client needs to request it."""
 
     number: int
     name: str
@@ -242,7 +242,7 @@ class PromptHeader(Struct, frozen=True, kw_only=True):
 
 
 class Excerpt(Struct, frozen=True):
-    """A piece of a text, and whether there is more before it and after it."""
+    """A part of a text, and whether there is more before and after it."""
 
     text: str
     is_cut_before: bool
@@ -250,7 +250,7 @@ class Excerpt(Struct, frozen=True):
 
 
 class PromptSummary(Struct, frozen=True, kw_only=True):
-    """A prompt as lists show it: everything but the whole of its content."""
+    """A prompt in a list: everything except most of its content."""
 
     number: int
     id: str
@@ -267,14 +267,14 @@ class PromptSummary(Struct, frozen=True, kw_only=True):
 
 
 class Page(Struct, frozen=True):
-    """One page of a list of prompts, and the total of the list in the same snapshot."""
+    """One page of a list of prompts, and the total from the same snapshot."""
 
     items: tuple[PromptSummary, ...]
     total: int
 
 
 class Document(Struct, frozen=True):
-    """A named document with a URI; text or bytes, as its MIME type says."""
+    """A named document with a URI; its MIME type says whether it is text or bytes."""
 
     number: int
     id: str
@@ -292,7 +292,7 @@ class Document(Struct, frozen=True):
 
 
 class DocumentDraft(Struct, frozen=True, kw_only=True):
-    """A document to be added."""
+    """A new document."""
 
     name: str
     uri: str
@@ -302,7 +302,7 @@ class DocumentDraft(Struct, frozen=True, kw_only=True):
 
 
 class DocumentPatch(Struct, frozen=True, kw_only=True):
-    """What is to change in a document; UNSET leaves it as it is."""
+    """Changes to a document; UNSET keeps a field."""
 
     content: str | bytes | UnsetType = UNSET  # as in a draft
     mime_type: str | UnsetType = UNSET
@@ -310,7 +310,7 @@ class DocumentPatch(Struct, frozen=True, kw_only=True):
 
 
 class Token(Struct, frozen=True, kw_only=True):
-    """A token as it is stored: everything but its secret, of which only a hash is kept."""
+    """A stored token: everything but its secret, of which only a hash is kept."""
 
     id: str
     name: str  # what it is for; may be empty
@@ -329,7 +329,7 @@ class Token(Struct, frozen=True, kw_only=True):
 
 
 class Holder(Struct, frozen=True):
-    """Who claims a task."""
+    """The holder of a claim on a task."""
 
     name: str  # short, for people and models
     key: str  # the same for every call of one agent
@@ -346,7 +346,7 @@ class Claim(Struct, frozen=True, kw_only=True):
 
 
 class Task(Struct, frozen=True):
-    """Something that a user has to do."""
+    """A task of one user."""
 
     number: int  # the integer id that some contracts expose; never reused
     id: str
@@ -371,24 +371,24 @@ class Task(Struct, frozen=True):
 
     @property
     def is_completed(self) -> bool:
-        """Whether it is completed, or cancelled, which most contracts do not tell apart."""
+        """Whether the task is completed or cancelled; most contracts do not distinguish the two."""
         return self.completed_at is not None
 
     @property
     def status(self) -> Literal["pending", "in_progress", "completed", "cancelled"]:
-        """How far it is."""
+        """The status of the task."""
         if self.is_completed:
             return "cancelled" if self.is_cancelled else "completed"
         return "pending" if self.claim is None else "in_progress"
 
     @property
     def is_ready(self) -> bool:
-        """Whether work on it can start: it is neither completed nor blocked."""
+        """Whether work on the task can start: it is neither completed nor blocked."""
         return not self.is_completed and not self.open_blockers and not self.waits_elsewhere
 
 
 class TaskNote(Struct, frozen=True, kw_only=True):
-    """What was written about a task while working on it."""
+    """A note on a task."""
 
     at: Timestamp
     text: str
@@ -396,7 +396,7 @@ class TaskNote(Struct, frozen=True, kw_only=True):
 
 
 class TaskDraft(Struct, frozen=True, kw_only=True):
-    """A task to be added."""
+    """A new task."""
 
     title: str
     description: str | None = None
@@ -408,7 +408,7 @@ class TaskDraft(Struct, frozen=True, kw_only=True):
 
 
 class TaskPatch(Struct, frozen=True, kw_only=True):
-    """What is to change in a task; UNSET leaves it as it is, None takes it away."""
+    """Changes to a task; UNSET keeps a field, None clears it."""
 
     title: str | UnsetType = UNSET
     description: str | UnsetType | None = UNSET
@@ -424,7 +424,7 @@ class TaskPatch(Struct, frozen=True, kw_only=True):
 
 
 class TaskQuery(TextQuery, frozen=True, kw_only=True):
-    """Which tasks of a user are wanted."""
+    """A query for a user's tasks."""
 
     filter: TaskFilter = "ready"
     project: str | None = None  # by name
@@ -433,7 +433,7 @@ class TaskQuery(TextQuery, frozen=True, kw_only=True):
 
 
 class TaskPosition(Struct, frozen=True):
-    """Where a task is in the order of a filter; the next page starts after it."""
+    """The position of a task in the order of a filter; the next page starts after it."""
 
     moment: Timestamp  # completed_at in the filter `completed`, else created_at
     number: int
@@ -442,7 +442,7 @@ class TaskPosition(Struct, frozen=True):
 
 
 class TagCount(Struct, frozen=True):
-    """A tag in use and the number of prompts that carry it."""
+    """A tag and the number of prompts that have it."""
 
     name: str
     prompts: int
@@ -472,7 +472,7 @@ _UNREAD: Final = State("", "")
 
 
 class Item(Struct, frozen=True, kw_only=True):
-    """A prompt, document, task or project: as it is, as it was at an older version, or as it was deleted."""
+    """A prompt, document, task or project in its present state, in an older version, or as it was deleted."""
 
     kind: ItemKind
     number: int
@@ -490,17 +490,17 @@ class Item(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """What names it in a call: its name, or the number of a task."""
+        """The reference for calls: the name, or the number of a task."""
         return f"#{self.number}" if self.kind == "task" else self.name
 
     @property
     def is_deleted(self) -> bool:
-        """Whether it is in the trash."""
+        """Whether the item is in the trash."""
         return self.deleted_at is not None
 
 
 class Version(Struct, frozen=True, kw_only=True):
-    """A change of one item, which made a version of it."""
+    """A change of one item, which made a new version."""
 
     number: int  # in the order of all changes
     kind: ItemKind
@@ -514,12 +514,12 @@ class Version(Struct, frozen=True, kw_only=True):
 
     @property
     def done(self) -> str:
-        """What was done to the item, in a word."""
+        """The action, as one word in the past tense."""
         return ACTION_WORDS[self.action]
 
 
 class ChangeQuery(Struct, frozen=True, kw_only=True):
-    """Which changes are wanted."""
+    """A query for changes."""
 
     since: Timestamp = ""
     by: str = ""  # a client, a contract, `person`, `model`, or a user's or token's id or its first 8 characters or more

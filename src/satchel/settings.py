@@ -1,6 +1,6 @@
 """Every setting, defined once.
 
-The flags of `satchel serve`, the environment variables, the names in `satchel.toml` and the tables in README.md all
+The flags of `satchel serve`, the environment variables, the names in `satchel.toml` and docs/reference/settings.md all
 come from SETTINGS.
 """
 
@@ -53,7 +53,7 @@ class Setting(Struct, frozen=True):
 
     @property
     def takes(self) -> str:
-        """The values it takes, in words."""
+        """The accepted values, in words."""
         if self.kind == "number":
             return f"a whole number from {self.bounds[0]} to {self.bounds[1]}"
         if self.kind == "uuid":
