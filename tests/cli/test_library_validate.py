@@ -312,7 +312,7 @@ def test_skills_that_would_be_skipped_are_problems(tmp_path: Path) -> None:
             "skills/Bad_Name: skipped, because the name of a skill has 1 to 64 of a-z, 0-9 and single hyphens",
             "skills/empty/SKILL.md:1: skill empty is skipped: it has no SKILL.md",
             "skills/keys/SKILL.md:4: skill keys is skipped: the YAML has the key name twice, again in line 4",
-            "skills/other/SKILL.md:1: skill other is skipped: its name in SKILL.md is not that of its folder",
+            "skills/other/SKILL.md:1: skill other is skipped: the name in SKILL.md must be the name of the folder",
         ],
     )
     for name in ("other", "keys", "Bad_Name", "empty", "link"):

@@ -225,7 +225,7 @@ def test_a_list_longer_than_a_page_of_the_tool_is_listed_whole(satchel: Command,
         ),
         ("resource list", "No documents in project 'default' yet. Add one: satchel document add "),
         ("prompt tags", "No prompt has a tag. Tag one with: satchel prompt edit "),
-        ("search nothing", "Nothing is found in project 'default'. Try fewer words"),
+        ("search nothing", "Nothing was found in project 'default'. Try fewer words"),
         ("project list", "There are no projects yet. Create one with: satchel project create"),
     ],
 )

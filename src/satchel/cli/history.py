@@ -34,7 +34,7 @@ _PAGE = 500  # of the audit trail: each is a transaction of its own, so that a s
 @click.argument("item", type=ITEM, required=False)
 @click.option("--since", metavar="TIME", default="", help="Only since 2h, 3d, yesterday, monday, a day or a UTC time.")
 @click.option("--by", metavar="WHO", default="", help="Only by you, person, model, a user, token, client or contract.")
-@click.option("--limit", type=click.IntRange(1, 10**9), help=f"How many at most.  [default: {_LIMIT}; jsonl: no limit]")
+@click.option("--limit", type=click.IntRange(1, 10**9), help=f"The maximum.  [default: {_LIMIT}; jsonl: no limit]")
 @click.option("--all", "is_everything", is_flag=True, help="All projects and users: for the owner of the store.")
 @click.option("--format", type=click.Choice(["text", "jsonl"]), help="With --all: jsonl for one object a line.")
 @command(as_user=True, reads=True)
@@ -276,7 +276,7 @@ def trash() -> None:
 
 
 @trash.command("list")
-@click.option("--all", "is_everything", is_flag=True, help="Those of all projects, and deleted projects.")
+@click.option("--all", "is_everything", is_flag=True, help="Deleted items of all projects, and deleted projects.")
 @command(as_user=True, reads=True)
 def list_trash(session: Session, is_everything: bool) -> None:
     """List deleted items that can be brought back, last deleted first."""

@@ -266,7 +266,7 @@ def command(
                     run(session, **options)
 
         if in_project and reads:
-            help = "Without what the project personal holds. [env: SATCHEL_NO_PERSONAL]"
+            help = "Leave out the items of the project personal. [env: SATCHEL_NO_PERSONAL]"
             with_session = click.option("--no-personal", flag_value="yes", help=help)(with_session)
         return session_options(with_session, in_project=in_project, as_user=as_user)
 
@@ -295,8 +295,8 @@ def page_options(run: Callable[..., None]) -> Callable[..., None]:
     """Add the options that choose a part of a list, and give the command a `Page`."""
 
     @click.option("--limit", default=_LIMIT, show_default=True, type=click.IntRange(1, 10**6), help="How many at most.")
-    @click.option("--all", "is_all", is_flag=True, help="All of them, whatever the limit.")
-    @click.option("--cursor", metavar="CURSOR", help="Continue after a page: its next_cursor.")
+    @click.option("--all", "is_all", is_flag=True, help="All entries, regardless of the limit.")
+    @click.option("--cursor", metavar="CURSOR", help="The next_cursor of the previous page.")
     @wraps(run)
     def with_page(session: Session, *, limit: int, is_all: bool, cursor: str | None, **options: Any) -> None:
         run(session, page=Page(None if is_all else limit, cursor), **options)

@@ -327,14 +327,14 @@ class TaskLinks:
                 tasks.update(tx, self._scope, number, patch)
         except Refused as refused:
             is_circular = getattr(refused, "rule", "") == "acyclic"
-            many = f"'{entry.label}' waits for more than {rules.MAX_BLOCKERS} tasks"
-            circle = f"'{entry.label}' and what it waits for wait for each other"
+            many = f"'{entry.label}' has more than {rules.MAX_BLOCKERS} blockers; the rest is left out"
+            circle = f"a dependency of '{entry.label}' is left out, because it is circular"
             self.lost.append(Problem(entry.where, circle if is_circular else many))
 
     def list_missing(self) -> list[Problem]:
         """Return the dependencies on tasks that are missing."""
         return [
-            Problem(task.where, f"'{task.label}' waits for {key.rpartition(chr(0))[2]}, which is not here")
+            Problem(task.where, f"'{task.label}' depends on {key.rpartition(chr(0))[2]}, which was not imported")
             for key, waiting in self._waiting.items()
             for _, task in waiting
         ]

@@ -123,7 +123,7 @@ def read_skill(library: "Library", name: str) -> Skill:
         raise SkillRefused(f"it has no {SKILL}")
     frontmatter = parse_head(main.content)
     if frontmatter["name"] != name:
-        raise SkillRefused(f"its name in {SKILL} is not that of its folder")
+        raise SkillRefused(f"the name in {SKILL} must be the name of the folder")
     return Skill(frontmatter, (main, *(file for file in found if file is not main)))
 
 
