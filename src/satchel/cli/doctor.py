@@ -248,7 +248,7 @@ def _is_satchel(host: str, port: int) -> bool:
 def check_store(where: str, direct: str | None = None, *, is_fixing: bool) -> Iterator[Finding]:
     """Yield all findings about a store. Nothing is made or migrated without --fix.
 
-    `direct` is the address of the PostgreSQL server itself, where a pooler stands before it.
+    `direct` is the address of the PostgreSQL server itself, if there is a pooler in front of it.
     """
     try:
         is_shared = is_postgres(where)

@@ -360,7 +360,7 @@ def _check_file(error: SatchelError, session: Session) -> None:
 
 
 def address_command(run: Callable[..., tuple[str, Any]]) -> Callable[..., None]:
-    """Wrap a command that gets the address of the store unopened; print its result as text or JSON."""
+    """Wrap a command that gets the store's address and opens it itself; print its result as text or JSON."""
 
     @database_option
     @json_option

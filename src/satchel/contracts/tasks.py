@@ -115,7 +115,7 @@ def delete_task(context: Context, args: TaskReference) -> Body:
 
 
 def _measure(task: Task) -> int:
-    """Return a lower bound of a task's bytes in an answer, which has it as text and as structured content."""
+    """Return a lower bound of a task's bytes in an answer, which contains it as text and as structured content."""
     return 2 * (len(task.title) + len(task.description or ""))
 
 

@@ -142,7 +142,7 @@ def update_task(context: Context, args: UpdateTask) -> Body:
 
 
 def resolve_scope(scope: Scope, arguments: dict[str, Any]) -> Scope:
-    """Return the scope of the user that a call names. If the connection has a user, calls may name no other.
+    """Return the scope of the user named by a call. If the connection has a user, calls can name no other.
 
     This is checked before everything else.
     """

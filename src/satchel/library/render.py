@@ -69,7 +69,7 @@ class TemplateNames(Struct, frozen=True):
     files: dict[str, str] = {}  # the file of each name that another file of the library uses
 
     def shift(self, offset: int) -> "TemplateNames":
-        """Return the names with lines counted from the beginning of a longer file."""
+        """Return the same names with line numbers increased, for a template that begins further down in its file."""
         shifted = {
             field: {name: line if name in self.files else line + offset for name, line in getattr(self, field).items()}
             for field in ("variables", "empty", "functions", "optional", "unusual")
