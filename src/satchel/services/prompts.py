@@ -26,7 +26,16 @@ from satchel.model import (
 )
 from satchel.services import lookup, rules, texts
 from satchel.services.projects import check_access, current, find_within
-from satchel.services.recording import forget, of_prompt, record_add, record_delete, record_restore, record_update
+from satchel.services.recording import (
+    forget,
+    is_final,
+    of_prompt,
+    record_add,
+    record_delete,
+    record_restore,
+    record_update,
+    remove,
+)
 from satchel.services.texts import closest_entries
 from satchel.storage import prompts as rows
 from satchel.storage.database import Tx, Violation
@@ -196,8 +205,8 @@ def update(
     return prompt
 
 
-def delete(tx: Tx, scope: Scope, *ids: str) -> None:
-    """Delete prompts; they can be restored from the trash.
+def delete(tx: Tx, scope: Scope, *ids: str, permanently: bool = False) -> None:
+    """Delete prompts; they can be restored from the trash, unless they are removed permanently.
 
     Raises:
         NotFound: the project has no such prompt.
@@ -215,7 +224,10 @@ def delete(tx: Tx, scope: Scope, *ids: str) -> None:
         numbers.append(prompt.number)
     # Together, because the full-text index writes what it has gathered to the disk before each revision.
     rows.leave_lists(tx, numbers)
-    forget(tx, "prompt", numbers)
+    if is_final(tx, permanently=permanently):
+        remove(tx, "prompt", [of_prompt(one) for number in numbers if (one := rows.find_deleted(tx, number))])
+    else:
+        forget(tx, "prompt", numbers)
     _announce_list(tx, scope)
 
 
