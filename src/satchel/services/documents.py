@@ -149,7 +149,7 @@ def list_page(
     hits: list[Document] = []
     while len(hits) <= limit:
         batch = rows.list_after(tx, project, after=after, limit=size)
-        hits += [one for one in batch if folded in f"{one.name}\n{one.uri}\n{one.description or ''}".casefold()]
+        hits += [one for one in batch if folded in rules.fold(f"{one.name}\n{one.uri}\n{one.description or ''}")]
         if len(batch) < size:
             break
         after = batch[-1].number

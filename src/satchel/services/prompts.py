@@ -350,7 +350,7 @@ def _find_to_change(tx: Tx, scope: Scope, id: str) -> Prompt:
 
 def _index(tx: Tx, scope: Scope, prompt: Prompt) -> None:
     """Update the search index for a prompt just written."""
-    rows.set_text(tx, prompt.number, title=prompt.title.casefold(), content=prompt.content.casefold())
+    rows.set_text(tx, prompt.number, title=rules.fold(prompt.title), content=rules.fold(prompt.content))
     tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
 
 
@@ -374,7 +374,7 @@ def _excerpt(tx: Tx, found: rows.PromptSlice, folded: str) -> Excerpt:
     has_end = len(found.text) < _SIZE
     if not folded or found.hit < 0:
         excerpt = texts.excerpt_beginning(found.text, is_whole=has_end)
-    elif found.is_folded_longer:
+    elif not found.has_same_length or not _is_hit(found, folded):
         excerpt = None
     else:
         start = found.hit - found.start
@@ -384,12 +384,18 @@ def _excerpt(tx: Tx, found: rows.PromptSlice, folded: str) -> Excerpt:
     return excerpt or _excerpt_of_whole(rows.content(tx, found.number), found.hit, folded)
 
 
+def _is_hit(found: rows.PromptSlice, folded: str) -> bool:
+    """Return whether the hit in the folded content is in the content at the same offset."""
+    start = found.hit - found.start
+    return rules.fold(found.text[start : start + len(folded)]) == folded
+
+
 def _excerpt_of_whole(content: str, hit: int, folded: str) -> Excerpt:
     if not folded or hit < 0:
         excerpt = texts.excerpt_beginning(content, is_whole=True)
     else:
-        start = texts.unfolded_offset(content, hit)
-        end = texts.unfolded_offset(content, hit + len(folded) - 1) + 1
+        start, _ = texts.unfold_offset(content, hit)
+        _, end = texts.unfold_offset(content, hit + len(folded) - 1)
         excerpt = texts.excerpt_around(content, start, end, has_start=True, has_end=True)
     assert excerpt is not None, "the whole of a text is always enough"
     return excerpt

@@ -495,8 +495,8 @@ def _own_project(scope: Scope) -> str:
 
 def _index(tx: Tx, task: Task) -> None:
     """Update the search index for a task."""
-    description = (task.description or "").casefold()
-    rows.set_text(tx, task.owner, task.number, title=task.title.casefold(), description=description)
+    title, description = rules.fold(task.title), rules.fold(task.description or "")
+    rows.set_text(tx, task.owner, task.number, title=title, description=description)
 
 
 def _announce(tx: Tx, task: Task, *, with_blocked: bool = False) -> None:
