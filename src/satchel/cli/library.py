@@ -96,6 +96,8 @@ def list_(libraries: tuple[str, ...], as_json: bool) -> None:
     kept = 6 if any(origins.values()) else 4
     columns = ("NAME", "FOLDER", "PROMPTS", "PROBLEMS", "VERSION", "SOURCE")
     print_table(columns[:kept], [row[:kept] for row in rows])
+    if not rows:
+        say("There are no libraries. Make one with: satchel library new NAME", err=True)
 
 
 @cli.command()
