@@ -99,21 +99,6 @@ def test_a_table_is_as_wide_as_the_terminal_and_ids_stay_whole(tmp_path: Path) -
     assert "[red]" in "".join(lines)
 
 
-def test_an_empty_list_is_told_beside_it(tmp_path: Path) -> None:
-    home = {"SATCHEL_HOME": str(tmp_path)}
-    run("project", "create", "web", environment=home)
-    for words, note in (
-        ("trash list -p web", b"The trash of project 'web' is empty.\n"),
-        ("trash list --all", b"The trash is empty.\n"),
-        ("token list", b"There are no tokens. Create one with: satchel token create --name laptop\n"),
-        ("library list", b"There are no libraries. Make one with: satchel library new NAME\n"),
-        ("log --since 2100-01-01", b"No changes match. Those of all projects and users: satchel log --all\n"),
-    ):
-        listed = run(*words.split(), environment=home)
-        assert (listed.returncode, listed.stdout, listed.stderr) == (0, b"", note), words
-        assert run(*words.split(), "--json", environment=home).stderr == b""
-
-
 def test_help_and_version_are_commands_too(tmp_path: Path) -> None:
     home = {"SATCHEL_HOME": str(tmp_path)}
     version = run("--version", environment=home).stdout
