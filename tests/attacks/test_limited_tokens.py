@@ -9,7 +9,7 @@ import pytest
 
 from satchel.errors import Refused
 from satchel.model import ChangeQuery, Scope, Task, TaskDraft, TaskPatch
-from satchel.services import history, projects, restoring, search, tasks
+from satchel.services import history, lookup, projects, restoring, search, tasks
 from satchel.storage.database import Tx
 from tests.attacks.worlds import ENGINES, World, find_addresses
 from tests.support.in_process_http import HttpInProcess
@@ -88,7 +88,7 @@ def test_what_is_not_in_its_projects_is_neither_listed_nor_changed(world: Tasks)
     told = str(world.read(LIMITED, lambda tx: history.list_changes(tx, LIMITED, ChangeQuery(), limit=100)))
     told += str(world.read(LIMITED, lambda tx: history.list_trash(tx, LIMITED, is_everything=True)))
     told += str(world.read(LIMITED, lambda tx: tasks.list_tags(tx, LIMITED, None)))
-    told += str(world.read(LIMITED, lambda tx: tasks.suggest(tx, LIMITED, f"{CANARY} prvi")))
+    told += str(world.read(LIMITED, lambda tx: lookup.suggest(tx, LIMITED, "task", f"{CANARY} prvi")))
     told += str(world.read(LIMITED, lambda tx: search.search(tx, LIMITED, search.SearchQuery(text=CANARY))))
     assert CANARY not in told and "hush" not in told
     assert world.versions() == before

@@ -11,13 +11,11 @@ from satchel.model import UNSET, Document, DocumentDraft, DocumentPatch, Scope, 
 from satchel.services import lookup, rules
 from satchel.services.projects import current, find_within
 from satchel.services.recording import forget, of_document, record_add, record_delete, record_restore, record_update
-from satchel.services.texts import closest_entries
 from satchel.storage import documents as rows
 from satchel.storage.database import Tx, Violation
 
 Changes = TypeVar("Changes", DocumentDraft, DocumentPatch)
 
-_NEIGHBOURS = 60  # on either side of a mistyped name
 _BATCH = 500  # documents that are read at once to search for a text
 
 
@@ -145,17 +143,6 @@ def list_page(
             break
         after = batch[-1].number
     return tuple(hits[:limit]), len(hits) > limit
-
-
-def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
-    """Suggest up to three names of documents whose name or URI is similar to a mistyped one, or has its words."""
-    project = current(tx, scope).number
-    text = reference.strip()
-    if not rules.is_storable(text):
-        return ()
-    known = rows.names_beside(tx, project, text, _NEIGHBOURS)
-    by_words = rows.names_of(tx, project, lookup.find_by_words(tx, scope, "document", text))
-    return tuple(dict.fromkeys((*closest_entries(text, known), *by_words)))[:3]
 
 
 def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_version: int | None = None) -> Document:
