@@ -13,9 +13,9 @@ from satchel.cli.errors import EXITS, STATUSES, end
 from satchel.cli.examples import Command, Group, write_examples
 from satchel.cli.output import color_option
 from satchel.cli.serve import serve
+from satchel.config import SETTINGS
 from satchel.log import escape
 from satchel.services.texts import closest_names
-from satchel.settings import SETTINGS
 
 # name → (module and the command in it, help)
 COMMANDS = {

@@ -1,7 +1,6 @@
 """Errors of commands: exit statuses, codes, and a sentence for each error with the command that helps."""
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
@@ -217,16 +216,14 @@ def _explain_missing(error: NotFound, database: "Database", scope: Scope) -> str
 
 def _suggest(error: NotFound, key: str, database: "Database", scope: Scope) -> str | None:
     """Return the name or task number that was probably meant."""
-    from satchel.services import documents, prompts, tasks
+    from satchel.services import lookup
 
     if error.near:  # the contract knows libraries too
         return next(iter(error.near))
     found: list[str] = []
-    with suppress(NotFound), database.read(scope) as tx:  # the project may not exist
-        if error.kind in ("prompt", "item"):
-            found += prompts.suggest(tx, error.scope, key)
-        if error.kind in ("document", "item"):
-            found += documents.suggest(tx, error.scope, key)
-        if error.kind in ("task", "item") and error.scope.user:
-            found += [f"#{number}" for number, _ in tasks.suggest(tx, error.scope, key)]
+    with database.read(scope) as tx:
+        for kind in lookup.NAMED:
+            if error.kind in (kind, "item") and (kind != "task" or error.scope.user):
+                near = lookup.suggest(tx, error.scope, kind, key)
+                found += [f"#{number}" if kind == "task" else name for number, name, _ in near]
     return found[0] if found else None

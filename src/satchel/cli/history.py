@@ -86,7 +86,7 @@ def _show_feed(session: Session, query: ChangeQuery, limit: int, *, is_everythin
         columns.append("PROJECT")
         rows = [[*row, entry.project or ""] for row, entry in zip(rows, found, strict=True)]
     value = {"changes": [describe_entry(entry) for entry in found], "has_more": has_more}
-    session.table(columns, rows, value)
+    session.table(columns, rows, value, empty="No changes match. Those of all projects and users: satchel log --all")
     _hint_at_more(session, has_more)
 
 
@@ -306,7 +306,8 @@ def list_trash(session: Session, is_everything: bool) -> None:
         for one in value
     ]
     columns = ("KIND", "ITEM", "TITLE", "PROJECT", "DELETED", "KEPT UNTIL")
-    session.table(columns, rows, {"trash": value, "total": len(found)})
+    where = "The trash" if is_everything else f"The trash of project '{session.scope.project}'"
+    session.table(columns, rows, {"trash": value, "total": len(found)}, empty=f"{where} is empty.")
 
 
 @trash.command()
@@ -384,8 +385,7 @@ def size(session: Session) -> None:
         found, counts = measure(tx), trash_rows.count(tx)
     on_disk, store = session.database.measure_tables(TABLES)
     kept = session.database.retention
-    in_trash = dict(counts)
-    listed = ", ".join(count(number, kind) for kind, number in in_trash.items())
+    listed = ", ".join(count(number, kind) for kind, number in counts.items())
     share = f", {on_disk / store:.1%} of the store ({store} bytes)" if store else ""
     lines = [
         f"changes    {found.revisions}{f', since {found.oldest[:10]}' if found.oldest else ''}",
@@ -400,7 +400,7 @@ def size(session: Session) -> None:
         "oldest": found.oldest,
         "old_versions": found.states,
         "old_version_bytes": found.state_bytes,
-        "trash": in_trash,
+        "trash": counts,
         "bytes_on_disk": on_disk,
         "store_bytes": store,
         "trash_days": kept.trash_days,

@@ -11,7 +11,7 @@ from satchel.cli.examples import Group
 from satchel.cli.output import count, print_result, print_table, say, show_content, to_json
 from satchel.cli.prompt import read_values
 from satchel.cli.session import json_option
-from satchel.config import SettingsError, load
+from satchel.config import BY_NAME, SettingsError, load
 from satchel.files import printable
 from satchel.library.catalog import ContentMissing, Libraries, Library, library_name
 from satchel.library.installing import Installed, Invalid, Origin, Wish, list_added, read_origin
@@ -23,7 +23,6 @@ from satchel.library.render import RenderFailed
 from satchel.library.sources import SourceRefused
 from satchel.library.validate import check_all, check_library
 from satchel.services.texts import closest_name
-from satchel.settings import BY_NAME
 
 _SETTING = BY_NAME["libraries"]
 _NEW_LIBRARY = {
@@ -97,6 +96,8 @@ def list_(libraries: tuple[str, ...], as_json: bool) -> None:
     kept = 6 if any(origins.values()) else 4
     columns = ("NAME", "FOLDER", "PROMPTS", "PROBLEMS", "VERSION", "SOURCE")
     print_table(columns[:kept], [row[:kept] for row in rows])
+    if not rows:
+        say("There are no libraries. Make one with: satchel library new NAME", err=True)
 
 
 @cli.command()

@@ -212,21 +212,24 @@ class Session:
         else:
             show_content(content)
 
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], value: object) -> None:
-        """Print a list: a table on a terminal, lines with tabs for other programs, or the value as JSON."""
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], value: object, *, empty: str = "") -> None:
+        """Print a list: a table on a terminal, lines with tabs for other programs, or the value as JSON.
+
+        On stderr a note says that the list is empty, except in JSON.
+        """
         if self.as_json:
             click.echo(to_json(value))
-        else:
-            print_table(columns, rows)
+            return
+        print_table(columns, rows)
+        if empty and not rows:
+            show_notes([empty])
 
     def show_list(self, answer: Answer, columns: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str) -> None:
         """Print a list; report on stderr that it is empty, that there is more, and notes."""
-        self.table(columns, rows, answer.value)
+        notes = answer.notes
+        self.table(columns, rows, answer.value, empty="" if notes else empty)
         if self.as_json:
             return
-        notes = answer.notes
-        if not rows and not notes:
-            notes = [empty]
         if "next_cursor" in answer.value:
             notes.append(f"There is more: add --cursor {shlex.quote(answer.value['next_cursor'])}, or --all.")
         show_notes(notes)

@@ -63,7 +63,8 @@ def list_(session: Session) -> None:
         for token in found
     ]
     columns = ("ID", "NAME", "USER", "READ-ONLY", "PROJECTS", "CREATED", "EXPIRES", "STATE")
-    session.table(columns, rows, {"tokens": [describe(token, now) for token in found]})
+    empty = "There are no tokens. Create one with: satchel token create --name laptop"
+    session.table(columns, rows, {"tokens": [describe(token, now) for token in found]}, empty=empty)
 
 
 @cli.command()
