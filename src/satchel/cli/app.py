@@ -51,13 +51,15 @@ COMMANDS = {
     "completion": ("completion:cli", "Print the completion script for bash, zsh or fish."),
     "contract": ("contract:cli", "List and show the contracts that can be served."),
 }
+DOCUMENTATION = "https://github.com/satchel-mcp/satchel/blob/main/docs/README.md"
 WELCOME = f"""\
 Satchel {__version__} keeps prompts, documents and tasks for your AI agents.
 
   satchel install    connect Claude Code, Cursor, VS Code, Codex, Gemini CLI and others
   satchel doctor     check that everything works
 
-All commands: satchel help
+All commands:  satchel help
+Documentation: {DOCUMENTATION}
 """
 _SERVE_HELP = "Serve prompts, documents and tasks to MCP clients, over stdio or HTTP."
 
@@ -118,6 +120,8 @@ class LazyGroup(Group):
         write_examples(ctx, formatter)
         with formatter.section("Exit status"):
             formatter.write_dl([(str(one.status), one.meaning) for one in EXITS])
+        formatter.write_paragraph()
+        formatter.write_text(f"Documentation: {DOCUMENTATION}")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         own = [(name, command.get_short_help_str(200)) for name, command in self.commands.items()]
