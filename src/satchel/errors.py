@@ -66,7 +66,7 @@ class WrongArgument(Refused):
         place: str | None = None,
     ) -> None:
         super().__init__(f"{field}: {rule}")
-        self.kind = kind  # prompt, document, task, … where the value breaks a rule of the store
+        self.kind = kind  # prompt, document, task, … if the value breaks a rule of the store
         self.field = field
         self.rule = rule  # the JSON Schema keyword that it breaks, or maxBytes
         self.limit = limit  # the value of the keyword
@@ -92,11 +92,11 @@ class WrongEdit(Refused):
         near: tuple[int, str] | None = None,
     ) -> None:
         super().__init__(f"edit {index}: {reason}")
-        self.reason = reason  # of the text to be replaced; same: nothing would change
+        self.reason = reason  # about the text to replace; same: nothing would change
         self.index = index  # of the edit, from 0 on
         self.count = count  # how often the text occurs
-        self.lines = lines  # where it does, the first ones
-        self.near = near  # the line most like a text that is absent: its number and text
+        self.lines = lines  # the lines of the first occurrences
+        self.near = near  # the line most similar to an absent text: its number and text
 
 
 class MissingPart(Refused):
@@ -157,8 +157,8 @@ class Taken(Refused):
         self.field = field
         self.key = key
         self.scope = scope
-        self.holder = holder  # the name of that other thing, where it is known
-        self.advice = advice  # the remedy, if it is more than to choose another
+        self.holder = holder  # the name of the other item, if known
+        self.advice = advice  # the remedy, unless it is to choose another value
 
 
 class VersionConflict(Refused):
@@ -197,7 +197,7 @@ class StaleFence(Refused):
         super().__init__(f"{fence} is not the fence of task {number}")
         self.number = number
         self.fence = fence
-        self.claim = claim  # the newest; None: it was never claimed
+        self.claim = claim  # the newest fence; None: the task was never claimed
 
 
 class NothingReady(Refused):
@@ -254,7 +254,7 @@ class NotConfirmed(Refused):
 
     def __init__(self, action: str) -> None:
         super().__init__(f"the user was asked: {action}")
-        self.action = action  # decline, or cancel where the question was closed or never answered
+        self.action = action  # decline, or cancel if the question was closed or never answered
 
 
 class QuotaExceeded(Refused):
@@ -278,7 +278,7 @@ class AnswerTooLarge(Refused):
         super().__init__(f"the answer to {what} is larger than {limit} bytes")
         self.what = what  # the tool or the method
         self.limit = limit  # in bytes
-        self.argument = argument  # by which the caller may ask for less
+        self.argument = argument  # the argument with which the caller can ask for less
 
 
 class StoreError(SatchelError):

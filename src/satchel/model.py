@@ -21,7 +21,7 @@ PromptPosition = tuple[Timestamp, int]  # of a prompt in the list of the last up
 
 DEFAULT_PROJECT: Final = "default"
 PERSONAL_PROJECT: Final = "personal"  # its prompts and documents can be read from every project
-NAMED_BY_FILE: Final = "the file "  # how `Scope.why` begins where a `.satchel` file names the project
+NAMED_BY_FILE: Final = "the file "  # the beginning of `Scope.why` if a `.satchel` file names the project
 DEFAULT_STORE: Final = "satchel.db"  # in the data folder
 MAX_CONTENT_BYTES: Final = 4 * 1024 * 1024
 MAX_DESCRIPTION: Final = 10_000  # characters
@@ -73,15 +73,15 @@ class Scope(Struct, frozen=True, kw_only=True):
     """The user, project and rights of a call. The arguments of a call never widen it."""
 
     project: str = DEFAULT_PROJECT
-    why: str = "the default"  # where the choice of this project comes from
+    why: str = "the default"  # the reason why this project was chosen
     user: str | None = None
     projects: tuple[str, ...] | None = None  # the only ones it may enter; None: all
     is_read_only: bool = False
-    makes: str = ""  # the project that does not have to exist: it is empty, and the first write makes it
-    personal: str = ""  # the project whose prompts and documents every other project can read; empty: none
+    makes: str = ""  # a project that need not exist: it reads as empty, and the first write creates it
+    personal: str = ""  # its prompts and documents can be read in every other project; empty: none
     author: Author = Author()
     quota: Quota | None = None  # None: no limits
-    refuses_hidden: bool = False  # new titles and URIs with characters that do not show; contracts decide it themselves
+    refuses_hidden: bool = False  # refuse invisible characters in new titles and URIs; each contract decides
 
     @property
     def is_named_by_file(self) -> bool:
@@ -101,7 +101,7 @@ class Identity(Struct, frozen=True, kw_only=True):
     user: str
     projects: tuple[str, ...] | None = None  # the only ones they may enter; None: all
     is_read_only: bool = False
-    token: str = ""  # the id of the token, where it is one of ours
+    token: str = ""  # the id of the token, if it is one of ours
 
 
 class StoreChange(Struct, frozen=True, array_like=True):
@@ -175,15 +175,15 @@ class Prompt(Struct, frozen=True, kw_only=True):
     version: int
     description: str | None = None
     arguments: tuple[Argument, ...] = ()
-    layer: str = ""  # the personal project, where it was found there and not in the project of the call
+    layer: str = ""  # the personal project, if it was found there and not in the project of the call
 
 
 class PromptDraft(Struct, frozen=True, kw_only=True):
     """A new prompt."""
 
     content: str
-    title: str | UnsetType = UNSET  # left out, it is made from the name
-    name: str | None = None  # left out, it is made from the title
+    title: str | UnsetType = UNSET  # by default made from the name
+    name: str | None = None  # by default made from the title
     description: str | None = None
     tags: Sequence[str] = ()
     arguments: Sequence[Argument] = ()
@@ -218,7 +218,7 @@ class TextQuery(Struct, frozen=True, kw_only=True):
 
     text: str = ""  # in title or content, of a task in title or description, in any case
     tags: Sequence[str] = ()
-    needs_all_tags: bool = False  # else one of the tags is enough
+    needs_all_tags: bool = False  # otherwise one of the tags is enough
 
     @property
     def needed_tags(self) -> int:
@@ -341,7 +341,7 @@ class Claim(Struct, frozen=True, kw_only=True):
 
     holder: str
     holder_key: str
-    until: Timestamp  # empty where it was given back, or the task closed
+    until: Timestamp  # empty after a release, or if the task is closed
     fence: int  # grows with every claim of the task
 
 
@@ -363,11 +363,11 @@ class Task(Struct, frozen=True):
     priority: Priority = "normal"
     due: str | None = None  # YYYY-MM-DD
     blocked_by: tuple[int, ...] = ()  # the numbers of all tasks that must be completed before it
-    open_blockers: tuple[int, ...] = ()  # those of them that are not completed yet
-    deleted_blockers: tuple[int, ...] = ()  # that were deleted, and block it again when they are restored
+    open_blockers: tuple[int, ...] = ()  # those of them that are still open
+    deleted_blockers: tuple[int, ...] = ()  # deleted blockers, which block it again when they are restored
     waits_elsewhere: bool = False  # also blocked by tasks in projects the caller may not see
     is_cancelled: bool = False
-    claim: Claim | None = None  # where it is claimed now
+    claim: Claim | None = None  # if it is claimed now
 
     @property
     def is_completed(self) -> bool:
@@ -429,7 +429,7 @@ class TaskQuery(TextQuery, frozen=True, kw_only=True):
     filter: TaskFilter = "ready"
     project: str | None = None  # by name
     takes_unfiled: bool = False  # tasks of no project too
-    holder_key: str | None = None  # with `ready`: without those that others hold now; empty: without all that are held
+    holder_key: str | None = None  # with `ready`: leave out tasks held by others; empty: leave out all held tasks
 
 
 class TaskPosition(Struct, frozen=True):
@@ -477,14 +477,14 @@ class Item(Struct, frozen=True):
     kind: ItemKind
     number: int
     id: str
-    version: int  # of a deleted item, that of its deletion
+    version: int  # for a deleted item, the version of its deletion
     updated_at: Timestamp
     name: str  # empty for a task
     title: str
-    project: int | None  # its number; of a project, its own
+    project: int | None  # the number of its project; for a project, its own
     owner: str | None = None  # of a task
     deleted_at: Timestamp | None = None
-    former: tuple[int, ...] = ()  # deleted items that had its name, the last deleted first; its history includes theirs
+    former: tuple[int, ...] = ()  # deleted items of the same name, last deleted first; its history includes theirs
     state: State = _UNREAD
     content: str | bytes = ""  # the text of a prompt or document, or its bytes; the description of a task
 
@@ -509,7 +509,7 @@ class Version(Struct, frozen=True):
     action: Action
     at: Timestamp
     project: int | None
-    undoes: int | None  # the number of the change that this one took back
+    undoes: int | None  # the number of the change that this one reversed
     author: Author = Author()
 
     @property
@@ -523,7 +523,7 @@ class ChangeQuery(Struct, frozen=True, kw_only=True):
 
     since: Timestamp = ""
     by: str = ""  # a client, a contract, `person`, `model`, or a user's or token's id or its first 8 characters or more
-    kinds: Sequence[ItemKind] = KINDS  # this and the rest in feeds of many items
+    kinds: Sequence[ItemKind] = KINDS  # this and the following only in feeds of many items
     after: int = 0  # the number of a change
     before: int = 2**53
 

@@ -81,9 +81,9 @@ _OTHER_WORDS = {
     **dict.fromkeys(("kanban", "tui"), ("board",)),
     **dict.fromkeys(("status", "today"), ("catch-up",)),
 }
-_UNKNOWN = (click.NoSuchOption, click.NoSuchCommand)  # its own suggestions know only some of the words
+_UNKNOWN = (click.NoSuchOption, click.NoSuchCommand)  # click's own suggestions know only some of the words
 _MOST = 3  # suggestions
-_ALIKE = 0.65  # the least likeness of similar words, as difflib counts it
+_ALIKE = 0.65  # the minimum ratio of difflib for similar words
 
 
 def run_command(arguments: list[str]) -> int:
@@ -213,7 +213,7 @@ def _report_usage(arguments: Sequence[str]) -> Iterator[None]:
         near = _find_near(error)
         hint = f"Did you mean {' or '.join(near)}?" if near else _find_hint(error)
         message = (error.message if isinstance(error, _UNKNOWN) else error.format_message()).rstrip()
-        message = message.encode("utf-8", "replace").decode()  # it quotes what was typed, which may not be UTF-8
+        message = message.encode("utf-8", "replace").decode()  # it quotes the user's input, which may not be UTF-8
         message += "" if message.endswith((".", "?", "!")) else "."
         if as_json:
             help = f"See: {error.ctx.command_path} --help" if error.ctx else ""

@@ -209,7 +209,7 @@ def diff(session: Session, item: str, a: int | None, b: int | None) -> None:
 def _show_diff(text: str) -> None:
     """Print a diff: coloured and without control characters on a terminal, unchanged for other programs."""
     if not sys.stdout.isatty() and not has_colors():
-        click.echo(text.encode())  # as bytes: from a text, click would remove colours that it has itself
+        click.echo(text.encode())  # as bytes: click would remove colours from a text
         return
     visible = "".join(one if one.isprintable() or one in "\t\n" else "\N{REPLACEMENT CHARACTER}" for one in text)
     click.echo(color_diff(visible) if has_colors() else visible)

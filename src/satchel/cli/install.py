@@ -207,7 +207,7 @@ def _make_target(
     _warn_of_missing_project(settings, project)
     command, *arguments = entries.own_command(machine.environment)
     if scope == "project" and os.path.basename(command) == "satchel" and _is_on_path(command, machine):
-        command = "satchel"  # the file of a project goes to other machines
+        command = "satchel"  # a project's file is used on other machines too
     arguments += entries.serve_arguments(contract, project)
     return entries.Local(command, tuple(arguments), entries.carry_variables(machine.environment, settings.home))
 
@@ -219,7 +219,7 @@ def _find_project(url: str, scope: Scope) -> str | None:
     try:
         settings = config.load({})
     except config.SettingsError:
-        return None  # a setting that only a server of our own needs
+        return None  # only a server on this machine needs this setting
     if settings.why_project is not None:
         return settings.project
     if scope == "project":

@@ -120,7 +120,7 @@ def _add_transfer(group: click.Group, kind: Kind, verb: str, past: str) -> None:
         transfer_one = copying.copy if verb == "copy" else copying.move
 
         def change(tx: Tx) -> list[tuple[Prompt | Document | Task, tuple[str, ...]]]:
-            projects.get(tx, session.scope, to)  # before the first item, which is not to blame
+            projects.get(tx, session.scope, to)  # checked first, because the error is not about an item
             found = [_find(tx, session.scope, kind, verb, ref) for ref in refs]
             items = {one.number: one for one in found}  # each once
             return [transfer_one(tx, session.scope, one, to, renames=is_renamed) for one in items.values()]

@@ -78,7 +78,7 @@ class Session:
         self.database = database
         self.as_json = as_json
         self.scope = Scope(project=settings.project, user=settings.user)
-        self.failure: tuple[Refused, str] | None = None  # of the last tool that failed, and its name
+        self.failure: tuple[Refused, str] | None = None  # the error of the last failed tool, and the tool's name
         self._settings = settings
         self._lacks_default = False  # the project, which the command would work in
         self._makes_default = False  # before a tool is called

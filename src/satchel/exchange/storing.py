@@ -292,13 +292,15 @@ class TaskLinks:
         self.numbers = dict(numbers or {})  # of tasks, by key
         self.lost: list[Problem] = []  # dependencies that the store refused
         self._new: set[int] = set()
-        self._waiting: dict[str, list[tuple[int, TaskEntry]]] = {}  # tasks by the key of one that has not come yet
+        self._waiting: dict[
+            str, list[tuple[int, TaskEntry]]
+        ] = {}  # waiting tasks, by the key of a task that has not been read yet
 
     def find_blockers(self, entry: TaskEntry) -> list[int]:
         """Return the known tasks that block a new task."""
         found = sorted({self.numbers[key] for key in entry.after if key in self.numbers})
         is_safe = entry.key not in self._waiting and len(found) <= rules.MAX_BLOCKERS
-        return found if is_safe else []  # otherwise `learn` links one by one, and reports refusals
+        return found if is_safe else []  # otherwise `learn` links them one by one, and reports refusals
 
     def learn(self, tx: Tx, number: int, entry: TaskEntry, linked: Sequence[int] | None) -> None:
         """Link a task with the tasks that block it, and with those that it blocks.

@@ -124,7 +124,7 @@ class Libraries:
     """The libraries below some root folders, and their renderer."""
 
     def __init__(self, roots: Sequence[str], *, is_quiet: bool = False) -> None:
-        self._is_quiet = is_quiet  # do not log problems, because the caller shows them
+        self._is_quiet = is_quiet  # do not log problems; the caller shows them
         self.roots = tuple(os.path.abspath(root) for root in roots)
         self.renderer = Renderer()
         self._scanning = threading.RLock()

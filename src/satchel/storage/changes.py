@@ -150,7 +150,7 @@ class PostgresWatcher(Watcher):
         rows = self._look_up(lambda tx: tx.all(_READ, last=self._snapshot), 0.0)
         self._snapshot, self._server, _ = rows[0]
         self._polled_at = time.time()
-        # A server that was started again, or took over from another one, may lack changes or number them differently.
+        # A restarted server, or one that took over from another, may lack changes or number them differently.
         if self._server != server or abs(self._polled_at - polled_at) > _LATE:
             return [EVERYTHING]
         return [change for *_, what in rows if what is not None for change in decode(what)]

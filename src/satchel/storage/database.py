@@ -267,7 +267,7 @@ class Database:
     """An open store, safe to use from several threads."""
 
     is_shared = False  # by several machines, so it stores nothing about a single one
-    why_read_only = ""  # the reason why this process cannot write it; empty if it can
+    why_read_only = ""  # why this process cannot write the store; empty if it can
     has_row_security = False  # our role owns nothing, and row-level security applies to it
     retention = Retention()
 

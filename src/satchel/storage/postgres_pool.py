@@ -30,7 +30,7 @@ class Pool:
         self._lock = threading.Lock()
         self._free = size  # the number of connections that may still be lent
         self._waiting: deque[threading.Event] = deque()  # callers, the first in the front
-        self._idle: list[tuple[float, Connection]] = []  # with the time since when; the last used at the end
+        self._idle: list[tuple[float, Connection]] = []  # with the time of its return; the last used one at the end
         self._is_closed = False
 
     @contextmanager
@@ -69,7 +69,7 @@ class Pool:
         finally:
             if not has_turn:
                 with self._lock:
-                    is_late = turn.is_set()  # given to us just now
+                    is_late = turn.is_set()  # we have just got it
                     if not is_late:
                         self._waiting.remove(turn)
                 if is_late:

@@ -49,7 +49,7 @@ FUNCTIONS = (
 
 _MIGRATION_LOCK = 0x53415443
 _LOCK_PAUSE = 0.1  # seconds between tries to get the lock
-# Building an index takes as long as it takes, whatever the role's defaults are.
+# Building an index may take any time, whatever the role's default timeouts are.
 _NO_TIMEOUTS = """
     select set_config(name, '0', false)
     from unnest(array['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']) as name
@@ -185,7 +185,7 @@ def _run_migration(
         _retry(f"change the tables for schema {number}", partial(_alter, connection, migration))
     for fill in migration.fills * _ROUNDS:
         after: int | None = 0
-        last = _read_last(connection, fill.table)  # where rows come all the time, there is no end
+        last = _read_last(connection, fill.table)  # with a constant stream of rows there would be no end
         reported = time.monotonic()
         while after is not None and after < last:
             after = _retry(f"fill the tables of schema {number}", partial(_fill, connection, as_tx, fill, after))

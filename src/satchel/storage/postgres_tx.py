@@ -92,7 +92,7 @@ class PostgresTx(Tx):
                 thread.join()  # a later request would hit the next transaction on this connection
 
     def _cancel(self) -> None:
-        with suppress(psycopg.Error):  # the statement ends by its timeout then
+        with suppress(psycopg.Error):  # then the statement ends by its timeout
             self._connection.cancel_safe(timeout=_CANCEL_TIMEOUT)
 
     def one_to_change(self, columns: str, table: str, where: str, **values: object) -> Row | None:
@@ -125,7 +125,7 @@ class PostgresTx(Tx):
         try:
             yield
         finally:
-            with suppress(StoreFailed):  # a failed transaction shows nothing any more
+            with suppress(StoreFailed):  # a failed transaction cannot read any more
                 self._show_projects(projects)
 
     def _show_projects(self, projects: str) -> None:

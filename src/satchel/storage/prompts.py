@@ -42,8 +42,8 @@ class PromptSlice(Struct, frozen=True, kw_only=True):
     columns: dict[str, Any]  # the columns of a prompt's summary, except excerpt and tags
     text: str  # the part of the content
     start: int  # of the part in the content, from 0
-    hit: int  # of the search text in the folded content, from 0; -1 where it is not in it
-    has_same_length: bool  # as the folded content; otherwise an offset in that is not the same in the content
+    hit: int  # of the search text in the folded content, from 0; -1 if it is not there
+    has_same_length: bool  # as the folded content; otherwise offsets in the two differ
 
 
 # Versions continue those of a deleted prompt of the same name, so that a version names one text.

@@ -41,9 +41,9 @@ IMPACTS = {
 }
 _TITLE, _TAG, _DESCRIPTION, _TEXT = 9.0, 6.0, 3.0, 4.0
 _USUAL_TITLE, _USUAL_DESCRIPTION, _USUAL_TEXT = 4, 25, 400  # words
-_HALF_TEXT = 2.2  # so many occurrences in a usual text weigh half of what any number does
+_HALF_TEXT = 2.2  # this many occurrences in a usual text weigh half as much as any number
 
-_MANY = 5000  # words, of which the least important are left out where they do not fit
+_MANY = 5000  # words; the least important are left out if they do not fit
 _MAX_BYTES = 400_000  # of all words of an item: a tsvector takes 1 MiB
 _FEW = _MAX_BYTES // (4 * MAX_WORD + 12)  # words that fit, however long they are
 _SHORTEST_CORRECTED, _LONGEST_CORRECTED = 4, 24  # letters of words that mistyped ones are compared with

@@ -34,7 +34,7 @@ from satchel.work import Work, seconds_for
 
 _CHECK_INTERVAL = 0.05  # seconds after which a read checks again that the file is the one that was opened
 _ROWS = 500  # of one insert
-_STEPS = 10_000  # of SQLite's machine between two looks at the time: a millisecond where rows are short
+_STEPS = 10_000  # steps of SQLite's machine between two checks of the time: a millisecond if rows are short
 _encode_json = msgspec.json.Encoder().encode
 _STATEMENTS = 250  # prepared ones that a connection keeps; all tools of a contract have fewer
 
@@ -139,10 +139,10 @@ class SqliteDatabase(Database):
     """A store in one file."""
 
     def __init__(self, path: str) -> None:
-        self._path = os.path.realpath(path)  # so that every name of a file means the same lock
+        self._path = os.path.realpath(path)  # so that all names of a file share one lock
         self._write_lock = WriteLock(self._path)
         self._idle_readers: list[apsw.Connection] = []
-        self._is_writer_lost = False  # because its transaction could not be ended
+        self._is_writer_lost = False  # because its transaction could not be rolled back
         self._watchers: list[changes.Watcher] = []
         try:
             sqlite_file.make_private(self._path)
@@ -260,7 +260,7 @@ class SqliteDatabase(Database):
         return size, pages * page_size
 
     def scrub(self) -> str:
-        # Texts that were replaced or deleted stay in free space of the file, and in the log, until both are rewritten.
+        # Replaced and deleted texts stay in the file's free space and in the log until both are rewritten.
         with self._write_lock.hold(), _translate_errors():
             # The index keeps words that are deleted until it merges what it wrote after them.
             self._writer.execute("insert into search_index (search_index) values ('optimize')")
@@ -315,7 +315,7 @@ class SqliteDatabase(Database):
             self._writer.execute("pragma journal_mode = wal")
             if (version := self._version()) == schema.newest():  # another process was first
                 return
-            # A failure anywhere leaves the transaction to be undone by closing.
+            # If anything fails, closing the connection undoes the transaction.
             self._writer.execute("begin immediate")
             for statements in schema.list_statements(version):
                 self._writer.execute(for_sqlite(statements))
