@@ -292,9 +292,7 @@ class TaskLinks:
         self.numbers = dict(numbers or {})  # of tasks, by key
         self.lost: list[Problem] = []  # dependencies that the store refused
         self._new: set[int] = set()
-        self._waiting: dict[
-            str, list[tuple[int, TaskEntry]]
-        ] = {}  # waiting tasks, by the key of a task that has not been read yet
+        self._waiting: dict[str, list[tuple[int, TaskEntry]]] = {}  # waiting tasks, by the key of an unread one
 
     def find_blockers(self, entry: TaskEntry) -> list[int]:
         """Return the known tasks that block a new task."""

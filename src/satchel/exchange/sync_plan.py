@@ -112,9 +112,7 @@ class FolderSide(Struct, kw_only=True):
     problems: list[Problem] = field(default_factory=list)
     broken: set[Key] = field(default_factory=set)  # protected items
     broken_kinds: set[Kind] = field(default_factory=set)  # kinds of which all items are protected
-    unclear: set[Kind] = field(
-        default_factory=set
-    )  # kinds with a broken file of an unknown item: no item counts as missing
+    unclear: set[Kind] = field(default_factory=set)  # kinds with a broken file of an unknown item: none is missing
     broken_paths: set[str] = field(default_factory=set)
 
 

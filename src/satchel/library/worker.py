@@ -23,9 +23,7 @@ from satchel.library.sandbox import SELF, Sandbox
 
 MEMORY = 256 * 1024 * 1024
 MAX_OUTPUT = 1024 * 1024  # bytes
-_WORN = (
-    96 * 1024 * 1024
-)  # bytes that a worker may keep, because the leftovers of one template must not make the next one fail
+_WORN = 96 * 1024 * 1024  # bytes that a worker may keep, so that leftovers do not make the next template fail
 _NICENESS = 10
 _MAX_ERROR = 1000  # characters of an error, which may quote a value
 # Compiled templates are kept up to this many characters, at some 30 bytes of memory each; a short one counts more.
