@@ -22,7 +22,7 @@ SatchelError
 │   └── AnswerTooLarge   the answer would exceed the limit
 └── StoreError           the database, not the request, is at fault
     ├── StoreFailed      it failed while serving: disk full, connection lost, locked too long, a table missing
-    │   ├── StoreConflict    it lost against another call, or the connection before the commit
+    │   ├── StoreConflict    another call won, or the connection was lost before the commit
     │   ├── StoreGone        its file was removed or replaced: start again
     │   └── TooCostly        the transaction was ended because a statement took too long: ask for less
     └── StoreUnusable    it cannot be opened: another program's, newer, damaged or unreachable
