@@ -66,17 +66,6 @@ def test_numbers_never_return(database: Database) -> None:
         assert prompts.add(tx, SCOPE, PromptDraft(title="B", content="x")).number > first.number
 
 
-def test_every_change_counts_the_version_up(database: Database) -> None:
-    projects.require(database, SCOPE)
-    with database.write() as tx:
-        prompt = prompts.add(tx, SCOPE, PromptDraft(title="A", content="x"))
-        versions = [prompt.version]
-        versions += [
-            prompts.update(tx, SCOPE, prompt.id, PromptPatch(content=f"y{again}")).version for again in range(3)
-        ]
-    assert versions == [1, 2, 3, 4]
-
-
 def test_every_update_is_later_than_the_one_before_whatever_the_clock_says(database: Database) -> None:
     projects.require(database, SCOPE)
     with database.write() as tx:
