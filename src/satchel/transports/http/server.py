@@ -131,6 +131,8 @@ def _log_loop_errors() -> None:
 
     def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         nonlocal logged_at
+        if "_start_serving" in context["message"]:
+            return  # asyncio tries to accept connections again, a second later, though the server has been closed
         if "socket.accept()" not in context["message"]:
             loop.default_exception_handler(context)
         elif time.monotonic() >= logged_at + _OUT_OF_FILES_PAUSE:
