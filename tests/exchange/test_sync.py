@@ -1,7 +1,5 @@
 """A folder and a project kept the same, three-way."""
 
-import fcntl
-import os
 import shutil
 from collections.abc import Callable
 from functools import partial
@@ -278,26 +276,6 @@ def test_what_both_sides_deleted_may_come_back(database: Database, folder: Path,
     assert sync().is_same
     file.write_text(text)
     assert sync().lines == ["folder → store: new prompt 'a'"]
-
-
-def test_a_second_sync_of_a_folder_is_refused_or_waits(
-    database: Database, folder: Path, sync: Sync, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    add_prompt(database, "a", "x")
-    told: list[str] = []
-    lock = os.open(folder.parent, os.O_RDONLY)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    here = str(folder.parent)
-    with pytest.raises(Unreadable, match="another sync of"):
-        syncing.run(database, HERE, here, SyncOptions(is_sure=True))
-
-    def end_the_other(text: str) -> None:
-        told.append(text)
-        os.close(lock)
-
-    report = syncing.run(database, HERE, here, SyncOptions(is_sure=True, waits=True, tell=end_the_other))
-    assert told == [f"Waiting for another sync of {here} to end."]
-    assert report.lines == ["store → folder: new prompt 'a'"]
 
 
 def count_statements(seen: list[str], execute: Callable[..., list[Row]], sql: str, values: object) -> list[Row]:
