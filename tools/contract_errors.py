@@ -338,7 +338,7 @@ def failures(contract_name: str) -> tuple[list[Failure], list[Failure]]:
     for reason, body in _of_the_server(contract):
         _note(of_tools, reason, *_code_and_text(body))
     for reason, error in _of_methods(contract):
-        told = error.with_reason() if contract.tells_reasons else error
+        told = error.with_reason() if contract.explains_mistakes else error
         _note(of_methods, reason, *_said({"error": told.body()}, Case(reason, "", {})))
     return list(of_tools.values()), list(of_methods.values())
 

@@ -1,4 +1,4 @@
-"""What changed: `satchel log`, `diff`, `undo`, `trash`, `purge` and `history`."""
+"""History: `satchel log`, `diff`, `undo`, `trash`, `purge` and `history`."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -134,7 +134,7 @@ def _hint_at_more(session: Session, has_more: bool) -> None:
 
 
 def describe_entry(entry: FeedEntry) -> dict[str, Any]:
-    """Return a change of the feed as an object. docs/guides/history.md lists the keys."""
+    """Return a change as an object for `log --json`. docs/guides/history.md lists the keys."""
     one = entry.revision
     item = {"kind": one.kind, "item": entry.key, "title": entry.title or None, "project": entry.project}
     return {**describe_revision(one), **item}
@@ -160,12 +160,12 @@ def name_entry(entry: FeedEntry) -> str:
 
 
 def shorten_time(at: str) -> str:
-    """Return a time to the second, in UTC, as --since takes it."""
+    """Format a time in UTC, to the second, in the form that --since accepts."""
     return f"{at[:19]}Z" if at else ""
 
 
 def name_user(author: Author, scope: Scope) -> str:
-    """Return who made a change: you, or the beginning of the user's id, which --by takes."""
+    """Return the author of a change: "you", or the beginning of a user's id, which --by accepts."""
     if not author.user:
         return "unknown" if author != Author() else "Satchel"
     return "you" if author.user == scope.user else author.user[:8]

@@ -261,7 +261,7 @@ def add(
 ) -> None:
     """Add a library from a git repository, a folder, or a zip or tar archive.
 
-    Its commit, or the digest of the archive, is kept and shown. Nothing in it is run, and links in it are refused.
+    The commit, or the digest of the archive, is recorded and shown. Nothing in the library is run; links are refused.
     """
     root = find_roots(libraries)[0]
     try:
@@ -286,7 +286,7 @@ def add(
 def update(name: str | None, anyway: bool, libraries: tuple[str, ...], as_json: bool) -> None:
     """Update a library, or all added ones, to the newest version of their sources.
 
-    A version with problems is not taken: the old one stays.
+    A version with problems is refused, and the old one stays.
     """
     root = find_roots(libraries)[0]
     added = list_added(root)
@@ -367,7 +367,7 @@ def _refuse(refused: SourceRefused) -> NoReturn:
 
 
 def _find_added(added: dict[str, Origin], name: str) -> str:
-    """Return the folder of a library by its name, or by that of its folder."""
+    """Return the folder of an added library, found by the name of the library or of the folder."""
     found = [folder for folder in added if name in (folder, library_name(folder))]
     if not found:
         hint = _hint(name, [library_name(folder) for folder in added])

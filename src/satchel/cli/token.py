@@ -28,7 +28,7 @@ def cli() -> None:
 def create(
     session: Session, name: str, owner: str | None, is_read_only: bool, names: tuple[str, ...], expires: str | None
 ) -> None:
-    """Create a token, and show its secret this once."""
+    """Create a token and show its secret, which is not stored."""
     check_owner(session, "may list tokens, not create or revoke them")
     user = _find_user(session) if owner is None else owner
     with session.database.write() as tx:
