@@ -189,6 +189,7 @@ def test_the_bundle_has_what_its_manifest_names_and_starts(bundle: Path, tmp_pat
     assert not list(bundle.rglob("__pycache__")) and not (bundle / "tests").exists()
     words = manifest["server"]["mcp_config"]["args"]
     assert words[-2:] == ["satchel", "serve"]
+    assert manifest["compatibility"]["platforms"] == ["darwin", "linux"], "the store needs locks that Windows lacks"
     # As uv would run it, with the dependencies that we have.
     environment = {**os.environ, "PYTHONPATH": str(bundle / "src"), "SATCHEL_HOME": str(tmp_path)}
     command = [sys.executable, "-c", "import satchel; print(satchel.__file__)"]

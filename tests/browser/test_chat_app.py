@@ -64,21 +64,6 @@ def open_app(
     return page.frame_locator("iframe"), asked
 
 
-def test_the_board_in_the_chat_adds_and_completes_tasks(server: HttpServer, open_page: OpenPage) -> None:
-    server.call("add_tasks", {"lines": ["Write docs !high", "Publish after:1"]})
-    page = open_page()
-    app, _ = open_app(server, page, {"serverTools": {}}, {"what": "tasks"})
-    expect(app.get_by_label("Ready")).to_contain_text("#1 Write docs")
-    expect(app.get_by_label("Blocked")).to_contain_text("#2 Publish")
-
-    app.get_by_role("button", name="Done task 1").click()
-    expect(app.get_by_label("Ready")).to_contain_text("#2 Publish")
-    app.get_by_label("New task").fill("Third +x")
-    app.get_by_role("button", name="Add").click()
-    expect(app.get_by_label("Ready")).to_contain_text("#3 Third")
-    assert page.evaluate("window.heard.some((one) => one.method === 'ui/notifications/size-changed')")
-
-
 @pytest.mark.parametrize(
     ("capabilities", "method", "said"),
     [

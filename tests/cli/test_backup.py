@@ -9,7 +9,6 @@ import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import apsw
 import pytest
@@ -21,6 +20,7 @@ from satchel.storage import schema
 from satchel.storage.backup import backup, restore
 from satchel.storage.database import open_database
 from tests.support import newer
+from tests.support.command import done, failed, value
 from tests.support.command import run as run_command
 from tests.support.furnished import differences, everything, furnish
 from tests.support.postgres import PostgresServer
@@ -41,22 +41,6 @@ def satchel(tmp_path: Path) -> Satchel:
         return run_command(*arguments, environment=environment, input=input, cwd=tmp_path)
 
     return run
-
-
-def done(process: subprocess.CompletedProcess[bytes]) -> str:
-    assert process.returncode == 0, process.stderr
-    return process.stdout.decode()
-
-
-def value(process: subprocess.CompletedProcess[bytes]) -> Any:
-    import json
-
-    return json.loads(done(process))
-
-
-def failed(process: subprocess.CompletedProcess[bytes], status: int = 1) -> str:
-    assert process.returncode == status and process.stdout == b"" and b"Traceback" not in process.stderr, process
-    return process.stderr.decode()
 
 
 def files(folder: Path) -> list[str]:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from tests.cli.test_commands import done, value
+from tests.support.command import done, value
 from tests.support.command import run as run_command
 
 Command = Callable[..., str]

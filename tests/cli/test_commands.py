@@ -3,33 +3,17 @@
 import json
 import os
 import re
-import subprocess
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from satchel import config
 from satchel.storage.database import open_database
 from tests.cli.conftest import Command as Command
+from tests.support.command import done, failed, value
 from tests.support.command import run as run_command
 from tests.support.terminal import on_terminal
-
-
-def done(process: subprocess.CompletedProcess[bytes]) -> str:
-    assert process.returncode == 0, process.stderr
-    return process.stdout.decode()
-
-
-def value(process: subprocess.CompletedProcess[bytes]) -> Any:
-    return json.loads(done(process))
-
-
-def failed(process: subprocess.CompletedProcess[bytes], status: int) -> str:
-    assert process.returncode == status, (process.returncode, process.stderr)
-    assert process.stdout == b"" and b"Traceback" not in process.stderr
-    return process.stderr.decode()
 
 
 def test_projects_are_made_listed_renamed_and_deleted(satchel: Command) -> None:
@@ -189,16 +173,6 @@ def test_the_editor_is_asked_where_there_is_a_terminal(satchel: Command, store: 
     environment = {"EDITOR": editor, "SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path)}
     assert on_terminal("prompt", "add", "Edited", environment=environment)[0] == 0
     assert done(satchel("prompt", "show", "edited")) == "written in the editor"
-
-
-def test_contents_come_out_byte_for_byte(satchel: Command, tmp_path: Path) -> None:
-    content = "\ufeffa\x1b[31mred\x1b[0m\r\nb\u2028 no newline"
-    (tmp_path / "odd.txt").write_bytes(content.encode())
-    satchel("document", "add", "odd", "x:odd", "@odd.txt")
-    satchel("prompt", "add", "Odd", "@odd.txt")
-    for command in ("document", "prompt"):
-        assert satchel(command, "show", "odd", PYTHONIOENCODING="latin-1").stdout == content.encode()
-    assert "\x1b" not in done(satchel("prompt", "list"))
 
 
 def test_the_editor_changes_nothing_by_itself(satchel: Command, store: str, tmp_path: Path) -> None:

@@ -141,6 +141,22 @@ def test_alone_without_any_stdin_it_welcomes_too() -> None:
 
 
 @pytest.mark.process
+def test_a_closed_stream_is_an_empty_one(tmp_path: Path) -> None:
+    environment = {**os.environ, "SATCHEL_HOME": str(tmp_path)}
+    for words, status, said in (
+        ("serve <&-", 0, ""),
+        ("prompt list >&-", 0, "No prompts in project "),
+        ("prompt add Title - <&-", 2, "satchel: the content must not be empty."),
+        ("install codex --url http://127.0.0.1:8000 --dry-run <&-", 0, ""),
+    ):
+        command = ["sh", "-c", f"{SATCHEL} {words}"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, done.stderr.startswith(said), "Traceback" in done.stderr) == (status, True, False), (
+            done
+        )
+
+
+@pytest.mark.process
 def test_alone_on_a_terminal_it_welcomes_and_names_the_next_two_commands() -> None:
     ours, theirs = pty.openpty()
     done = subprocess.run([SATCHEL], stdin=theirs, capture_output=True, text=True, timeout=60, check=False)

@@ -14,10 +14,10 @@ from satchel.model import PromptDraft, PromptQuery, Scope
 from satchel.services import projects, prompts
 from satchel.storage.database import open_database
 from satchel.storage.dump import dump, list_tables
-from tests.cli.test_backup import Satchel, done, failed, satchel, value
+from tests.cli.test_backup import Satchel, satchel
+from tests.support.command import done, failed, value
 from tests.support.furnished import SCOPE, differences, everything, furnish
 from tests.support.postgres import PostgresServer
-from tests.support.roles import two_roles
 
 __all__ = ["satchel"]
 
@@ -221,14 +221,6 @@ def test_a_dump_while_others_write_is_one_moment(satchel: Satchel, store: str, t
     assert sum(b"needle" in line or line.startswith(b"[") for line in b"".join(pieces).splitlines()) == sum(
         counts.values()
     )
-
-
-def test_a_role_that_owns_nothing_neither_dumps_nor_loads(
-    satchel: Satchel, postgres: PostgresServer, dumped: Path
-) -> None:
-    _, app = two_roles(postgres)
-    assert "owner's address" in failed(satchel(app, "dump"))
-    assert "owner's address" in failed(satchel(app, "load", str(dumped)))
 
 
 def test_what_cannot_be_dumped_is_told(satchel: Satchel, tmp_path: Path, postgres: PostgresServer) -> None:

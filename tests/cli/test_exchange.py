@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from satchel import config
-from tests.cli.test_commands import done, failed, value
 from tests.exchange.corpora import write_files
+from tests.support.command import done, failed, value
 from tests.support.command import run as run_command
 from tests.support.terminal import on_terminal
 
@@ -22,21 +22,15 @@ Command = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
 @pytest.fixture
-def environment(store: str, tmp_path: Path) -> dict[str, str]:
-    found = {"SATCHEL_HOME": str(tmp_path / "home"), "SATCHEL_DATABASE": store, "PATH": os.environ["PATH"]}
-    return found | {"LANG": "C.UTF-8", "PYTHONPATH": str(Path(config.__file__).parents[1])}
-
-
-@pytest.fixture
-def embedded(tmp_path: Path) -> dict[str, str]:
-    """The environment of a command on an embedded store, for what does not depend on the engine."""
+def environment(tmp_path: Path) -> dict[str, str]:
+    """The environment of a command in an empty home."""
     found = {"SATCHEL_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
     return found | {"PYTHONPATH": str(Path(config.__file__).parents[1])}
 
 
 @pytest.fixture
 def satchel(environment: dict[str, str], tmp_path: Path) -> Command:
-    """Runs `satchel` on a new store in an empty home."""
+    """Runs `satchel` in an empty home."""
 
     def run(*arguments: str, input: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         return run_command(*arguments, environment=environment, cwd=tmp_path, input=input)
@@ -208,15 +202,17 @@ def test_a_watching_sync_takes_over_changes_of_both_sides(
 
 
 @pytest.mark.process
-def test_a_watching_sync_waits_for_another_sync_to_end(embedded: dict[str, str], tmp_path: Path) -> None:
-    run_command("prompt", "add", "One", "x", environment=embedded, cwd=tmp_path)
-    run_command("sync", "notes", environment=embedded, cwd=tmp_path)
+def test_a_watching_sync_waits_for_another_sync_to_end(environment: dict[str, str], tmp_path: Path) -> None:
+    run_command("prompt", "add", "One", "x", environment=environment, cwd=tmp_path)
+    run_command("sync", "notes", environment=environment, cwd=tmp_path)
     lock = os.open(tmp_path / "notes", os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
-    once = run_command("sync", "notes", environment=embedded, cwd=tmp_path)
+    once = run_command("sync", "notes", environment=environment, cwd=tmp_path)
     assert (once.returncode, b"another sync of notes is running" in once.stderr) == (1, True)
     words = [sys.executable, "-u", "-m", "satchel", "sync", "notes", "--watch"]
-    with subprocess.Popen(words, env=embedded, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as watch:
+    with subprocess.Popen(
+        words, env=environment, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as watch:
         try:
             assert watch.stderr is not None and watch.stdout is not None
             assert watch.stderr.readline() == b"Waiting for another sync of notes to end.\n"
@@ -229,9 +225,9 @@ def test_a_watching_sync_waits_for_another_sync_to_end(embedded: dict[str, str],
         assert watch.wait(60) == 0
 
 
-def test_a_clash_is_named_with_its_copy_and_a_status(embedded: dict[str, str], tmp_path: Path) -> None:
+def test_a_clash_is_named_with_its_copy_and_a_status(environment: dict[str, str], tmp_path: Path) -> None:
     def run(*words: str) -> subprocess.CompletedProcess[bytes]:
-        return run_command(*words, environment=embedded, cwd=tmp_path)
+        return run_command(*words, environment=environment, cwd=tmp_path)
 
     done(run("prompt", "add", "One", "x"))
     done(run("sync", "notes"))
@@ -260,30 +256,30 @@ def count_prompts(listed: subprocess.CompletedProcess[bytes]) -> int:
 
 
 @pytest.mark.process
-def test_an_interrupted_import_tells_what_is_committed(embedded: dict[str, str], tmp_path: Path) -> None:
+def test_an_interrupted_import_tells_what_is_committed(environment: dict[str, str], tmp_path: Path) -> None:
     rows = "".join(f"Prompt {number},{'word ' * 200}{number}\n" for number in range(12_000))
     write_files(tmp_path, {"p.csv": f"act,prompt\n{rows}"})
     words = [sys.executable, "-m", "satchel", "import", "p.csv"]
-    assert run_command("database", "migrate", environment=embedded, cwd=tmp_path).returncode == 0  # to be looked at
-    with subprocess.Popen(words, env=embedded, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+    assert run_command("database", "migrate", environment=environment, cwd=tmp_path).returncode == 0  # to be looked at
+    with subprocess.Popen(words, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
         assert run.stdout is not None and run.stderr is not None
         try:
             list_prompts = ("project", "list", "--json")
-            wait_for(lambda: count_prompts(run_command(*list_prompts, environment=embedded, cwd=tmp_path)) >= 1000)
+            wait_for(lambda: count_prompts(run_command(*list_prompts, environment=environment, cwd=tmp_path)) >= 1000)
         finally:
             run.send_signal(signal.SIGINT)
         out, err = run.stdout.read().decode(), run.stderr.read().decode()
         assert run.wait(60) == 130, err
     assert out.startswith("Interrupted. What is counted here is in the store; run the same command again to go on.\n")
-    total = count_prompts(run_command(*list_prompts, environment=embedded, cwd=tmp_path))
+    total = count_prompts(run_command(*list_prompts, environment=environment, cwd=tmp_path))
     # The signal may come between the commit of the last batch and its count.
     counts = [f"  prompts    {count} new\n" for count in (total, total - 1000)]
     assert any(count in out for count in counts) and total % 1000 == 0
 
 
-def test_a_terminal_gets_a_progress_bar_and_a_file_does_not(embedded: dict[str, str], tmp_path: Path) -> None:
+def test_a_terminal_gets_a_progress_bar_and_a_file_does_not(environment: dict[str, str], tmp_path: Path) -> None:
     write_files(tmp_path, {"p.csv": "act,prompt\nOne,x\n"})
-    plain = run_command("import", "p.csv", environment=embedded, cwd=tmp_path)
+    plain = run_command("import", "p.csv", environment=environment, cwd=tmp_path)
     assert (plain.returncode, plain.stderr) == (0, b"")
-    status, shown = on_terminal("import", "p.csv", environment=embedded, cwd=tmp_path)
+    status, shown = on_terminal("import", "p.csv", environment=environment, cwd=tmp_path)
     assert status == 0 and "Importing" in shown

@@ -13,10 +13,9 @@ from satchel import __version__
 from satchel.model import Author, Scope, TaskDraft
 from satchel.services import tasks
 from satchel.storage.database import open_database
-from tests.cli.test_commands import Command, done, failed, value
+from tests.cli.conftest import Command
+from tests.support.command import done, failed, value
 from tests.support.command import run as run_command
-from tests.support.postgres import PostgresServer
-from tests.support.roles import two_roles
 from tests.support.satchel import TIME, ok
 from tests.support.stdio import CLIENT, NEWEST, Server
 from tests.support.terminal import on_terminal
@@ -148,29 +147,6 @@ def test_the_audit_trail_has_all_projects_and_users_the_oldest_first(satchel: Co
     assert [json.loads(line) for line in few] == [every[-2]]
     assert "leave ITEM out" in failed(satchel("log", "tea", "--all"), 2)
     assert "--all" in failed(satchel("log", "--format", "jsonl"), 2)
-
-
-def test_an_application_role_does_not_get_the_audit_trail(tmp_path: Path, postgres: PostgresServer) -> None:
-    owner, app = two_roles(postgres)
-
-    def as_(store: str, *words: str) -> subprocess.CompletedProcess[bytes]:
-        return run_command(
-            *words, environment={"SATCHEL_HOME": str(tmp_path), "SATCHEL_DATABASE": store, "SATCHEL_USER": ADA}
-        )
-
-    done(as_(app, "prompt", "add", "Tea", "Boil"))
-    done(as_(app, "prompt", "edit", "tea", "Boil it"))
-    for words in (
-        ("log", "--all"),
-        ("log", "--all", "--format", "jsonl"),
-        ("purge", "tea", "--yes"),
-        ("trash", "empty", "--yes"),
-        ("history", "size"),
-    ):
-        assert "run this with the owner's address" in failed(as_(app, *words), 1)
-        done(as_(owner, *words)) if words[0] != "purge" else None
-    assert changed(as_(app, "log"))[:2] == ["changed prompt 'tea', version 2", "added prompt 'tea', version 1"]
-    assert done(as_(app, "undo", "--yes")) == "Put back prompt 'tea'.\n"
 
 
 def test_versions_are_compared(satchel: Command) -> None:

@@ -120,14 +120,6 @@ def test_a_project_that_does_not_exist_yet_is_told(satchel: Satchel) -> None:
     )
 
 
-def test_where_data_is_goes_with_the_entry(satchel: Satchel, home: Path, tmp_path: Path) -> None:
-    done(satchel("install", "cursor", SATCHEL_HOME=str(tmp_path / "data")))
-    entry = json.loads((home / ".cursor" / "mcp.json").read_text())["mcpServers"]["satchel"]
-    assert entry["env"] == {"SATCHEL_HOME": str(tmp_path / "data")}
-    status, said = failed(satchel("install", "cursor", SATCHEL_DATABASE="postgresql://u:pw@db/x"))
-    assert status == 1 and "has a password in it" in said and "pw@" not in said
-
-
 def test_a_project_has_files_of_its_own(satchel: Satchel, home: Path) -> None:
     work = home.parent / "work"
     done(satchel("install", "claude-code", "vscode", "copilot-cli", "codex", "zed", "--scope", "project"))

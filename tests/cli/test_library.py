@@ -8,7 +8,6 @@ import pytest
 
 from tests.contracts.test_twig import write
 from tests.support.command import run as run_command
-from tests.support.stdio import Server
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "libraries"
@@ -69,11 +68,3 @@ def test_a_rendering_that_fails_is_reported(tmp_path: Path) -> None:
 def test_the_examples_have_no_problems(tmp_path: Path, library: str) -> None:
     done = satchel(tmp_path, "validate", str(EXAMPLES / library))
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok: 1 library, 3 prompts\n", "")
-
-
-def test_the_examples_are_served(tmp_path: Path) -> None:
-    with Server("--contract", "twig", "--libraries", str(EXAMPLES)) as server:
-        listed = server.request("prompts/list")["result"]["prompts"]
-        assert [one["name"] for one in listed][:2] == ["everyday:code_review", "everyday:commit_message"]
-        answer = server.request("prompts/get", {"name": "everyday:commit_message", "arguments": {"diff": "+1"}})
-        assert answer["result"]["messages"][0]["content"]["text"].endswith("why it was made.\n\n+1\n")

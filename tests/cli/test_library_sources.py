@@ -19,8 +19,6 @@ from satchel.library.installing import Wish
 from satchel.library.sources import SourceRefused
 from tests.cli.test_library import satchel
 from tests.contracts.test_twig import write
-from tests.support.process import eventually
-from tests.support.stdio import Server
 
 MANIFEST = "[prompts.p]\narguments = [{ name = 'who' }]\n"
 
@@ -206,16 +204,6 @@ def test_files_that_were_changed_here_are_not_lost(tmp_path: Path) -> None:
     satchel(tmp_path, "new", "own")
     assert satchel(tmp_path, "remove", "own").returncode == 3
     assert satchel(tmp_path, "remove", "lib", "--anyway").returncode == 0 and not mine.exists()
-
-
-def test_a_server_that_runs_sees_an_added_library(tmp_path: Path) -> None:
-    source = make_library(tmp_path / "lib")
-    with Server("--contract", "twig", environment={"SATCHEL_HOME": str(tmp_path)}) as server:
-        assert server.request("prompts/list")["result"]["prompts"] == []
-        assert satchel(tmp_path, "add", str(source)).returncode == 0
-        assert eventually(lambda: len(server.request("prompts/list")["result"]["prompts"]) == 1)
-        assert satchel(tmp_path, "remove", "lib").returncode == 0
-        assert eventually(lambda: server.request("prompts/list")["result"]["prompts"] == [])
 
 
 # -- hostile sources --------------------------------------------------------------------------------------------------

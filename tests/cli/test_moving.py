@@ -7,7 +7,8 @@ import pytest
 from satchel.model import DocumentDraft, PromptDraft, Scope, TaskDraft
 from satchel.services import documents, history, projects, prompts, tasks
 from satchel.storage.database import Database, open_database
-from tests.cli.test_commands import Command, done, failed, value
+from tests.cli.conftest import Command
+from tests.support.command import done, failed, value
 
 ANN = "11111111-1111-4111-8111-111111111111"
 ONE, TWO = Scope(project="one", user=ANN), Scope(project="two", user=ANN)

@@ -9,7 +9,8 @@ from satchel.auth import tokens
 from satchel.errors import Unauthorized
 from satchel.model import Identity
 from satchel.storage.database import open_database
-from tests.cli.test_commands import Command, done, failed, value
+from tests.cli.conftest import Command
+from tests.support.command import done, failed, value
 
 ADA = "6f0a2f5e-9c1c-4a6e-8a51-0d8f8f3c2b11"
 

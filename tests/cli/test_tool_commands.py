@@ -6,7 +6,8 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
-from tests.cli.test_commands import Command, done, failed, value
+from tests.cli.conftest import Command
+from tests.support.command import done, failed, value
 from tests.support.stdio import NEWEST, Server
 
 ADA = "6f0a2f5e-9c1c-4a6e-8a51-0d8f8f3c2b11"

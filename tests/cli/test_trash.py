@@ -11,7 +11,8 @@ from satchel.errors import StoreFailed
 from satchel.storage.database import Database
 from satchel.storage.postgres import PostgresDatabase
 from satchel.storage.sqlite import SqliteDatabase
-from tests.cli.test_commands import Command, done, failed, value
+from tests.cli.conftest import Command
+from tests.support.command import done, failed, value
 from tests.support.command import run as run_command
 from tests.support.postgres import PostgresServer
 from tests.support.satchel import ID, TIME, ok

@@ -13,7 +13,6 @@ from hypothesis import given
 from satchel.clients.changes import (
     RULE_LINES,
     add_rule,
-    find_entries,
     plan_install,
     plan_rule,
     plan_uninstall,
@@ -231,22 +230,6 @@ def test_an_entry_is_removed_and_its_absence_is_told_apart(tmp_path: Path, machi
     install(path)
     change = plan_uninstall(CURSOR, str(path), "satchel", "user")
     assert change is not None and change.after == before
-
-
-def test_entries_that_start_satchel_are_found_under_any_name(machine: Machine) -> None:
-    path = Path(machine.home, ".cursor", "mcp.json")
-    path.parent.mkdir()
-    servers = {
-        "satchel": {"url": "http://x"},
-        "notes": {"command": "/usr/bin/satchel"},
-        "module": {"command": "python3", "args": ["-m", "satchel", "serve"]},
-        "runner": {"command": "uvx", "args": ["satchel", "serve"]},
-        "other": {"command": "npx", "args": ["satchel"]},
-        "odd": 3,
-    }
-    path.write_text(json.dumps({"mcpServers": servers}))
-    found = find_entries(CURSOR, machine, "user")
-    assert found == (str(path), {name: servers[name] for name in ("satchel", "notes", "module", "runner")})
 
 
 def test_the_rule_is_written_once_and_goes_without_a_trace(tmp_path: Path) -> None:

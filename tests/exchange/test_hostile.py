@@ -6,49 +6,7 @@ from pathlib import Path
 import pytest
 
 from satchel.exchange.entries import PromptEntry
-from satchel.yaml_reader import WrongYaml, read_yaml
 from tests.exchange.corpora import read, write_files
-
-
-def test_a_yaml_bomb_is_refused_before_it_grows(tmp_path: Path) -> None:
-    rows = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
-    rows += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
-    bomb = "\n".join(rows)
-    with pytest.raises(WrongYaml, match=r"alias \*a0 in line 2"):
-        read_yaml(bomb)
-    entries, problems = read(write_files(tmp_path, {"a.md": f"---\n{bomb}\n---\ntext\n", "b.md": "fine\n"}))
-    assert [one.label for one in entries] == ["b"]
-    assert [one.what for one in problems] == ["the YAML has the alias *a0 in line 3; write the value itself there"]
-
-
-@pytest.mark.parametrize(
-    "deep", ["[" * 5000, "{a: " * 5000, "- " * 5000 + "x", "".join("\n" + " " * n + "a:" for n in range(500))]
-)
-def test_deep_yaml_is_refused(deep: str) -> None:
-    with pytest.raises(WrongYaml):
-        read_yaml(deep)
-
-
-def test_yaml_that_refers_to_itself_or_runs_code_is_only_text() -> None:
-    with pytest.raises(WrongYaml, match="alias"):
-        read_yaml("a: &a [*a]")
-    assert read_yaml("a: !!python/object/apply:os.system ['true']") == {"a": ["true"]}
-    assert read_yaml("a: !include /etc/passwd") == {"a": "/etc/passwd"}
-
-
-def test_yaml_is_read_as_people_mean_it() -> None:
-    text = "title: On\ndate: 2026-01-02\nversion: 1.10\nzip: 00123\ncount: 3\nyes: no\nempty:\nflag: true\n? x\n: y\n"
-    assert read_yaml(text) == {
-        "title": "On",
-        "date": "2026-01-02",
-        "version": "1.10",
-        "zip": "00123",
-        "count": 3,
-        "yes": "no",
-        "empty": None,
-        "flag": True,
-        "x": "y",
-    }
 
 
 def test_links_devices_and_unreadable_folders_are_told(tmp_path: Path) -> None:

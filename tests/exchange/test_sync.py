@@ -1,7 +1,5 @@
 """A folder and a project kept the same, three-way."""
 
-import fcntl
-import os
 import shutil
 from collections.abc import Callable
 from functools import partial
@@ -259,6 +257,38 @@ def test_a_prompt_file_that_a_merge_or_an_edit_broke_is_refused(
     assert (folder / "prompts" / "a.md").read_text() == text
 
 
+def test_a_file_of_tasks_that_a_merge_broke_is_left_alone(database: Database, folder: Path, sync: Sync) -> None:
+    with database.write(HERE) as tx:
+        number = tasks.add(tx, HERE, TaskDraft(title="Old", project="default")).number
+    sync()
+    file = folder / "tasks.md"
+    ours, theirs = f"- [ ] #{number} Ours\n", f"- [ ] #{number} Theirs\n"
+    for text, what in (
+        (f"# Tasks\n\n<<<<<<< HEAD\n{ours}=======\n{theirs}>>>>>>> main\n", "conflict markers of git"),
+        (f"# Tasks\n\n{ours}{theirs}", f"another task of the folder is also called '{number}'"),
+    ):
+        file.write_text(text)
+        report = sync()
+        assert ([what in one.what for one in report.problems], report.lines) == ([True], [])
+        assert file.read_text() == text
+    with database.read(HERE) as tx:
+        assert [one.title for one in storing.list_tasks(tx, HERE, "default")] == ["Old"]
+
+
+def test_a_folder_is_not_mixed_with_another_project_unasked(database: Database, folder: Path, sync: Sync) -> None:
+    add_prompt(database, "a", "old")
+    sync()
+    other = Scope(project="other", user=ADA)
+    with database.write(other) as tx:
+        projects.add(tx, "other")
+    with pytest.raises(Unreadable, match=r"is the folder of project 'default'\. Say -p default, or add --yes"):
+        syncing.run(database, other, str(folder), SyncOptions())
+    assert contents(database, other) == {}
+    syncing.run(database, other, str(folder), SyncOptions(is_sure=True))
+    assert contents(database, other) == {"a": "old"}
+    assert syncing.run(database, other, str(folder), SyncOptions()).is_same
+
+
 def test_a_prompt_about_conflict_markers_is_read_back(database: Database, folder: Path, sync: Sync) -> None:
     text = "Resolve this:\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> main"
     add_prompt(database, "a", text)
@@ -278,26 +308,6 @@ def test_what_both_sides_deleted_may_come_back(database: Database, folder: Path,
     assert sync().is_same
     file.write_text(text)
     assert sync().lines == ["folder → store: new prompt 'a'"]
-
-
-def test_a_second_sync_of_a_folder_is_refused_or_waits(
-    database: Database, folder: Path, sync: Sync, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    add_prompt(database, "a", "x")
-    told: list[str] = []
-    lock = os.open(folder.parent, os.O_RDONLY)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    here = str(folder.parent)
-    with pytest.raises(Unreadable, match="another sync of"):
-        syncing.run(database, HERE, here, SyncOptions(is_sure=True))
-
-    def end_the_other(text: str) -> None:
-        told.append(text)
-        os.close(lock)
-
-    report = syncing.run(database, HERE, here, SyncOptions(is_sure=True, waits=True, tell=end_the_other))
-    assert told == [f"Waiting for another sync of {here} to end."]
-    assert report.lines == ["store → folder: new prompt 'a'"]
 
 
 def count_statements(seen: list[str], execute: Callable[..., list[Row]], sql: str, values: object) -> list[Row]:

@@ -76,12 +76,6 @@ def folder(name: str, called: str | bytes, *lists: str) -> Case:
     return Case(name, write, lists, (*lists, "x:a", "_:a", ":a"))
 
 
-def key(name: str, written: str) -> Case:
-    """Return a prompt with a bad key, beside one with a good key."""
-    asked = written.strip('"').replace("\\n", "\n").replace("\\\\", "\\").replace("\\u0000", "")
-    return toml(f"key-{name}", f"[prompts.{written}]\n{ONE}", "x:a", asks=(f"x:{asked}", f"x:{asked}.md"))
-
-
 def a_socket(place: Path, _: Path) -> None:
     folder = os.open(place.parent, os.O_RDONLY)
     try:
@@ -197,33 +191,6 @@ TOML = [
     toml("backslashes", ONE + 'description = "' + "\\\\" * 100_000 + '"\n', "x:a"),
 ]
 
-TYPES = [
-    toml("prompts-a-number", "prompts = 1\n"),
-    toml("prompts-a-list", "prompts = [1, 2]\n"),
-    toml("a-prompt-a-number", "[prompts]\nb = 1\na = {}\n", "x:a"),
-    toml("description-a-number", f"{ONE}description = 1\n", "x:a"),
-    toml("arguments-a-table", f"{ONE}[prompts.a.arguments]\nname = 'b'\n"),
-    toml("arguments-mixed", f"{ONE}arguments = [1, 'a', [], {{}}, {{name = 1}}, {{name = 'ok'}}, true]\n"),
-    toml("argument-names-bad", f"{ONE}arguments = [{{name = ''}}, {{name = 'é'}}, {{name = \"a\\n\"}}]\n"),
-    toml("argument-names-of-the-engine", f"{ONE}arguments = [{{name = 'self'}}, {{name = '__class__'}}]\n", "x:a"),
-    toml("argument-name-long", f"{ONE}arguments = [{{name = '{'a' * 200_000}'}}]\n", "x:a"),
-    toml("required-a-text", f"{ONE}arguments = [{{name = 'b', required = 'true', description = []}}]\n"),
-]
-
-KEYS = [
-    key("traversal", '"../x"'),
-    key("absolute", '"/etc/passwd"'),
-    key("backslash", '"..\\\\x"'),
-    key("extension", '"a.md"'),
-    key("drive", '"C:x"'),
-    key("empty", '""'),
-    key("unicode-digit", '"a٣"'),
-    key("newline-at-the-end", '"b\\n"'),
-    key("nul", '"b\\u0000"'),
-    key("colon", '"x:b"'),
-    key("of-300-letters", f'"{"k" * 300}"'),
-]
-
 PLACES = [
     content("content-link-outside", lambda place, out: place.symlink_to(out / "secret.md")),
     content("content-link-inside", link_inside),
@@ -279,7 +246,7 @@ NAMES = [
     ),
 ]
 
-CASES = [*SLOW, *TOML, *TYPES, *KEYS, *PLACES, *NAMES]
+CASES = [*SLOW, *TOML, *PLACES, *NAMES]
 QUICK = SLOW[:3]  # by themselves; most of the others are tested together
 
 
@@ -432,7 +399,7 @@ def test_prompts_are_rendered_in_time_while_many_bombs_arrive_at_once(place: Pla
 
 def test_all_hostile_libraries_of_the_disk_together_leave_the_good_one_listed(place: Place) -> None:
     def build(here: Path, outside: Path) -> None:
-        for case in [*PLACES, *NAMES[:2], *TYPES, *KEYS, *TOML]:
+        for case in [*PLACES, *NAMES[:2], *TOML]:
             own = here / f"of {case.name}"
             own.mkdir()
             case.build(own, outside)
@@ -441,7 +408,7 @@ def test_all_hostile_libraries_of_the_disk_together_leave_the_good_one_listed(pl
             own.rmdir()
 
     with place.moved_in(build) as listed:
-        assert len(listed) > len(TYPES)
+        assert len(listed) > len(NAMES[:2])
         place.live.render_good()
     place.live.assert_unharmed(GROWTH)
 

@@ -82,15 +82,6 @@ def test_a_prompt_is_pinned_and_unpinned(ada: Visitor) -> None:
     assert "Pinned" not in text_of(ada.get("/"))
 
 
-def test_the_lines_for_each_client_are_those_that_satchel_install_writes(ada: Visitor) -> None:
-    page = text_of(ada.get("/connect"))
-    url = f"http://127.0.0.1:{ada.server.port}/mcp"
-    for client in CLIENTS:
-        assert client.title in page
-        found = describe(client, url, "")
-        assert not found.command or found.command in page
-
-
 def test_what_the_page_shows_is_what_the_command_prints(tmp_path: Path) -> None:
     url = "https://satchel.example/mcp"
     for client in (one for one in CLIENTS if one.remote is not None):

@@ -5,6 +5,7 @@ process (`serve`) or depend on how the interpreter was started are run as proces
 """
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 from unittest import mock
 
 from satchel.__main__ import main
@@ -43,6 +44,24 @@ def run(
         out.seek(0)
         err.seek(0)
         return subprocess.CompletedProcess(command, status, out.read(), err.read())
+
+
+def done(process: subprocess.CompletedProcess[bytes]) -> str:
+    """Return what a command printed that succeeded."""
+    assert process.returncode == 0, process.stderr
+    return process.stdout.decode()
+
+
+def value(process: subprocess.CompletedProcess[bytes]) -> Any:
+    """Return the JSON that a command printed."""
+    return json.loads(done(process))
+
+
+def failed(process: subprocess.CompletedProcess[bytes], status: int = 1) -> str:
+    """Return the message of a command that failed."""
+    assert process.returncode == status, (process.returncode, process.stderr)
+    assert process.stdout == b"" and b"Traceback" not in process.stderr
+    return process.stderr.decode()
 
 
 def status_of(call: Callable[[], int | None]) -> int:

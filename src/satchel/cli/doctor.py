@@ -377,9 +377,9 @@ def _look_at_entry(
     except probe.NoAnswer as error:
         repair = None
         if isinstance(target, Local):
-            remedy = again
+            remedy = f"Correct what it says, or write the entry anew: {again}"
             if not probe.is_executable(target.command, machine.environment):
-                repair = partial(_renew_entry, machine, client, scope, name, path, target)
+                remedy, repair = again, partial(_renew_entry, machine, client, scope, name, path, target)
         elif target.token_variable and not machine.environment.get(target.token_variable):
             remedy = f"Set {target.token_variable} to a token: satchel token create, on the server."
         else:

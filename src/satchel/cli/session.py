@@ -392,12 +392,12 @@ def report_errors(*, as_json: bool) -> Iterator[None]:
         end(f"this needs an extra. Install it with: {extras.install_command(extra)}", as_json=as_json)
 
 
-def confirm(question: str, *, is_yes: bool, flag: str = "--yes") -> None:
+def confirm(question: str, *, is_yes: bool) -> None:
     """Ask for confirmation before something is lost; without a terminal, fail and name the flag that confirms."""
     if is_yes:
         return
     if not sys.stdin.isatty():
-        raise click.ClickException(f"{question} Not done: there is no terminal to ask on. Add {flag} to do it.")
+        raise click.ClickException(f"{question} Not done: there is no terminal to ask on. Add --yes to do it.")
     click.confirm(escape(question), abort=True, err=True)
 
 

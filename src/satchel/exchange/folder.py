@@ -31,6 +31,7 @@ Details = dict[str, dict[str, Any]]  # by the name of a document
 _LONGEST_FILE = 200  # characters of a name that is used as a file name
 _RESERVED = {"con", "prn", "aux", "nul", *(f"com{n}" for n in range(1, 10)), *(f"lpt{n}" for n in range(1, 10))}
 _CONFLICT_LINES = ("<<<<<<<", "=======", ">>>>>>>")
+_CONFLICT = "it has conflict markers of git in it. Resolve the conflict, and remove them"
 
 
 class ReadFile(Struct, frozen=True):
@@ -199,6 +200,8 @@ def _read_tasks(root: str, shown: str) -> Iterator[tuple[Found, ReadFile]]:
     try:
         file = ReadFile(TASKS, sources.read_bytes(os.path.join(root, TASKS)))
         text = sources.decode(file.data)
+        if _has_conflict(text):
+            raise Unreadable(_CONFLICT)
     except Unreadable as wrong:
         yield Problem(where, str(wrong)), ReadFile(TASKS, b"")
         return
@@ -277,7 +280,7 @@ def read_prompt_file(path: str, data: bytes, where: str) -> PromptEntry:
     """
     text = sources.decode(data)
     if _has_conflict(text):
-        raise Unreadable("it has conflict markers of git in it. Resolve the conflict, and remove them")
+        raise Unreadable(_CONFLICT)
     if fault := find_fault(text):
         raise Unreadable(fault)
     fields, body = sources.read_front_matter(text)

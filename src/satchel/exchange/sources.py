@@ -142,16 +142,16 @@ def _walk(folder: str, shown: str, depth: int) -> Iterator[SourceFile | Problem]
             yield SourceFile(entry.path, shown=below)
 
 
-def read_bytes(path: str, *, follow: bool = False, limit: int = MAX_FILE) -> bytes:
+def read_bytes(path: str, *, follow: bool = False) -> bytes:
     """Read a regular file.
 
     Raises:
         Unreadable: it cannot be read, is something else, or is too large.
     """
     try:
-        return files.read_file(path, limit, follows_links=follow)
+        return files.read_file(path, MAX_FILE, follows_links=follow)
     except files.TooLarge:
-        raise Unreadable(f"it has more than {limit} bytes") from None
+        raise Unreadable(f"it has more than {MAX_FILE} bytes") from None
     except files.NotAFile:
         raise Unreadable("it is not a regular file") from None
     except OSError as error:
@@ -218,7 +218,7 @@ def write_file(root: str, path: str, data: bytes) -> bool:
                     return False
         files.write_file(target, data, mode=None)
     except OSError as error:
-        raise Unreadable(f"{path} cannot be written: {error.strerror}") from error
+        raise Unreadable(f"{target} cannot be written: {error.strerror}") from error
     return True
 
 

@@ -146,6 +146,8 @@ def _add(side: FolderSide, base: SyncState, found: Found, file: ReadFile) -> Non
     key = found.key or f"{_NEW}{len(side.entries)}" if isinstance(found, TaskEntry) else str(found.name)
     if (found.kind, key) in side.entries:
         side.problems.append(Problem(found.where, f"another {found.kind} of the folder is also called '{key}'"))
+        if file.path == folder.TASKS:
+            side.broken_kinds.add("task")  # or the second line would be lost when the file is written
         side.broken.add((found.kind, key))
         for path in (file.path, side.files[found.kind, key].path):
             side.broken |= _find_items(base, found.kind, path)  # it is unknown which of them was meant

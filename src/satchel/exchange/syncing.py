@@ -121,11 +121,16 @@ class _Sync:
 
     def run(self) -> SyncReport:
         report = self._report
-        self._check_marker()
+        named = self._read_marker()
         with self._database.read(self._scope) as tx:
             project = projects.current(tx, self._scope)
             here = storing.take_snapshot(tx, self._scope)
         base, is_known = sync_plan.load_state(self._root, project.id, self._scope.user or "")
+        if named not in (None, project.name) and not is_known and not self._options.is_sure:
+            raise Unreadable(
+                f"{self._root} is the folder of project '{named}'. Say -p {named}, or add --yes to sync it with "
+                f"project '{project.name}'"
+            )
         side = sync_plan.read_folder(self._root, self._root, base)
         report.problems += side.problems
         plan = sync_plan.make(side, here, base, is_known=is_known)
@@ -144,18 +149,20 @@ class _Sync:
         self._carry_out(side, here, base, plan)
         return report
 
-    def _check_marker(self) -> None:
+    def _read_marker(self) -> str | None:
+        """Return the project that the folder names, if any; refuse a folder that is not that of a project."""
         path = os.path.join(self._root, sources.MARKER)
         if os.path.lexists(path):
-            kind, _ = folder.read_marker(sources.read_bytes(path))
+            kind, name = folder.read_marker(sources.read_bytes(path))
             if kind == "store":
                 raise Unreadable(f"{self._root} holds all projects of a store; name the folder of one of them")
-            return
+            return name
         is_known = os.path.lexists(os.path.join(self._root, sync_plan.STATE)) or self._options.is_sure
         names = os.listdir(self._root) if not is_known and os.path.isdir(self._root) else []
         if any(not name.startswith(".") for name in names):
             what = f"{self._root} holds other files, and is not a folder of Satchel yet"
             raise Unreadable(f"{what}. Name another one, or add --yes to sync with it")
+        return None
 
     def _carry_out(self, side: FolderSide, here: Snapshot, base: SyncState, plan: Plan) -> None:
         agreed: Results = {**plan.same, **dict.fromkeys(plan.gone)}

@@ -29,11 +29,11 @@ def start(
     return stop
 
 
-def sees_changes(folder: str, timeout: float = 10.0) -> bool:
-    """Return whether the system reports a new file in a folder within some seconds."""
+def sees_changes(folder: str) -> bool:
+    """Return whether the system reports a new file in a folder within ten seconds."""
     from watchfiles import watch
 
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + 10
     for events in watch(
         folder, watch_filter=None, recursive=False, step=20, debounce=100, rust_timeout=100, yield_on_timeout=True
     ):

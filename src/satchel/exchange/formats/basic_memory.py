@@ -7,8 +7,6 @@ from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
 from satchel.services import documents
 
-_FOLDERS = 3  # of the permalink, that become part of the name
-
 
 def recognise(file: SourceFile) -> bool:
     """Recognise Markdown whose front matter has a permalink."""
