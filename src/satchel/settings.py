@@ -122,7 +122,7 @@ SETTINGS = (
         separator=os.pathsep,
         is_repeated=True,
         default=(),
-        default_note="libraries in the data folder",
+        default_note="libraries in the data folder, and ~/.local/share/twig/prompts",
     ),
     Setting("user", "UUID", "The only user to act as", short_flag="-u", kind="uuid", default_note="the local user"),
     Setting(
