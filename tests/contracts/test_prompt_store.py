@@ -250,7 +250,7 @@ def test_nothing_of_a_refused_update_remains(client: Client) -> None:
     assert ask(client, "search_prompts", query="lost")["total"] == 0
 
 
-def test_a_deleted_prompt_is_gone_from_everywhere(client: Client) -> None:
+def test_a_deleted_prompt_is_gone_from_everywhere(client: Client, store: str) -> None:
     id = add(client, "Going", "unmistakable", ["leaving"])
     assert ask(client, "delete_prompt", id=id) == {"deleted": True, "id": id}
     assert refused(client, "delete_prompt", id=id)["code"] == "NOT_FOUND"
@@ -259,6 +259,11 @@ def test_a_deleted_prompt_is_gone_from_everywhere(client: Client) -> None:
     assert ask(client, "search_prompts", query="unmistakable")["total"] == 0
     assert ask(client, "filter_by_tags", tags=["leaving"])["total"] == 0
     assert ask(client, "list_tags")["total"] == 0
+    database = open_database(store)
+    with database.read() as tx:
+        assert tx.all("select 1 from prompts") == tx.all("select 1 from search_words") == []
+        assert tx.all("select action from revisions where kind = 'prompt'") == [("delete",)]
+    database.close()
     add(client, "Going")
 
 

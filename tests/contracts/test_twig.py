@@ -4,7 +4,9 @@ What the document prints is in twig.json beside this file and changes only when 
 """
 
 import json
+from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,8 @@ from tests.support.in_process import InProcess
 from tests.support.in_process_http import HttpInProcess
 from tests.support.stdio import NEWEST, OLDEST, Client, plain
 
-PRINTED = json.loads((Path(__file__).parent / "twig.json").read_text())
+IN_ORDER = partial(json.loads, object_pairs_hook=OrderedDict)  # objects that differ when their keys stand otherwise
+PRINTED = IN_ORDER((Path(__file__).parent / "twig.json").read_text())
 MANIFEST = """
 [prompts.code_review]
 description = "Review code for quality and best practices"
@@ -50,7 +53,7 @@ Focus on:
 
 def printed(section: str, label: str) -> Any:
     [message] = [one["message"] for one in PRINTED if section in one["section"] and one["label"] == label]
-    return json.loads(json.dumps(message))
+    return IN_ORDER(json.dumps(message))
 
 
 def write(root: Path, folder: str, manifest: str, **prompts: str) -> Path:
@@ -115,7 +118,7 @@ def send(server: Client, message: dict[str, Any]) -> Any:
     server.send(message)
     while "id" not in (answer := server.read()):
         assert answer["method"] == "notifications/prompts/list_changed"
-    return answer
+    return IN_ORDER(json.dumps(answer))
 
 
 # -- the document -----------------------------------------------------------------------------------------------
@@ -155,7 +158,7 @@ def test_the_printed_empty_lists(tmp_path: Path, start: Start) -> None:
 def test_the_printed_prompt(root: Path, start: Start) -> None:
     reply = printed("prompts/get", "Response (Success)")
     reply["result"]["description"] = "Review code for quality and best practices"
-    assert json.dumps(send(start(root, OLDEST), printed("prompts/get", "Request"))) == json.dumps(reply)  # in its order
+    assert send(start(root, OLDEST), printed("prompts/get", "Request")) == reply
 
 
 def test_the_printed_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
