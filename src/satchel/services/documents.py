@@ -20,13 +20,11 @@ from satchel.services.recording import (
     record_update,
     remove,
 )
-from satchel.services.texts import closest_entries
 from satchel.storage import documents as rows
 from satchel.storage.database import Tx, Violation
 
 Changes = TypeVar("Changes", DocumentDraft, DocumentPatch)
 
-_NEIGHBOURS = 60  # on either side of a mistyped name
 _BATCH = 500  # documents that are read at once to search for a text
 
 
@@ -154,17 +152,6 @@ def list_page(
             break
         after = batch[-1].number
     return tuple(hits[:limit]), len(hits) > limit
-
-
-def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
-    """Suggest up to three names of documents whose name or URI is similar to a mistyped one, or has its words."""
-    project = current(tx, scope).number
-    text = reference.strip()
-    if not rules.is_storable(text):
-        return ()
-    known = rows.names_beside(tx, project, text, _NEIGHBOURS)
-    by_words = rows.names_of(tx, project, lookup.find_by_words(tx, scope, "document", text))
-    return tuple(dict.fromkeys((*closest_entries(text, known), *by_words)))[:3]
 
 
 def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_version: int | None = None) -> Document:

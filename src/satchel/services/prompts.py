@@ -36,7 +36,6 @@ from satchel.services.recording import (
     record_update,
     remove,
 )
-from satchel.services.texts import closest_entries
 from satchel.storage import prompts as rows
 from satchel.storage.database import Tx, Violation
 
@@ -47,7 +46,6 @@ _BEFORE, _SIZE = 600, 2400
 
 PINNED = "pinned"  # the tag of prompts that people want at hand
 _NEWEST = 200  # prompts whose tags are in use lately
-_NEIGHBOURS = 25  # on either side of a mistyped name
 
 
 def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None, renames: bool = False) -> Prompt:
@@ -110,19 +108,6 @@ def find(tx: Tx, scope: Scope, reference: str) -> Prompt:
         if len(numbers) != 1:
             raise
     return find_within(tx, scope, "prompt", reference, rows.find, ("number", str(numbers[0])))
-
-
-def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
-    """Return the names of up to three prompts whose name or title is similar to a mistyped one, or has its words."""
-    project = current(tx, scope).number
-    text = reference.strip()
-    if not rules.is_storable(text):
-        return ()
-    known = rows.names_of_newest(tx, project, 2 * _NEIGHBOURS)
-    title = text[:1].upper() + text[1:]
-    known += rows.names_beside(tx, project, make_name(text), title, _NEIGHBOURS)
-    by_words = rows.names_of(tx, project, lookup.find_by_words(tx, scope, "prompt", text))
-    return tuple(dict.fromkeys((*closest_entries(text, known), *by_words)))[:3]
 
 
 def list_headers(tx: Tx, scope: Scope, *, limit: int = 2**31, after: int = 0) -> tuple[tuple[PromptHeader, ...], bool]:

@@ -13,8 +13,9 @@ from satchel.model import EVERY_CHANGE, Action, Author, ChangeQuery, Item, ItemK
 from satchel.storage.database import Row, Tx, explain_damage
 from satchel.storage.pruning import IS_OF_REMOVED
 
-_COLUMNS = "r.number, r.kind, r.item, r.version, r.action, r.at, r.project, r.undoes"
-AUTHOR = "user_id, token, client, client_version, contract, caller"
+_COLUMNS = "r.number, r.kind, r.item, r.version, r.action, r.at, r.project, r.undoes"  # as in Version
+_COUNT = len(_COLUMNS.split(", "))
+AUTHOR = "user_id, token, client, client_version, contract, caller"  # as in Author
 _SELECT = f"select {_COLUMNS}, {AUTHOR} from revisions r left join authors a on a.number = r.author"
 _IS_AUTHOR = """
     user_id = :user and token = :token and client = :client and client_version = :client_version
@@ -100,11 +101,8 @@ def find_author(tx: Tx) -> int:
 
 
 def make_author(row: Row) -> Author:
-    """Make an author from the columns of AUTHOR."""
-    user, token, client, client_version, contract, caller = row
-    return Author(
-        user=user, token=token, client=client, client_version=client_version, contract=contract, caller=caller
-    )
+    """Make an author from the columns of AUTHOR; an unknown one if they are null."""
+    return Author() if row[0] is None else Author(*row)
 
 
 def keep_state(tx: Tx, item: Item, state: bytes) -> None:
@@ -270,20 +268,10 @@ def _author_filter(by: str) -> dict[str, Any]:
 
 
 def _revision(row: Row) -> Version:
-    number, kind, item, version, action, at, project, undoes, *author = row
+    action = row[4]
     if action not in _ACTIONS:
         raise explain_damage("a change", ValueError(f"{action!r} is no action"))
-    return Version(
-        number=number,
-        kind=kind,
-        item=item,
-        version=version,
-        action=action,
-        at=at,
-        project=project,
-        undoes=undoes,
-        author=Author() if author[0] is None else make_author(tuple(author)),
-    )
+    return Version(*row[:_COUNT], make_author(row[_COUNT:]))
 
 
 # -- current names of items ----------------------------------------------------------------------------------------

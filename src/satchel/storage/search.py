@@ -126,6 +126,12 @@ _REMOVE = "delete from search_items where {0} in :items"
 _BY_NAME = "select {0} from search_items where space in :spaces and name_key = :key order by number limit 4"
 _BY_TITLE = "select {0} from search_items where space in :spaces and title_key = :key order by number limit 4"
 
+_OF_SPACE: dict[FoundKind, str] = {
+    "prompt": "select prompt from search_items where space = :space",
+    "document": "select document from search_items where space = :space",
+    "task": "select task from search_items where space = :space",
+}
+
 
 def put(tx: Tx, space: Space, items: Sequence[tuple[int, ItemText]]) -> None:
     """Index items of one space that were added or changed."""
@@ -193,6 +199,15 @@ def find_alike(tx: Tx, spaces: Sequence[int], kind: FoundKind, reference: str) -
     named = tx.all(by_name, spaces=list(spaces), key=key) if kind != "task" else []
     found = named or tx.all(by_title, spaces=list(spaces), key=key)
     return [number for (number,) in found if number is not None]
+
+
+def list_beside(tx: Tx, space: int, kind: FoundKind, key: str, limit: int) -> list[int]:
+    """Return the items of a space next to a key of `make_key`, in the order of names and in that of titles."""
+    sql = _OF_SPACE[kind]
+    found = tx.all_beside(sql, "title_key", key, limit, space=space)
+    if kind != "task":  # which have no names
+        found += tx.all_beside(sql, "name_key", key, limit, space=space)
+    return list(dict.fromkeys(number for (number,) in found))
 
 
 # -- all items, to index them again -----------------------------------------------------------------------------
