@@ -125,7 +125,7 @@ SETTINGS = (
         separator=os.pathsep,
         is_repeated=True,
         default=(),
-        default_note="libraries in the data folder",
+        default_note="libraries in the data folder, and ~/.local/share/twig/prompts",
     ),
     Setting("user", "UUID", "The only user to act as", short_flag="-u", kind="uuid", default_note="the local user"),
     Setting(
@@ -286,7 +286,7 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
         why_project=_PROJECT_SOURCES.get(project_source, "the settings file") if project_source else None,
         personal="" if values["no_personal"] else PERSONAL_PROJECT,
         contract=values["contract"],
-        libraries=_expand(values["libraries"]) or (os.path.join(home, "libraries"),),
+        libraries=_expand(values["libraries"]) or _default_libraries(home, environment),
         user=values["user"],
         home=home,
         toolsets=values["toolsets"],
@@ -299,6 +299,12 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
 def _expand(folders: tuple[str, ...]) -> tuple[str, ...]:
     """Expand `~` in folders. An empty one, as in `A::B`, is left out: it would be the working directory."""
     return tuple(os.path.expanduser(folder) for folder in folders if folder)
+
+
+def _default_libraries(home: str, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return our folder of libraries and that of twig, either of which need not exist."""
+    data = environment.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+    return (os.path.join(home, "libraries"), os.path.join(data, "twig", "prompts"))
 
 
 _PROJECT_SOURCES = {"--project": "the flag --project", "SATCHEL_PROJECT": "the environment variable SATCHEL_PROJECT"}
