@@ -123,9 +123,7 @@ def test_there_are_one_to_two_hundred(client: Client, tool: str, member: str) ->
         return [{key: f"n{number}", "content": "x"} for number in range(count)]
 
     assert refusal(client, tool, {member: []}) == wrong(f"{member} needs at least one entry.", member)
-    assert refusal(client, tool, {member: many(201)}) == wrong(
-        f"A call adds at most 200 {'documents' if member == 'resources' else member}. Nothing was added.", member
-    )
+    assert refusal(client, tool, {member: many(201)}) == wrong(f"{member} has at most 200 entries.", member)
     assert refusal(client, tool, {member: many(1), "project": "gardn"}) == missing(
         "Project 'gardn' does not exist.", "Did you mean garden?", "garden"
     )

@@ -85,9 +85,7 @@ def test_a_name_like_a_number_is_not_taken_for_a_task_and_has_a_uri(own: Client)
 def test_there_are_bounds(own: Client) -> None:
     for tool, more in (("delete", {}), ("update_items", {"status": "completed"})):
         assert refusal(own, tool, items=[], **more)["argument"] == "items"
-        assert refusal(own, tool, items=["#1"] * 201, **more)["message"] == (
-            "A call takes at most 200 items. Nothing was done."
-        )
+        assert refusal(own, tool, items=["#1"] * 201, **more)["message"] == "items has at most 200 entries."
         assert refusal(own, tool, items=[" "], **more)["code"] == "not_found"
         assert refusal(own, tool, **more)["message"] == "items is missing."
 

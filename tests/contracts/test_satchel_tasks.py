@@ -81,9 +81,7 @@ def test_all_lines_are_added_or_none_and_the_wrong_one_is_named(own: Client) -> 
     ]:
         error = refusal(own, "add_tasks", lines=lines)
         assert (error["message"], error["hint"], error["argument"]) == (message, hint, "lines")
-    assert (
-        refusal(own, "add_tasks", lines=["x"] * 201)["message"] == "A call adds at most 200 tasks. Nothing was added."
-    )
+    assert refusal(own, "add_tasks", lines=["x"] * 201)["message"] == "lines has at most 200 entries."
     assert refusal(own, "add_tasks", lines="\n \n")["message"] == "There is no task in lines."
     assert refusal(own, "add_tasks", lines=["A"], project="wep")["message"] == "Project 'wep' does not exist."
     assert ok(own, "list_tasks", status="all")["tasks"] == []
