@@ -51,7 +51,7 @@ JINJA2_WORDS: Final = (
 )
 
 
-class Author(Struct, frozen=True, kw_only=True):
+class Author(Struct, frozen=True):
     """The author of a change: user, token, program and contract, each empty if unknown."""
 
     user: str = ""
@@ -471,7 +471,7 @@ class State(Struct, frozen=True, omit_defaults=True):
 _UNREAD: Final = State("", "")
 
 
-class Item(Struct, frozen=True, kw_only=True):
+class Item(Struct, frozen=True):
     """A prompt, document, task or project: as it is, as it was at an older version, or as it was deleted."""
 
     kind: ItemKind
@@ -499,7 +499,7 @@ class Item(Struct, frozen=True, kw_only=True):
         return self.deleted_at is not None
 
 
-class Version(Struct, frozen=True, kw_only=True):
+class Version(Struct, frozen=True):
     """A change of one item, which made a version of it."""
 
     number: int  # in the order of all changes

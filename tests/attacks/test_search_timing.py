@@ -37,9 +37,9 @@ LOOKS: dict[str, Look] = {
     "complete a prompt": lambda tx, text: completion.prompt_names(tx, PUB, text[:5]),
     "complete a tag": lambda tx, text: completion.prompt_tags(tx, PUB, text[:5]),
     "complete a project": lambda tx, text: completion.projects(tx, PUB, text[:5]),
-    "did you mean a prompt": lambda tx, text: prompts.suggest(tx, PUB, text[:-1]),
-    "did you mean a resource": lambda tx, text: documents.suggest(tx, PUB, text[:-1]),
-    "did you mean a task": lambda tx, text: tasks.suggest(tx, PUB, text[:-1]),
+    "did you mean a prompt": lambda tx, text: lookup.suggest(tx, PUB, "prompt", text[:-1]),
+    "did you mean a resource": lambda tx, text: lookup.suggest(tx, PUB, "document", text[:-1]),
+    "did you mean a task": lambda tx, text: lookup.suggest(tx, PUB, "task", text[:-1]),
     "a task by its title": lambda tx, text: lookup.find_all(tx, PUB, [text]),
     "a deleted item": lambda tx, text: lookup.suggest_deleted(tx, PUB, ["prompt", "task"], text[:-1]),
 }

@@ -57,7 +57,7 @@ def test_suggestions_come_from_what_the_caller_may_see(database: Database) -> No
             == []
         )
         assert lookup.find_by_words(tx, OPEN, "task", SECRET) == []
-        assert tasks.suggest(tx, OPEN, f"{SECRET} of ada") == ((2, "Ordinary of Ada in pub"),)
+        assert lookup.suggest(tx, OPEN, "task", f"{SECRET} of ada") == [(2, "", "Ordinary of Ada in pub")]
 
 
 PROBES = (SECRET, SECRET[:-1], f"{SECRET}s", "zygomatik", "zygo matic", "secret", f'"{SECRET[2:]}"', f'"{SECRET}"')

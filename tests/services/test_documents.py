@@ -4,7 +4,7 @@ import pytest
 
 from satchel.errors import NotFound
 from satchel.model import Document, DocumentDraft, DocumentPatch, Scope
-from satchel.services import copying, documents, history, projects, restoring
+from satchel.services import copying, documents, history, lookup, projects, restoring
 from satchel.storage.database import Database
 
 HERE = Scope()
@@ -57,9 +57,8 @@ def test_a_resource_is_found_by_name_or_uri(filled: Database) -> None:
         assert documents.find(tx, HERE, "LOGO") == documents.find(tx, HERE, "satchel://resource/logo")
         with pytest.raises(NotFound):
             documents.find(tx, HERE, "LOGOS")
-        assert documents.suggest(tx, HERE, "LOGO") == ("logo",)
-        assert documents.suggest(tx, HERE, "file:///img/logo.jpg")[0] == "logo"
-        assert documents.suggest(tx, HERE, "nothing at all") == ()
+        for reference, names in (("LOGO", ["logo"]), ("file:///img/logo.jpg", ["logo"]), ("nothing at all", [])):
+            assert [name for _, name, _ in lookup.suggest(tx, HERE, "document", reference)] == names
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ def test_a_confined_scope_enters_only_its_projects(database: Database) -> None:
                 lambda scope: prompts.list_page(tx, scope, PromptQuery(), limit=5),
                 lambda scope: prompts.list_headers(tx, scope, limit=5),
                 lambda scope: prompts.find(tx, scope, "t"),
-                lambda scope: prompts.suggest(tx, scope, "t"),
                 lambda scope: documents.list_page(tx, scope, limit=5),
                 lambda scope: projects.get(tx, inside, scope.project),
             ):

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from satchel.errors import NotFound, Taken, VersionConflict, WrongArgument
+from satchel.errors import Taken, VersionConflict, WrongArgument
 from satchel.model import Argument, PromptDraft, PromptPatch, PromptQuery, Scope, StoreChange
-from satchel.services import projects, prompts
+from satchel.services import lookup, projects, prompts
 from satchel.storage import prompts as rows
 from satchel.storage.database import Database
 
@@ -144,13 +144,14 @@ def test_near_gives_the_names_that_were_meant(filled: Database) -> None:
     with filled.write() as tx:
         for number in range(200):  # so that the newest are others
             prompts.add(tx, HERE, PromptDraft(title=f"Filler {number}", content="x"))
-        assert prompts.suggest(tx, HERE, "delta-nedle")[0] == "delta-needle"
-        assert prompts.suggest(tx, HERE, "Delta Needle")[0] == "delta-needle"
-        assert prompts.suggest(tx, HERE, "gama")[0] == "gamma"
-        assert prompts.suggest(tx, HERE, "qqqqqqq") == prompts.suggest(tx, HERE, "") == ()
-        assert len(prompts.suggest(tx, HERE, "filler-1000")) == 3
-        with pytest.raises(NotFound):
-            prompts.suggest(tx, Scope(project="nowhere"), "x")
+
+        def suggest(reference: str) -> list[str]:
+            return [name for _, name, _ in lookup.suggest(tx, HERE, "prompt", reference)]
+
+        assert suggest("delta-nedle")[0] == suggest("Delta Needle")[0] == "delta-needle"
+        assert suggest("gama")[0] == "gamma"
+        assert suggest("qqqqqqq") == suggest("") == []
+        assert len(suggest("filler-1000")) == 3
 
 
 def test_an_update_that_changes_nothing_makes_no_version(database: Database) -> None:

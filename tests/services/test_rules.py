@@ -256,8 +256,7 @@ def test_what_cannot_be_stored_has_no_suggestion_and_no_completion(
 ) -> None:
     database, _, _ = filled
     with database.write(ADA) as tx:
-        assert prompts.suggest(tx, ADA, text) == documents.suggest(tx, ADA, text) == ()
-        assert tasks.suggest(tx, ADA, text) == ()
+        assert [lookup.suggest(tx, ADA, kind, text) for kind in lookup.NAMED] == [[], [], []]
         assert lookup.find_all(tx, ADA, [text, f"#{text}"]) == [None, None]
         for complete in (
             completion.projects,

@@ -6,8 +6,8 @@ import pytest
 
 from satchel.errors import AmbiguousItem, Forbidden, NotFound
 from satchel.model import BlockerChange, ListChange, Scope, StoreChange, TaskDraft, TaskPatch, TaskQuery
-from satchel.services import history, projects, tasks
-from satchel.storage.database import Database
+from satchel.services import history, lookup, projects, tasks
+from satchel.storage.database import Database, Tx
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
 BOB = Scope(user="00000000-0000-4000-8000-00000000000b")
@@ -16,6 +16,10 @@ BOB = Scope(user="00000000-0000-4000-8000-00000000000b")
 def keys(changes: dict[StoreChange, None]) -> set[str | None]:
     """Return the numbers of the tasks of which a transaction tells."""
     return {change.key for change in changes if change.what == "task" and change.owner == ADA.user}
+
+
+def suggest(tx: Tx, scope: Scope, reference: str) -> list[tuple[int, str]]:
+    return [(number, title) for number, _, title in lookup.suggest(tx, scope, "task", reference)]
 
 
 def test_a_task_keeps_all_that_is_said_of_it(database: Database) -> None:
@@ -107,7 +111,7 @@ def test_a_confined_scope_sees_no_task_of_another_project(database: Database) ->
         assert tasks.list_page(tx, confined, TaskQuery(), limit=10) == ((seen,), False)
         assert [task.title for task in tasks.list_all(tx, confined)] == ["Open"]
         assert [task.title for task in tasks.list_all(tx, confined, "pending")] == ["Open"]
-        assert tasks.suggest(tx, confined, "Hiden") == tasks.suggest(tx, confined, "Fre") == ()
+        assert suggest(tx, confined, "Hiden") == suggest(tx, confined, "Fre") == []
         for reference in (hidden.number, "Hidden", hidden.id, free.number, "Free", free.id):
             with pytest.raises(NotFound):
                 tasks.find(tx, confined, reference)
@@ -167,14 +171,14 @@ def test_near_gives_what_was_meant(database: Database) -> None:
             tasks.add(tx, ADA, TaskDraft(title=title))
         tasks.add(tx, BOB, TaskDraft(title="Buy silk"))
         known = {task.title: task.number for task in tasks.list_all(tx, ADA)}
-        assert tasks.suggest(tx, ADA, "buy milkk") == ((known["Buy milk"], "Buy milk"),)
-        assert [title for _, title in tasks.suggest(tx, ADA, "write the lettre")] == [
+        assert suggest(tx, ADA, "buy milkk") == [(known["Buy milk"], "Buy milk")]
+        assert [title for _, title in suggest(tx, ADA, "write the lettre")] == [
             "Write the letter",
             "Write the latter",
         ]
-        for reference in (4711, "#4711", "0", "-1", "9" * 30, "00000000-0000-4000-8000-000000000000"):
-            assert tasks.suggest(tx, ADA, reference) == (), reference
-        assert tasks.suggest(tx, ADA, "nothing like it") == tasks.suggest(tx, ADA, "x" * 5000) == ()
+        for reference in ("4711", "#4711", "0", "-1", "9" * 30, "00000000-0000-4000-8000-000000000000"):
+            assert suggest(tx, ADA, reference) == [], reference
+        assert suggest(tx, ADA, "nothing like it") == suggest(tx, ADA, "x" * 5000) == []
 
 
 def test_what_is_near_comes_in_one_order_on_every_engine(database: Database) -> None:
@@ -184,14 +188,14 @@ def test_what_is_near_comes_in_one_order_on_every_engine(database: Database) -> 
         first = tasks.add(tx, ADA, TaskDraft(title="Vier", project="closed")).number
         for title in ("vier", "Vier", "VIER", "Vier", "Vier", "Four"):
             tasks.add(tx, ADA, TaskDraft(title=title, project="open"))
-        assert tasks.suggest(tx, ADA, "viar") == ((first + 3, "VIER"), (first, "Vier"), (first + 2, "Vier"))
+        assert suggest(tx, ADA, "viar") == [(first + 3, "VIER"), (first, "Vier"), (first + 2, "Vier")]
         with pytest.raises(AmbiguousItem) as ambiguous:
             tasks.find(tx, ADA, " Vier ")
         assert ambiguous.value.references == tuple(f"#{first + number}" for number in (0, 2, 4))
         assert ambiguous.value.has_more
         assert tasks.find(tx, ADA, "Four").number == first + 6
         confined = Scope(user=ADA.user, projects=("open",))
-        assert tasks.suggest(tx, confined, "viar")[1:] == ((first + 2, "Vier"), (first + 4, "Vier"))
+        assert suggest(tx, confined, "viar")[1:] == [(first + 2, "Vier"), (first + 4, "Vier")]
         with pytest.raises(AmbiguousItem) as ambiguous:
             tasks.find(tx, confined, "Vier")
         assert ambiguous.value.references == tuple(f"#{first + number}" for number in (2, 4, 5))

@@ -199,3 +199,21 @@ def test_the_role_cannot_take_the_security_of_history_down(app: psycopg.Connecti
         with pytest.raises(errors.InsufficientPrivilege):
             app.execute(sql.encode())
         app.rollback()
+
+
+def test_the_application_role_removes_an_item_for_good_with_its_history(postgres: PostgresServer) -> None:
+    owner, app = make_store(postgres)
+    scope = Scope(user=ADA, project="a", projects=("a",))
+    database = open_database(app)
+    with database.write(scope) as tx:
+        prompt, [task, *_] = prompts.find(tx, scope, "kept"), tasks.list_all(tx, scope)
+        prompts.delete(tx, scope, prompt.id, permanently=True)
+        tasks.delete(tx, scope, task.number, permanently=True)
+    database.close()
+    with psycopg.connect(owner) as connection:
+        for kind, number in (("prompt", prompt.number), ("task", task.number)):
+            sql = "select action, state from revisions left join revision_states on revision = number"
+            where = " where kind = %s and item = %s"
+            assert connection.execute((sql + where).encode(), [kind, number]).fetchall() == [("delete", None)]
+        words = "select word from search_words where word = 'kept'"
+        assert connection.execute(words).fetchall() == [("kept",)] * 2  # of Bob's prompt and task

@@ -1,7 +1,6 @@
-"""Failures of commands: exit statuses, error codes, and for each error a sentence with the command that helps."""
+"""Errors of commands: exit statuses, codes, and a sentence for each error with the command that helps."""
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
@@ -84,7 +83,7 @@ _CODES: dict[type[SatchelError], str] = {  # the most specific type counts
 
 
 def code_of(error: SatchelError) -> str:
-    """Return the code of an error, as the tools of the contract `satchel` have it."""
+    """Return the code that the contract `satchel` uses for an error."""
     if isinstance(error, EntryRefused):
         return code_of(error.cause)
     return next(_CODES[kind] for kind in type(error).__mro__ if kind in _CODES)
@@ -93,7 +92,7 @@ def code_of(error: SatchelError) -> str:
 def end(
     message: str, code: str = "failed", *, as_json: bool = False, value: Mapping[str, Any] | None = None
 ) -> NoReturn:
-    """End the command with an error: a message for people, or JSON on stderr (`value`, else code and message)."""
+    """End the command with an error on stderr: a message, or with --json `value` or the code and message."""
     message = message.encode("utf-8", "replace").decode()  # an argument may not be UTF-8
     if as_json:
         error = value or {"error": {"code": code, "message": message}}
@@ -163,7 +162,7 @@ def explain(error: SatchelError, database: "Database", scope: Scope) -> str:
 
 
 def _explain_personal(error: NotFound, database: "Database") -> str | None:
-    """Explain where to change an item that a project only reads from the personal one; None for any other."""
+    """Explain where to change an item of the personal project; None for any other item."""
     from satchel.services import layers
 
     with database.read(error.scope) as tx:
@@ -217,16 +216,14 @@ def _explain_missing(error: NotFound, database: "Database", scope: Scope) -> str
 
 def _suggest(error: NotFound, key: str, database: "Database", scope: Scope) -> str | None:
     """Return the name or task number that was probably meant."""
-    from satchel.services import documents, prompts, tasks
+    from satchel.services import lookup
 
     if error.near:  # the contract knows libraries too
         return next(iter(error.near))
     found: list[str] = []
-    with suppress(NotFound), database.read(scope) as tx:  # the project may not exist
-        if error.kind in ("prompt", "item"):
-            found += prompts.suggest(tx, error.scope, key)
-        if error.kind in ("document", "item"):
-            found += documents.suggest(tx, error.scope, key)
-        if error.kind in ("task", "item") and error.scope.user:
-            found += [f"#{number}" for number, _ in tasks.suggest(tx, error.scope, key)]
+    with database.read(scope) as tx:
+        for kind in lookup.NAMED:
+            if error.kind in (kind, "item") and (kind != "task" or error.scope.user):
+                near = lookup.suggest(tx, error.scope, kind, key)
+                found += [f"#{number}" if kind == "task" else name for number, name, _ in near]
     return found[0] if found else None

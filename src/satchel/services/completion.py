@@ -48,7 +48,7 @@ def prompt_tags(tx: Tx, scope: Scope, text: str) -> Completion:
 
 def open_tasks(tx: Tx, scope: Scope, text: str) -> Completion:
     """Return the numbers of the user's open tasks that the scope may see, newest first."""
-    numbers = [number for number, _ in task_rows.newest_open(tx, scope.owner, _OPEN_TASKS, scope.projects)]
+    numbers = task_rows.newest_open(tx, scope.owner, _OPEN_TASKS, scope.projects)
     return match(map(str, numbers), text.removeprefix("#"))
 
 

@@ -10,14 +10,21 @@ from satchel.errors import NotFound, StoreConflict, Taken, VersionConflict, Wron
 from satchel.model import UNSET, Document, DocumentDraft, DocumentPatch, Scope, StoreChange
 from satchel.services import lookup, rules
 from satchel.services.projects import current, find_within
-from satchel.services.recording import forget, of_document, record_add, record_delete, record_restore, record_update
-from satchel.services.texts import closest_entries
+from satchel.services.recording import (
+    forget,
+    is_final,
+    of_document,
+    record_add,
+    record_delete,
+    record_restore,
+    record_update,
+    remove,
+)
 from satchel.storage import documents as rows
 from satchel.storage.database import Tx, Violation
 
 Changes = TypeVar("Changes", DocumentDraft, DocumentPatch)
 
-_NEIGHBOURS = 60  # on either side of a mistyped name
 _BATCH = 500  # documents that are read at once to search for a text
 
 
@@ -140,22 +147,11 @@ def list_page(
     hits: list[Document] = []
     while len(hits) <= limit:
         batch = rows.list_after(tx, project, after=after, limit=size)
-        hits += [one for one in batch if folded in f"{one.name}\n{one.uri}\n{one.description or ''}".casefold()]
+        hits += [one for one in batch if folded in rules.fold(f"{one.name}\n{one.uri}\n{one.description or ''}")]
         if len(batch) < size:
             break
         after = batch[-1].number
     return tuple(hits[:limit]), len(hits) > limit
-
-
-def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
-    """Suggest up to three names of documents whose name or URI is similar to a mistyped one, or has its words."""
-    project = current(tx, scope).number
-    text = reference.strip()
-    if not rules.is_storable(text):
-        return ()
-    known = rows.names_beside(tx, project, text, _NEIGHBOURS)
-    by_words = rows.names_of(tx, project, lookup.find_by_words(tx, scope, "document", text))
-    return tuple(dict.fromkeys((*closest_entries(text, known), *by_words)))[:3]
 
 
 def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_version: int | None = None) -> Document:
@@ -182,7 +178,7 @@ def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_versi
 
 
 def delete(tx: Tx, scope: Scope, name: str) -> None:
-    """Delete a document; it can be restored from the trash.
+    """Delete a document; it can be restored from the trash, if the store keeps any.
 
     Raises:
         NotFound: the project has no such document.
@@ -191,7 +187,10 @@ def delete(tx: Tx, scope: Scope, name: str) -> None:
     document = _find_to_change(tx, scope, name)
     rows.delete(tx, document)
     record_delete(tx, of_document(document))
-    forget(tx, "document", [document.number])
+    if is_final(tx, permanently=False):
+        remove(tx, "document", [of_document(document)])
+    else:
+        forget(tx, "document", [document.number])
     tx.changed(StoreChange("project", scope.project))
     _announce(tx, scope, document.uri)
 

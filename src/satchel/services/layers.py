@@ -23,6 +23,8 @@ from satchel.storage.projects import LayeredKind
 Listed = TypeVar("Listed", bound=PromptHeader | PromptSummary | Document)
 Key = tuple[str, str]  # a column, and what is looked for in it
 
+KINDS: tuple[LayeredKind, ...] = ("prompt", "document")
+
 _LARGEST_BATCH = 1000  # items that are read at once, where most names are in both projects
 
 
@@ -235,8 +237,9 @@ def list_tags(tx: Tx, scope: Scope) -> list[TagCount]:
 # -- unknown names ----------------------------------------------------------------------------------------------
 
 
-def suggest(tx: Tx, scope: Scope, look: Callable[[Tx, Scope, str], tuple[str, ...]], reference: str) -> tuple[str, ...]:
+def suggest(tx: Tx, scope: Scope, kind: LayeredKind, reference: str) -> tuple[str, ...]:
     """Suggest up to three names for a mistyped one: from the project, then from the personal one."""
-    own, lower = look(tx, scope, reference), find_personal(tx, scope)
-    more = () if lower is None else look(tx, lower, reference)
-    return tuple(dict.fromkeys((*own, *more)))[:3]
+    lower = find_personal(tx, scope)
+    places = [scope] if lower is None else [scope, lower]
+    names = (name for place in places for _, name, _ in lookup.suggest(tx, place, kind, reference))
+    return tuple(dict.fromkeys(names))[:3]

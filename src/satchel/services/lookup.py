@@ -14,7 +14,7 @@ from satchel.errors import AmbiguousItem, Forbidden, NotFound
 from satchel.model import KINDS, Item, ItemKind, Scope, Version, uri_of
 from satchel.services import projects, recording, rules
 from satchel.services.search_ranking import list_corrections
-from satchel.services.texts import closest_entries
+from satchel.services.texts import closest_entries, closest_names
 from satchel.storage import documents as document_rows
 from satchel.storage import lookup as rows
 from satchel.storage import projects as project_rows
@@ -36,6 +36,8 @@ _LONGEST_NUMBER = 19  # digits, with which not all numbers are those of rows
 _TITLE_LEVELS = "abc"  # of words in titles
 _MOST_WORDS = 4
 _MOST_LISTED = 10  # items of each word
+_NEIGHBOURS = 40  # on either side of a mistyped name
+_MOST_SPACES = 16  # that are searched for them
 
 
 # -- references -------------------------------------------------------------------------------------------------
@@ -337,6 +339,27 @@ def find_by_words(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list
     best = sorted(counts, key=lambda number: (-counts[number], -number))[:3]
     items = {one.number: one.item for one in search.read_items(tx, spaces, best)}
     return [items[number] for number in best if number in items]
+
+
+def suggest(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[tuple[int, str, str]]:
+    """Return number, name and title of up to three items whose name or title is like a mistyped one, or has its words.
+
+    For the number or the id of a task there are none: the caller may delete what is suggested, and the next number is
+    unrelated.
+    """
+    text = without_scheme(kind, reference)
+    spaces = _list_spaces(tx, scope, kind)[:_MOST_SPACES]
+    if not rules.is_storable(text) or (kind == "task" and (is_number(text) or clock.parse_id(text) is not None)):
+        return []
+    beside = [one for space in spaces for one in search.list_beside(tx, space, kind, make_key(text), _NEIGHBOURS)]
+    by_words = find_by_words(tx, scope, kind, text)
+    known = revisions.names_of(tx, kind, sorted({*beside, *by_words}), list_allowed(tx, scope))
+    named: dict[str, list[int]] = {}
+    for number in sorted(known):
+        for name in filter(None, known[number]):
+            named.setdefault(name, []).append(number)
+    closest = [number for name in closest_names(text, named, 6) for number in named[name]]
+    return [(number, *known[number]) for number in list(dict.fromkeys((*closest, *by_words)))[:3]]
 
 
 def suggest_deleted(tx: Tx, scope: Scope, kinds: Iterable[ItemKind], reference: str) -> tuple[str, ...]:

@@ -49,13 +49,14 @@ from satchel.services import links, lookup, projects, rules
 from satchel.services.recording import (
     check_quota,
     forget,
+    is_final,
     of_task,
     record_add,
     record_delete,
     record_restore,
     record_update,
+    remove,
 )
-from satchel.services.texts import closest_names
 from satchel.storage import tasks as rows
 from satchel.storage.database import Tx, Violation
 
@@ -66,8 +67,7 @@ BOARD = (("ready", "Ready"), ("progress", "In progress"), ("blocked", "Blocked")
 MAX_NOTES = 1_000  # of one task
 
 _LARGEST_NUMBER = 2**63 - 1
-_NEIGHBOURS = 40  # on either side of a mistyped title
-_SUGGESTIONS = 3
+_MOST_NAMED = 3  # tasks of one title that an error names
 _BATCH = 500  # tasks that are read at once where all are listed
 _NEWEST = 1000  # tasks whose tags are suggested
 _MOST_COUNTED = 1000
@@ -235,26 +235,6 @@ def _locked(tx: Tx, scope: Scope, task: Task | Reference) -> Task:
     return task if isinstance(task, Task) else lock(tx, scope, task)
 
 
-def suggest(tx: Tx, scope: Scope, reference: Reference) -> tuple[tuple[int, str], ...]:
-    """Return the numbers and titles of up to three tasks whose title is similar to a mistyped one, or has its words.
-
-    For a number or an id there are none: the caller may delete what is suggested, and the next number is unrelated.
-    """
-    text = str(reference).strip()
-    if text.lstrip("#-").isdigit() or clock.parse_id(text) is not None or not rules.is_storable(text):
-        return ()
-    user = scope.owner
-    known = rows.newest_open(tx, user, 2 * _NEIGHBOURS, scope.projects)
-    for spelling in dict.fromkeys((text, text.lower(), text[:1].upper() + text[1:])):
-        known += rows.beside_title(tx, user, spelling, _NEIGHBOURS, scope.projects)
-    titles: dict[str, set[int]] = {}
-    for number, title in known:
-        titles.setdefault(title, set()).add(number)
-    closest = [(number, title) for title in closest_names(text, titles) for number in sorted(titles[title])]
-    closest += [(one.number, one.title) for one in list_some(tx, scope, lookup.find_by_words(tx, scope, "task", text))]
-    return tuple(dict.fromkeys(closest))[:_SUGGESTIONS]
-
-
 def _find_numbers(tx: Tx, scope: Scope, reference: Reference) -> Sequence[int]:
     """Return the number that a reference names, which may not exist, or that of the only task with this title.
 
@@ -272,11 +252,11 @@ def _find_numbers(tx: Tx, scope: Scope, reference: Reference) -> Sequence[int]:
     if id is not None:
         found = rows.find_number(tx, scope.owner, id, scope.projects)
         return () if found is None else [found]
-    titled = rows.numbers_with_title(tx, scope.owner, text, _SUGGESTIONS + 1, scope.projects)
+    titled = rows.numbers_with_title(tx, scope.owner, text, _MOST_NAMED + 1, scope.projects)
     titled = titled or lookup.find_alike(tx, scope, "task", text)
     if len(titled) > 1:
-        named = tuple(f"#{number}" for number in titled[:_SUGGESTIONS])
-        raise AmbiguousItem(str(reference), named, kind="task", has_more=len(titled) > _SUGGESTIONS)
+        named = tuple(f"#{number}" for number in titled[:_MOST_NAMED])
+        raise AmbiguousItem(str(reference), named, kind="task", has_more=len(titled) > _MOST_NAMED)
     return titled
 
 
@@ -417,8 +397,12 @@ def complete(tx: Tx, scope: Scope, task: Task | Reference, fence: int | None = N
     return update(tx, scope, before, TaskPatch(status="completed"), fence=fence), was_completed
 
 
-def delete(tx: Tx, scope: Scope, reference: Reference, expected_version: int | None = None) -> Task:
-    """Delete a task and return it; it no longer blocks other tasks. It can be restored from the trash.
+def delete(
+    tx: Tx, scope: Scope, reference: Reference, expected_version: int | None = None, *, permanently: bool = False
+) -> Task:
+    """Delete a task and return it; it no longer blocks other tasks.
+
+    It can be restored from the trash, unless it is removed permanently.
 
     Raises:
         NotFound, Forbidden: as `lock`.
@@ -431,7 +415,10 @@ def delete(tx: Tx, scope: Scope, reference: Reference, expected_version: int | N
         rows.end_claim(tx, task.owner, task.number)
     rows.delete(tx, task.owner, task.number)
     record_delete(tx, of_task(task))
-    forget(tx, "task", [task.number])
+    if is_final(tx, permanently=permanently):
+        remove(tx, "task", [of_task(task)])
+    else:
+        forget(tx, "task", [task.number])
     return task
 
 
@@ -486,8 +473,8 @@ def _own_project(scope: Scope) -> str:
 
 def _index(tx: Tx, task: Task) -> None:
     """Update the search index for a task."""
-    description = (task.description or "").casefold()
-    rows.set_text(tx, task.owner, task.number, title=task.title.casefold(), description=description)
+    title, description = rules.fold(task.title), rules.fold(task.description or "")
+    rows.set_text(tx, task.owner, task.number, title=title, description=description)
 
 
 def _announce(tx: Tx, task: Task, *, with_blocked: bool = False) -> None:

@@ -1,6 +1,5 @@
 """Queries about documents."""
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 from msgspec.structs import asdict, replace
@@ -65,24 +64,6 @@ def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Document]:
     """List the documents of a project, given by name, after a number, whole, in order of creation."""
     sql = f"{_FIND} and number > :after order by number limit :limit"
     return [_document(row) for row in tx.all(sql, project=project, after=after, limit=limit)]
-
-
-def names_beside(tx: Tx, project: int, text: str, limit: int) -> list[tuple[str, str]]:
-    """List names and URIs of the documents next to a text in the order of names, and in that of URIs."""
-    names = "select name, uri from documents where project = :project and deleted_at is null"
-    found = tx.all_beside(names, "name", text, limit, project=project)
-    found += tx.all_beside(names, "uri", text, limit, project=project)
-    return list(dict(found).items())
-
-
-def names_of(tx: Tx, project: int, numbers: Sequence[int]) -> list[str]:
-    """List the names of some documents of a project, in the order given."""
-    sql = """
-        select number, name from documents
-        where project + 0 = :project and deleted_at is null and number in :numbers
-    """
-    found: dict[int, str] = {row[0]: row[1] for row in tx.all(sql, project=project, numbers=list(numbers))}
-    return [found[number] for number in numbers if number in found]
 
 
 def update(tx: Tx, seen: Document, new: Document) -> Document:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from satchel.model import Item
-from satchel.storage.database import Row, Tx
+from satchel.storage.database import Tx
 from satchel.storage.tasks import CONFINED, Allowed, by_confinement, confine
 
 _PROJECT = "(select number from projects where name = :project and deleted_at is null)"
@@ -22,7 +22,7 @@ _DOCUMENT = f"""
 """
 _TASK = "number, id, version, updated_at, '', title, project, owner from tasks where"
 _AMONG = f"owner || '' = :owner and deleted_at is null and {CONFINED}"
-# First the match, then the columns of an item. A name takes precedence over a title or a URI, an id over all.
+# First the match, then the members of an Item. A name takes precedence over a title or a URI, an id over all.
 _TEXTS = f"""
     select id as key, 0 as rank, 'prompt' as kind, {_PROMPT_BY_ID}
     union all select name, 1, 'prompt', {_PROMPT} name in :keys
@@ -57,19 +57,4 @@ def find_exactly(
         numbers = [int(key) for key in keys if key.isascii() and key.isdigit() and len(key) < 19]
         values |= {"owner": owner, "numbers": numbers, "starts": [key[:60] for key in keys], "most": 4 * len(keys)}
         values |= confine(tx, allowed)
-    return [(row[0], row[1], _make_item(row[2:])) for row in tx.all(sql, **values)]
-
-
-def _make_item(row: Row) -> Item:
-    kind, number, id, version, updated_at, name, title, project, owner = row
-    return Item(
-        kind=kind,
-        number=number,
-        id=id,
-        version=version,
-        updated_at=updated_at,
-        name=name,
-        title=title,
-        project=project,
-        owner=owner,
-    )
+    return [(row[0], row[1], Item(*row[2:])) for row in tx.all(sql, **values)]

@@ -43,7 +43,7 @@ class PromptSlice(Struct, frozen=True, kw_only=True):
     text: str  # the part of the content
     start: int  # of the part in the content, from 0
     hit: int  # of the search text in the folded content, from 0; -1 where it is not in it
-    is_folded_longer: bool  # so that an offset in the folded content is not the same in the content
+    has_same_length: bool  # as the folded content; otherwise an offset in that is not the same in the content
 
 
 # Versions continue those of a deleted prompt of the same name, so that a version names one text.
@@ -139,23 +139,11 @@ def update(tx: Tx, seen: Prompt, patch: PromptPatch, version: int | None) -> tup
 
 def mark_deleted(tx: Tx, project: str, id: str) -> Item | None:
     """Mark the prompt with an id as deleted, and return what it was, without its content; `leave_lists` follows."""
-    columns = "number, version - 1, updated_at, name, title, project"
+    columns = "'prompt', number, id, version - 1, updated_at, name, title, project"  # as in Item
     row = tx.renew(
         "prompts", "deleted_at = :now", f"{_IN_PROJECT} and id = :id", columns=columns, project=project, id=id
     )
-    if row is None:
-        return None
-    number, version, updated_at, name, title, within = row
-    return Item(
-        kind="prompt",
-        number=number,
-        id=id,
-        version=version,
-        updated_at=updated_at,
-        name=name,
-        title=title,
-        project=within,
-    )
+    return Item(*row) if row else None
 
 
 def leave_lists(tx: Tx, numbers: Sequence[int]) -> None:
@@ -320,7 +308,7 @@ def _prompt(row: Row | None) -> Prompt | None:
 def _slice(row: Row) -> PromptSlice:
     text, start, hit, growth = row[-4:]
     return PromptSlice(
-        number=row[0], columns=_columns(row), text=text, start=start - 1, hit=hit - 1, is_folded_longer=growth != 0
+        number=row[0], columns=_columns(row), text=text, start=start - 1, hit=hit - 1, has_same_length=growth == 0
     )
 
 
@@ -330,7 +318,6 @@ _FEW = 300  # sorting so many prompts is faster than walking the index
 _NEWEST = 200  # so many of the newest are scanned for a text or tags before an index of these is used
 _MOST = 3000  # so many at most, where the first scan predicts that they fill the page
 
-_NAMED = "select name, title from prompts where project = :project and deleted_at is null"
 _AFTER = "(updated_at, number) < (:moment, :last)"
 _ORDER = "order by updated_at desc, number desc"
 _TAGGED = "(select count(*) from prompt_tags g where g.prompt = number and g.tag in :tags) >= :needed"
@@ -470,29 +457,6 @@ def headers(tx: Tx, project: int, *, after: int, limit: int) -> list[PromptHeade
         )
         for number, name, title, description, arguments in tx.all(sql, project=project, after=after, limit=limit)
     ]
-
-
-def names_beside(tx: Tx, project: int, name: str, title: str, limit: int) -> list[tuple[str, str]]:
-    """Return names and titles of the prompts next to a name, by name, and next to a title, by title."""
-    found = tx.all_beside(_NAMED, "name", name, limit, project=project)
-    found += tx.all_beside(_NAMED, "title", title, limit, project=project)
-    return list(dict(found).items())
-
-
-def names_of(tx: Tx, project: int, numbers: Sequence[int]) -> list[str]:
-    """Return the names of some prompts of a project, in the order given."""
-    sql = """
-        select number, name from prompts
-        where project + 0 = :project and deleted_at is null and number in :numbers
-    """
-    found: dict[int, str] = {row[0]: row[1] for row in tx.all(sql, project=project, numbers=list(numbers))}
-    return [found[number] for number in numbers if number in found]
-
-
-def names_of_newest(tx: Tx, project: int, limit: int) -> list[tuple[str, str]]:
-    """Return names and titles of the last updated prompts."""
-    sql = f"{_NAMED} {_ORDER} limit :limit"
-    return [(name, title) for name, title in tx.all(sql, project=project, limit=limit)]
 
 
 def tagged_anywhere(tx: Tx, tag: str, allowed: tuple[str, ...] | None, limit: int) -> list[tuple[str, str, str]]:

@@ -1,6 +1,6 @@
 """Queries about revisions: changes and their authors, the states that they replaced, and their size.
 
-Rows are only inserted. Pruning, in `pruning.py`, is the one thing that deletes them.
+Rows are only inserted. `pruning.py` and the removal of an item delete them.
 """
 
 from collections.abc import Sequence
@@ -11,9 +11,11 @@ from msgspec.structs import asdict
 
 from satchel.model import EVERY_CHANGE, Action, Author, ChangeQuery, Item, ItemKind, Timestamp, Version
 from satchel.storage.database import Row, Tx, explain_damage
+from satchel.storage.pruning import IS_OF_REMOVED
 
-_COLUMNS = "r.number, r.kind, r.item, r.version, r.action, r.at, r.project, r.undoes"
-AUTHOR = "user_id, token, client, client_version, contract, caller"
+_COLUMNS = "r.number, r.kind, r.item, r.version, r.action, r.at, r.project, r.undoes"  # as in Version
+_COUNT = len(_COLUMNS.split(", "))
+AUTHOR = "user_id, token, client, client_version, contract, caller"  # as in Author
 _SELECT = f"select {_COLUMNS}, {AUTHOR} from revisions r left join authors a on a.number = r.author"
 _IS_AUTHOR = """
     user_id = :user and token = :token and client = :client and client_version = :client_version
@@ -99,11 +101,8 @@ def find_author(tx: Tx) -> int:
 
 
 def make_author(row: Row) -> Author:
-    """Make an author from the columns of AUTHOR."""
-    user, token, client, client_version, contract, caller = row
-    return Author(
-        user=user, token=token, client=client, client_version=client_version, contract=contract, caller=caller
-    )
+    """Make an author from the columns of AUTHOR; an unknown one if they are null."""
+    return Author() if row[0] is None else Author(*row)
 
 
 def keep_state(tx: Tx, item: Item, state: bytes) -> None:
@@ -201,11 +200,12 @@ _IS_WITHIN = "(:all_projects or r.kind <> 'project' and r.project in :projects)"
 def last_by(tx: Tx, user: str, projects: Sequence[int] | None, limit: int) -> list[str]:
     """Return the times of a user's last transactions that were not undone and undid nothing, newest first.
 
-    With `projects`, those that changed something in one of these.
+    With `projects`, those that changed something in one of these. One that only removed items for good is left out.
     """
     sql = f"""
         select at from revisions r
         where undoes is null and author in (select number from authors where user_id = :user) and {_IS_WITHIN}
+            and not ({IS_OF_REMOVED})
             and (at, author) not in (select t.at, t.author from revisions u join revisions t on t.number = u.undoes)
         group by at order by at desc limit :limit
     """
@@ -268,20 +268,10 @@ def _author_filter(by: str) -> dict[str, Any]:
 
 
 def _revision(row: Row) -> Version:
-    number, kind, item, version, action, at, project, undoes, *author = row
+    action = row[4]
     if action not in _ACTIONS:
         raise explain_damage("a change", ValueError(f"{action!r} is no action"))
-    return Version(
-        number=number,
-        kind=kind,
-        item=item,
-        version=version,
-        action=action,
-        at=at,
-        project=project,
-        undoes=undoes,
-        author=Author() if author[0] is None else make_author(tuple(author)),
-    )
+    return Version(*row[:_COUNT], make_author(row[_COUNT:]))
 
 
 # -- current names of items ----------------------------------------------------------------------------------------

@@ -1,10 +1,11 @@
 """The index of words: its rows, the items that have a word, and the texts of hits.
 
 An item is indexed in a space, the part of the store that one search can be confined to. Rows of the index go with the
-rows of their items. Words for correcting mistyped ones stay until `Tx.clean_words` runs after a purge.
+rows of their items. Words for correcting mistyped ones stay until `Tx.clean_words` runs after pruning, except those of
+items that are removed for good.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -125,6 +126,12 @@ _REMOVE = "delete from search_items where {0} in :items"
 _BY_NAME = "select {0} from search_items where space in :spaces and name_key = :key order by number limit 4"
 _BY_TITLE = "select {0} from search_items where space in :spaces and title_key = :key order by number limit 4"
 
+_OF_SPACE: dict[FoundKind, str] = {
+    "prompt": "select prompt from search_items where space = :space",
+    "document": "select document from search_items where space = :space",
+    "task": "select task from search_items where space = :space",
+}
+
 
 def put(tx: Tx, space: Space, items: Sequence[tuple[int, ItemText]]) -> None:
     """Index items of one space that were added or changed."""
@@ -148,6 +155,16 @@ def remove(tx: Tx, kind: ItemKind, items: Sequence[int]) -> None:
     """Remove deleted items from the index."""
     sql = _REMOVE.format(kind)
     tx.run(sql, items=list(items))
+
+
+def forget_words(tx: Tx, space: Space, words: Iterable[str]) -> None:
+    """Delete those of some words in a space, of a task in all spaces of its owner, that no item has."""
+    if space.kind == "task":
+        sql = "select number from search_spaces where owner = :owner order by number"
+    else:
+        sql = f"select number from search_spaces where {_IS_SPACE[False]}"
+    for (number,) in tx.all(sql, **_name_space(space)):
+        tx.forget_words(number, sorted(words))
 
 
 def read_items(tx: Tx, spaces: Sequence[int], numbers: Sequence[int]) -> list[IndexedItem]:
@@ -182,6 +199,15 @@ def find_alike(tx: Tx, spaces: Sequence[int], kind: FoundKind, reference: str) -
     named = tx.all(by_name, spaces=list(spaces), key=key) if kind != "task" else []
     found = named or tx.all(by_title, spaces=list(spaces), key=key)
     return [number for (number,) in found if number is not None]
+
+
+def list_beside(tx: Tx, space: int, kind: FoundKind, key: str, limit: int) -> list[int]:
+    """Return the items of a space next to a key of `make_key`, in the order of names and in that of titles."""
+    sql = _OF_SPACE[kind]
+    found = tx.all_beside(sql, "title_key", key, limit, space=space)
+    if kind != "task":  # which have no names
+        found += tx.all_beside(sql, "name_key", key, limit, space=space)
+    return list(dict.fromkeys(number for (number,) in found))
 
 
 # -- all items, to index them again -----------------------------------------------------------------------------

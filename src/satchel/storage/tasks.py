@@ -83,18 +83,8 @@ _WITH_TITLE = by_confinement("""
         and substr(title, 1, 60) = substr(:title, 1, 60) and title || '' = :title
     order by number + 0 limit :limit
 """)
-_BEFORE_TITLE = by_confinement("""
-    select number, title from tasks
-    where {owned} and deleted_at is null and substr(title, 1, 60) < substr(:title, 1, 60)
-    order by substr(title, 1, 60) desc, number desc limit :limit
-""")
-_FROM_TITLE = by_confinement("""
-    select number, title from tasks
-    where {owned} and deleted_at is null and substr(title, 1, 60) >= substr(:title, 1, 60)
-    order by substr(title, 1, 60), number limit :limit
-""")
-_OPEN_TITLES = by_confinement(f"""
-    select number, title from tasks where {{owned}} and deleted_at is null and completed_at is null {_NEWEST_FIRST}
+_OPEN = by_confinement(f"""
+    select number from tasks where {{owned}} and deleted_at is null and completed_at is null {_NEWEST_FIRST}
 """)
 _LIST = by_confinement(f"""
     select {_COLUMNS} from tasks
@@ -119,18 +109,10 @@ def numbers_with_title(tx: Tx, owner: str, title: str, limit: int, allowed: Allo
     return [number for (number,) in tx.all(sql, owner=owner, title=title, limit=limit, **confine(tx, allowed))]
 
 
-def beside_title(tx: Tx, owner: str, title: str, limit: int, allowed: Allowed) -> list[tuple[int, str]]:
-    """Return numbers and titles of the tasks next to a title, in the order of the first 60 characters."""
-    before = _BEFORE_TITLE[allowed is not None]
-    after = _FROM_TITLE[allowed is not None]
-    values = {"owner": owner, "title": title, "limit": limit, **confine(tx, allowed)}
-    return [(number, title) for number, title in tx.all(before, **values) + tx.all(after, **values)]
-
-
-def newest_open(tx: Tx, owner: str, limit: int, allowed: Allowed = None) -> list[tuple[int, str]]:
-    """Return the numbers and titles of an owner's newest open tasks."""
-    sql = _OPEN_TITLES[allowed is not None]
-    return [(number, title) for number, title in tx.all(sql, owner=owner, limit=limit, **confine(tx, allowed))]
+def newest_open(tx: Tx, owner: str, limit: int, allowed: Allowed = None) -> list[int]:
+    """Return the numbers of an owner's newest open tasks."""
+    sql = _OPEN[allowed is not None]
+    return [number for (number,) in tx.all(sql, owner=owner, limit=limit, **confine(tx, allowed))]
 
 
 def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed, *, with_deleted: bool = False) -> set[int]:

@@ -6,24 +6,21 @@ from satchel import clock
 from satchel.model import Item, ItemKind
 from satchel.storage.database import Tx
 
-# Each part is one that an engine leaves out where a query asks for another kind.
+# The members of an Item in their order. Each part is one that an engine leaves out where a query asks for another kind.
 _TRASH = """(
-    select 'prompt' as kind, number, id, project, null as owner, name, title, version, deleted_at
-        from prompts where deleted_at is not null
+    select 'prompt' as kind, number, id, version, deleted_at as updated_at, name, title, project, null as owner,
+        deleted_at from prompts where deleted_at is not null
     union all
-    select 'document', number, id, project, null, name, name, version, deleted_at
+    select 'document', number, id, version, deleted_at, name, name, project, null, deleted_at
         from documents where deleted_at is not null
     union all
-    select 'task', number, id, project, owner, '', title, version, deleted_at
+    select 'task', number, id, version, deleted_at, '', title, project, owner, deleted_at
         from tasks where deleted_at is not null
     union all
-    select 'project', number, id, number, null, name, name, version, deleted_at
+    select 'project', number, id, version, deleted_at, name, name, number, null, deleted_at
         from projects where deleted_at is not null
 ) as trash"""
-_SELECT = f"""
-    select kind, number, id, project, owner, name, title, version, deleted_at from {_TRASH}
-    where deleted_at >= :since
-"""
+_SELECT = f"select * from {_TRASH} where deleted_at >= :since"
 _NEWEST_FIRST = "order by deleted_at desc, number desc"
 
 
@@ -83,18 +80,4 @@ def count(tx: Tx) -> dict[ItemKind, int]:
 
 
 def _all(tx: Tx, sql: str, **values: object) -> list[Item]:
-    return [
-        Item(
-            kind=kind,
-            number=number,
-            id=id,
-            version=version,
-            updated_at=deleted_at,
-            name=name,
-            title=title,
-            project=project,
-            owner=owner,
-            deleted_at=deleted_at,
-        )
-        for kind, number, id, project, owner, name, title, version, deleted_at in tx.all(sql, **values)
-    ]
+    return [Item(*row) for row in tx.all(sql, **values)]

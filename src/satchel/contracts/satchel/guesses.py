@@ -15,7 +15,7 @@ from satchel.contracts.satchel.history import name_author
 from satchel.contracts.schema import UnknownArgument
 from satchel.errors import EntryRefused, NotFound, Reason, Refused
 from satchel.model import uri_of
-from satchel.services import documents, layers, lookup, projects, prompts, tasks
+from satchel.services import layers, lookup, projects
 from satchel.services.texts import closest_name, closest_names
 
 _MOST_NEAR = 3
@@ -86,15 +86,15 @@ def _suggest(context: Context, missing: NotFound) -> NotFound:
     kinds = [one for one in lookup.NAMED if missing.kind in (one, "item") and may_read(context, one)]
     near: dict[str, str] = {}
     with suppress(NotFound):  # the project may have been deleted meanwhile
-        for kind, suggest in (("prompt", prompts.suggest), ("document", documents.suggest)):
+        for kind in layers.KINDS:
             if kind in kinds:
-                names = layers.suggest(tx, scope, suggest, key)
+                names = layers.suggest(tx, scope, kind, key)
                 # A name like a number would be taken for that of a task.
                 near |= {uri_of(kind, name) if name == key.strip() else name: "" for name in names}
         if missing.kind == "prompt":
             near |= dict.fromkeys(closest_names(key, (name for name, _ in context.libraries.catalog.view)), "")
         if "task" in kinds and scope.user is not None:
-            near |= {f"#{number}": title for number, title in tasks.suggest(tx, scope, key)}
+            near |= {f"#{number}": title for number, _, title in lookup.suggest(tx, scope, "task", key)}
         if missing.kind == "item":
             deleted = lookup.suggest_deleted(tx, scope, kinds, key)
             near = dict.fromkeys(deleted[:2], "") | near | dict.fromkeys(deleted, "")

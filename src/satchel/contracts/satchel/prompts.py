@@ -120,7 +120,7 @@ def _encode_position(prompt: PromptSummary) -> str:
 
 def _list_libraries(context: Context, query: str | None, behind: str) -> list[PromptRow]:
     """Return the prompts of libraries after a name, by name, with a text in name or description."""
-    folded = (query or "").casefold()
+    folded = rules.fold(query or "")
     # Sorted by name, not as the library lists them: the cursor stays good when its prompt has been deleted.
     templates = sorted(context.libraries.catalog.view, key=lambda one: one[0].partition(":"))
     return [
@@ -130,7 +130,7 @@ def _list_libraries(context: Context, query: str | None, behind: str) -> list[Pr
             arguments=_name_arguments(prompt.arguments),
         )
         for name, prompt in templates
-        if name.partition(":") > behind.partition(":") and folded in f"{name} {prompt.description or ''}".casefold()
+        if name.partition(":") > behind.partition(":") and folded in rules.fold(f"{name} {prompt.description or ''}")
     ]
 
 
