@@ -98,19 +98,6 @@ def test_a_version_that_is_not_there_names_those_that_are(own: Client, version: 
     assert refusal(own, "restore", item="tea", version=version) == expected
 
 
-def test_a_name_of_several_kinds_is_refused_with_both(own: Client) -> None:
-    ok(own, "add_prompt", title="Tea", content="x")
-    ok(own, "add_resource", name="tea", content="y")
-    both = ["satchel://prompt/tea", "satchel://resource/tea"]
-    assert refusal(own, "history", item="tea") == {
-        "code": "invalid_argument",
-        "message": "Several items are called 'tea'.",
-        "hint": f"Say which: {' or '.join(both)}.",
-        "near": both,
-    }
-    assert [ok(own, "history", item=one)["kind"] for one in both] == ["prompt", "document"]
-
-
 def test_a_server_of_some_tools_tells_of_their_items_only(
     store: str, serve: Callable[..., Client], own: Client
 ) -> None:

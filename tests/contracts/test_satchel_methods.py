@@ -293,13 +293,6 @@ def test_pages_lead_through_the_store_and_then_the_libraries(
     assert len(sizes) <= 4 and max(sizes) <= 1001
 
 
-@pytest.mark.parametrize("method", ["prompts/list", "resources/list", "resources/templates/list", "tools/list"])
-def test_unknown_cursors_are_refused(ask: Callable[..., Any], method: str) -> None:
-    assert ask(method, cursor="nope") == wrong("Unknown cursor")
-    assert ask(method, cursor="c2F0Y2hlbDow") == wrong("Unknown cursor")
-    assert ask(method, cursor="c2F0Y2hlbDoxMTgwNTkxNjIwNzE3NDExMzAzNDI0") == wrong("Unknown cursor")
-
-
 # -- resources --------------------------------------------------------------------------------------------------
 
 

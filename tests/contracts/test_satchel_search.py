@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -115,25 +114,6 @@ def test_kinds_that_are_not_served_are_not_searched(store: str, client: Client, 
 def test_case_and_separators_do_not_matter_in_references(client: Client, name: str) -> None:
     assert ok(client, "get_prompt", prompt=name)["prompt"]["name"] == "feeding-plan"
     assert ok(client, "history", item=name)["item"] == "feeding-plan"
-
-
-def test_an_exact_name_goes_before_one_that_is_only_alike(client: Client) -> None:
-    ok(client, "add_prompt", title="other", name="Feeding-Plan", content="other")
-    assert ok(client, "get_prompt", prompt="Feeding-Plan")["prompt"]["title"] == "other"
-    assert ok(client, "get_prompt", prompt="feeding-plan")["prompt"]["title"] == "Feeding plan"
-    assert refusal(client, "get_prompt", prompt="FEEDINGPLAN")["near"] == ["feeding-plan", "Feeding-Plan"]
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments", "near"),
-    [
-        ("get_prompt", {"prompt": "the plan for feeding them all"}, ["feeding-plan"]),
-        ("read_resource", {"resource": "house rules of our zoo"}, ["zoo-rules.md"]),
-        ("complete_task", {"task": "walrus weighing on friday morning"}, ["#1"]),
-    ],
-)
-def test_misses_get_near_ones_from_words(client: Client, tool: str, arguments: dict[str, Any], near: list[str]) -> None:
-    assert refusal(client, tool, arguments)["near"] == near
 
 
 @pytest.mark.parametrize("query", ["plants", '"plants"'])

@@ -125,14 +125,6 @@ def test_what_cannot_be_edited_is_said(client: Client) -> None:
     assert refusal(client, "edit_text", item="x", append="y", project="gardn")["near"] == ["garden"]
 
 
-def test_many_changed_lines_are_counted_and_long_ones_shortened(client: Client) -> None:
-    ok(client, "add_resource", name="list", content="- a\n" * 30 + "x" * 500)
-    edited = ok(client, "edit_text", item="list", edits=[{"old": "a", "new": "b", "all": True}])
-    assert (len(edited["changed"]), edited["more"]) == (20, 10)
-    long = result_of(client, "edit_text", edit("list", ("x" * 500, "y" * 500)))
-    assert long["content"][0]["text"] == f"Edited list, version 3:\n31: {'y' * 200}..."
-
-
 # -- parts ------------------------------------------------------------------------------------------------------
 
 
@@ -203,27 +195,11 @@ def test_a_long_text_is_shown_by_its_outline_and_beginning(read: Any) -> None:
     assert read(heading="part 39")[0]["text"] == LONG[LONG.index("## Part 39") :]
 
 
-def test_a_long_line_is_cut(read: Any) -> None:
-    read.add("x" * 8001)
-    part, _ = read()
-    assert (part["text"], part["lines"], part["of"]) == ("x" * 1500, "1", 1)
-    assert part["notes"] == [
-        "It has 8001 characters in 1 line. Line 1 is longer than what is shown. Read on with whole: true."
-    ]
-
-
 def test_headings_of_the_same_text_are_told(read: Any) -> None:
     read.add("# A\n## Same\n1\n# B\n## Same\n2\n")
     part, content = read(heading="same")
     assert (part["text"], part["notes"]) == ("## Same\n1\n", ["Other headings of this text: in lines 5."])
     assert content[1]["text"].endswith("Other headings of this text: in lines 5.")
-
-
-def test_pages_of_the_server_are_read_in_parts_too(client: Client) -> None:
-    ok(client, "add_prompt", title="Guide", content=GUIDE)
-    uri = "satchel://prompt/guide"
-    read = ok(client, "read_resource", resource=uri, heading="Use")["resource"]
-    assert (read["text"], read["lines"]) == ("## Use\n\nRun it.\n", "9-11")
 
 
 def test_a_filled_in_prompt_has_no_parts(client: Client) -> None:
