@@ -1,39 +1,7 @@
 """The errors that callers may act on. They hold facts; each contract and the command line put them into words.
 
-SatchelError
-├── Refused              the request cannot be granted as it stands
-│   ├── WrongArgument    an argument is missing, of the wrong type, or out of bounds
-│   ├── WrongEdit        an edit does not fit the text
-│   ├── MissingPart      a text has no such heading
-│   ├── NotFound         there is no such thing in this scope
-│   ├── Forbidden        it belongs to another user, or the token does not allow it
-│   ├── Taken            something else already has this name, title or URI
-│   ├── VersionConflict  it was changed after the caller read it
-│   ├── TaskHeld         another agent has claimed a task
-│   ├── TaskClosed       a task is completed or cancelled, and cannot be claimed
-│   ├── StaleFence       the fencing number of a call is not that of the newest claim
-│   ├── NothingReady     there is no task that could be claimed
-│   ├── EntryRefused     one entry of several is refused, and so all are
-│   ├── KeyReused        a call with other input had this retry key
-│   ├── VersionMissing   history does not have this version
-│   ├── AmbiguousItem    several things have this name
-│   ├── NotConfirmed     the user was asked, and did not say yes
-│   ├── QuotaExceeded    the user would keep more than they may
-│   └── AnswerTooLarge   the answer would be larger than we send
-└── StoreError           the database, not the request, is at fault
-    ├── StoreFailed      it failed while serving: disk full, connection lost, locked too long, a table missing
-    │   ├── StoreConflict    rolled back for the sake of another call, or the connection was lost before the commit
-    │   ├── StoreGone        its file was removed or replaced: start again
-    │   └── TooCostly        the transaction was ended because a statement took too long: ask for less
-    └── StoreUnusable    it cannot be opened: another program's, newer, damaged, or not reachable
-        └── StoreMissing     there is none yet
-
-Abandoned                nobody waits for the answer any more; raised between the parts of a call, and never answered
-
-AuthError                the caller cannot be identified; raised over HTTP, before any contract runs
-├── Unauthorized         the token is unknown, malformed, expired, revoked, or for another server
-├── AuthUnavailable      the keys of the issuer cannot be fetched
-└── AuthUnusable         the settings of OAuth cannot work
+`Refused`: the request cannot be granted as it is. `StoreError`: the database is at fault. `AuthError`: the caller of a
+request over HTTP cannot be identified.
 """
 
 from collections.abc import Mapping
@@ -286,7 +254,7 @@ class StoreError(SatchelError):
 
 
 class StoreFailed(StoreError):
-    """The database failed while serving."""
+    """The database failed while serving: disk full, connection lost, locked too long, a table missing."""
 
 
 class StoreConflict(StoreFailed):
@@ -302,7 +270,7 @@ class TooCostly(StoreFailed):
 
 
 class StoreUnusable(StoreError):
-    """The database cannot be opened; the message says what, why and what next."""
+    """It cannot be opened: another program's, newer, damaged or not reachable; the message says why and what next."""
 
 
 class StoreMissing(StoreUnusable):
@@ -314,11 +282,11 @@ class StoreMissing(StoreUnusable):
 
 
 class Abandoned(Exception):
-    """Nobody waits for the answer of a call any more: its client left, or cancelled it."""
+    """Nobody waits for the answer of a call any more: its client left, or cancelled it. It is never answered."""
 
 
 class AuthError(Exception):
-    """The caller cannot be identified."""
+    """The caller cannot be identified; raised before any contract runs."""
 
 
 class Unauthorized(AuthError):
