@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain
 
 from msgspec.structs import asdict, replace
 
 from satchel import clock
-from satchel.errors import NotFound, StoreConflict, Taken, VersionConflict
+from satchel.errors import StoreConflict, Taken, VersionConflict
 from satchel.model import (
     UNSET,
     Excerpt,
@@ -24,8 +26,8 @@ from satchel.model import (
     StoreChange,
     TagCount,
 )
-from satchel.services import lookup, rules, texts
-from satchel.services.projects import check_access, current, find_within
+from satchel.services import rules, texts
+from satchel.services.projects import check_access, current, find_within, read_batches
 from satchel.services.recording import forget, of_prompt, record_add, record_delete, record_restore, record_update
 from satchel.storage import prompts as rows
 from satchel.storage.database import Tx, Violation
@@ -83,37 +85,16 @@ def get_by_name(tx: Tx, scope: Scope, name: str) -> Prompt:
     return find_within(tx, scope, "prompt", name, rows.find, ("name", name))
 
 
-def find(tx: Tx, scope: Scope, reference: str) -> Prompt:
-    """Return the prompt with an id, name or title, or the only one that has it in another spelling.
-
-    Raises:
-        NotFound: the project has no such prompt.
-    """
-    text = lookup.without_scheme("prompt", reference)
-    id = clock.parse_id(text)
-    keys = [*([] if id is None else [("id", id)]), ("name", text), ("title", text)]
-    try:
-        return find_within(tx, scope, "prompt", reference, rows.find, *keys)
-    except NotFound as missing:
-        numbers = lookup.find_alike(tx, scope, "prompt", text) if missing.kind == "prompt" else []
-        if len(numbers) != 1:
-            raise
-    return find_within(tx, scope, "prompt", reference, rows.find, ("number", str(numbers[0])))
-
-
 def list_headers(tx: Tx, scope: Scope, *, limit: int = 2**31, after: int = 0) -> tuple[tuple[PromptHeader, ...], bool]:
     """Return the prompts after a number as MCP lists them, in order of creation, and whether there are more."""
     found = rows.headers(tx, current(tx, scope).number, after=after, limit=limit + 1)
     return tuple(found[:limit]), len(found) > limit
 
 
-def iterate_headers(tx: Tx, scope: Scope, *, size: int) -> Iterator[tuple[PromptHeader, ...]]:
+def iterate_headers(tx: Tx, scope: Scope, *, size: int) -> Iterator[Sequence[PromptHeader]]:
     """Yield the prompts as MCP lists them, reading in batches."""
-    after, has_more = 0, True
-    while has_more:
-        found, has_more = list_headers(tx, scope, limit=size, after=after)
-        yield found
-        after = found[-1].number if found else 0
+    number = current(tx, scope).number
+    return read_batches(lambda after, limit: rows.headers(tx, number, after=after, limit=limit), size)
 
 
 def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Prompt]:
@@ -123,11 +104,8 @@ def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Prompt]:
         NotFound, Forbidden: as `projects.current`.
     """
     current(tx, scope)
-    after, has_more = 0, True
-    while has_more:
-        found = rows.list_whole(tx, scope.project, after, size)
-        yield from found
-        after, has_more = (found[-1].number if found else 0), len(found) == size
+    read = partial(rows.list_whole, tx, scope.project)
+    return chain.from_iterable(read_batches(read, size))
 
 
 def update(
@@ -209,7 +187,6 @@ def restore(tx: Tx, scope: Scope, number: int) -> Prompt:
 
     Raises:
         NotFound: the project does not exist.
-        Taken: all these names are taken.
         StoreConflict: another call restored the prompt meanwhile.
     """
     current(tx, scope)
@@ -217,10 +194,8 @@ def restore(tx: Tx, scope: Scope, number: int) -> Prompt:
     if was is None:
         raise StoreConflict("another call restored the prompt")
     names, titles = rules.list_free_names(was.name, was.id), rules.list_free_titles(was.title, was.id)
-    name = next((one for one in names if rows.find(tx, scope.project, "name", one) is None), None)
-    title = next((one for one in titles if rows.find(tx, scope.project, "title", one) is None), None)
-    if name is None or title is None:
-        raise Taken("prompt", "name" if name is None else "title", was.name if name is None else was.title, scope)
+    name = rules.choose_free(names, lambda one: rows.find(tx, scope.project, "name", one) is None)
+    title = rules.choose_free(titles, lambda one: rows.find(tx, scope.project, "title", one) is None)
     prompt = rows.restore(tx, was, name, title)
     if prompt is None:
         raise StoreConflict("another call restored the prompt")

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
@@ -21,18 +21,11 @@ _URI = r"satchel://(?:(task)/([0-9]{1,18})(?![0-9A-Za-z_%])|(prompt|resource)/([
 _KINDS: dict[str, Kind] = {"prompt": "prompt", "resource": "document"}  # by the word of a URI
 _AT_THE_END = ".,;:!?*~"  # of a sentence or an emphasis, not of a name
 
-_REMOVE = {
-    "prompt": "delete from links where prompt = :number and part = :part",
-    "document": "delete from links where document = :number and part = :part",
-    "task": "delete from links where task = :number and part = :part",
-}
-# In the order of PARTS.
+# By the kind of the source; the links of a text come before those of notes, as in PARTS.
+_REMOVE = {kind: f"delete from links where {kind} = :number and part = :part" for kind in get_args(Kind)}
 _OF = {
-    "prompt": "select to_kind, to_key from links where prompt = :number and part in :parts order by part desc, number",
-    "document": (
-        "select to_kind, to_key from links where document = :number and part in :parts order by part desc, number"
-    ),
-    "task": "select to_kind, to_key from links where task = :number and part in :parts order by part desc, number",
+    kind: f"select to_kind, to_key from links where {kind} = :number and part in :parts order by part desc, number"
+    for kind in get_args(Kind)
 }
 _ADD = """
     insert into links (prompt, document, task, project, owner, part, to_kind, to_key)
