@@ -3,16 +3,14 @@
 import pytest
 
 from satchel.errors import NotFound, VersionMissing
-from satchel.model import Prompt, Retention, Scope
-from satchel.services import history, projects, prompts, restoring, tasks
+from satchel.model import Prompt, Retention
+from satchel.services import history, restoring
 from satchel.storage import revisions
 from satchel.storage.database import Database
 from tests.history.calendar import Calendar
 from tests.history.store import (
     ADA,
-    add_projects,
     add_prompt,
-    add_resource,
     add_task,
     delete_prompt,
     delete_task,
@@ -46,27 +44,6 @@ def add_versions(database: Database, calendar: Calendar, title: str, count: int,
         calendar.day += days
         prompt = edit_prompt(database, ADA, prompt, f"Text {version}. And so on.")
     return prompt
-
-
-def test_young_versions_stay_and_of_old_ones_the_newest(database: Database, calendar: Calendar) -> None:
-    database.retention = Retention(history_days=10, history_versions=3)
-    daily = add_versions(database, calendar, "Daily", 30, days=1)
-    rare = add_versions(database, calendar, "Rare", 6, days=100)
-    history.prune(database)
-    assert kept(database, daily) == [28, 29, 30]  # all are old by now
-    assert kept(database, rare) == [4, 5, 6]
-    again = add_versions(database, calendar, "Again", 30, days=1)
-    history.prune(database)
-    assert kept(database, again) == [*range(21, 31)]  # the tenth day back is over by some ticks
-    with pytest.raises(VersionMissing) as missing:
-        read(database, ADA, lambda tx: history.read_version(tx, ADA, "rare", 3))
-    assert missing.value.kept == (6, 5, 4)
-    with pytest.raises(VersionMissing):
-        restore(database, ADA, "rare", 1)
-    calendar.day += 1000
-    history.prune(database)
-    assert [kept(database, one) for one in (daily, rare, again)] == [[28, 29, 30], [4, 5, 6], [28, 29, 30]]
-    assert history.prune(database) == 0
 
 
 def test_the_newest_version_alone_can_be_kept(database: Database, calendar: Calendar) -> None:
@@ -126,37 +103,6 @@ def test_without_a_trash_nothing_comes_back_and_with_an_empty_one_neither(
     assert _deleted(database) == set()
     with database.read(ADA) as tx:
         assert tx.all("select kind from revisions where kind <> 'project'") == tx.all("select id from prompts") == []
-
-
-def test_a_deleted_project_goes_whole_and_its_tasks_stay(database: Database, calendar: Calendar) -> None:
-    add_projects(database, "p")
-    inside = Scope(user=ADA.user, project="p")
-    prompt, document = add_prompt(database, inside, "Tee"), add_resource(database, inside, "doc")
-    delete_prompt(database, inside, add_prompt(database, inside, "Gone"))
-    task, deleted = add_task(database, ADA, "Task", project="p"), add_task(database, ADA, "Other", project="p")
-    outside = add_prompt(database, ADA, "Tee")
-    write(database, ADA, lambda tx: projects.delete(tx, "p"))
-    calendar.day += 29
-    delete_task(database, ADA, deleted.number)
-    history.prune(database)
-    assert read(database, ADA, lambda tx: tx.all("select count(*) from prompts")) == [(3,)]
-    calendar.day += 2
-    history.prune(database)
-    with database.read(ADA) as tx:
-        assert [
-            tx.all(f"select name from {table} order by name") for table in ("projects", "prompts", "documents")
-        ] == [
-            [("default",)],
-            [("tee",)],
-            [],
-        ]
-        assert prompts.get_by_name(tx, ADA, "tee") == outside
-        for kind, number in (("prompt", prompt.number), ("document", document.number)):
-            assert revisions.of_items(tx, kind, [number]) == []  # type: ignore[arg-type]
-        assert tasks.find(tx, ADA, task.number).project_number is None
-        assert tx.all("select number from tasks where deleted_at is not null") == [(deleted.number,)]
-    assert restore(database, ADA, f"#{deleted.number}").item.project is None
-    assert history.prune(database) == 0
 
 
 def test_a_purged_item_leaves_nothing_behind(database: Database, calendar: Calendar) -> None:

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from satchel.auth import tokens
-from satchel.errors import NotFound, Refused, VersionMissing
+from satchel.errors import Refused, VersionMissing
 from satchel.model import ChangeQuery, Scope, TaskPatch
 from satchel.services import diffs, documents, history, projects, restoring, tasks
 from satchel.storage.database import Database, Tx, open_database
@@ -171,34 +170,6 @@ def test_the_feed_and_the_trash_tell_of_nothing_that_is_out_of_bounds(world: Wor
     assert trash(OPEN, is_everything=False) == trash(OPEN, is_everything=True) == []
     assert trash(in_open, is_everything=True) == ["Draft", "gone", "old"]  # projects are open to every user
     assert trash(IN_SECRET, is_everything=False) == ["Deleted", "Draft", "Elsewhere", "old"]
-
-
-def test_markers_and_positions_of_others_open_nothing(world: World) -> None:
-    found, _ = read(
-        world.database, ADA, lambda tx: history.list_changes(tx, ADA, ChangeQuery(), limit=1000, is_everything=True)
-    )
-    numbers = [one.revision.number for one in found]
-    queries = [ChangeQuery(before=number) for number in numbers] + [ChangeQuery(after=number) for number in numbers]
-    with world.database.read(OPEN) as tx:
-        for query in (*queries, ChangeQuery(by=str(ADA.user)), ChangeQuery(since="0")):
-            page, _ = history.list_changes(tx, OPEN, query, limit=1000)
-            assert not {one.title for one in page} & {"Hidden", "Plan", "Draft", "map", "old", "Elsewhere", "Of Bob"}
-
-
-def test_no_project_is_entered_by_the_name_that_hides_it(world: World) -> None:
-    def refuse(scope: Scope) -> tuple[str, str]:
-        with pytest.raises(Refused) as refused:
-            read(world.database, scope, lambda tx: history.list_changes(tx, scope, ChangeQuery(), limit=9))
-        return type(refused.value).__name__, str(refused.value).replace(scope.project, "X")
-
-    for name in (f"~{world.gone}", "gone"):
-        assert refuse(Scope(user=BOB.user, project=name)) == refuse(Scope(user=BOB.user, project="nothing"))
-    closed = [
-        Scope(user=ADA.user, project=name, projects=("open",)) for name in ("secret", f"~{world.gone}", "nothing")
-    ]
-    assert len({refuse(scope) for scope in closed}) == 1
-    with pytest.raises(NotFound), world.database.read() as tx:
-        tokens.create(tx, user=str(ADA.user), projects=[f"~{world.gone}"])
 
 
 def test_a_token_sees_the_versions_of_a_task_from_where_it_may_look(world: World) -> None:

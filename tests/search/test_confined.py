@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import apsw
 import psycopg
 import pytest
 from psycopg import errors
@@ -12,7 +11,6 @@ from satchel.model import PromptDraft, Scope, TaskDraft
 from satchel.services import history, lookup, projects, prompts, tasks
 from satchel.services.search import SearchQuery, search
 from satchel.storage.database import Database, open_database
-from satchel.storage.sqlite import SqliteTx
 from tests.support.postgres import PostgresServer
 from tests.support.roles import two_roles
 
@@ -58,32 +56,6 @@ def test_suggestions_come_from_what_the_caller_may_see(database: Database) -> No
         )
         assert lookup.find_by_words(tx, OPEN, "task", SECRET) == []
         assert lookup.suggest(tx, OPEN, "task", f"{SECRET} of ada") == [(2, "", "Ordinary of Ada in pub")]
-
-
-PROBES = (SECRET, SECRET[:-1], f"{SECRET}s", "zygomatik", "zygo matic", "secret", f'"{SECRET[2:]}"', f'"{SECRET}"')
-
-
-def count_pages(tx: SqliteTx, query: str) -> int:
-    """Return how many pages of the file a search reads."""
-    connection = tx._connection
-    before = [connection.status(one)[0] for one in _COUNTERS]
-    search(tx, OPEN, SearchQuery(text=query))
-    return sum(connection.status(one)[0] for one in _COUNTERS) - sum(before)
-
-
-_COUNTERS = (apsw.SQLITE_DBSTATUS_CACHE_HIT, apsw.SQLITE_DBSTATUS_CACHE_MISS)
-
-
-def test_a_search_reads_as_much_for_words_of_another_project_as_for_words_of_none(tmp_path: Any) -> None:
-    database = open_database(str(tmp_path / "satchel.db"))
-    fill(database, 600)
-    with database.read(OPEN) as tx:
-        assert isinstance(tx, SqliteTx)
-        for probe in PROBES:
-            nowhere = probe.replace("z", "q").replace("secret", "secroq")
-            count_pages(tx, probe)  # statements are prepared once
-            assert abs(count_pages(tx, probe) - count_pages(tx, nowhere)) <= 4, probe
-    database.close()
 
 
 # -- row-level security -----------------------------------------------------------------------------------------

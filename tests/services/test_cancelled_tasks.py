@@ -1,8 +1,5 @@
 """Cancelled tasks: closed as completed ones are, and told apart where somebody asks."""
 
-import pytest
-
-from satchel.errors import WrongArgument
 from satchel.model import BlockerChange, ListChange, Scope, Task, TaskDraft, TaskPatch, TaskQuery, TaskStatus
 from satchel.services import diffs, history, projects, restoring, tasks
 from satchel.storage.database import Database, Tx
@@ -72,24 +69,6 @@ def test_history_keeps_that_a_task_was_cancelled(database: Database) -> None:
         assert tasks.find(tx, ADA, number).status == "pending"
 
 
-def test_pages_of_closed_tasks_lead_to_the_end(database: Database) -> None:
-    numbers: dict[str, list[int]] = {"completed": [], "cancelled": []}
-    for index in range(6):
-        with database.write(ADA) as tx:
-            number = tasks.add(tx, ADA, TaskDraft(title="T")).number
-            status: TaskStatus = "cancelled" if index % 2 else "completed"
-            put(tx, number, status)
-            numbers[status].insert(0, number)
-    with database.read(ADA) as tx:
-        for filter, expected in numbers.items():
-            query, found, after, has_more = TaskQuery(filter=filter), [], None, True  # type: ignore[arg-type]
-            while has_more:
-                page, has_more = tasks.list_page(tx, ADA, query, limit=2, after=after)
-                found += [task.number for task in page]
-                after = tasks.position_of(query.filter, page[-1])
-            assert found == expected
-
-
 def test_tags_and_blockers_are_added_and_removed(database: Database) -> None:
     with database.write(ADA) as tx:
         projects.add(tx, "open")
@@ -107,11 +86,3 @@ def test_tags_and_blockers_are_added_and_removed(database: Database) -> None:
         assert (changed.tags, changed.blocked_by, changed.waits_elsewhere) == (("b", "c"), (second,), True)
         assert tasks.find(tx, ADA, number).blocked_by == (second, hidden)
         assert tasks.keep_existing_blockers(tx, scope, [second, hidden]) == [second]
-
-
-@pytest.mark.parametrize("tag", ["a b", "", "x" * 51])
-def test_a_tag_that_is_added_is_a_tag(database: Database, tag: str) -> None:
-    with database.write(ADA) as tx:
-        number = tasks.add(tx, ADA, TaskDraft(title="1")).number
-        with pytest.raises(WrongArgument):
-            tasks.update(tx, ADA, number, TaskPatch(tags=ListChange(added=(tag,))))

@@ -61,26 +61,6 @@ def test_a_page_combines_text_and_tags(
     assert titles(filled, text="needle", tags=["a", "é"], needs_all_tags=True) == []
 
 
-@pytest.mark.parametrize("wanted", [{}, {"text": "needle"}, {"tags": ["a"]}, {"text": "needle", "tags": ["a"]}])
-def test_pages_join_without_gap_and_tell_of_more(filled: Database, wanted: dict[str, Any]) -> None:
-    whole = titles(filled, **wanted)
-    with filled.read() as tx:
-        after = None
-        for place in range(len(whole)):
-            [prompt], has_more = prompts.list_page(tx, HERE, PromptQuery(**wanted), limit=1, after=after)
-            assert (prompt.title, has_more) == (whole[place], place + 1 < len(whole))
-            after = prompts.position_of(prompt)
-        assert prompts.list_page(tx, HERE, PromptQuery(**wanted), limit=1, after=after) == ((), False)
-
-
-def test_a_listed_prompt_has_its_description_and_version(filled: Database) -> None:
-    with filled.read() as tx:
-        [prompt], _ = prompts.list_page(tx, HERE, PromptQuery(text="only hay"), limit=5)
-        again = prompts.list_page(tx, HERE, PromptQuery(), limit=3)[0][2]
-    assert (prompt.description, prompt.version, prompt.tags) == ("Gamma!", 1, ("b",))
-    assert prompt == again
-
-
 def test_a_prompt_keeps_its_arguments(database: Database) -> None:
     projects.require(database, HERE)
     with database.write() as tx:
@@ -127,17 +107,6 @@ def test_a_template_is_shorter_than_a_text(database: Database) -> None:
     with database.write() as tx:
         prompts.update(tx, HERE, template.id, PromptPatch(content=long, arguments=()))
         assert prompts.get(tx, HERE, literal.id).arguments == ()
-
-
-def test_prompts_are_offered_in_order_of_creation(filled: Database) -> None:
-    with filled.write() as tx:
-        prompts.update(tx, HERE, prompts.get_by_name(tx, HERE, "beta").id, PromptPatch(arguments=[TOPIC]))
-    with filled.read() as tx:
-        first, has_more = prompts.list_headers(tx, HERE, limit=3)
-        second, has_yet_more = prompts.list_headers(tx, HERE, limit=3, after=first[-1].number)
-    assert [one.name for one in (*first, *second)] == ["alpha", "beta", "gamma", "delta-needle", "plain"]
-    assert (has_more, has_yet_more) == (True, False)
-    assert (first[1].title, first[1].description, first[1].arguments) == ("Beta", "Beta!", (TOPIC,))
 
 
 def test_near_gives_the_names_that_were_meant(filled: Database) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from satchel.errors import NotFound, WrongArgument
+from satchel.errors import WrongArgument
 from satchel.model import Author, Retention, Scope, StoreChange, TaskDraft
 from satchel.services import history, restoring, tasks
 from satchel.storage.database import Database, Tx
@@ -30,17 +30,6 @@ def test_a_note_says_who_wrote_it_and_when_and_changes_no_version(database: Data
         assert (second.text, second.author, count) == ("second", Author(user=ANN.user), 2)
         assert tasks.list_notes(tx, ADA, number, 1) == ([second], 2)
         assert tasks.find(tx, ADA, number).version == 1
-
-
-def test_notes_come_back_with_their_task(database: Database) -> None:
-    with database.write(ADA) as tx:
-        number = tasks.add(tx, ADA, TaskDraft(title="One")).number
-        tasks.add_note(tx, ADA, number, "kept")
-    with database.write(ADA) as tx:
-        tasks.delete(tx, ADA, number)
-    with database.write(ADA) as tx:
-        restoring.restore(tx, ADA, f"#{number}")
-        assert texts(tx, number) == ["kept"]
 
 
 def test_notes_go_when_their_task_is_removed_for_good(database: Database) -> None:
@@ -79,12 +68,3 @@ def test_a_note_and_the_number_of_notes_are_bounded(database: Database, monkeypa
             tasks.add_note(tx, ADA, number, "third")
         assert (long.value.rule, many.value.rule) == ("maxLength", "maxItems")
         tasks.add_note(tx, ADA, other, "first")
-
-
-def test_nobody_writes_or_reads_notes_of_anothers_task(database: Database) -> None:
-    with database.write(ADA) as tx:
-        number = tasks.add(tx, ADA, TaskDraft(title="One")).number
-        tasks.add_note(tx, ADA, number, "mine")
-        with pytest.raises(NotFound):
-            tasks.add_note(tx, BOB, number, "yours")
-        assert tasks.list_notes(tx, BOB, number, 9) == ([], 0)

@@ -72,17 +72,6 @@ def test_an_update_changes_only_what_is_given(database: Database) -> None:
         assert (emptied.blocked_by, emptied.is_ready) == ((), True)
 
 
-def test_a_task_is_completed_once_and_reopened_by_its_status(database: Database) -> None:
-    with database.write() as tx:
-        task = tasks.add(tx, ADA, TaskDraft(title="T"))
-        done = tasks.update(tx, ADA, task.number, TaskPatch(status="completed"))
-        again = tasks.update(tx, ADA, task.number, TaskPatch(status="completed", title="U"))
-        reopened = tasks.update(tx, ADA, task.number, TaskPatch(status="pending"))
-    assert done.is_completed and again.completed_at == done.completed_at
-    assert reopened.completed_at is None and reopened.is_ready
-    assert reopened.version == 4
-
-
 def test_a_project_must_be_there_and_allowed(database: Database) -> None:
     confined = Scope(user=ADA.user, projects=("open",))
     with database.write() as tx:
@@ -97,40 +86,6 @@ def test_a_project_must_be_there_and_allowed(database: Database) -> None:
             tasks.update(tx, confined, task.number, TaskPatch(project="closed"))
         with pytest.raises(Forbidden):
             tasks.list_page(tx, confined, TaskQuery(project="closed"), limit=10)
-
-
-def test_a_confined_scope_sees_no_task_of_another_project(database: Database) -> None:
-    confined = Scope(user=ADA.user, projects=("open",))
-    with database.write() as tx:
-        for name in ("open", "closed"):
-            projects.add(tx, name)
-        hidden = tasks.add(tx, ADA, TaskDraft(title="Hidden", project="closed"))
-        free = tasks.add(tx, ADA, TaskDraft(title="Free"))  # in no project, and so in none that is open
-        seen = tasks.add(tx, ADA, TaskDraft(title="Open", project="open"))
-    with database.read() as tx:
-        assert tasks.list_page(tx, confined, TaskQuery(), limit=10) == ((seen,), False)
-        assert [task.title for task in tasks.list_all(tx, confined)] == ["Open"]
-        assert [task.title for task in tasks.list_all(tx, confined, "pending")] == ["Open"]
-        assert suggest(tx, confined, "Hiden") == suggest(tx, confined, "Fre") == []
-        for reference in (hidden.number, "Hidden", hidden.id, free.number, "Free", free.id):
-            with pytest.raises(NotFound):
-                tasks.find(tx, confined, reference)
-    for number in (hidden.number, free.number):
-        for act in (
-            lambda tx, number=number: tasks.update(tx, confined, number, TaskPatch(title="x")),
-            lambda tx, number=number: tasks.complete(tx, confined, number),
-            lambda tx, number=number: tasks.delete(tx, confined, number),
-        ):
-            with pytest.raises(NotFound), database.write() as tx:
-                act(tx)
-
-
-def test_a_task_of_a_project_that_goes_stays(database: Database) -> None:
-    with database.write() as tx:
-        projects.add(tx, "house")
-        task = tasks.add(tx, ADA, TaskDraft(title="T", project="house"))
-        projects.delete(tx, "house")
-        assert tasks.find(tx, ADA, task.number).project is None
 
 
 def test_a_task_is_found_by_number_id_or_a_title_that_only_one_has(database: Database) -> None:

@@ -187,20 +187,6 @@ def test_nothing_is_put_into_a_project_out_of_bounds(roles: tuple[str, str], app
         refuse(app, fill_in(sql, numbers), ADA, "a")
 
 
-def test_without_settings_nothing_is_visible_neither_before_nor_after_a_transaction_that_had_them(
-    app: psycopg.Connection[Any],
-) -> None:
-    for _ in range(2):  # unset the first time, and '' the second
-        for table in (*OWNED, *SHARED):
-            assert app.execute(f"select * from {table}").fetchall() == []
-        with pytest.raises(errors.InsufficientPrivilege):
-            app.execute("insert into tasks (id, owner, title, created_at, updated_at) values ('x', '', 'T', '', '')")
-        app.rollback()
-        become(app, ADA)
-        assert app.execute("select count(*) from tasks").fetchall() == [(2,)]
-        app.commit()
-
-
 def test_without_settings_no_table_of_the_schema_shows_or_loses_a_row(
     roles: tuple[str, str], app: psycopg.Connection[Any]
 ) -> None:
@@ -263,14 +249,6 @@ def test_a_user_sees_their_own_notes_and_changes_none(app: psycopg.Connection[An
 def test_only_whether_there_is_such_a_task_is_told(database: Database) -> None:
     with database.read(Scope(user=ADA)) as tx:
         assert tx.is_task(f"{BOB}/1") and tx.is_task(f"{ADA}/1") and not tx.is_task("nobody's")
-
-
-def test_search_finds_only_what_is_in_bounds(database: Database) -> None:
-    with database.read(Scope(projects=("a",))) as tx:
-        assert prompts.list_counted(tx, Scope(project="a"), PromptQuery(text="NEEDLE"), limit=5, offset=0).total == 1
-        [[number]] = tx.all("select number from projects")
-        others = [other for other in range(5) if other != number]
-        assert [tx.prompts_containing(other, PromptQuery(text="needle"), 5)[1] for other in others] == [0] * 4
 
 
 def test_the_function_behind_search_tells_of_a_project_what_its_policy_shows(
