@@ -8,7 +8,7 @@ import pytest
 from psycopg import errors
 
 from satchel.model import PromptDraft, Scope, TaskDraft
-from satchel.services import history, lookup, projects, prompts, tasks
+from satchel.services import lookup, projects, prompts, tasks
 from satchel.services.search import SearchQuery, search
 from satchel.storage.database import Database, open_database
 from tests.support.postgres import PostgresServer
@@ -80,41 +80,6 @@ def app(roles: tuple[str, str]) -> Iterator[psycopg.Connection[Any]]:
 def become(connection: psycopg.Connection[Any], user: str, projects: str) -> None:
     sql = "select set_config('satchel.user', %s, true), set_config('satchel.projects', %s, true)"
     connection.execute(sql, [user, projects])
-
-
-def test_an_application_role_finds_the_same_as_the_owner(roles: tuple[str, str]) -> None:
-    databases = [open_database(address) for address in roles]
-    for scope in (OPEN, EVERYWHERE, Scope(user=BOB, project="priv"), Scope(user=BOB, project="pub")):
-        for query in (SECRET, "ordinary", "zygomatik ordinary", "plain 7", f'"{SECRET}"'):
-            first, second = (found(database, scope, query) for database in databases)
-            assert first == second
-    for database in databases:
-        database.close()
-
-
-def test_an_application_role_adds_changes_and_deletes(roles: tuple[str, str]) -> None:
-    database = open_database(roles[1])
-    with database.write(OPEN) as tx:
-        prompt = prompts.add(tx, OPEN, PromptDraft(title="Walrus", content="tusks"))
-        task = tasks.add(tx, OPEN, TaskDraft(title="Walrus task", project="pub"))
-    assert sorted(found(database, OPEN, "walrus")) == ["Walrus", "Walrus task"]
-    with database.write(OPEN) as tx:
-        prompts.delete(tx, OPEN, prompt.id)
-        tasks.delete(tx, OPEN, task.number)
-    history.clean_words(database)
-    with database.read(OPEN) as tx:
-        assert tx.all("select word from search_words where word in :words", words=["walrus", "tusks"]) == []
-    database.close()
-
-
-def test_the_tables_show_only_what_the_settings_allow(app: psycopg.Connection[Any]) -> None:
-    for table in ("search_spaces", "search_items", "search_words"):
-        assert app.execute(f"select * from {table}".encode()).fetchall() == []
-        become(app, BOB, "pub")
-        shown = str(app.execute(f"select * from {table}".encode()).fetchall())
-        assert shown != "[]" and "ada" not in shown and ADA not in shown
-        assert SECRET not in shown  # not even of Bob's own task, which is in no project
-        app.rollback()
 
 
 def test_the_functions_search_only_spaces_that_are_open(roles: tuple[str, str], app: psycopg.Connection[Any]) -> None:
