@@ -38,7 +38,6 @@ _LONGEST_MADE_NAME = 60
 _BEFORE, _SIZE = 600, 2400
 
 PINNED = "pinned"  # the tag of prompts that people want at hand
-_NEWEST = 200  # prompts whose tags are in use lately
 
 
 def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None, renames: bool = False) -> Prompt:
@@ -232,9 +231,11 @@ def position_of(prompt: PromptSummary) -> PromptPosition:
     return prompt.updated_at, prompt.number
 
 
-def list_tags(tx: Tx, scope: Scope) -> list[TagCount]:
-    """Return the tags in use in the project."""
-    return rows.tag_counts(tx, current(tx, scope).number)
+def list_tags(tx: Tx, scope: Scope, limit: int = 2**31) -> list[TagCount]:
+    """Return the tags in use in the project by name; of too many, those that most prompts have."""
+    counts = rows.tag_counts(tx, current(tx, scope).number)
+    frequent = sorted(counts, key=lambda tag: -tag.prompts)[:limit] if len(counts) > limit else counts
+    return sorted(frequent, key=lambda tag: tag.name)
 
 
 def list_matched_tags(tx: Tx, scope: Scope, tags: Sequence[str]) -> list[str]:
@@ -242,13 +243,6 @@ def list_matched_tags(tx: Tx, scope: Scope, tags: Sequence[str]) -> list[str]:
     folded = dict.fromkeys(tag.lower() for tag in tags if tag.isascii() and rules.is_storable(tag))
     known = rows.tags_in_use(tx, current(tx, scope).number, list(folded))
     return [tag for tag in folded if tag in known]
-
-
-def list_some_tags(tx: Tx, scope: Scope, *, limit: int, most: int) -> list[TagCount]:
-    """Return the tags of the project by name, each counted up to a bound; of too many, those in use lately."""
-    project = current(tx, scope).number
-    found = rows.first_tags(tx, project, limit=limit + 1, most=most)
-    return found if len(found) <= limit else rows.tags_of_newest(tx, project, newest=_NEWEST, limit=limit, most=most)
 
 
 def list_pinned(tx: Tx, scope: Scope, limit: int) -> list[tuple[str, str, str]]:
