@@ -164,38 +164,3 @@ def test_the_function_for_pruning_removes_only_what_its_rules_allow(postgres: Po
         assert sorted(title for (title,) in kept) == sorted(
             ["Kept", "Kept", f"Kept again by {ADA}", f"Kept again by {BOB}"]
         )
-
-
-def test_the_function_for_pruning_does_not_run_a_callers_tables_or_functions(app: psycopg.Connection[Any]) -> None:
-    app.execute("create table pg_temp.seen (who text)")
-    app.execute("grant all on pg_temp.seen to public")
-    app.execute(
-        "create function pg_temp.spy() returns bigint language plpgsql as "
-        "$$ begin insert into pg_temp.seen values (current_user); return 1; end $$"
-    )
-    for table in ("revisions", "prompts", "documents", "tasks", "projects"):
-        columns = "'x' as kind, 1 as item, 1 as version, '' as at, 1 as project, '' as deleted_at"
-        app.execute(f"create view pg_temp.{table} as select pg_temp.spy() as number, {columns}".encode())
-    app.execute("create function pg_temp.cardinality(anyarray) returns int language sql as 'select pg_temp.spy()::int'")
-    app.execute("set search_path = pg_temp, public")
-    become(app, ADA, "a")
-    prune(app, FUTURE, 1, FUTURE)
-    assert app.execute("select * from pg_temp.seen").fetchall() == []
-
-
-FORBIDDEN = [
-    "alter function satchel_prune set search_path = pg_temp",
-    "alter function satchel_prune security invoker",
-    "create or replace function satchel_prune(text, bigint, text, bigint, bigint) "
-    "returns table (reached bigint, removed bigint) language sql as 'select 1, 1'",
-    "alter table revisions disable row level security",
-    "drop policy revisions_visible on revisions",
-    "alter policy revisions_visible on revisions using (true)",
-]
-
-
-def test_the_role_cannot_take_the_security_of_history_down(app: psycopg.Connection[Any]) -> None:
-    for sql in FORBIDDEN:
-        with pytest.raises(errors.InsufficientPrivilege):
-            app.execute(sql.encode())
-        app.rollback()

@@ -1,6 +1,6 @@
 """The wall: as a role that owns nothing, no statement reaches another user's tasks or a project out of bounds."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -9,10 +9,10 @@ from psycopg import errors
 
 from satchel.auth import sessions
 from satchel.errors import StoreFailed
-from satchel.model import DocumentDraft, Identity, PromptDraft, PromptPatch, PromptQuery, Scope
+from satchel.model import DocumentDraft, Identity, PromptDraft, PromptPatch, Scope
 from satchel.services import documents, projects, prompts
 from satchel.services.tasks import add_note
-from satchel.storage.database import Database, Tx, open_database
+from satchel.storage.database import Database, open_database
 from satchel.storage.postgres_schema import APPEND_ONLY, DATA, FUNCTIONS, READ_ONLY
 from tests.support.postgres import PostgresServer
 from tests.support.roles import role_of, two_roles
@@ -272,41 +272,6 @@ def test_the_function_behind_search_tells_of_a_project_what_its_policy_shows(
             app.commit()
 
 
-def test_both_roles_find_the_same_in_the_same_order(postgres: PostgresServer) -> None:
-    stores = [open_database(address) for address in two_roles(postgres)]
-    scope = Scope(project="p", projects=("p", "q"))
-    with stores[0].write() as tx:
-        for project in ("p", "q"):
-            projects.add(tx, project)
-    contents = ("100% sure", "100 sure", r"C:\temp", "C:temp", "snake_case", "snakeXcase", "Straße", "ꙮ", "x'); --")
-    for number, content in enumerate(contents * 2):
-        with stores[0].write() as tx:
-            tags = ["even"] if number % 2 == 0 else ["odd"]
-            prompts.add(
-                tx, Scope(project="pq"[number % 2]), PromptDraft(title=f"T {number}", content=content, tags=tags)
-            )
-            prompts.add(tx, Scope(project="p"), PromptDraft(title=f"U {number}", content=content, tags=[*tags, "all"]))
-    queries = ["0%", "00% s", "%", "_", "\\", r":\t", "e_c", "strasse", "ss", "ꙮ", "'); --", "t 1", "nowhere", "zz"]
-    ways: list[Callable[[Tx, str], Any]] = [
-        lambda tx, query: prompts.list_counted(tx, scope, PromptQuery(text=query), limit=3, offset=1),
-        lambda tx, query: prompts.list_page(tx, scope, PromptQuery(text=query), limit=30),
-        lambda tx, query: prompts.list_page(
-            tx, scope, PromptQuery(text=query, tags=["even", "all"], needs_all_tags=True), limit=30
-        ),
-        lambda tx, query: tx.prompts_containing(1, PromptQuery(text=query, tags=["odd", "no"]), 3, offset=1),
-        lambda tx, query: tx.prompts_containing(
-            1, PromptQuery(text=query, tags=["even", "all"], needs_all_tags=True), 30
-        ),
-    ]
-    answers = []
-    for store in stores:
-        with store.read(scope) as tx:
-            answers.append([[way(tx, query) for query in queries] for way in ways])
-        store.close()
-    assert answers[1] == answers[0]
-    assert [page.total for page in answers[0][0]] == [3] * 11 + [4, 0, 0]
-
-
 FORBIDDEN = [
     "alter table tasks disable row level security",
     "alter table tasks no force row level security",
@@ -327,6 +292,11 @@ FORBIDDEN = [
     "insert into satchel_schema values (99)",
     "delete from satchel_schema",
     "create or replace function satchel_is_task(wanted text) returns boolean language sql as 'select true'",
+    "alter function satchel_prune set search_path = pg_temp",
+    "alter function satchel_prune security invoker",
+    "alter table revisions disable row level security",
+    "drop policy revisions_visible on revisions",
+    "alter policy revisions_visible on revisions using (true)",
     "set session authorization satchel",
     "set role satchel",
 ]
@@ -390,5 +360,10 @@ def test_the_rights_are_exactly_these(roles: tuple[str, str], app: psycopg.Conne
         assert found.keys() == {name.replace(", ", ",") for name in FUNCTIONS}
         names = [role_of(address) for address in roles]
         assert set(found.values()) == {f"{{{names[0]}=X/{names[0]},{names[1]}=X/{names[0]}}}"}
+        # Functions without a path of their own would find a caller's temporary tables first.
+        paths = (
+            "select proname from pg_proc where prosecdef and proconfig::text !~ 'search_path=.*pg_temp' is not false"
+        )
+        assert owner.execute(paths).fetchall() == []
         triggers = "select distinct proacl::text from pg_proc where prosecdef and prorettype = 'trigger'::regtype"
         assert owner.execute(triggers).fetchall() == [(f"{{{names[0]}=X/{names[0]}}}",)]
