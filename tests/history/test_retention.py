@@ -2,23 +2,15 @@
 
 import pytest
 
+from satchel.app import upkeep
 from satchel.errors import NotFound, VersionMissing
-from satchel.model import Prompt, Retention
-from satchel.services import history, restoring
-from satchel.storage import revisions
+from satchel.model import KINDS, Prompt, PromptDraft, Retention, Scope, TaskDraft, TaskPatch
+from satchel.services import history, prompts, restoring, tasks
+from satchel.storage import revisions, trash
 from satchel.storage.database import Database
 from tests.history.calendar import Calendar
-from tests.history.store import (
-    ADA,
-    add_prompt,
-    add_task,
-    delete_prompt,
-    delete_task,
-    edit_prompt,
-    read,
-    restore,
-    write,
-)
+from tests.history.store import ADA, add_prompt, add_task, delete_prompt, delete_task, edit_prompt, read, restore, write
+from tests.support.process import eventually
 
 
 def kept(database: Database, prompt: Prompt) -> list[int]:
@@ -117,3 +109,40 @@ def test_a_purged_item_leaves_nothing_behind(database: Database, calendar: Calen
         assert tx.all("select * from revision_states") == []
         assert tx.all("select number from prompts") == tx.all("select prompt from prompt_texts") == [(other.number,)]
     assert add_prompt(database, ADA, "Tee").version == 1 and live.version == 9
+
+
+SCOPE = Scope(user="11111111-1111-4111-8111-111111111111")
+
+
+def test_a_task_whose_blocker_is_purged_keeps_its_versions(database: Database) -> None:
+    with database.write(SCOPE) as tx:
+        first = tasks.add(tx, SCOPE, TaskDraft(title="First"))
+        second = tasks.add(tx, SCOPE, TaskDraft(title="Second", blocked_by=[first.number]))
+    with database.write(SCOPE) as tx:
+        restoring.purge(tx, SCOPE, f"#{first.number}")
+    with database.read(SCOPE) as tx:
+        _, found, _ = history.list_versions(tx, SCOPE, f"#{second.number}")
+        assert [(one.version, one.action) for one in found] == [(1, "add")]
+        assert tasks.find(tx, SCOPE, second.number).blocked_by == ()
+    with database.write(SCOPE) as tx:
+        tasks.update(tx, SCOPE, second.number, TaskPatch(title="Other", blocked_by=[]))
+        assert history.read_version(tx, SCOPE, f"#{second.number}", 1).state.blocked_by == (first.number,)
+
+
+def test_what_is_past_its_time_goes_by_itself(database: Database) -> None:
+    with database.write(SCOPE) as tx:
+        prompts.delete(tx, SCOPE, prompts.add(tx, SCOPE, PromptDraft(title="Tea", content="Boil")).id)
+    database.retention = Retention(trash_days=0)
+
+    def is_gone() -> bool:
+        with database.read(SCOPE) as tx:
+            return not trash.list_newest(tx, KINDS, projects=None, owner=SCOPE.user, since="", limit=9)
+
+    assert not is_gone()
+    with database.read(SCOPE) as tx:
+        assert history.list_trash(tx, SCOPE) == []  # nobody sees it any more
+    stop = upkeep.start(database, first=0.0)
+    try:
+        assert eventually(is_gone)
+    finally:
+        stop()

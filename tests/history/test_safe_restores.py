@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from satchel.errors import NotFound, VersionConflict
-from satchel.model import KINDS, Argument, ItemKind, PromptDraft, PromptPatch, TaskDraft, uri_of
+from satchel.model import KINDS, Argument, ItemKind, PromptDraft, PromptPatch, PromptQuery, TaskDraft, TaskQuery, uri_of
 from satchel.services import documents, lookup, projects, prompts, restoring, tasks
 from satchel.storage import revisions, trash
 from satchel.storage.database import Database
@@ -67,6 +67,13 @@ def test_what_is_deleted_keeps_its_row_until_it_is_purged_and_comes_back_as_it_w
     restore(database, ADA, reference)
     after = find(database, ADA, reference)
     assert after == replace(before, version=3, updated_at=after.updated_at)
+    with database.read(ADA) as tx:  # lists by text and tag have it again
+        if kind == "prompt":
+            page, _ = prompts.list_page(tx, ADA, PromptQuery(text="{{ X", tags=["a"]), limit=9)
+            assert [one.number for one in page] == [number]
+        elif kind == "task":
+            found, _ = tasks.list_page(tx, ADA, TaskQuery(filter="pending", text="TEXT", tags=["a"]), limit=9)
+            assert [one.number for one in found] == [number]
     write(database, ADA, lambda tx: restoring.purge(tx, ADA, reference))
     with database.read(ADA) as tx:
         assert revisions.of_items(tx, kind, [number]) == [] and trash.by_number(tx, kind, [number]) == []

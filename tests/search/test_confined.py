@@ -12,7 +12,7 @@ from satchel.services import lookup, projects, prompts, tasks
 from satchel.services.search import SearchQuery, search
 from satchel.storage.database import Database, open_database
 from tests.support.postgres import PostgresServer
-from tests.support.roles import two_roles
+from tests.support.roles import become, two_roles
 
 ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
 OPEN = Scope(user=ADA, project="pub", projects=("pub",))
@@ -75,11 +75,6 @@ def app(roles: tuple[str, str]) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(roles[1]) as connection:
         yield connection
         connection.rollback()
-
-
-def become(connection: psycopg.Connection[Any], user: str, projects: str) -> None:
-    sql = "select set_config('satchel.user', %s, true), set_config('satchel.projects', %s, true)"
-    connection.execute(sql, [user, projects])
 
 
 def test_the_functions_search_only_spaces_that_are_open(roles: tuple[str, str], app: psycopg.Connection[Any]) -> None:

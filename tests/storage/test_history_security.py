@@ -11,7 +11,7 @@ from satchel.model import PromptDraft, PromptPatch, Scope, TaskDraft, TaskPatch
 from satchel.services import projects, prompts, tasks
 from satchel.storage.database import open_database
 from tests.support.postgres import PostgresServer
-from tests.support.roles import two_roles
+from tests.support.roles import become, two_roles
 
 ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
 HISTORY = ("revisions", "revision_states")
@@ -49,11 +49,6 @@ def app(roles: tuple[str, str]) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(roles[1]) as connection:
         yield connection
         connection.rollback()
-
-
-def become(connection: psycopg.Connection[Any], user: str, projects: str = "*") -> None:
-    sql = "select set_config('satchel.user', %s, true), set_config('satchel.projects', %s, true)"
-    connection.execute(sql, [user, projects])
 
 
 def seen(connection: psycopg.Connection[Any], table: str) -> set[tuple[str, str | None, str | None]]:

@@ -15,7 +15,7 @@ from satchel.services.tasks import add_note
 from satchel.storage.database import Database, open_database
 from satchel.storage.postgres_schema import APPEND_ONLY, DATA, FUNCTIONS, READ_ONLY
 from tests.support.postgres import PostgresServer
-from tests.support.roles import role_of, two_roles
+from tests.support.roles import become, role_of, two_roles
 
 ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
 NOW = "2026-01-01T00:00:00.000000Z"
@@ -90,11 +90,6 @@ def fill_in(sql: str, numbers: dict[str, int]) -> str:
     for name, number in numbers.items():
         sql = sql.replace(name, str(number))
     return sql
-
-
-def become(connection: psycopg.Connection[Any], user: str, projects: str = "*") -> None:
-    sql = "select set_config('satchel.user', %s, true), set_config('satchel.projects', %s, true)"
-    connection.execute(sql, [user, projects])
 
 
 def test_nothing_reaches_another_users_rows_even_without_a_where_clause(

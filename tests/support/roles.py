@@ -1,5 +1,7 @@
 """A store on PostgreSQL as two roles have it: its owner, and one that owns nothing."""
 
+from typing import Any
+
 import psycopg
 from click.testing import CliRunner
 
@@ -24,3 +26,9 @@ def two_roles(postgres: PostgresServer) -> tuple[str, str]:
     owner, app = postgres.fresh_for_two()
     let_in(owner, role_of(app))
     return owner, app
+
+
+def become(connection: psycopg.Connection[Any], user: str, projects: str = "*") -> None:
+    """Make the transaction of a connection one of a caller, as the server does."""
+    sql = "select set_config('satchel.user', %s, true), set_config('satchel.projects', %s, true)"
+    connection.execute(sql, [user, projects])
