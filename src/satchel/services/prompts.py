@@ -12,7 +12,6 @@ from satchel.errors import StoreConflict, Taken, VersionConflict
 from satchel.model import (
     UNSET,
     Excerpt,
-    Item,
     ListChange,
     Page,
     Prompt,
@@ -164,14 +163,10 @@ def delete(tx: Tx, scope: Scope, *ids: str) -> None:
     Raises:
         NotFound: the project has no such prompt.
     """
-
-    def mark(tx: Tx, project: str, _column: str, id: str) -> Item | None:
-        return rows.mark_deleted(tx, project, id)
-
     tx.settle()
     numbers = []
     for id in ids:
-        prompt = find_within(tx, scope, "prompt", id, mark, ("id", id))
+        prompt = find_within(tx, scope, "prompt", id, rows.mark_deleted, ("id", id))
         record_delete(tx, prompt)
         tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
         numbers.append(prompt.number)
@@ -284,10 +279,7 @@ def _list_made_names(title: str, id: str) -> Iterator[str]:
 
 
 def _find_to_change(tx: Tx, scope: Scope, id: str) -> Prompt:
-    def find(tx: Tx, project: str, _column: str, key: str) -> Prompt | None:
-        return rows.find_to_change(tx, project, key)
-
-    return find_within(tx, scope, "prompt", id, find, ("id", id))
+    return find_within(tx, scope, "prompt", id, rows.find_to_change, ("id", id))
 
 
 def _index(tx: Tx, scope: Scope, prompt: Prompt) -> None:

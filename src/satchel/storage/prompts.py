@@ -107,9 +107,9 @@ def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Prompt]:
     return [prompt for row in rows if (prompt := _prompt(row))]
 
 
-def find_to_change(tx: Tx, project: str, id: str) -> Prompt | None:
+def find_to_change(tx: Tx, project: str, _column: Literal["id"], key: str) -> Prompt | None:
     """Return the prompt with an id, whole, to update or delete it next."""
-    return _prompt(tx.one_to_change(_WHOLE, "prompts", f"{_IN_PROJECT} and id = :key", project=project, key=id))
+    return _prompt(tx.one_to_change(_WHOLE, "prompts", f"{_IN_PROJECT} and id = :key", project=project, key=key))
 
 
 def find_deleted(tx: Tx, number: int) -> Prompt | None:
@@ -137,11 +137,11 @@ def update(tx: Tx, seen: Prompt, patch: PromptPatch, version: int | None) -> tup
     return (row[0], row[1]) if row else None
 
 
-def mark_deleted(tx: Tx, project: str, id: str) -> Item | None:
+def mark_deleted(tx: Tx, project: str, _column: Literal["id"], key: str) -> Item | None:
     """Mark the prompt with an id as deleted, and return what it was, without its content; `leave_lists` follows."""
     columns = "'prompt', number, id, version - 1, updated_at, name, title, project"  # as in Item
     row = tx.renew(
-        "prompts", "deleted_at = :now", f"{_IN_PROJECT} and id = :id", columns=columns, project=project, id=id
+        "prompts", "deleted_at = :now", f"{_IN_PROJECT} and id = :key", columns=columns, project=project, key=key
     )
     return Item(*row) if row else None
 
