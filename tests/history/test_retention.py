@@ -8,8 +8,18 @@ from satchel.model import KINDS, Prompt, PromptDraft, Retention, Scope, TaskDraf
 from satchel.services import history, prompts, restoring, tasks
 from satchel.storage import revisions, trash
 from satchel.storage.database import Database
-from tests.history.calendar import Calendar
-from tests.history.store import ADA, add_prompt, add_task, delete_prompt, delete_task, edit_prompt, read, restore, write
+from tests.history.store import (
+    ADA,
+    Calendar,
+    add_prompt,
+    add_task,
+    delete_prompt,
+    delete_task,
+    edit_prompt,
+    read,
+    restore,
+    write,
+)
 from tests.support.process import eventually
 
 
