@@ -12,15 +12,22 @@ HEAD = """# Benchmarks
 
 <!-- made by `make bench`; edit bench/report.py instead -->
 
-Satchel, a bare loop, which is the limit of a server in Python, the same two tools on the official SDK and on fastmcp,
-and published servers for the same job. Each table was measured in one run, in rotation, so other load affects all
-rivals alike. **Read the ratios**: milliseconds depend on the machine. Figures are medians, with quartiles in
-parentheses; a percentile is shown if at least ten samples lie above it. **get** always reads one item by its id and
-returns all of it: a prompt from the bare loop, the libraries and the contract prompt-store, a task from `satchel`, the
-item that `add` added from the peers.
+This page compares Satchel with three kinds of servers:
+
+- a **bare loop** with two tools on SQLite, the least that a server in Python can do;
+- the same two tools on the **official SDK** and on **fastmcp**;
+- seven **peers**: published servers for tasks or notes.
+
+Each table comes from one run that measured all servers in rotation, so other load affects all of them alike. **Read the
+ratios**: milliseconds depend on the machine. Figures are medians, with quartiles where there are few samples; a
+percentile is shown if at least ten samples lie above it.
+
+A **get** always reads one item by its id and returns all of it: a prompt from the bare loop, the SDK, fastmcp and the
+contract `prompt-store`, a task from the contract `satchel`, and the item that was just added from a peer.
 
 `make bench` repeats everything, `make bench PARTS="start calls"` some parts. [bench/README.md](../../bench/README.md)
-explains the parts. Parts measured from 19 November 2026 on store their raw samples in `bench/results/samples/`.
+explains the parts. Parts that were measured on 19 November 2026 or later have their raw samples in
+`bench/results/samples/`.
 """
 
 _OWN_LOAD = 3  # of our own clients and servers; a higher one is of other programs

@@ -23,7 +23,7 @@ from tests.support.stdio import NEWEST, Client, Server
 Serve = Callable[..., Client]
 
 # The variables that are settings of the tests; all other SATCHEL_* are the user's.
-OF_TESTS = ("SATCHEL_SOAK", "SATCHEL_EXPLORE", "SATCHEL_RENEW", "SATCHEL_MCP_SCHEMAS")
+OF_TESTS = ("SATCHEL_SOAK", "SATCHEL_EXPLORE", "SATCHEL_MCP_SCHEMAS")
 
 # The tests' own data folder: no test reads or writes the user's store, libraries or settings.
 HOME = tempfile.TemporaryDirectory(prefix="satchel-tests-")

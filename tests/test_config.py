@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from satchel.cli.serve import parse
-from satchel.config import SettingsError, load
-from satchel.settings import SETTINGS
+from satchel.config import SETTINGS, SettingsError, load
 
 TYPED = """\
 transport = "http"

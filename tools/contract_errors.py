@@ -99,7 +99,7 @@ CASES: dict[str, list[Case]] = {
     ],
     "satchel": [
         Case("the prompt does not exist", "get_prompt", {"prompt": "NAME"}),
-        Case("the resource does not exist", "read_resource", {"resource": "NAME"}),
+        Case("the document does not exist", "read_resource", {"resource": "NAME"}),
         Case("the task does not exist", "complete_task", {"task": 7}),
         Case("the project does not exist", "list_prompts", {"project": "NAME"}),
         Case("", "add_prompt", {**_ADD, "name": "code-review"}),
@@ -176,7 +176,7 @@ CASES: dict[str, list[Case]] = {
             "update_resource",
             {"resource": "NAME", "mime_type": "image/png"},
         ),
-        Case("another resource has this `uri`", "add_resource", {"name": "b", "content": "x", "uri": "a:b"}),
+        Case("another document has this `uri`", "add_resource", {"name": "b", "content": "x", "uri": "a:b"}),
         Case("an argument has a similar name", "list_tasks", {"tag": "docs"}),
         Case("the tool does not have this argument", "complete_task", {"task": 1, "mood": "good"}),
         Case("`due` is not a date", "add_task", {"title": "A", "due": "soon"}),
@@ -338,7 +338,7 @@ def failures(contract_name: str) -> tuple[list[Failure], list[Failure]]:
     for reason, body in _of_the_server(contract):
         _note(of_tools, reason, *_code_and_text(body))
     for reason, error in _of_methods(contract):
-        told = error.with_reason() if contract.tells_reasons else error
+        told = error.with_reason() if contract.explains_mistakes else error
         _note(of_methods, reason, *_said({"error": told.body()}, Case(reason, "", {})))
     return list(of_tools.values()), list(of_methods.values())
 

@@ -129,9 +129,8 @@ def serving(contract: Contract) -> list[str]:
         f"- {_describe_unknown(contract)}; "
         f"`null` counts as {'a value' if contract.is_strict else 'an absent argument'}.",
     ]
-    if contract.explain_unknown_tool is not None:
-        lines.append("- An unknown tool is an error -32602 that suggests the tool that was probably meant.")
-    if contract.tells_reasons:
+    if contract.explains_mistakes:
+        lines.append("- An unknown tool is an error -32602 that lists the tools.")
         lines.append("- The message of a JSON-RPC error has the reason, and so has its `data.details`.")
     if contract.icons:
         lines.append("- Clients of revision 2025-11-25 and later receive icons of the server and its tools.")
@@ -150,7 +149,7 @@ def serving(contract: Contract) -> list[str]:
 
 
 def _describe_unknown(contract: Contract) -> str:
-    if contract.refuses_unknown:
+    if contract.explains_mistakes:
         return "Unknown arguments are refused, nested ones too, with a suggestion"
     return "Unknown arguments are refused" if contract.is_strict else "Unknown arguments are ignored"
 

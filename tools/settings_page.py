@@ -1,6 +1,6 @@
 """Render docs/reference/settings.md: every setting in tables, and a whole `satchel.toml`."""
 
-from satchel.settings import SETTINGS, Setting
+from satchel.config import SETTINGS, Setting
 
 HEAD = """\
 # Settings

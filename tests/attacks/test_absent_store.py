@@ -7,7 +7,6 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from satchel.storage.database import open_database
 from tests.support.command import run
 from tests.support.postgres import PostgresServer
 
@@ -79,10 +78,3 @@ def test_commands_that_write_and_servers_still_make_it(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "satchel", "serve", "-d", str(tmp_path / "two.db")]
     assert subprocess.run(command, check=False, input=b"", capture_output=True).returncode == 0
     assert (tmp_path / "two.db").exists()
-
-
-def test_an_empty_list_of_a_store_that_is_there_is_no_error(tmp_path: Path) -> None:
-    open_database(str(tmp_path / "satchel.db")).close()
-    done = run("prompt", "list", environment={"SATCHEL_HOME": str(tmp_path)})
-    assert (done.returncode, done.stdout) == (0, b"")
-    assert done.stderr.startswith(b"No prompts in project 'default' yet. Add one: satchel prompt add ")

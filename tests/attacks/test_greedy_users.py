@@ -4,23 +4,26 @@ from pathlib import Path
 
 import pytest
 
+from satchel.protocol.subscriptions import MAX_URIS
+from satchel.transports.http.streams import MAX_STREAMS_PER_USER
 from tests.attacks.floods import (
     ANSWER_SECONDS,
+    MAX_MEMORY_MB,
     QUICK_TEMPLATE,
+    PeakMemory,
     QuietUser,
     Token,
     is_waiting,
     list_titles,
     make_library,
     make_token,
+    many_wires,
     send_all,
     tool_request,
 )
 from tests.support.in_process_http import WebInProcess
-from tests.support.process import eventually
-from tests.support.web import HANDSHAKE, WebClient, WebServer, request, rpc
-
-QUEUE = 100  # calls of a user that wait for their turn
+from tests.support.soak import amount
+from tests.support.web import HANDSHAKE, WebServer, call, request, rpc
 
 
 def render_request(token: Token | None, name: str) -> bytes:
@@ -51,24 +54,6 @@ def test_a_quiet_user_is_answered_while_another_takes_all_they_can_get(
             one.close()
 
 
-def test_beyond_their_share_and_their_queue_a_user_is_told_to_try_again(store: str, libraries: str) -> None:
-    greedy = make_token(store)
-    with WebInProcess("-d", store, "--auth", "token", "--libraries", libraries) as server:
-        wires = send_all(server, render_request(greedy, "slow"), QUEUE + 50)
-        assert eventually(lambda: sum(map(is_waiting, wires)) <= QUEUE + 5)
-        refused = [wire.read() for wire in wires if not is_waiting(wire)]
-        assert {(one.status, one.header("retry-after")) for one in refused if one.status != 200} == {(429, "1")}
-        for wire in wires:
-            wire.close()
-        assert eventually(lambda: ask_for_tasks(server, greedy) == 200)
-
-
-def ask_for_tasks(server: WebClient, token: Token) -> int:
-    with server.connect() as wire:
-        wire.send(tool_request(token, "list_tasks"))
-        return wire.read().status
-
-
 def test_a_user_makes_only_so_many_calls_a_minute(store: str) -> None:
     greedy, quiet = make_token(store), make_token(store)
     with WebInProcess("-d", store, "--auth", "token", "--calls-per-minute", "2") as server, server.connect() as wire:
@@ -89,3 +74,32 @@ def test_the_local_user_has_no_rate_and_no_share(store: str, libraries: str) -> 
         assert server.ask("GET", "/health").status == 200
         for wire in wires:
             wire.close()
+
+
+def listen(token: Token, uris: list[str]) -> bytes:
+    headers, body = rpc("subscriptions/listen", {"notifications": {"resourceSubscriptions": uris}})
+    return request("POST", "/mcp", [token.header, *headers], body)
+
+
+def test_the_streams_of_a_user_are_bounded_and_keep_little_memory(store: str) -> None:
+    reader, ada = make_token(store, is_read_only=True), make_token(store)
+    uris = [f"satchel://resource/some-name-of-usual-length-{number}" for number in range(MAX_URIS)]
+    with WebServer("-d", store, "--auth", "token") as server:
+        peak = PeakMemory(server.process.pid)
+        with QuietUser(server.port, make_token(store)), many_wires(server.port, MAX_STREAMS_PER_USER) as wires:
+            for wire in wires:
+                wire.send(listen(reader, uris))
+            for wire in wires:
+                assert wire.read_head()[0] == 200
+            with server.connect() as wire:
+                wire.send(listen(reader, []))
+                answer = wire.read()
+                message = f"A user has at most {MAX_STREAMS_PER_USER} streams open. Close one of yours first."
+                assert (answer.status, answer.json["error"]["message"]) == (429, message)
+                assert answer.header("retry-after") == "1"
+                wire.send(listen(ada, []))
+                assert wire.read_head()[0] == 200
+            for number in range(amount(20, 500)):  # each is translated for every stream
+                headers, added = call("add_prompt", {"title": f"T{number}", "content": "x"})
+                assert server.ask("POST", "/mcp", [ada.header, *headers], added).status == 200
+        assert peak.mb <= MAX_MEMORY_MB

@@ -95,25 +95,6 @@ def test_the_other_contracts_take_and_give_titles_as_their_documents_say(
 # -- the other doors --------------------------------------------------------------------------------------------
 
 
-def test_the_command_line_refuses_it_in_titles(store: str) -> None:
-    home = {"SATCHEL_DATABASE": store}
-    hidden, named, title = "\u202e", "U+202E", "Pay\u202ement"
-    run("prompt", "add", "Plain", "text", environment=home)
-    run("task", "add", "Plain", environment=home)
-    for arguments in (
-        ("prompt", "add", title, "text"),
-        ("prompt", "edit", "plain", "--title", title),
-        ("task", "add", title),
-        ("task", "edit", "1", title),
-    ):
-        done = run(*arguments, environment=home)
-        said = done.stderr.decode()
-        assert done.returncode != 0 and f"has a character that does not show: {named}. Leave it out" in said, arguments
-        assert hidden not in said.removesuffix("\n")
-    listed = run("prompt", "list", environment=home).stdout + run("task", "list", environment=home).stdout
-    assert b"Pay" not in listed and listed.count(b"Plain") == 2
-
-
 def test_an_import_leaves_it_out_and_says_so(store: str, tmp_path: Path) -> None:
     home = {"SATCHEL_DATABASE": store}
     row = {"kind": "task", "title": "Pay\u202ement\u200b now"}

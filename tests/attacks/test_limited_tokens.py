@@ -1,6 +1,6 @@
 """A token limited to projects has the tasks of these projects, through every contract, and no others of its user."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from satchel.errors import Refused
-from satchel.model import ChangeQuery, Scope, Task, TaskDraft, TaskPatch
-from satchel.services import history, lookup, projects, restoring, search, tasks
+from satchel.model import Scope, Task, TaskDraft, TaskPatch
+from satchel.services import projects, restoring, tasks
 from satchel.storage.database import Tx
 from tests.attacks.worlds import ENGINES, World, find_addresses
 from tests.support.in_process_http import HttpInProcess
@@ -61,37 +61,6 @@ def server(world: Tasks) -> Iterator[HttpInProcess]:
     with HttpInProcess("--database", world.address, "--auth", "token") as server:
         server.token = world.make_token(ANN, ["pub"])
         yield server
-
-
-def list_acts(number: int, id: str, seen: int) -> list[Callable[[Tx], Any]]:
-    """Return everything that a service does to one task, as the limited scope."""
-    return [
-        lambda tx: tasks.complete(tx, LIMITED, number),
-        lambda tx: tasks.complete(tx, LIMITED, id),
-        lambda tx: tasks.update(tx, LIMITED, number, TaskPatch(title="x")),
-        lambda tx: tasks.update(tx, LIMITED, seen, TaskPatch(blocked_by=[number])),
-        lambda tx: tasks.delete(tx, LIMITED, number),
-        lambda tx: tasks.find(tx, LIMITED, id),
-        lambda tx: tasks.add_note(tx, LIMITED, number, "x"),
-        lambda tx: restoring.restore(tx, LIMITED, f"#{number}"),
-        lambda tx: history.list_versions(tx, LIMITED, id),
-    ]
-
-
-def test_what_is_not_in_its_projects_is_neither_listed_nor_changed(world: Tasks) -> None:
-    before = world.versions()
-    for hidden in (*world.hidden, world.deleted):
-        for act in list_acts(hidden.number, hidden.id, world.seen.number):
-            with pytest.raises(Refused):
-                world.write(LIMITED, act)
-    assert [one.title for one in world.read(LIMITED, lambda tx: tasks.list_all(tx, LIMITED))] == ["Seen"]
-    told = str(world.read(LIMITED, lambda tx: history.list_changes(tx, LIMITED, ChangeQuery(), limit=100)))
-    told += str(world.read(LIMITED, lambda tx: history.list_trash(tx, LIMITED, is_everything=True)))
-    told += str(world.read(LIMITED, lambda tx: tasks.list_tags(tx, LIMITED, None)))
-    told += str(world.read(LIMITED, lambda tx: lookup.suggest(tx, LIMITED, "task", f"{CANARY} prvi")))
-    told += str(world.read(LIMITED, lambda tx: search.search(tx, LIMITED, search.SearchQuery(text=CANARY))))
-    assert CANARY not in told and "hush" not in told
-    assert world.versions() == before
 
 
 # Its first project, where the one of the connection is not its own.

@@ -62,15 +62,6 @@ def test_a_folder_in_which_others_could_replace_the_store_is_corrected(store: Pa
     assert (f"others could use {store.parent}" in done.stderr.decode()) is (loose != corrected)
 
 
-def test_a_new_store_is_private_whatever_the_umask_is(tmp_path: Path) -> None:
-    old = os.umask(0)
-    try:
-        open_database(str(tmp_path / "data" / "s.db")).close()
-    finally:
-        os.umask(old)
-    assert (mode(tmp_path / "data"), mode(tmp_path / "data" / "s.db")) == (0o700, 0o600)
-
-
 def test_what_is_no_store_keeps_its_mode(tmp_path: Path) -> None:
     file = tmp_path / "text"
     file.write_text("not a database, " * 100)

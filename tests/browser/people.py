@@ -23,11 +23,11 @@ class Guarded:
         self.store = store
         self.user = clock.new_id()
 
-    def make_token(self, *, is_read_only: bool = False, projects: list[str] | None = None) -> str:
+    def make_token(self) -> str:
         """Return the secret of a new token of the user."""
         database = open_database(self.store)
         with database.write() as tx:
-            _, secret = tokens.create(tx, user=self.user, is_read_only=is_read_only, projects=projects)
+            _, secret = tokens.create(tx, user=self.user)
         database.close()
         return secret
 

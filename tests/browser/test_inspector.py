@@ -92,18 +92,3 @@ def test_the_board_works_in_the_inspector(browser: Browser, inspector: str, serv
 
     assert [task["number"] for task in server.call("list_tasks", {})["structuredContent"]["tasks"]] == [2, 3]
     app.page.close()
-
-
-def test_a_prompt_is_picked_and_filled_in_in_the_inspector(
-    browser: Browser, inspector: str, server: HttpServer
-) -> None:
-    server.call("add_prompts", {"prompts": [{"title": "Greet", "content": "Hello {{ name }}!"}]})
-    app = open_app(browser, inspector, server, {"what": "prompts"})
-
-    app.get_by_role("button", name="Greet").click()
-    app.get_by_label("name (needed)").fill("Ada")
-    app.get_by_role("button", name="Use it").click()
-
-    expect(app.locator("pre")).to_have_text("Hello Ada!")
-    expect(app.get_by_role("status")).not_to_be_empty()
-    app.page.close()

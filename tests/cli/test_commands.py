@@ -244,26 +244,6 @@ def test_failures_are_json_where_json_was_asked_for(satchel: Command) -> None:
         assert error["error"]["code"] == "failed"
 
 
-def test_a_near_miss_is_guessed_whatever_its_case(satchel: Command) -> None:
-    satchel("project", "create", "code-base")
-    satchel("prompt", "add", "Code Review", "x")
-    assert "Did you mean 'code-review'?" in failed(satchel("prompt", "show", "CODE-REVIEW!"), 3)
-    assert "Did you mean 'code-base'?" in failed(satchel("prompt", "list", "-p", "CODE-BAS"), 3)
-    assert "Did you mean 'code-base'?" in failed(satchel("serve", "-c", "mcpkg", "-p", "code-bas"), 3)
-    assert "Did you mean 'mcpkg'?" in failed(satchel("serve", "-c", "mcpk"), 2)
-
-
-def test_a_task_is_meant_by_its_number_with_or_without_a_hash(satchel: Command) -> None:
-    for title in ("First", "Second"):
-        done(satchel("task", "add", title))
-    assert done(satchel("task", "show", "#2")).startswith("2  Second\n")
-    assert done(satchel("task", "edit", "#1", "Changed")) == "Changed task 1: Changed\n"
-    assert done(satchel("task", "done", "#1", "2")) == "Done: task 1: Changed\nDone: task 2: Second\n"
-    assert done(satchel("task", "delete", "#1", "#2")).startswith("Deleted task 1, 2.\n")
-    assert "task #2 is in the trash" in failed(satchel("task", "show", "#2"), 3)
-    assert "task 9 is not among your tasks" in failed(satchel("task", "show", "#9"), 3)
-
-
 def test_a_store_that_another_program_changed_says_what_to_do(satchel: Command, store: str) -> None:
     database = open_database(store)
     with database.write() as tx:
@@ -333,16 +313,6 @@ def test_tasks_are_added_listed_edited_finished_and_deleted(satchel: Command) ->
     failed(satchel("task", "add", "  "), 2)
     failed(satchel("task", "add", "x" * 501), 2)
     failed(satchel("task", "edit", "1"), 2)
-
-
-def test_another_users_tasks_are_his_own(satchel: Command) -> None:
-    bob = "11111111-2222-4333-8444-555555555555"
-    his = value(satchel("task", "add", "His", "--user", bob.upper(), "--json"))["task"]
-    assert done(satchel("task", "list")) == ""
-    for command in ("show", "done", "delete"):
-        failed(satchel("task", command, str(his["number"])), 3)
-    assert done(satchel("task", "list", "--user", bob)).split("\t")[:3] == [str(his["number"]), "", "His"]
-    assert "--user must be a UUID" in failed(satchel("task", "list", "--user", "bob"), 2)
 
 
 def test_contracts_are_listed_and_shown(tmp_path: Path) -> None:

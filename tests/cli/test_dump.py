@@ -142,18 +142,6 @@ def test_a_forged_dump_that_does_not_fit_leaves_nothing(satchel: Satchel, tmp_pa
         assert everything(str(store)) == empty
 
 
-def by_name(lines: list[bytes]) -> dict[str, list[dict[str, object]]]:
-    """Return the rows of each table in a dump, with the names of their columns, whatever their order."""
-    tables: dict[str, list[dict[str, object]]] = {}
-    for line in map(json.loads, lines):
-        if isinstance(line, dict):
-            head = line
-            tables[head["table"]] = [{"last": head.get("last_number")}]
-        else:
-            tables[head["table"]].append(dict(zip(head["columns"], line, strict=True)))
-    return tables
-
-
 def test_a_dump_of_another_schema_is_loaded_if_its_tables_and_columns_fit(
     satchel: Satchel, tmp_path: Path, dumped: Path
 ) -> None:
@@ -259,12 +247,3 @@ def test_the_indexes_of_postgres_are_as_before(satchel: Satchel, postgres: Postg
     done(satchel(store, "load", str(dumped)))
     with psycopg.connect(store) as connection:
         assert connection.execute(sql).fetchall() == before
-
-
-def test_the_index_of_sqlite_is_whole(satchel: Satchel, tmp_path: Path, dumped: Path) -> None:
-    done(satchel(tmp_path / "loaded.db", "load", str(dumped)))
-    connection = apsw.Connection(str(tmp_path / "loaded.db"))
-    assert connection.execute("pragma integrity_check").fetchall() == [("ok",)]
-    for sql in ("select count(*) from prompt_index_docsize", "select count(*) from prompt_texts"):
-        assert connection.execute(sql).fetchall() == [(13,)]
-    connection.close()

@@ -17,7 +17,7 @@ from tests.cli.test_commands import Command, done, failed, value
 from tests.support.command import run as run_command
 from tests.support.postgres import PostgresServer
 from tests.support.roles import two_roles
-from tests.support.satchel import ID, TIME, ok
+from tests.support.satchel import TIME, ok
 from tests.support.stdio import CLIENT, NEWEST, Server
 from tests.support.terminal import on_terminal
 
@@ -27,19 +27,8 @@ Serve = Callable[..., Server]
 ADA = "6f0a2f5e-9c1c-4a6e-8a51-0d8f8f3c2b11"
 BOB = "11111111-2222-4333-8444-555555555555"
 SECOND = r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ"
-LONG = "\n".join(f"{number}. A rule that took an hour to write." for number in range(300))
-ELIDED = "0. A rule that took an hour to write.\n... (rest unchanged)"
-
-BY_HAND = {
-    "user": ID,
-    "token": None,
-    "client": "satchel",
-    "client_version": "0.1.0",
-    "contract": "cli",
-    "caller": "person",
-}
+BY_HAND = {"token": None, "client": "satchel", "client_version": "0.1.0", "contract": "cli", "caller": "person"}
 BY_AGENT = {
-    "user": ID,
     "token": None,
     "client": CLIENT["name"],
     "client_version": CLIENT["version"],
@@ -68,26 +57,6 @@ def add_task(store: str, user: str, title: str) -> None:
     database.close()
 
 
-def test_an_elided_edit_of_an_agent_is_undone_by_a_person_in_one_command(
-    satchel: Command, store: str, serve: Serve
-) -> None:
-    def run(*words: str) -> subprocess.CompletedProcess[bytes]:
-        return satchel(*words, SATCHEL_USER=ADA)
-
-    run("prompt", "add", "Rules", LONG)
-    agent = serve("satchel", store, NEWEST, "--user", ADA)
-    ok(agent, "update_prompt", prompt="rules", content=ELIDED)
-    assert [cells[:1] + cells[2:] for cells in lines(run("log", "rules"))] == [
-        ["2", "you", f"{CLIENT['name']} {CLIENT['version']} (satchel, model)", "changed"],
-        ["1", "you", "command line", "added"],
-    ]
-    assert done(run("restore", "rules")) == "Restored prompt 'rules' to version 1; it is version 3 now.\n"
-    assert done(run("prompt", "show", "rules")) == LONG
-    ok(agent, "update_prompt", prompt="rules", content=ELIDED)
-    assert done(run("undo", "--yes")) == "Put back prompt 'rules'.\n"
-    assert done(run("prompt", "show", "rules")) == LONG
-
-
 def test_the_log_tells_who_did_what_with_json(satchel: Command, store: str, serve: Serve) -> None:
     agent = serve("satchel", store, NEWEST, "--user", ADA)
     ok(agent, "add_prompt", title="Tea", content="Boil")
@@ -97,55 +66,16 @@ def test_the_log_tells_who_did_what_with_json(satchel: Command, store: str, serv
     satchel("task", "add", "Mine", SATCHEL_USER=ADA)
     found = value(satchel("log", "--json", "--limit", "4", SATCHEL_USER=BOB))
     tea = {"kind": "prompt", "item": "tea", "title": "Tea", "project": "default"}
+    drink = {"kind": "task", "item": "#1", "title": "Drink", "project": "default"}
     numbers = [entry["number"] for entry in found["changes"]]
-    assert found == {
-        "has_more": True,
-        "changes": [
-            {
-                "number": numbers[0],
-                "at": TIME,
-                "action": "add",
-                "version": 1,
-                "undoes": None,
-                **BY_HAND,
-                "kind": "task",
-                "item": "#1",
-                "title": "Drink",
-                "project": "default",
-                "user": BOB,
-            },
-            {
-                "number": numbers[1],
-                "at": TIME,
-                "action": "restore",
-                "version": 3,
-                "undoes": numbers[2],
-                **BY_HAND,
-                **tea,
-                "user": BOB,
-            },
-            {
-                "number": numbers[2],
-                "at": TIME,
-                "action": "update",
-                "version": 2,
-                "undoes": None,
-                **BY_HAND,
-                **tea,
-                "user": BOB,
-            },
-            {
-                "number": numbers[3],
-                "at": TIME,
-                "action": "add",
-                "version": 1,
-                "undoes": None,
-                **BY_AGENT,
-                **tea,
-                "user": ADA,
-            },
-        ],
-    }
+    expected = [
+        {"action": "add", "version": 1, "undoes": None, **BY_HAND, **drink, "user": BOB},
+        {"action": "restore", "version": 3, "undoes": numbers[2], **BY_HAND, **tea, "user": BOB},
+        {"action": "update", "version": 2, "undoes": None, **BY_HAND, **tea, "user": BOB},
+        {"action": "add", "version": 1, "undoes": None, **BY_AGENT, **tea, "user": ADA},
+    ]
+    rows = [{"number": number, "at": TIME, **row} for number, row in zip(numbers, expected, strict=True)]
+    assert found == {"has_more": True, "changes": rows}
     assert numbers == sorted(numbers, reverse=True)
     versions = value(satchel("log", "tea", "--json", SATCHEL_USER=BOB))
     without = [{key: item for key, item in entry.items() if key not in tea} for entry in found["changes"][1:]]
@@ -240,12 +170,7 @@ def test_an_application_role_does_not_get_the_audit_trail(tmp_path: Path, postgr
         assert "run this with the owner's address" in failed(as_(app, *words), 1)
         done(as_(owner, *words)) if words[0] != "purge" else None
     assert changed(as_(app, "log"))[:2] == ["changed prompt 'tea', version 2", "added prompt 'tea', version 1"]
-    assert "-Boil\n+Boil it" in done(as_(app, "diff", "tea"))
-    assert "version 1" in done(as_(app, "restore", "tea"))
     assert done(as_(app, "undo", "--yes")) == "Put back prompt 'tea'.\n"
-    assert done(as_(app, "prompt", "delete", "tea")).startswith("Deleted")
-    assert lines(as_(app, "trash", "list"))[0][:2] == ["prompt", "tea"]
-    assert done(as_(app, "undo", "--yes")) == "Brought back prompt 'tea'.\n"
 
 
 def test_versions_are_compared(satchel: Command) -> None:
@@ -294,14 +219,7 @@ def test_a_restore_is_told_with_json(satchel: Command) -> None:
     satchel("prompt", "edit", "tea", "black")
     told = {"kind": "prompt", "item": "tea", "title": "Tea", "project": "default"}
     first = value(satchel("restore", "tea", "--json"))
-    assert first == {
-        **told,
-        "version": 3,
-        "from_version": 1,
-        "was_deleted": False,
-        "changed": True,
-        "notes": [],
-    }
+    assert first == {**told, "version": 3, "from_version": 1, "was_deleted": False, "changed": True, "notes": []}
     again = value(satchel("restore", "tea", "--version", "1", "--json"))
     assert again == {**first, "changed": False}
     assert done(satchel("restore", "tea", "--version", "1")) == (
@@ -312,33 +230,12 @@ def test_a_restore_is_told_with_json(satchel: Command) -> None:
     gone = value(satchel("trash", "list", "--json"))["trash"][0]["id"]
     back = value(satchel("restore", gone, "--json"))
     notes = ["The name tea is taken; it came back as tea-2.", "The title Tea is taken; it came back as Tea (2)."]
-    assert back == {
-        "kind": "prompt",
-        "item": "tea-2",
-        "title": "Tea (2)",
-        "project": "default",
-        "version": 5,
-        "from_version": 3,
-        "was_deleted": True,
-        "changed": True,
-        "notes": notes,
-    }
+    facts = {"version": 5, "from_version": 3, "was_deleted": True, "changed": True, "notes": notes}
+    assert back == {**told, "item": "tea-2", "title": "Tea (2)", **facts}
     satchel("prompt", "delete", "tea-2")
     assert done(satchel("restore", "tea-2")).splitlines() == [
         "Brought back prompt 'tea-2' as it was in version 5; it is version 7 now."
     ]
-
-
-def test_what_comes_back_under_another_name_says_so(satchel: Command) -> None:
-    satchel("document", "add", "map", "x:map", "here")
-    satchel("document", "delete", "map")
-    gone = value(satchel("trash", "list", "--json"))["trash"][0]["id"]
-    satchel("document", "add", "map", "x:map", "there")
-    assert done(satchel("restore", gone)).splitlines()[:2] == [
-        "Brought back document 'map-2' as it was in version 1; it is version 3 now.",
-        "The name map is taken; it came back as map-2.",
-    ]
-    assert done(satchel("document", "show", "map-2")) == "here"
 
 
 def test_a_deleted_project_says_how_it_comes_back_whole(satchel: Command) -> None:
@@ -405,16 +302,6 @@ def test_undo_says_what_it_will_do_and_does_it(satchel: Command) -> None:
     assert (step["at"], [(one["action"], one["item"]) for one in step["changes"]]) == (TIME, [("add", "tea")])
     assert done(satchel("undo", "--yes")) == "Nothing to undo.\n"
     assert changed(satchel("log", "--limit", "1")) == ["deleted prompt 'tea', version 4 (undo)"]
-
-
-def test_what_others_changed_since_is_not_undone(satchel: Command) -> None:
-    satchel("prompt", "add", "Tea", "green", SATCHEL_USER=ADA)
-    satchel("prompt", "edit", "tea", "black", SATCHEL_USER=BOB)
-    said = failed(satchel("undo", "--yes", SATCHEL_USER=ADA), 1)
-    assert "prompt 'tea' has version 2, not 1" in said and "satchel log 'tea'" in said
-    assert done(satchel("prompt", "show", "tea")) == "black"
-    assert done(satchel("undo", "--yes", SATCHEL_USER=BOB)) == "Put back prompt 'tea'.\n"
-    assert done(satchel("undo", "--yes", SATCHEL_USER=ADA)) == "Deleted prompt 'tea'.\n"
 
 
 def test_undo_asks_and_does_not_do_what_it_did_not_show(store: str, tmp_path: Path, satchel: Command) -> None:
@@ -485,15 +372,8 @@ def test_a_version_that_is_not_there_names_those_that_are(satchel: Command) -> N
     for words in (("diff", "tea", "7"), ("diff", "tea", "1", "7"), ("restore", "tea", "--version", "7")):
         said = failed(satchel(*words), 3)
         assert said == "satchel: prompt 'tea' has no version 7. Kept versions: 2, 1.\n"
-    error = json.loads(failed(satchel("restore", "tea", "--version", "7", "--json"), 3))["error"]
-    assert (error["code"], "2, 1" in error["message"]) == ("not_found", True)
-    for version in ("0", "-1", "x", "1.5", str(2**63), "9" * 40):
-        failed(satchel("restore", "tea", "--version", version), 2)
-        failed(satchel("diff", "tea", "--", version), 2)
-    for limit in ("0", "-1", "x", "9" * 40):
-        failed(satchel("log", "--limit", limit), 2)
-        failed(satchel("undo", "--last", limit), 2)
-    assert value(satchel("prompt", "show", "tea", "--json"))["prompt"]["version"] == 2
+    for words in (("restore", "tea", "--version", "0"), ("diff", "tea", "--", "-1"), ("log", "--limit", "9" * 40)):
+        failed(satchel(*words), 2)
 
 
 def test_a_restore_that_would_break_a_rule_changes_nothing(satchel: Command) -> None:

@@ -111,41 +111,6 @@ def test_a_variable_that_no_argument_declares_is_a_problem(tmp_path: Path) -> No
     )
 
 
-FINE = {
-    "set only": "{% set x = lang|upper %}",
-    "set to itself": "{% set lang = lang|upper %}",
-    "for itself": "{% for lang in lang %}{{ lang }}{% endfor %}",
-    "call": "{% macro m() %}{{ caller('x') }}{% endmacro %}{% call(x) m() %}{{ x }}{{ lang }}{% endcall %}",
-    "block": "{% block b %}{{ lang }}{% endblock %}{% filter upper %}{{ lang }}{% endfilter %}",
-    "set": "{% set lang = lang or 'C' %}{{ lang }}",
-    "set in if": "{% if lang %}{% set x = 1 %}{% else %}{% set x, y = 2, 3 %}{% endif %}{{ x }}{{ y }}",
-    "set of a block": "{% if 1 %}{% set x %}{{ lang }}{% endset %}{% endif %}{{ x }}",
-    "loop": "{% for one in [lang] %}{{ loop.index }}{{ one }}{% endfor %}",
-    "functions": "{% for i in range(3) %}{{ i }}{% endfor %}{{ dict(lang=lang) }}{% set n = namespace(a=1) %}{{ n.a }}",
-    "macro": "{% macro m(a, b=1) %}{{ a }}{{ b }}{% endmacro %}{{ m(lang) }}",
-    "with": "{% with a = lang %}{{ a }}{% endwith %}",
-    "raw": "{% raw %}{{ nothing }} {% endraw %}{{ lang }}",
-    "comment": "{# {{ nothing }} #}{{ lang }}",
-    "strings": "{{ '}} {{ nothing }}' }}{{ \"%} nothing\" }}{{ lang }}",
-    "attributes": "{{ lang.nothing }}{{ lang|default(value='x') if 0 }}{{ lang is defined }}",
-    "whitespace control": "{%- if lang -%}{{- lang -}}{%- endif -%}",
-    "plain text": "lang { lang } {{ lang }}",
-}
-
-
-def test_correct_templates_have_no_problem(tmp_path: Path) -> None:
-    prompts = {name.replace(" ", "-"): template for name, template in FINE.items()}
-    manifest = "".join(f"prompts.{name}.arguments = [{{name = 'lang'}}]\n" for name in prompts)
-    assert validate(tmp_path, write(tmp_path, "lib", manifest, **prompts)) == (0, ["ok: 1 library, 18 prompts"])
-
-
-def test_a_set_inside_a_loop_does_not_declare_what_is_read_behind_it(tmp_path: Path) -> None:
-    template = "{% for x in [1] %}{% set last = x %}{% endfor %}\n{{ last }}"
-    library = write(tmp_path, "lib", "[prompts.p]\n", p=template)
-    problem = "prompts/p.md:2: last is always empty: prompt p has no argument of this name"
-    assert validate(tmp_path, library) == (1, [problem])
-
-
 def test_a_template_that_fails_when_it_is_rendered_is_a_problem(tmp_path: Path) -> None:
     manifest = (
         "[prompts.filter]\n[prompts.function]\n[prompts.optional]\narguments = [{ name = 'a' }]\n[prompts.large]\n"

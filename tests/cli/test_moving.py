@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from satchel.errors import NotFound
 from satchel.model import DocumentDraft, PromptDraft, Scope, TaskDraft
-from satchel.services import documents, history, lookup, projects, prompts, tasks
+from satchel.services import documents, history, projects, prompts, tasks
 from satchel.storage.database import Database, open_database
 from tests.cli.test_commands import Command, done, failed, value
 
@@ -55,20 +54,6 @@ def test_a_copy_has_everything_and_the_original_stays(satchel: Command, database
         assert prompts.get_by_name(tx, TWO, "a").description == "d"
 
 
-def test_what_is_moved_is_there_and_in_the_trash_here(satchel: Command, database: Database) -> None:
-    assert (
-        done(satchel("prompt", "move", "a", "a", "--to", "two", "-p", "one"))
-        == "Moved 1 prompt to project 'two':\n  a\n"
-    )
-    done(satchel("document", "move", "doc", "--to", "two", "-p", "one"))
-    assert names(database, ONE) == (["b"], [])
-    assert names(database, TWO) == (["b", "a"], ["other", "doc"])
-    with database.read() as tx:
-        found = lookup.find(tx, ONE, "a")
-        assert found.is_deleted
-    assert "Name another one with --to" in failed(satchel("prompt", "move", "b", "--to", "one", "-p", "one"), 2)
-
-
 @pytest.mark.parametrize(("verb", "past"), [("copy", "copied"), ("move", "moved")])
 def test_a_clash_says_what_to_do_and_leaves_all_as_it_was(
     satchel: Command, database: Database, verb: str, past: str
@@ -103,29 +88,3 @@ def test_a_task_moves_with_its_number_and_its_history(satchel: Command, database
         assert [one.version for one in versions] == [2, 1]
     again = done(satchel("task", "move", "1", "--to", "two", "-u", ANN))
     assert again == "Moved 1 task to project 'two':\n  #1 T\n#1 was there already.\n"
-
-
-def test_a_copy_of_a_task_is_an_open_one(satchel: Command, database: Database) -> None:
-    with database.write() as tx:
-        tasks.complete(tx, ONE, 1)
-    assert done(satchel("task", "copy", "1", "--to", "two", "-u", ANN)) == "Copied 1 task to project 'two':\n  #2 T\n"
-    with database.read() as tx:
-        copy, original = tasks.find(tx, ONE, 2), tasks.find(tx, ONE, 1)
-    assert (copy.project, copy.status, copy.tags, copy.due) == ("two", "pending", ("t",), "2030-01-02")
-    assert (original.project, original.status) == ("one", "completed")
-
-
-def test_a_personal_item_is_copied_from_anywhere_and_moved_only_from_its_project(
-    satchel: Command, database: Database
-) -> None:
-    done(satchel("prompt", "move", "a", "--to", "personal", "-p", "one"))  # which is made by this
-    moved = failed(satchel("prompt", "move", "a", "--to", "two", "-p", "one"), 3)
-    assert moved == (
-        "satchel: prompt 'a' is in project 'personal', not in 'one'. Add -p personal to change it for every project, "
-        "or copy it first: satchel prompt copy a --to one\n"
-    )
-    done(satchel("prompt", "copy", "a", "--to", "one", "-p", "one"))
-    assert names(database, ONE)[0] == ["b", "a"]
-    done(satchel("prompt", "move", "a", "--to", "two", "-p", "personal"))
-    with database.read() as tx, pytest.raises(NotFound):
-        prompts.get_by_name(tx, Scope(project="personal"), "a")

@@ -6,8 +6,6 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from tests.cli.test_commands import Command, done, failed, value
 from tests.support.stdio import NEWEST, Server
 
@@ -213,28 +211,27 @@ def test_a_list_longer_than_a_page_of_the_tool_is_listed_whole(satchel: Command,
     assert len(done(satchel("task", "list", "--all")).splitlines()) == 230
 
 
-@pytest.mark.parametrize(
-    ("words", "hint"),
-    [
+def test_an_empty_list_says_what_to_do_next(satchel: Command) -> None:
+    done(satchel("database", "migrate"))
+    assert satchel("project", "list").stderr.startswith(b"There are no projects yet. Create one with: satchel project")
+    done(satchel("project", "create", "default"))
+    for words, hint in (
         ("task list", "There are no open tasks. Add one with: satchel task add "),
         ("task list --done", "No tasks match. Show all with: satchel task list --status all"),
         ("prompt list", "No prompts in project 'default' yet. Add one: satchel prompt add "),
-        (
-            "prompt list --search x",
-            "No prompts match in project 'default'. Show all with: satchel prompt list -p default",
-        ),
-        ("resource list", "No documents in project 'default' yet. Add one: satchel document add "),
+        ("prompt list --search x", "No prompts match in project 'default'. Show all with: satchel prompt list -p"),
+        ("document list", "No documents in project 'default' yet. Add one: satchel document add "),
         ("prompt tags", "No prompt has a tag. Tag one with: satchel prompt edit "),
         ("search nothing", "Nothing is found in project 'default'. Try fewer words"),
-        ("project list", "There are no projects yet. Create one with: satchel project create"),
-    ],
-)
-def test_an_empty_list_says_what_to_do_next(satchel: Command, words: str, hint: str) -> None:
-    done(satchel("database", "migrate"))
-    if words.startswith("search"):
-        done(satchel("project", "create", "default"))
-    listed = satchel(*words.split())
-    assert done(listed) == "" and listed.stderr.decode().startswith(hint)
+        ("trash list", "The trash of project 'default' is empty."),
+        ("trash list --all", "The trash is empty."),
+        ("token list", "There are no tokens. Create one with: satchel token create --name laptop"),
+        ("library list", "There are no libraries. Make one with: satchel library new NAME"),
+        ("log --since 2100-01-01", "No changes match. Those of all projects and users: satchel log --all"),
+    ):
+        listed = satchel(*words.split())
+        assert done(listed) == "" and listed.stderr.decode().startswith(hint), words
+        assert satchel(*words.split(), "--json").stderr == b"", words
 
 
 def test_a_resource_needs_no_uri(satchel: Command) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import apsw
-import psycopg
 import pytest
 
 from satchel.errors import StoreFailed
@@ -22,18 +21,6 @@ from tests.support.terminal import on_terminal
 ADA = "6f0a2f5e-9c1c-4a6e-8a51-0d8f8f3c2b11"
 BOB = "11111111-2222-4333-8444-555555555555"
 NOTHING = {"trash": [], "total": 0}
-
-
-def count_rows(store: str, table: str) -> int:
-    """Count the rows of a table, without Satchel."""
-    sql = f"select count(*) from {table}"
-    if store.startswith("postgresql"):
-        with psycopg.connect(store) as connection:
-            return int(connection.execute(sql.encode()).fetchall()[0][0])
-    raw = apsw.Connection(store, flags=apsw.SQLITE_OPEN_READONLY)
-    [[count]] = raw.execute(sql).fetchall()
-    raw.close()
-    return int(count)  # type: ignore[arg-type]
 
 
 def in_home(home: Path, store: str) -> Command:
@@ -124,30 +111,6 @@ def test_purge_asks_and_takes_all_or_nothing(satchel: Command, store: str, tmp_p
     assert value(satchel("prompt", "add", "Tea", "new", "--json"))["prompt"]["name"] == "tea"
     left = [json.loads(line)["item"] for line in done(satchel("log", "--all", "--format", "jsonl")).splitlines()]
     assert left == ["default", "tea"]
-
-
-def test_a_purge_by_id_takes_that_item_and_no_other_of_its_name(satchel: Command) -> None:
-    satchel("project", "create", "other")
-    for project in ("default", "other"):
-        satchel("prompt", "add", "Tea", f"of {project}", "-p", project)
-    satchel("prompt", "delete", "tea", "-p", "other")
-    [gone] = value(satchel("trash", "list", "--json", "-p", "other"))["trash"]
-    assert done(satchel("purge", gone["id"], "--yes")).startswith("Removed prompt 'tea' for good.\n")
-    assert done(satchel("prompt", "show", "tea")) == "of default"
-    failed(satchel("restore", "tea", "-p", "other"), 3)
-
-
-def test_a_purged_project_goes_with_everything_in_it(satchel: Command, store: str) -> None:
-    satchel("project", "create", "other")
-    satchel("prompt", "add", "Tea", "green", "-p", "other")
-    satchel("prompt", "edit", "tea", "black", "-p", "other")
-    satchel("prompt", "add", "Gone", "x", "-p", "other")
-    satchel("prompt", "delete", "gone", "-p", "other")
-    satchel("document", "add", "map", "x:map", "y", "-p", "other")
-    done(satchel("purge", "satchel://project/other", "--yes"))
-    assert "other" not in done(satchel("project", "list"))
-    tables = ("prompts", "prompt_texts", "prompt_tags", "documents", "revisions", "revision_states")
-    assert {table: count_rows(store, table) for table in tables} == dict.fromkeys(tables, 0)
 
 
 def test_on_postgres_a_purge_says_what_vacuum_has_to_do(postgres: PostgresServer, tmp_path: Path) -> None:
@@ -259,8 +222,3 @@ def test_history_tells_what_it_costs(satchel: Command, store: str) -> None:
     assert lines[4] == (
         "kept       every version for 7 days, the newest 20 of each item for longer, deleted items for 30 days"
     )
-
-
-def test_a_project_that_is_not_there_is_named(satchel: Command) -> None:
-    assert "project 'nope' does not exist" in failed(satchel("trash", "list", "-p", "nope"), 3)
-    assert "project 'nope' does not exist" in failed(satchel("purge", "x", "--yes", "-p", "nope"), 3)

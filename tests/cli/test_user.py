@@ -32,12 +32,6 @@ def test_the_user_of_the_environment_comes_before_the_local_one(store: str, tmp_
     assert user_of(tmp_path, "-d", store) == local != ADA
 
 
-def test_the_help_says_where_the_local_user_is_kept(tmp_path: Path) -> None:
-    text = " ".join(satchel(tmp_path, "user", "--help").stdout.decode().split())
-    assert "that of SATCHEL_USER, else the local user." in text
-    assert "kept in the store, or in the data folder if the store is on PostgreSQL." in text
-
-
 @pytest.fixture
 def shared(postgres: PostgresServer) -> str:
     """The address of a PostgreSQL store."""

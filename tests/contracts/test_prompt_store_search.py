@@ -2,6 +2,7 @@
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable
 from typing import Any
 
@@ -56,10 +57,25 @@ def test_every_query_is_literal_text(store: str, serve: Callable[..., Client]) -
         expected = [
             title
             for title, content in reversed(TEXTS.items())
-            if query.casefold() in title.casefold() or query.casefold() in content.casefold()
+            if fold(query) in fold(title) or fold(query) in fold(content)
         ]
         assert [prompt["title"] for prompt in page["prompts"]] == expected, query
         assert page["total"] == len(expected) and page["query"] == query
+
+
+@both_engines
+def test_composed_and_decomposed_letters_are_the_same(store: str, serve: Callable[..., Client]) -> None:
+    client = serve("prompt-store", store)
+    composed, decomposed, other = "Café ǅ 한국", "Cafe\u0301 ǅ \u1112\u1161\u11ab국", "Cafe"
+    for title, content in ((composed, "x"), (decomposed, "y"), ("C", composed), ("D", decomposed), ("E", other)):
+        client.call("add_prompt", title=title, content=f"{content} and so on")
+    for query in ("café", "CAFE\u0301", "É ǆ 한", "e\u0301 ǆ \u1112\u1161\u11ab"):
+        page = found(client, query)
+        assert page["query"] == query  # as it was asked
+        assert [prompt["title"] for prompt in page["prompts"]] == ["D", "C", decomposed, composed]
+        assert page["prompts"][0]["snippet"] == f"{decomposed} and so on"  # as it is
+    assert found(client, "cafe")["total"] == 1
+    assert found(client, "\u0301")["total"] == 0
 
 
 def test_an_empty_query_lists_everything(store: str, serve: Callable[..., Client]) -> None:
@@ -73,18 +89,23 @@ def test_an_empty_query_lists_everything(store: str, serve: Callable[..., Client
 
 # -- against the plain definition, in-process on both engines -----------------------------------------------------
 
-ALPHABET = st.sampled_from('aAbBcßSsİiﬁ"%_\\*() \t\nΣσ🎒é\ufffd\ufffe\uffff')
+ALPHABET = st.sampled_from('aAbBcßSsİiﬁ"%_\\*() \t\nΣσ🎒éeE\u0301\u0323\u1112\u1161\u11ab\ufffd\ufffe\uffff')
 SCOPE = Scope()
+
+
+def fold(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
 
 
 def decided_snippet(content: str, query: str) -> str:
     """Return the snippet as decided, straightforwardly from the whole content."""
     full = re.sub(r"\s+", " ", content)
-    position = content.casefold().find(query.casefold()) if query else -1
+    position = fold(content).find(fold(query)) if query else -1
     if position < 0:
         return at_words(full, 0, 200, hit=(0, 0))
-    start = texts.unfolded_offset(content, position)
-    end = texts.unfolded_offset(content, position + len(query.casefold()) - 1) + 1
+    start, _ = texts.unfold_offset(content, position)
+    _, end = texts.unfold_offset(content, position + len(fold(query)) - 1)
+    assert fold(query) in fold(content[start:end]) and len(fold(content[:start])) <= position
     before = re.sub(r"\s+", " ", content[:start])
     left = len(before) - (bool(before) and before[-1] == " " and content[start].isspace())
     hit = len(re.sub(r"\s+", " ", content[start:end]))
@@ -125,7 +146,7 @@ def test_search_agrees_with_plain_substring_search(database: Database, contents:
         expected = [
             number
             for number, content in enumerate(contents)
-            if query.casefold() in content.casefold() or query.casefold() in f"{number}:{content[::-1]}".casefold()
+            if fold(query) in fold(content) or fold(query) in fold(f"{number}:{content[::-1]}")
         ]
         assert sorted(int(item.title.split(":")[0]) for item in page.items) == expected
         for item in page.items:
@@ -134,7 +155,9 @@ def test_search_agrees_with_plain_substring_search(database: Database, contents:
 
 
 SPACED = st.lists(
-    st.sampled_from(["word", " ", "\n\n  ", "needle", "ß", " " * 700, "x" * 150, "ﬁ", "\t"]), min_size=1, max_size=40
+    st.sampled_from(["word", " ", "\n\n  ", "needle", "ß", "e\u0301", " " * 700, "x" * 150, "ﬁ", "\t"]),
+    min_size=1,
+    max_size=40,
 )
 
 

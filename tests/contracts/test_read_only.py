@@ -7,7 +7,6 @@ import pytest
 
 from satchel.auth import tokens
 from satchel.contracts import CONTRACTS, load
-from satchel.contracts.satchel.guesses import explain_unknown_tool
 from satchel.storage.database import open_database
 from tests.support.in_process_http import HttpInProcess
 from tests.support.stdio import NEWEST, Client
@@ -35,7 +34,7 @@ def test_on_stdio_only_tools_that_read_are_there(contract: str, store: str, serv
     for tool in load(contract).tools:
         answer = client.request("tools/call", {"name": tool.name, "arguments": {"user_id": ADA}})
         if tool.writes:
-            more = f". {explain_unknown_tool(tool.name, READING[contract])}" if contract == "satchel" else ""
+            more = f". There are {', '.join(READING[contract])}." if contract == "satchel" else ""
             assert answer["error"] == {"code": -32602, "message": f"Unknown tool: {tool.name}{more}"}
         else:
             assert "result" in answer

@@ -10,7 +10,6 @@ from satchel import app, config
 from satchel.app.startup import CannotStart
 from satchel.cli.serve import parse
 from satchel.contracts import load
-from satchel.contracts.satchel.guesses import explain_unknown_tool
 from satchel.model import Argument, PromptDraft, Scope
 from satchel.services import prompts
 from satchel.storage.database import open_database
@@ -53,7 +52,7 @@ def test_only_the_wanted_tools_are_there(start: Callable[..., Ask]) -> None:
         assert listed(ask) == listed_of(names)
         for name in TOOLS:
             if name not in names:
-                message = f"Unknown tool: {name}. {explain_unknown_tool(name, listed_of(names))}"
+                message = f"Unknown tool: {name}. There are {', '.join(listed_of(names))}."
                 assert call(ask, name)["error"] == {"code": -32602, "message": message}
         assert plain(call(ask, "list_projects")["result"])["isError"] is False
 

@@ -38,6 +38,10 @@ class Place:
             # Packages that were fetched before are not fetched again.
             "UV_CACHE_DIR": str(Path.home() / ".cache" / "uv"),
             "npm_config_cache": str(Path.home() / ".npm"),
+            # The repository of the README is this one, as it was committed.
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": f"url.{ROOT.as_uri()}.insteadOf",
+            "GIT_CONFIG_VALUE_0": "https://github.com/satchel-mcp/satchel",
         }
 
 

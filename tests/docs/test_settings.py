@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from satchel import config
-from satchel.settings import SETTINGS
 from tests.docs.blocks import ROOT
 
 FILE = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "reference" / "settings.md").read_text(), re.S)[0]
@@ -15,7 +14,7 @@ LINES = re.findall(r"^# (\w+ = .*)$", FILE, re.M)
 
 
 def test_it_has_every_setting_once() -> None:
-    assert list(tomllib.loads("\n".join(LINES))) == [setting.name for setting in SETTINGS]
+    assert list(tomllib.loads("\n".join(LINES))) == [setting.name for setting in config.SETTINGS]
 
 
 def test_every_line_of_it_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """Imports into the store: what is new, same and clashing; bad files; interrupted runs."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
@@ -15,7 +15,7 @@ from satchel.exchange.entries import PromptEntry
 from satchel.exchange.importing import FileRead, ImportReport, OnClash, Options
 from satchel.model import PromptDraft, PromptHeader, Scope, TaskQuery
 from satchel.services import documents, projects, prompts, tasks
-from satchel.storage.database import Database, Tx, open_database
+from satchel.storage.database import Database, Tx
 from tests.exchange.corpora import write_files
 from tests.support.soak import amount
 
@@ -44,14 +44,6 @@ def counts(report: ImportReport, kind: str = "prompt") -> dict[str, int]:
 
 def csv(*rows: tuple[str, str]) -> str:
     return "act,prompt\n" + "".join(f"{title},{text}\n" for title, text in rows)
-
-
-def test_a_second_import_finds_everything_to_be_the_same(bring: Import, database: Database) -> None:
-    files: dict[str, str | bytes] = {"p.csv": csv(("One", "first ${x}"), ("Two", "second"))}
-    assert counts(bring(files)) == {"new": 2}
-    assert counts(bring(files)) == {"same": 2}
-    with database.read(HERE) as tx:
-        assert prompts.get_by_name(tx, HERE, "one").content == "first {{ x }}"
 
 
 def test_a_dry_run_tells_the_same_and_changes_nothing(bring: Import, database: Database) -> None:
@@ -295,23 +287,6 @@ def test_documents_are_compared_by_content_type_and_description(bring: Import, d
     with database.read(HERE) as tx:
         found = {one.name: documents.get_by_name(tx, HERE, one.name).content for one in documents.list_all(tx, HERE)}
     assert found == {"a-b.md": note.format(3), "a-b-2.md": note.format(2)}
-
-
-def fifteen_hundred() -> Iterator[tuple[str, str]]:
-    for number in range(1500):
-        yield f"Title {number}", f"Act as number {number}. " * 20
-    yield from ((f"Title {number}", f"Act as number {number}. " * 20) for number in range(0, 160, 10))
-    yield "Long", "word " * 28_000
-
-
-def test_a_csv_like_that_of_prompts_chat_is_imported_whole(tmp_path: Path) -> None:
-    """1,501 prompts, 16 repeated titles, one text of 140,000 characters; in two transactions."""
-    database = open_database(str(tmp_path / "satchel.db"))
-    projects.require(database, HERE)
-    folder = write_files(tmp_path / "files", {"prompts.csv": csv(*fifteen_hundred())})
-    report = importing.run(database, HERE, importing.read_files(importing.list_files([str(folder)])), Options())
-    database.close()
-    assert (counts(report), report.problems) == ({"new": 1501, "same": 16}, [])
 
 
 _rows = st.lists(

@@ -165,24 +165,6 @@ def test_tasks_are_edited_in_their_file(database: Database, folder: Path, sync: 
     assert sync().is_same
 
 
-def test_a_file_that_cannot_be_read_is_neither_deleted_nor_overwritten(
-    database: Database, folder: Path, sync: Sync
-) -> None:
-    add_prompt(database, "a", "old")
-    add_prompt(database, "b", "old")
-    sync()
-    (folder / "prompts" / "a.md").write_bytes(b"\xff\xff")
-    edit_prompt(database, "a", "new")
-    edit_prompt(database, "b", "new")
-    report = sync()
-    assert [one.where[-4:] for one in report.problems] == ["a.md"]
-    assert contents(database) == {"a": "new", "b": "new"}
-    assert (folder / "prompts" / "a.md").read_bytes() == b"\xff\xff"
-    (folder / "prompts" / "a.md").write_text("---\ntitle: A\n---\nold\n")
-    sync()
-    assert files(folder) == {"a": "new", "b": "new"}
-
-
 def of_documents(database: Database) -> dict[str, object]:
     with database.read(HERE) as tx:
         return {name: one.content for name, one in storing.take_snapshot(tx, HERE).documents.items()}

@@ -9,7 +9,6 @@ import random
 import signal
 import socket
 import threading
-import time
 from pathlib import Path
 
 import psycopg
@@ -18,13 +17,9 @@ import pytest
 from satchel.storage.database import open_database
 from tests.support.postgres import PostgresServer
 from tests.support.process import TIMEOUT, eventually, is_running
-from tests.support.soak import amount
 from tests.support.web import HANDSHAKE, JSON, Closed, WebServer, Wire, call, request
 
 CLIENTS, CALLS = 64, 20_000
-KILLS = amount(1, 20)
-
-
 # -- 64 clients with the same ids -----------------------------------------------------------------------------------
 
 
@@ -109,22 +104,6 @@ def titles(where: str) -> set[str]:
         found = {title for (title,) in tx.all("select title from prompts")}
     database.close()
     return found
-
-
-def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
-    with WebServer("-c", "tasks", "-d", str(tmp_path / "s.db"), "--workers", "2") as server:
-        assert eventually(lambda: len(server.children()) == 2)
-        assert eventually(lambda: server.ask("GET", "/health").status == 200)
-        for attempt in range(amount(1, 5)):
-            first = server.children()
-            os.kill(first[0], signal.SIGKILL)
-            server.said(rf"Child process \[{first[0]}\] died")
-            assert eventually(lambda: len(server.children()) == 2 and first[0] not in server.children())  # noqa: B023
-            assert first[1] in server.children()
-            for _ in range(20):
-                assert server.ask("POST", "/mcp/tool/list_tasks", [JSON], b"{}").status == 200
-            if attempt:
-                time.sleep(2)  # one that dies sooner counts towards giving up
 
 
 def test_the_streams_of_a_killed_worker_are_not_counted_any_more(tmp_path: Path) -> None:

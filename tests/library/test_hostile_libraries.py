@@ -168,20 +168,8 @@ SLOW = [
     bomb("deep-tables", "".join(f"[{'a.' * depth}a]\n" for depth in range(500)) + ONE),
     bomb("dotted-keys-many", "".join("a" + ".b" * 100 + f".c{number} = 1\n" for number in range(1_100)) + ONE),
     bomb("inline-tables-dotted", "a = {" + ", ".join(f"b{number}.c.d.e = 1" for number in range(15_000)) + "}\n" + ONE),
-    bomb(
-        "empty-lines-and-prompts", f"prompts = {{{', '.join(f'p{n} = {{}}' for n in range(2_000))}}}" + "\n" * 200_000
-    ),
-    bomb("bad-arguments-in-lines", ONE + "arguments = [\n" + "0,\n" * 80_000 + "]\n"),
-    bomb(
-        "arguments-in-lines",
-        f"{ONE}arguments = [\n{''.join(f'{{name=`n{n}`}},' for n in range(15_000))}]".replace("`", "'"),
-    ),
-    bomb("argument-headers", ONE + "".join(f"[[prompts.a.arguments]]\nname='n{n}'\n" for n in range(6_000))),
     bomb("bad-prompts-by-the-thousand", "".join(f"prompts.P{number} = 0\n" for number in range(2_000))),
-    bomb("spaces-and-prompts", " " * 200_000 + "\n" + "".join(f"prompts.p{n} = {{}}\n" for n in range(2_000))),
-    toml("spaces", f"{' ' * 1_000}\n[{' ' * 500}prompts.a]\n", "x:a"),
     toml("spaces-by-the-thousand", f"{ONE}{' ' * 200_000}\n", "x:a"),
-    toml("tabs-after-a-key", f"a{chr(9) * 200_000} = 1\n{ONE}", "x:a"),
     Case("prompts-2000", prompts_of(2_000), tuple(f"x:p{number}" for number in range(2_000)), ("x:p1999",)),
     Case("prompts-2001", prompts_of(2_001), tuple(f"x:p{number}" for number in range(2_000)), ("x:p2000",)),
 ]
@@ -412,7 +400,7 @@ def is_as_expected(place: Place, case: Case, *, is_last: bool) -> bool:
 # -- from a cold start ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("case", in_soak(SLOW[:9], QUICK[:1]))
+@pytest.mark.parametrize("case", in_soak(SLOW[:6], QUICK[:1]))
 def test_a_bomb_does_not_hold_up_a_cold_start(tmp_path: Path, case: Case) -> None:
     root = tmp_path / "root"
     write_good(root)
@@ -423,14 +411,6 @@ def test_a_bomb_does_not_hold_up_a_cold_start(tmp_path: Path, case: Case) -> Non
         answer = live.request("prompts/list", {})
         assert "good:greet" in {entry["name"] for entry in answer["result"]["prompts"]}
         live.render_good()
-
-
-def test_a_bomb_among_fifty_libraries_leaves_the_other_forty_nine(tmp_path: Path) -> None:
-    for number in range(49):
-        write_good(tmp_path, f"good{number:02}")
-    SLOW[0].build(tmp_path, tmp_path)
-    with Live(tmp_path) as live:
-        assert [entry["name"] for entry in live.list()] == [f"good{number:02}:greet" for number in range(49)]
 
 
 # -- together, and in motion ------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.library.hostile import SECRET, Live, in_soak, write_good, write_library
-from tests.support.soak import amount
 
 LIMIT = 64 * 1024
 MIB = 1024 * 1024
@@ -218,14 +217,6 @@ def assert_render_error(error: dict[str, Any], line: int | None) -> None:
     assert len(details) < LIMIT + 1000
 
 
-def test_attacks_in_a_row_leave_no_mark(live: Live) -> None:
-    for _ in range(amount(3, 10)):
-        for name in ("minus-65536", "format-width", "plus-65536", "indent-power"):
-            assert_render_error(live.get(f"hostile:{KEYS[name]}")["error"], None)
-    live.render_good()
-    live.assert_unharmed(GROWTH)
-
-
 # -- arguments --------------------------------------------------------------------------------------------------
 
 
@@ -251,11 +242,6 @@ def test_a_value_may_fill_the_output_and_no_more(live: Live) -> None:
     live.render_good()
 
 
-def test_eight_values_of_a_megabyte_are_accepted_in_one_call(live: Live) -> None:
-    assert live.text("values:lengths", dict.fromkeys(MANY, "x" * 1000000)) == "1000000," * 8
-    live.render_good()
-
-
 def test_undeclared_megabytes_are_ignored(live: Live) -> None:
     assert live.text("values:echo", {"a": "1", "unknown": "x" * 8_000_000}) == "1"
 
@@ -274,14 +260,3 @@ def test_an_output_full_of_escapes_takes_its_room_once(tmp_path: Path) -> None:
         other.assert_unharmed(3 * GROWTH)
     texts = [answer["result"]["messages"][0]["content"]["text"] for answer in answers if "result" in answer]
     assert set(texts) == {"\x01" * MIB}  # a busy machine may have no time for one or another of them
-
-
-def test_an_argument_may_have_the_name_of_anything_in_the_engine(live: Live, tmp_path: Path) -> None:
-    names = ["name", "source", "self", "loop", "range", "dict", "namespace", "debug", "caller", "ctx", "template", "_"]
-    declared = ", ".join(f"{{name = '{name}'}}" for name in names)
-    write_library(tmp_path / "names", f"prompts.all.arguments = [{declared}]\n", all="{{ name }}{{ source }}{{ ctx }}")
-    write_good(tmp_path)
-    with Live(tmp_path) as other:
-        refused = [name for name in names if "error" in other.get("names:all", {name: "1"}, is_quick=True)]
-        assert refused == []
-        assert other.text("names:all", dict.fromkeys(names, "1")) == "111"

@@ -19,8 +19,7 @@ from satchel.model import StoreChange
 from tests.contracts.test_twig import get, text, write
 from tests.support.in_process import InProcess
 from tests.support.process import children, count_watches, eventually
-from tests.support.soak import amount
-from tests.support.stdio import META, NEWEST, Client, Server
+from tests.support.stdio import Client, Server
 
 TIMEOUT = 25.0  # seconds; less than the interval of full scans, so that it was an event that was noticed
 CHANGED = "notifications/prompts/list_changed"
@@ -114,14 +113,6 @@ def test_clients_are_notified_however_a_manifest_is_saved(
     assert names(server) == ["lib:one", "lib:two"]
 
 
-def test_clients_are_told_of_one_change_after_the_other(root: Path, server: Client) -> None:
-    for number in range(amount(2, 10)):
-        (root / "lib" / "prompts" / f"k{number}.md").write_text("x")
-        write_and_rename(root, f"[prompts.k{number}]\n")
-        expect_notification(server)
-        settle(server)
-
-
 def test_a_git_checkout_of_a_thousand_files_ends_with_the_list_equal_to_the_disk(root: Path, server: Client) -> None:
     repository = root / "lib"
 
@@ -206,19 +197,6 @@ def test_a_root_that_does_not_exist_yet_is_picked_up_when_it_appears(tmp_path: P
         write(tmp_path / "later" / "still", "lib", "[prompts.p]\n", p="x")
         expect_notification(server)
         assert names(server) == ["lib:p"]
-
-
-def test_a_subscription_of_the_newest_revision_is_notified_with_its_id(root: Path) -> None:
-    with closing(InProcess("--contract", "twig", "--libraries", str(root))) as server:
-        assert len(server.request("prompts/list")["result"]["prompts"]) == 1
-        wish = {"promptsListChanged": True, "toolsListChanged": True}
-        id = server.ask("subscriptions/listen", {"notifications": wish}, NEWEST)
-        assert server.read()["params"]["notifications"] == {"promptsListChanged": True}
-        settle(server)
-        write(root, "more", "[prompts.p]\n", p="x")
-        message = server.read()
-        assert message == {"jsonrpc": "2.0", "method": CHANGED, "params": {"_meta": {f"{META}subscriptionId": id}}}
-        server.methods[id] = ("subscriptions/listen", NEWEST)
 
 
 def test_a_rescan_reports_changes_of_the_list_and_of_each_prompt(root: Path) -> None:

@@ -1,66 +1,17 @@
 """Templates are those of Jinja2: a corpus with the results written down, compared with Jinja2 itself."""
 
-import inspect
-from collections.abc import Iterator
 from pathlib import Path
 
-import jinja2
 import pytest
-from jinja2 import nodes
-from jinja2.filters import FILTERS
-from jinja2.tests import TESTS
 
 from satchel.library.render import Renderer, RenderFailed
-from tests.library.templates import CORPUS, JINJA2, render, render_by_jinja2
+from tests.library.templates import CORPUS, render, render_by_jinja2
 
 
 def test_a_template_gives_what_jinja2_gives(renderer: Renderer) -> None:
     for template, arguments, expected in CORPUS:
         assert render_by_jinja2(template, arguments) == expected, template
         assert render(renderer, template, arguments) == expected, template
-
-
-def _nodes_of_corpus() -> Iterator[nodes.Node]:
-    for template, _, _ in CORPUS:
-        try:
-            yield from JINJA2.parse(template).find_all((nodes.Filter, nodes.Test, nodes.Call))
-        except jinja2.TemplateSyntaxError:
-            continue  # one of those that must fail
-
-
-def test_the_corpus_has_every_filter_with_each_of_its_parameters_by_place_and_by_name() -> None:
-    by_place: dict[str, int] = {}
-    by_name: dict[str, set[str]] = {}
-    for node in _nodes_of_corpus():
-        if isinstance(node, nodes.Filter):
-            by_place[node.name] = max(by_place.get(node.name, 0), len(node.args))
-            by_name.setdefault(node.name, set()).update(str(keyword.key) for keyword in node.kwargs)
-    for name, function in FILTERS.items():
-        parameters = [
-            one.name
-            for one in inspect.signature(function).parameters.values()
-            if one.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-            and one.name not in ("environment", "env", "eval_ctx", "context")
-        ][1:]  # the first is the value itself
-        assert by_place.get(name, -1) >= len(parameters), f"{name}: {parameters} by place"
-        assert by_name[name] >= set(parameters), f"{name}: {set(parameters) - by_name[name]} by name"
-
-
-def test_the_corpus_has_every_test() -> None:
-    used = {node.name for node in _nodes_of_corpus() if isinstance(node, nodes.Test)}
-    for node in _nodes_of_corpus():
-        if isinstance(node, nodes.Filter) and node.name in ("select", "reject") and node.args:
-            used.add(node.args[0].as_const())
-    assert set(TESTS) <= used
-
-
-def test_the_corpus_has_every_method_of_a_text() -> None:
-    called = {
-        node.node.attr
-        for node in _nodes_of_corpus()
-        if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Getattr)
-    }
-    assert {name for name in dir(str) if not name.startswith("_")} - called == {"encode"}
 
 
 # -- what differs from Jinja2, and why --------------------------------------------------------------------------

@@ -34,12 +34,6 @@ def test_constants_that_a_compiled_template_holds_do_not_add_up(renderer: Render
     assert renderer.render("Dear {{ x }}", {"x": "Ada"}) == "Dear Ada"
 
 
-def test_garbage_that_refers_to_itself_does_not_add_up(renderer: Renderer) -> None:
-    for _ in range(8):
-        use(renderer, "{% set n = namespace() %}{% set n.me = n %}{% set n.big = x * 50000000 %}")
-    assert renderer.render("{{ x * 900000 }}", {"x": "a"}) == "a" * 900_000
-
-
 def test_a_worker_that_keeps_little_is_used_again(renderer: Renderer) -> None:
     renderer.render("{{ x * 900000 }}", {"x": "a"})
     worker = renderer._idle[-1]

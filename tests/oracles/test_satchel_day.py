@@ -75,7 +75,6 @@ DAY: list[tuple[str, dict[str, Any], str]] = [
 ]
 # What is asked of methods before the day's prompt and document are deleted again.
 ASKED = 21  # after so many calls
-COMPLETED = {"mood": ["calm", "busy"], "who": ["Ann"]}
 
 
 def test_the_day_has_every_tool_in_it() -> None:

@@ -147,8 +147,15 @@ def test_read_only_and_limited_tokens_see_and_may_do_what_they_may_by_mcp(store:
         owner.post("/projects", name=project)
         owner.post(f"/p/{project}/prompts/new", title=f"Prompt of {project}", content="text")
 
+    owner.post("/tasks", lines="A task", project="open")
     reader = log_in(guarded, make_token(store, user, is_read_only=True)[1])
     assert "Prompt of open" in text_of(reader.get("/p/open/prompts"))
+    views = ("/", "/p/open/prompts/prompt-of-open", "/tasks", "/tasks/1", "/board", "/activity", "/trash", "/projects")
+    for path in views:
+        forms = re.findall(r'<form method="post"[^>]* action="([^"]+)"', reader.get(path).text)
+        assert set(forms) <= {"/logout"}, path
+    for path in ("/board/move", "/tasks/1/status", "/tasks/1/delete", "/p/open/prompts/prompt-of-open/pin", "/undo"):
+        assert reader.post(path, task="1", to="done").status == 403, path
     assert reader.ask("POST", "/p/open/prompts/new", FORM).status == 200
     assert "read-only" in text_of(reader.post("/p/open/prompts/new", title="T", content="C"))
     assert reader.post("/projects/open/delete").status == 403

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.protocol import REVISIONS, ClientChange, Connection, Offer, ProtocolError, fit_result
+from satchel.protocol.subscriptions import MAX_URI_BYTES, MAX_URIS
 from tests.support import official
 from tests.support.stdio import META, NEWEST, modern_meta
 
@@ -500,6 +501,38 @@ def test_closing_a_connection_answers_its_subscriptions() -> None:
     }
     official.check(answer, "subscriptions/listen", NEWEST)
     assert connection.close() == []
+
+
+def test_the_resources_of_all_subscriptions_are_bounded() -> None:
+    uris = [f"satchel://resource/some-name-of-usual-length-{number}" for number in range(MAX_URIS)]
+    details = f"at most {MAX_URIS} resources are subscribed to, with URIs of {MAX_URI_BYTES} bytes in all"
+    for too_many in ([*uris, "a:b"], ["x:" + "y" * MAX_URI_BYTES]):
+        [refused] = say(
+            Connection(LOUD), modern("subscriptions/listen", notifications={"resourceSubscriptions": too_many})
+        )
+        assert refused["error"]["code"] == -32602 and details in str(refused["error"])
+    connection = agreed(LOUD)
+    for uri in uris:
+        assert say(connection, request("resources/subscribe", {"uri": uri}))[0]["result"] == {}
+    [refused] = say(connection, request("resources/subscribe", {"uri": "a:b"}))
+    assert refused["error"]["code"] == -32602 and details in str(refused["error"])
+    assert say(connection, request("resources/unsubscribe", {"uri": uris[0]}))[0]["result"] == {}
+    assert say(connection, request("resources/subscribe", {"uri": "a:b"}))[0]["result"] == {}
+
+
+def test_everything_is_one_message_for_each_list_and_one_for_each_resource_where_no_list_was_asked_for() -> None:
+    everything = ClientChange("everything")
+    lists = {"promptsListChanged": True, "resourcesListChanged": True}
+    for wish, methods in (
+        ({**lists, "resourceSubscriptions": ["a:b"]}, ["prompts/list_changed", "resources/list_changed"]),
+        ({"resourceSubscriptions": ["a:b", "a:c"]}, ["resources/updated"] * 2),
+    ):
+        connection = Connection(LOUD)
+        say(connection, modern("subscriptions/listen", notifications=wish))
+        assert [one["method"].removeprefix("notifications/") for one in announced(connection, everything)] == methods
+    methods = ["tools/list_changed", "prompts/list_changed", "resources/list_changed"]
+    old = announced(agreed(LOUD), everything)
+    assert [one["method"].removeprefix("notifications/") for one in old] == methods
 
 
 def test_handshake_clients_are_notified_without_a_subscription_id() -> None:

@@ -8,7 +8,7 @@ import pytest
 from psycopg import errors
 
 from satchel.model import PromptDraft, PromptPatch, Scope, TaskDraft, TaskPatch
-from satchel.services import projects, prompts, tasks
+from satchel.services import layers, projects, prompts, tasks
 from satchel.storage.database import open_database
 from tests.support.postgres import PostgresServer
 from tests.support.roles import become, two_roles
@@ -159,3 +159,21 @@ def test_the_function_for_pruning_removes_only_what_its_rules_allow(postgres: Po
         assert sorted(title for (title,) in kept) == sorted(
             ["Kept", "Kept", f"Kept again by {ADA}", f"Kept again by {BOB}"]
         )
+
+
+def test_the_application_role_removes_an_item_for_good_with_its_history(postgres: PostgresServer) -> None:
+    owner, app = make_store(postgres)
+    scope = Scope(user=ADA, project="a", projects=("a",))
+    database = open_database(app)
+    with database.write(scope) as tx:
+        prompt, [task, *_] = layers.find_prompt(tx, scope, "kept"), tasks.list_all(tx, scope)
+        prompts.delete(tx, scope, prompt.id, permanently=True)
+        tasks.delete(tx, scope, task.number, permanently=True)
+    database.close()
+    with psycopg.connect(owner) as connection:
+        for kind, number in (("prompt", prompt.number), ("task", task.number)):
+            sql = "select action, state from revisions left join revision_states on revision = number"
+            where = " where kind = %s and item = %s"
+            assert connection.execute((sql + where).encode(), [kind, number]).fetchall() == [("delete", None)]
+        words = "select word from search_words where word = 'kept'"
+        assert connection.execute(words).fetchall() == [("kept",)] * 2  # of Bob's prompt and task

@@ -152,6 +152,19 @@ def make_library(root: Path, name: str, prompts: dict[str, tuple[str, list[str]]
 
 @cache
 def _validator(tool: str) -> jsonschema.Draft202012Validator:
+    """Return a validator that refuses members of a success that the schema of the tool does not name."""
     [schema] = [row.output_schema for row in load("satchel").tools if row.name == tool]
     assert schema is not None
-    return jsonschema.Draft202012Validator(schema)
+    members = {name: _without_others(one) for name, one in schema["properties"].items() if name != "error"}
+    closed = {**schema, "properties": {**schema["properties"], **members}, "additionalProperties": False}
+    return jsonschema.Draft202012Validator(closed)
+
+
+def _without_others(schema: Any) -> Any:
+    """Return a schema whose objects have no members but those that it names."""
+    if isinstance(schema, list):
+        return [_without_others(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {key: one if key == "default" else _without_others(one) for key, one in schema.items()}
+    return {**closed, "additionalProperties": False} if schema.get("type") == "object" else closed

@@ -1,7 +1,13 @@
-"""Clients that are slow, endless, gone or confused: cut off in time, at little cost, while others are served."""
+"""Clients that are slow, endless, gone or confused: cut off in time, at little cost, while others are served.
+
+What uvicorn does by itself (order of answers, `Connection: close`, `Expect`) is its own to test.
+"""
 
 import contextlib
+import os
+import signal
 import socket
+import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -25,31 +31,48 @@ from tests.support.web import (
     memory_mb,
     open_sockets,
     request,
+    rpc,
 )
 
 DEADLINE = short_timeouts.REQUEST
+ORIGIN = "https://app.example.com"
 SLACK = 8.0  # seconds that a busy machine may add
 
 
+class Server(WebServer):
+    """A server with a short deadline, and with a library, so that there are streams."""
+
+    def __init__(self, folder: Path, *more: str) -> None:
+        library = folder / "libraries" / "one"
+        (library / "prompts").mkdir(parents=True)
+        (library / "prompts" / "hello.md").write_text("Hello")
+        (library / "twig.toml").write_text('[library]\nname = "one"\n\n[prompts.hello]\ndescription = "Hi"\n')
+        self.store = folder / "s.db"
+        options = ("-c", "prompt-store", "-d", str(self.store), "-l", str(folder / "libraries"))
+        super().__init__(*options, *more, command=[sys.executable, "-m", "tests.support.short_timeouts"])
+
+    @contextlib.contextmanager
+    def held_up(self) -> Iterator[None]:
+        """Block all writes during the block."""
+        with contextlib.closing(sqlite3.connect(self.store, isolation_level=None)) as database:
+            database.execute("begin immediate")
+            yield
+            database.execute("rollback")
+
+
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
-    """A server with a short deadline, and a library, so that there are streams."""
-    with hurried(tmp_path_factory.mktemp("slow")) as server:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with Server(tmp_path_factory.mktemp("slow"), "--allow-origin", ORIGIN) as server:
         yield server
 
 
-def hurried(folder: Path) -> WebServer:
-    library = folder / "libraries" / "one"
-    (library / "prompts").mkdir(parents=True)
-    (library / "prompts" / "hello.md").write_text("Hello")
-    (library / "twig.toml").write_text('[library]\nname = "one"\n\n[prompts.hello]\ndescription = "Hi"\n')
-    store = ("-c", "prompt-store", "-d", str(folder / "s.db"), "-l", str(folder / "libraries"))
-    return WebServer(*store, command=[sys.executable, "-m", "tests.support.short_timeouts"])
-
-
 @pytest.fixture(autouse=True)
-def nothing_is_left(server: WebServer) -> Iterator[None]:
+def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
     """Check that connections of a test are gone soon after, and that the server answers."""
+    if "server" not in request.fixturenames:
+        yield
+        return
+    server: Server = request.getfixturevalue("server")
     assert server.ask("GET", "/health").status == 200
     base = open_sockets(server.process.pid)
     yield
@@ -325,3 +348,167 @@ def test_beyond_the_cap_new_connections_are_refused_where_all_are_in_use(tmp_pat
         for wire in streams:  # those who were there before are not touched
             assert wire.read_chunk() == b": still here\n\n"
             wire.close()
+
+
+def read(id: object = 1) -> bytes:
+    return request("POST", "/mcp", *call("list_prompts", id=id))
+
+
+def write(title: str = "some", size: int = 1, id: object = 1) -> bytes:
+    return request("POST", "/mcp", *call("add_prompt", {"title": title, "content": "x" * size}, id=id))
+
+
+# -- several requests on one connection -----------------------------------------------------------------------------
+
+
+def test_a_large_request_has_its_whole_time_after_the_one_in_front(server: Server) -> None:
+    """While we do not read on, its time stands still."""
+    large = write(size=300_000)
+    with server.connect() as wire:
+        with server.held_up():
+            wire.send(write() + large[:100_000])
+            time.sleep(DEADLINE * 1.5)
+        wire.send(large[100_000:])
+        assert [wire.read().status for _ in range(2)] == [200, 200]
+
+
+def test_pages_of_a_named_origin_may_read_streams(server: Server) -> None:
+    with server.connect() as wire:
+        wire.send(STREAM.replace(b"Accept:", b"Origin: %s\r\nAccept:" % ORIGIN.encode(), 1))
+        status, headers = wire.read_head()
+        assert status == 200
+        assert {("access-control-allow-origin", ORIGIN), ("vary", "origin")} <= set(headers)
+
+
+def test_a_head_behind_others_has_no_more_room_than_they(server: Server) -> None:
+    large = request("POST", "/mcp", [*rpc("tools/list")[0], ("X-Much", "x" * 70_000)], rpc("tools/list")[1])
+    fits = request("POST", "/mcp", [*rpc("tools/list")[0], ("X-Much", "x" * 60_000)], rpc("tools/list")[1])
+    for pieces in ([read() + read() + large], [read() + large[:40_000], large[40_000:]], [large]):
+        with server.connect() as wire:
+            for piece in pieces:
+                wire.send(piece)
+                time.sleep(0.05)
+            answers = []
+            with contextlib.suppress(Closed, ConnectionResetError):
+                while True:
+                    answers.append(wire.read().status)
+            assert answers.count(200) == pieces[0].count(b"list_prompts") // 2, answers
+    with server.connect() as wire:
+        wire.send(read() + fits + fits + read())
+        assert [wire.read().status for _ in range(4)] == [200] * 4
+
+
+def test_a_connection_that_is_to_be_closed_does_not_wait_for_ever_for_its_client_to_read(server: Server) -> None:
+    """Also where what it has not read is little."""
+    headers, body = call("add_prompt", {"title": "little", "content": "x" * 14_000})
+    prompt = server.ask("POST", "/mcp", headers, body).tool["id"]
+    headers, body = call("get_prompt", {"id": prompt})
+    asked = request("POST", "/mcp", headers, body)
+    base, quiet = open_sockets(server.process.pid), []
+    for raw, later in (
+        (request("POST", "/mcp", [*headers, ("Connection", "close")], body), b""),
+        (asked.replace(b"HTTP/1.1", b"HTTP/1.0", 1), b""),
+        (asked + b"GET /health HT", b""),
+        (asked, b"\x00\x01 rubbish\r\n\r\n"),
+    ):
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(("127.0.0.1", server.port))
+        client.sendall(raw)
+        time.sleep(0.1)
+        client.sendall(later)
+        quiet.append(client)
+    assert eventually(lambda: open_sockets(server.process.pid) <= base)
+    for client in quiet:
+        client.close()
+
+
+# -- more clients than there is room for ----------------------------------------------------------------------------
+
+
+def test_a_frozen_or_killed_worker_holds_up_nobody_new(tmp_path: Path) -> None:
+    with Server(tmp_path, "--workers", "2") as server:
+        assert eventually(lambda: len(server.children()) == 2), server.children()
+        assert {server.ask("GET", "/health").status for _ in range(10)} == {200}
+        frozen = server.children()[0]
+        os.kill(frozen, signal.SIGSTOP)
+        assert {server.ask("GET", "/health").status for _ in range(10)} == {200}
+        os.kill(frozen, signal.SIGKILL)
+        assert {server.ask("GET", "/health").status for _ in range(10)} == {200}
+        assert eventually(lambda: len(server.children()) == 2 and frozen not in server.children())
+        assert eventually(lambda: all(open_sockets(worker) > 0 for worker in server.children()))
+
+
+def test_workers_that_sighup_replaced_keep_all_bounds(tmp_path: Path) -> None:
+    with Server(tmp_path, "--workers", "2") as server:
+        assert eventually(lambda: len(server.children()) == 2)
+        before = set(server.children())
+        server.process.send_signal(signal.SIGHUP)
+        assert eventually(lambda: len(server.children()) == 2 and before.isdisjoint(server.children()))
+        wires = [server.connect() for _ in range(6)]  # whichever worker takes them
+        for wire in wires:
+            wire.send(b"GET /health HTTP/1.1\r\n")
+        for wire in wires:
+            assert wire.read().status == 408
+            wire.close()
+
+
+@pytest.mark.parametrize("loop", ["uvloop", "asyncio"])
+def test_a_server_out_of_files_says_so_once_and_goes_on(tmp_path: Path, loop: str) -> None:
+    missing = "" if loop == "uvloop" else "sys.modules['uvloop'] = None; "
+    limit = "resource.setrlimit(resource.RLIMIT_NOFILE, (90, 90))"
+    code = f"import resource, sys; {missing}{limit}\nfrom satchel.__main__ import main\nsys.exit(main())"
+    with WebServer("-d", str(tmp_path / "s.db"), command=[sys.executable, "-c", code]) as server:
+        first = server.connect()
+        assert first.ask("GET", "/health").status == 200
+        many = [server.connect() for _ in range(150)]
+        if loop == "asyncio":  # uvloop closes the connections for which there is no file
+            server.said("cannot accept connections: .*Too many open files")
+        assert first.ask("GET", "/health").status == 200
+        for wire in (first, *many):
+            wire.close()
+
+        def is_served() -> bool:
+            with contextlib.suppress(Closed, OSError), server.connect(patience=5) as wire:
+                return wire.ask("GET", "/health").status == 200
+            return False
+
+        assert eventually(is_served)
+        assert server.stderr.count("cannot accept connections") == (1 if loop == "asyncio" else 0)
+
+
+def test_a_pipelined_request_without_its_body_has_the_usual_time(server: Server) -> None:
+    with server.connect() as wire:
+        wire.send(read() + write()[:-5])
+        assert wire.read().status == 200
+        assert wire.read().status == 408
+        assert wire.is_closed()
+
+
+def test_a_request_behind_another_is_not_cut_off_by_the_first_byte_of_a_third(server: Server) -> None:
+    with server.connect() as wire:
+        with server.held_up():
+            wire.send(read(1) + write("second", id=7))
+            assert wire.read().json["id"] == 1
+            wire.send(b"GET /health HTTP/1.1\r\n")
+            time.sleep(DEADLINE * 1.5)
+        assert (wire.read().status) == 200
+
+
+def test_a_refused_request_with_a_large_body_gets_its_answer(server: Server) -> None:
+    body = b"x" * 20_000_000
+    headers = [JSON, ("Content-Length", str(len(body)))]
+    with server.connect() as wire:
+        wire.send(request("POST", "/nothing", headers) + body)
+        assert wire.read().status == 404
+        assert wire.ask("GET", "/health").status == 200
+
+
+def test_a_body_that_comes_after_its_refusal_is_no_late_request(server: Server) -> None:
+    head = request("POST", "/nothing", [JSON, ("Content-Length", "5")])
+    with server.connect() as wire:
+        wire.send(head)
+        assert wire.read().status == 404
+        wire.send(b"12345")
+        time.sleep(DEADLINE * 1.5)
+        assert wire.ask("GET", "/health").status == 200

@@ -5,7 +5,7 @@ http               many clients over HTTP, in one or several processes
 sdk                a contract as a server of the official SDK
 open_contract      a contract with its store and libraries, for the owner of the process
 greeting           the lines that a server over HTTP prints when it is ready
-startup            opens the store; reports why a process cannot start
+startup            opens the store; explains why a process cannot start
 upkeep             keeps history and trash within the retention, beside the work
 project_discovery  finds the current project, for servers and commands
 """
@@ -35,10 +35,10 @@ def serve(settings: Settings) -> int:
 
 
 def check_contract(settings: Settings) -> None:
-    """Check that the contract exists, and that it can be narrowed as the settings say.
+    """Check that the contract exists and supports the settings that narrow it.
 
     Raises:
-        CannotStart: one of these is false.
+        CannotStart: it does not.
     """
     from satchel.contracts import CONTRACTS  # as above
 
@@ -53,10 +53,10 @@ def check_contract(settings: Settings) -> None:
 def load_settings(**options: str | bool | Sequence[str] | None) -> Settings:
     """Return the settings of a program that embeds Satchel: its options, the environment and `satchel.toml`.
 
-    An option that is empty is left out.
+    Empty options are left out.
 
     Raises:
-        SettingsError: a setting has a value that it cannot have.
+        SettingsError: a setting has an invalid value.
     """
     given = {name: "yes" if option is True else option for name, option in options.items() if option}
     settings = config.load({name: one if isinstance(one, str) else list(one) for name, one in given.items()})

@@ -1,4 +1,4 @@
-"""The greeting of a server over HTTP: how each client connects to it, with the project and the token."""
+"""The greeting of a server over HTTP: the lines with which clients connect to it."""
 
 import json
 import shlex
@@ -18,7 +18,7 @@ def write_greeting(
     has_page: bool,
     needs_token: bool,
 ) -> str:
-    """Return the lines for a server at a URL; `project` is that of the folder, or None if it is the server's own."""
+    """Return the greeting of a server at a URL; `project` is the folder's, or None if it is the server's default."""
     address = f"{url}/mcp" + (f"?project={quote(project, safe='')}" if project else "")
     header = f"Authorization: Bearer {PLACEHOLDER}"
     install = f"satchel install CLIENT --url {url}/mcp" + (f" --project {shlex.quote(project)}" if project else "")

@@ -191,7 +191,7 @@ def _make_site(database: Database, libraries: Libraries, url: str, auth: str) ->
 
 
 class _Watcher:
-    """Watches the store from the first stream on."""
+    """Watches the store as soon as the first stream is open."""
 
     def __init__(self, database: Database, libraries: Libraries, publish: Callable[[list[StoreChange]], None]) -> None:
         self._database = database
@@ -201,7 +201,7 @@ class _Watcher:
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Start watching, if nothing watches yet."""
+        """Start watching, unless it has started already."""
         with self._lock:
             if not self._is_watching:
                 _ = self._libraries.catalog  # a change before the first look at the disk would not be noticed
@@ -242,12 +242,12 @@ def _make_code_flow(oauth: "OAuth", client_id: str | None, url: str) -> "CodeFlo
 
 
 def _bracket(host: str) -> str:
-    """Return a host as URLs contain it, with an IPv6 address in brackets."""
+    """Return a host for a URL, with an IPv6 address in brackets."""
     return f"[{host.strip('[]')}]" if ":" in host else host
 
 
 def _find_project(store: Database, settings: Settings) -> str | None:
-    """Return the project of the working directory, for clients to name; None if it is the server's own."""
+    """Return the project of the working directory, for the lines of clients; None if it is the server's default."""
     if settings.why_project is not None:
         return None
     found = project_discovery.find_current(Scope(project=settings.project), partial(projects.exists, store))

@@ -1,4 +1,4 @@
-"""A contract with its store and its libraries, open for clients that all act for the owner of this process."""
+"""A contract with its open store and libraries, for clients that all act for the owner of this process."""
 
 import os
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def load_contract(settings: Settings) -> Contract:
 
 
 class OpenContract:
-    """The contract that the settings name, with its store. Closing it ends its watchers and workers.
+    """The contract selected by the settings, with its store. `close` ends its watchers and workers.
 
     Raises:
         CannotStart: the store cannot be used, or has no such project.

@@ -1,4 +1,4 @@
-"""The current project, by one rule for the server and the command line: file `.satchel`, repository, default."""
+"""Finds the current project, by the same rule for servers and commands: file `.satchel`, repository, default."""
 
 import os
 import re
@@ -18,7 +18,7 @@ _INSIDE_MAIN = r"(?s)(.+?)[/\\](?:\.git[/\\](?:worktrees|modules)[/\\].+|worktre
 
 
 class NamedProject(Struct, frozen=True):
-    """A project that the working directory names, and why."""
+    """The project of a working directory, and the reason for it."""
 
     name: str
     why: str
@@ -26,10 +26,10 @@ class NamedProject(Struct, frozen=True):
 
 
 def find_current(scope: Scope, exists: Callable[[str], bool]) -> Scope:
-    """Return a scope in the project that the working directory names, for settings that name none.
+    """Return a scope in the project of the working directory, for settings that name none.
 
-    The nearest `.satchel` file decides, and its project must exist. Without one the nearest repository decides, and the
-    first write makes its project. Without either, the scope stays in its project.
+    The nearest `.satchel` file decides; its project must exist. Without one, the nearest repository decides; the
+    first write creates its project. Without either, the scope does not change.
     """
     names = find_names()
     found = next((one for one in names if one.why.startswith(NAMED_BY_FILE)), names[0] if names else None)
@@ -39,7 +39,7 @@ def find_current(scope: Scope, exists: Callable[[str], bool]) -> Scope:
 
 
 def find_names() -> list[NamedProject]:
-    """Return the projects that the working directory names; see `find_names_above`."""
+    """Return the projects named by the working directory; see `find_names_above`."""
     try:
         return find_names_above(os.getcwd(), os.path.expanduser("~"))
     except OSError:  # the working directory was deleted
@@ -47,11 +47,11 @@ def find_names() -> list[NamedProject]:
 
 
 def find_names_above(folder: str, home: str = "") -> list[NamedProject]:
-    """Return the projects that a folder and those above name, nearest first.
+    """Return the projects named by a folder and the folders above it, nearest first.
 
-    A file `.satchel` names a project in its first line; if that is empty, its folder's name counts. A repository names
-    the project of its folder; a worktree or submodule, that of its main repository. In one folder the file comes first.
-    A home folder that is a repository holds settings, and no project is made for it.
+    The first line of a file `.satchel` names a project; if it is empty, the name of its folder does. A repository names
+    the project of its folder, a worktree or submodule the project of its main repository. The file comes first.
+    A home folder that is a repository contains settings, and gets no project.
     """
     names: list[NamedProject] = []
     while True:
@@ -70,7 +70,7 @@ def find_names_above(folder: str, home: str = "") -> list[NamedProject]:
 
 
 def find_main_repository(folder: str) -> str:
-    """Return the folder of the main repository of a worktree or a submodule; of another repository, its own."""
+    """Return the main repository's folder for a worktree or a submodule; for any other repository, its own folder."""
     path = os.path.join(folder, ".git")
     if not os.path.isfile(path):
         return folder
@@ -83,12 +83,12 @@ def find_main_repository(folder: str) -> str:
 
 
 def make_name(folder_name: str) -> str:
-    """Turn the name of a folder into one of a project: characters besides letters, digits, . _ - become a -."""
+    """Make a project name from the name of a folder: characters other than letters, digits, . _ - become a -."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", folder_name).strip("-")[: rules.MAX_NAME]
 
 
 def _read_start(path: str, size: int) -> str:
-    """Return the first line of a file, as far as the first bytes contain it; empty if it cannot be read."""
+    """Return the first line of a file, cut after some bytes; empty if the file cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(size).split(b"\n")[0].decode("utf-8", "replace").removeprefix("\ufeff").strip()

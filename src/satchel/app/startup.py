@@ -1,4 +1,4 @@
-"""The start of a server: opens the store, and reports why it cannot be opened."""
+"""The start of a server: opens the store, or explains why it cannot be opened."""
 
 import gc
 import os
@@ -46,7 +46,7 @@ def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Data
 
 
 def explain_missing_project(database: Database, scope: Scope) -> str:
-    """Explain that the project of a scope does not exist, where it is named, and the remedy."""
+    """Explain that the project of a scope does not exist, where it is named, and what to do."""
     near = projects.suggest(database, scope.project)
     who, also = (f", but {scope.why} names it", ", or correct that file") if scope.is_named_by_file else ("", "")
     hint = f"Did you mean '{near}'? " if near else ""
@@ -55,7 +55,7 @@ def explain_missing_project(database: Database, scope: Scope) -> str:
 
 
 def end_start() -> None:
-    """Enable garbage collection, but exclude the objects of the start, which live as long as the process."""
+    """Enable garbage collection, but exclude the objects created so far, which live as long as the process."""
     gc.freeze()
     gc.enable()
 

@@ -1,4 +1,4 @@
-"""A thread that keeps history and trash within the retention, and deletes remembered values of deleted prompts."""
+"""A thread that prunes history and trash, and deletes the remembered values of deleted prompts."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ _PAUSE = 0.02  # between two steps, so that writers come first
 def start(
     database: Database, list_templates: Callable[[], Sequence[str] | None] = lambda: None, *, first: float = FIRST
 ) -> Callable[[], None]:
-    """Start to prune at intervals, and return a function that stops it.
+    """Start pruning at intervals; return a function that stops it.
 
     `list_templates` returns the names of the prompts in libraries, or None if this process reads no libraries.
     """

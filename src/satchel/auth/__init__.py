@@ -1,7 +1,7 @@
 """Authentication over HTTP: Satchel's own tokens, and access tokens of an OAuth issuer.
 
 allowed_names  host names and origins that are served
-callers        the caller of a request, and what they may do
+callers        the caller of a request and their rights
 tokens         bearer tokens that the store keeps as hashes
 sessions       sessions of browsers, opened by a token or a one-time code
 oauth          the signature and the claims of access tokens

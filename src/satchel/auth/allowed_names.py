@@ -1,4 +1,4 @@
-"""The host names that a server answers to, and the origins whose pages may call it.
+"""The host names that a server answers to, and the origins that may call it.
 
 A web page in a browser on this machine can send requests here, even under a host name of its own that resolves to us
 (DNS rebinding). It cannot choose the Host and Origin that the browser sends, so both must be on a list.
@@ -22,7 +22,7 @@ class AllowedNames(Struct, frozen=True):
     origins: frozenset[str]  # in addition to those of this machine
 
     def has_host(self, host: str) -> bool:
-        """Return whether a Host is one of the names with any port, or one that is allowed with exactly this port."""
+        """Return whether a Host is allowed, with any port or with exactly this one."""
         folded = host.lower()
         return folded in self.hosts or _find_name(folded) in self.hosts
 
@@ -33,7 +33,7 @@ class AllowedNames(Struct, frozen=True):
 
 
 def allow(hosts: Iterable[str], origins: Iterable[str]) -> AllowedNames:
-    """Allow the names of this machine and the given ones, except empty strings, which an extra comma makes."""
+    """Allow the names of this machine and the given names; ignore empty ones, which come from an extra comma."""
     named = (host.lower() for host in hosts if host)
     return AllowedNames(frozenset({*LOOPBACK, *named}), frozenset(origin for origin in origins if origin))
 

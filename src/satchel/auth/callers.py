@@ -57,7 +57,7 @@ class Callers(Struct, frozen=True, kw_only=True):
         return self.scope_of(identity, project, why)
 
     def scope_of(self, identity: Identity, project: str | None = None, why: str = "") -> Scope:
-        """Return the scope of an identified caller, in the project that they name.
+        """Return the scope of an identified caller in the requested project.
 
         Raises:
             AccessDenied: 403 for a project that their token does not open.
@@ -113,7 +113,7 @@ class Callers(Struct, frozen=True, kw_only=True):
 
 
 def _find_project(header: ReadHeader, query: str) -> tuple[str | None, str]:
-    """Return the project that a request names, and the place of the name; an empty name counts as none."""
+    """Return the project that a request names, and where it names it; an empty name counts as none."""
     try:
         given = parse_qs(query, max_num_fields=20).get("project") if query else None
     except ValueError as error:

@@ -34,7 +34,7 @@ class LoginStart(Struct, frozen=True):
 class CodeFlow:
     """Logins with one issuer; the state of a login is only in the browser's cookie.
 
-    An issuer that hangs occupies a thread for its metadata and one for all logins, and none that other requests need.
+    An issuer that hangs occupies one thread for its metadata and one for all logins, but none that other requests need.
     """
 
     def __init__(self, oauth: OAuth, client_id: str | None, url: str) -> None:
@@ -81,10 +81,10 @@ class CodeFlow:
         return LoginStart(f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(fields)}", f"{state}.{verifier}")
 
     async def finish(self, query: dict[str, str], cookie: str) -> Identity:
-        """Return who has logged in, given the query with which the issuer sends the browser back.
+        """Return the user who has logged in, given the query of the issuer's redirect.
 
         Raises:
-            Unauthorized: the query belongs to another login than the cookie, or the issuer refused.
+            Unauthorized: query and cookie belong to different logins, or the issuer refused.
             AuthUnavailable: the issuer cannot be reached.
         """
         state, _, verifier = cookie.partition(".")
@@ -110,7 +110,7 @@ class CodeFlow:
             raise AuthUnavailable("the issuer has not answered in time") from None
 
     def _redeem(self, endpoint: str, form: dict[str, str]) -> Identity:
-        """Exchange an authorization code for an access token, and verify that."""
+        """Exchange an authorization code for an access token, and verify the token."""
         try:
             token = msgspec.json.decode(fetch(endpoint, form=form), type=_Granted).access_token
         except (FetchFailed, msgspec.DecodeError, RecursionError):

@@ -45,7 +45,7 @@ Value = TypeVar("Value")
 
 
 class FetchFailed(Exception):
-    """A document cannot be fetched or used; the message says which and why."""
+    """A document cannot be fetched or used; the message has its URL and the reason."""
 
 
 class Metadata(Struct):
@@ -86,7 +86,7 @@ class Cached(Generic[Value]):
         return self._fetch is not None and not self._fetch.done()
 
     def refresh(self, max_age: float = _MAX_AGE) -> bool:
-        """Start a fetch if the last one ended longer ago than some seconds; return whether one was started."""
+        """Start a fetch if the last one ended more than some seconds ago; return whether one was started."""
         with self._lock:
             now = monotonic()
             pause = _ABANDONED if self.is_running else _PAUSE if self.failure else max_age
@@ -146,10 +146,10 @@ class Issuer:
             raise AuthUnusable(f"{keys or url} must start with https:// (http:// only on this machine). Check {flag}.")
 
     def find_keys(self, key_id: str | None) -> tuple[Key, ...]:
-        """Return the keys that may have signed a token with this key id, or without one; none if they are unknown.
+        """Return the keys that may have signed a token, given its key id if it has one; empty if none is known.
 
-        For a key that is known this never waits for the issuer. For an unknown one it waits for a fetch that it has
-        started, or for the first fetch of all, so that tokens with invented key ids do not occupy all threads.
+        A known key never waits for the issuer. An unknown one waits for a fetch that this call has
+        started, or for the very first fetch, so that tokens with invented key ids do not occupy all threads.
 
         Raises:
             AuthUnavailable: the key is unknown, and the keys cannot be fetched or are being fetched.
@@ -167,7 +167,7 @@ class Issuer:
         return found
 
     async def read_metadata(self) -> Metadata:
-        """Return the metadata of the issuer; an event loop waits for a fetch without occupying a thread.
+        """Return the metadata of the issuer; waiting for a fetch occupies no thread.
 
         Raises:
             AuthUnavailable: there is none, and it cannot be fetched.

@@ -57,7 +57,7 @@ class OAuth:
         *,
         is_any_scope_enough: bool = False,
     ) -> None:
-        """Trust an issuer. Only tokens with our scope for writing may write, unless any scope is enough.
+        """Trust an issuer. Only tokens with the scope `satchel:write` may write, unless any scope is accepted.
 
         Raises:
             AuthUnusable: these settings cannot work.
@@ -96,7 +96,7 @@ class OAuth:
         return Identity(user=user, projects=claims.satchel_projects, is_read_only=not may_write)
 
     def _verify(self, token: str) -> bytes:
-        """Return the payload of a token that one of the issuer's keys has signed."""
+        """Return the payload of a token after checking that one of the issuer's keys signed it."""
         try:
             header = self._jws.get_unverified_header(token)
         except (jwt.InvalidTokenError, UnicodeEncodeError):

@@ -1,4 +1,4 @@
-"""Sessions of browsers: a token or a one-time code opens one; logging out, time or the end of its token ends it."""
+"""Browser sessions: opened by a token or a one-time code; ended by logout, by time or with their token."""
 
 import re
 import secrets
@@ -24,7 +24,7 @@ _CODE_MINUTES = 1
 
 
 class BrowserSessions(Struct, frozen=True):
-    """The sessions of one store. Each method is one transaction."""
+    """The browser sessions of one store. Each method is one transaction."""
 
     database: Database
 
@@ -34,7 +34,7 @@ class BrowserSessions(Struct, frozen=True):
             return _begin(tx, identity, minutes)
 
     def redeem(self, code: str) -> str:
-        """Open a session with a code, which is then used up; return the secret of the session.
+        """Open a session with a one-time code; return the secret of the session.
 
         Raises:
             Unauthorized: the code is unknown, used or expired.
@@ -46,7 +46,7 @@ class BrowserSessions(Struct, frozen=True):
             return _begin(tx, _identity(found))
 
     def identify(self, secret: str) -> tuple[Identity, str]:
-        """Return who has opened a session, and its id, given its secret: one row, found by an index.
+        """Return the identity and the id of a session, given its secret; this reads one row by an index.
 
         Raises:
             Unauthorized: the session is unknown or has ended.

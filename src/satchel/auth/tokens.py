@@ -65,7 +65,7 @@ def revoke(tx: Tx, id: str, owner: str | None = None) -> Token:
     """Revoke a token, given its id or at least the first eight characters of it; with an owner, only one of theirs.
 
     Raises:
-        WrongArgument: no id can begin like this, or several do.
+        WrongArgument: this cannot be the beginning of an id, or several ids begin like this.
         NotFound: there is no such token.
     """
     prefix = id.lower()
@@ -82,7 +82,7 @@ def revoke(tx: Tx, id: str, owner: str | None = None) -> Token:
 
 
 def identify(database: Database, secret: str) -> Identity:
-    """Return the user and the rights of a token, given its secret: one row, found by an index.
+    """Return the user and the rights of a token, given its secret; this reads one row by an index.
 
     Raises:
         Unauthorized: the token is unknown, has expired or was revoked.
@@ -107,5 +107,5 @@ def _check_projects(tx: Tx, names: tuple[str, ...]) -> None:
 
 
 def hash_secret(secret: str) -> str:
-    """Return the hash to keep of a secret; without salt and stretching, because nobody can guess 256 random bits."""
+    """Return the hash of a secret; it needs no salt and no stretching, because nobody can guess 256 random bits."""
     return sha256(secret.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The command `satchel`: a table of commands, each imported when it is called, and help with mistakes in its words."""
+"""The command `satchel`: a table of commands, each imported when it is called, and suggestions after mistyped words."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,9 +13,9 @@ from satchel.cli.errors import EXITS, STATUSES, end
 from satchel.cli.examples import Command, Group, write_examples
 from satchel.cli.output import color_option
 from satchel.cli.serve import serve
+from satchel.config import SETTINGS
 from satchel.log import escape
 from satchel.services.texts import closest_names
-from satchel.settings import SETTINGS
 
 # name → (module and the command in it, help)
 COMMANDS = {
@@ -227,7 +227,7 @@ def _report_usage(arguments: Sequence[str]) -> Iterator[None]:
 
 
 def _find_near(error: click.UsageError) -> tuple[str, ...]:
-    """Return up to three words that a usage error may have meant."""
+    """Return up to three words that the user may have meant, after a usage error."""
     if isinstance(error, click.NoSuchOption):
         parameters = error.ctx.command.get_params(error.ctx) if error.ctx is not None else []
         known = [flag for one in parameters for flag in (*one.opts, *one.secondary_opts) if flag[:2] == "--"]
@@ -245,7 +245,7 @@ def _find_near(error: click.UsageError) -> tuple[str, ...]:
 
 
 def _find_hint(error: click.UsageError) -> str:
-    """Return a hint for a usage error that has no similar word."""
+    """Return a hint for a usage error without a similar word."""
     is_text = error.message.startswith("Got unexpected extra argument")
     return "Put a text with spaces into quotes." if is_text else ""
 

@@ -46,7 +46,7 @@ _PATHS = ("/", "./", "../")
 @click.argument("file", type=click.Path())
 @address_command
 def backup(where: str, file: str) -> tuple[str, Any]:
-    """Copy the store as it is at this moment to a new FILE that only you may read, and check the copy.
+    """Copy the store to a new FILE that only you may read, and check the copy.
 
     The store may be in use. A SQLite store is copied to a SQLite file, one on PostgreSQL to a compressed dump.
     `satchel restore` brings either back.
@@ -66,7 +66,7 @@ def backup(where: str, file: str) -> tuple[str, Any]:
 
 
 def _explain_restore(where: str, file: str) -> str:
-    """Return the command that restores a backup, to be run as it stands."""
+    """Return the command that restores a backup, complete with its options."""
     path = file if file.startswith(_PATHS) else f"./{file}"
     restore_it = f"satchel restore {shlex.quote(path)}"
     if is_postgres(where):

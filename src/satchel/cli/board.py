@@ -62,7 +62,7 @@ class Board:
         return cards[self.row] if cards else None
 
     def fill(self, cards: dict[str, list[Row]]) -> None:
-        """Show other tasks; the chosen one stays chosen if it is still there."""
+        """Replace the tasks; keep the choice if the chosen task is still there."""
         before = self.chosen
         self.cards = cards
         if before is not None:
@@ -77,7 +77,7 @@ class Board:
                     self.column, self.row = column, row
 
     def go(self, columns: int, rows: int) -> None:
-        """Choose a neighbour of the chosen task, if there is one."""
+        """Move the choice to a neighbour of the chosen task, if there is one."""
         self.column = min(max(self.column + columns, 0), len(COLUMNS) - 1)
         self.row = min(max(self.row + rows, 0), max(len(self.cards[COLUMNS[self.column][0]]) - 1, 0))
 
@@ -176,7 +176,7 @@ class _Live:
                 self._board.choose(number)
 
     def _find_action(self, key: str, number: int) -> Callable[[], object] | None:
-        """Return the action of a key on the chosen task."""
+        """Return the action that a key triggers on the chosen task."""
         assert self._board.chosen is not None
         call, task, column = self._session.call, str(number), COLUMNS[self._board.column][0]
 
@@ -221,7 +221,7 @@ class _Live:
 
 
 def draw(board: Board, width: int, height: int, message: str = "") -> list[str]:
-    """Return a screen of a size."""
+    """Return the screen for a terminal of this size."""
     room = max(height - _HEAD - _FOOT, 1)
     shown = max(min(len(COLUMNS), (width + _GAP) // (_LEAST + _GAP)), 1)
     first = 0 if shown == len(COLUMNS) else min(board.column, len(COLUMNS) - shown)
@@ -238,7 +238,7 @@ def draw(board: Board, width: int, height: int, message: str = "") -> list[str]:
 
 
 def draw_text(title: str, lines: Sequence[str], width: int, height: int) -> list[str]:
-    """Return a screen with a text."""
+    """Return a screen that shows only a text."""
     pieces = [piece for line in lines for piece in _wrap(line, width, 10**6)]
     body = [_fit(piece, width) for piece in pieces[: max(height - 2, 0)]]
     return [click.style(_fit(title, width), bold=True), *body, _dim(_fit("any key: back", width))][:height]
@@ -319,7 +319,7 @@ def _fit(text: str, size: int) -> str:
 
 
 def _wrap(text: str, size: int, most: int) -> list[str]:
-    """Return a text in lines of a width; the last of `most` lines holds the rest, to be cut."""
+    """Wrap a text to lines of a width; the last of `most` lines has the uncut rest."""
     lines = [""]
     for word in text.split(" "):
         joined = f"{lines[-1]} {word}" if lines[-1] else word

@@ -1,4 +1,4 @@
-"""What a shell completes: the types of arguments that name something in the store, and `satchel completion`.
+"""Shell completion: the types of arguments that name something in the store, and `satchel completion`.
 
 Completion only reads: a store that does not exist, has another schema or does not answer offers nothing.
 """
@@ -29,7 +29,7 @@ Source = Callable[[click.Context, str], Iterable[str]]
 
 
 class Name(click.types.StringParamType):
-    """A text that a shell completes with the names of a source."""
+    """An argument that a shell completes with names from a source."""
 
     def __init__(self, *sources: Source) -> None:
         self._sources = sources
@@ -45,17 +45,17 @@ class Name(click.types.StringParamType):
 
 
 class TaskName(Name):
-    """A reference to a task; a number goes without its #."""
+    """A reference to a task; the # before a number is dropped."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the reference as the tools take it."""
+        """Return the reference in the form that the tools accept."""
         text = str(super().convert(value, param, ctx))
         digits = text.removeprefix("#")
         return digits if digits.isascii() and digits.isdigit() else text
 
 
 def _in_store(find: Find, *, as_user: bool = False) -> Source:
-    """Return a source that reads the store which the words typed so far name."""
+    """Return a source of names from the store that the typed options select."""
 
     def read(context: click.Context, word: str) -> Iterable[str]:
         given = {name: context.params.get(name) for name in ("database", "project", "user")}

@@ -64,7 +64,7 @@ class Problem(Exception):
 
 
 def attempt(check: str, look: Callable[[], str], *, is_fixing: bool = False) -> Finding:
-    """Run a check: `look` returns a sentence or raises a Problem; with `is_fixing`, repair that and look again."""
+    """Run a check: `look` returns a sentence or raises a Problem, which `is_fixing` repairs before a second look."""
     try:
         return Finding(check=check, status="ok", message=look())
     except Problem as wrong:
@@ -107,7 +107,7 @@ def cli(fix: bool, database: str | None, as_json: bool) -> None:
 
 
 def _look(database: str | None, *, is_fixing: bool) -> Iterator[Finding]:
-    """Yield every finding as soon as it is known."""
+    """Run all checks; yield each finding at once."""
     versions = f"Satchel {__version__}, Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}"
     yield Finding(check="interpreter", status="ok", message=f"{versions} ({sys.executable})")
     try:
@@ -417,6 +417,6 @@ def _is_ours(target: Local | Remote, machine: Machine) -> bool:
 
 
 def _client_environment(environment: Mapping[str, str], target: Local | Remote) -> dict[str, str]:
-    """Return the environment of a client, without the settings of Satchel that only ours has."""
+    """Return the environment that a client has: ours, without the settings of Satchel."""
     kept = {target.token_variable} if isinstance(target, Remote) else set()
     return {name: value for name, value in environment.items() if name in kept or not name.startswith("SATCHEL_")}

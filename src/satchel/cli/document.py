@@ -128,14 +128,14 @@ def edit(
 
 
 def _guess_type(name: str, content: str | None, raw: bytes) -> str:
-    """Return the MIME type by the name of the file, else of the document, else by whether its bytes are a text."""
+    """Guess the MIME type from the name of the file, then of the document, then from the bytes."""
     is_file = content is not None and content.startswith("@") and not content.startswith("@@")
     is_text = rules.is_storable(raw.decode(errors="surrogateescape"))
     return guess_type(str(content) if is_file else name, is_text=is_text)
 
 
 def _split(rest: tuple[str, ...], uri: str | None) -> tuple[str | None, str | None]:
-    """Return the URI and the content among the words after NAME."""
+    """Split the words after NAME into URI and content."""
     if len(rest) > (2 if uri is None else 1):
         raise click.UsageError(f"Got unexpected extra argument ({rest[-1]}). Put CONTENT with spaces into quotes.")
     if len(rest) == 2:
@@ -146,10 +146,10 @@ def _split(rest: tuple[str, ...], uri: str | None) -> tuple[str | None, str | No
 
 
 def _encode(raw: bytes, mime_type: str) -> str:
-    """Return a content as the tools take it: text, or base64 for a binary type.
+    """Return a content in the form that the tools accept: text, or base64 for a binary type.
 
     Raises:
-        WrongArgument: it is not UTF-8, though its type is that of a text.
+        WrongArgument: the type is a text type, but the bytes are not UTF-8.
     """
     if not rules.is_text(mime_type):
         return b64encode(raw).decode()

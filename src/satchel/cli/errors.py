@@ -1,4 +1,4 @@
-"""Failures of commands: exit statuses, error codes, and for each error a sentence with the command that helps."""
+"""Errors of commands: exit statuses, codes, and a sentence for each error with the command that helps."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -83,7 +83,7 @@ _CODES: dict[type[SatchelError], str] = {  # the most specific type counts
 
 
 def code_of(error: SatchelError) -> str:
-    """Return the code of an error, as the tools of the contract `satchel` have it."""
+    """Return the code that the contract `satchel` uses for an error."""
     if isinstance(error, EntryRefused):
         return code_of(error.cause)
     return next(_CODES[kind] for kind in type(error).__mro__ if kind in _CODES)
@@ -92,7 +92,7 @@ def code_of(error: SatchelError) -> str:
 def end(
     message: str, code: str = "failed", *, as_json: bool = False, value: Mapping[str, Any] | None = None
 ) -> NoReturn:
-    """End the command with an error: a message for people, or JSON on stderr (`value`, else code and message)."""
+    """End the command with an error on stderr: a message, or with --json `value` or the code and message."""
     message = message.encode("utf-8", "replace").decode()  # an argument may not be UTF-8
     if as_json:
         error = value or {"error": {"code": code, "message": message}}
@@ -162,7 +162,7 @@ def explain(error: SatchelError, database: "Database", scope: Scope) -> str:
 
 
 def _explain_personal(error: NotFound, database: "Database") -> str | None:
-    """Explain where to change an item that a project only reads from the personal one; None for any other."""
+    """Explain where to change an item of the personal project; None for any other item."""
     from satchel.services import layers
 
     with database.read(error.scope) as tx:

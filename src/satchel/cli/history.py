@@ -1,4 +1,4 @@
-"""What changed: `satchel log`, `diff`, `undo`, `trash`, `purge` and `history`."""
+"""History: `satchel log`, `diff`, `undo`, `trash`, `purge` and `history`."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -86,7 +86,7 @@ def _show_feed(session: Session, query: ChangeQuery, limit: int, *, is_everythin
         columns.append("PROJECT")
         rows = [[*row, entry.project or ""] for row, entry in zip(rows, found, strict=True)]
     value = {"changes": [describe_entry(entry) for entry in found], "has_more": has_more}
-    session.table(columns, rows, value)
+    session.table(columns, rows, value, empty="No changes match. Those of all projects and users: satchel log --all")
     _hint_at_more(session, has_more)
 
 
@@ -134,7 +134,7 @@ def _hint_at_more(session: Session, has_more: bool) -> None:
 
 
 def describe_entry(entry: FeedEntry) -> dict[str, Any]:
-    """Return a change of the feed as an object. docs/guides/history.md lists the keys."""
+    """Return a change as an object for `log --json`. docs/guides/history.md lists the keys."""
     one = entry.revision
     item = {"kind": one.kind, "item": entry.key, "title": entry.title or None, "project": entry.project}
     return {**describe_revision(one), **item}
@@ -160,12 +160,12 @@ def name_entry(entry: FeedEntry) -> str:
 
 
 def shorten_time(at: str) -> str:
-    """Return a time to the second, in UTC, as --since takes it."""
+    """Format a time in UTC, to the second, in the form that --since accepts."""
     return f"{at[:19]}Z" if at else ""
 
 
 def name_user(author: Author, scope: Scope) -> str:
-    """Return who made a change: you, or the beginning of the user's id, which --by takes."""
+    """Return the author of a change: "you", or the beginning of a user's id, which --by accepts."""
     if not author.user:
         return "unknown" if author != Author() else "Satchel"
     return "you" if author.user == scope.user else author.user[:8]
@@ -306,7 +306,8 @@ def list_trash(session: Session, is_everything: bool) -> None:
         for one in value
     ]
     columns = ("KIND", "ITEM", "TITLE", "PROJECT", "DELETED", "KEPT UNTIL")
-    session.table(columns, rows, {"trash": value, "total": len(found)})
+    where = "The trash" if is_everything else f"The trash of project '{session.scope.project}'"
+    session.table(columns, rows, {"trash": value, "total": len(found)}, empty=f"{where} is empty.")
 
 
 @trash.command()
@@ -384,8 +385,7 @@ def size(session: Session) -> None:
         found, counts = measure(tx), trash_rows.count(tx)
     on_disk, store = session.database.measure_tables(TABLES)
     kept = session.database.retention
-    in_trash = dict(counts)
-    listed = ", ".join(count(number, kind) for kind, number in in_trash.items())
+    listed = ", ".join(count(number, kind) for kind, number in counts.items())
     share = f", {on_disk / store:.1%} of the store ({store} bytes)" if store else ""
     lines = [
         f"changes    {found.revisions}{f', since {found.oldest[:10]}' if found.oldest else ''}",
@@ -400,7 +400,7 @@ def size(session: Session) -> None:
         "oldest": found.oldest,
         "old_versions": found.states,
         "old_version_bytes": found.state_bytes,
-        "trash": in_trash,
+        "trash": counts,
         "bytes_on_disk": on_disk,
         "store_bytes": store,
         "trash_days": kept.trash_days,

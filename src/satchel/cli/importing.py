@@ -23,7 +23,7 @@ EPILOG = f"Formats: {', '.join(NAMES)}."
 
 
 def read_format(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-    """Return the format that --format names.
+    """Return the format named by --format.
 
     Raises:
         BadParameter: there is no such format.

@@ -75,7 +75,7 @@ class Reporter:
 
 
 def find_client(word: str, *, as_json: bool) -> Client:
-    """Return the client that a word names."""
+    """Return the client with this name."""
     name = word.strip().lower().replace(" ", "-").replace("_", "-")
     if name not in BY_NAME:
         near = closest_name(name, list(BY_NAME))
@@ -87,7 +87,7 @@ def find_client(word: str, *, as_json: bool) -> Client:
 def choose_clients(
     words: Sequence[str], *, takes_all: bool, verb: str, candidates: Callable[[], list[Client]], as_json: bool
 ) -> list[Client]:
-    """Return the named clients; without names all candidates with --all, else those that the user confirms."""
+    """Return the named clients; without names, all candidates (--all) or those that the user confirms."""
     if words:
         return list({client.name: client for client in (find_client(word, as_json=as_json) for word in words)}.values())
     found = candidates()
@@ -213,7 +213,7 @@ def _make_target(
 
 
 def _find_project(url: str, scope: Scope) -> str | None:
-    """Return the project on a server: of a setting or a `.satchel` file, or ask; None for that of the address."""
+    """Find the project on a server: by a setting, a `.satchel` file or a question; None: the default of the server."""
     if "project" in parse_qs(urlsplit(url).query):
         return None
     try:
@@ -292,7 +292,7 @@ def _make(
 
 
 def _try(report: Reporter, target: Any) -> dict[str, Any]:
-    """Start the entry once, as the clients will do."""
+    """Start the entry once, as a client will."""
     if not any(row["status"] in ("installed", "unchanged") for row in report.rows):
         return {}
     try:

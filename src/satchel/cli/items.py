@@ -75,7 +75,7 @@ def add_commands(group: click.Group, kind: Kind) -> None:
 
 
 def name_several(session: Session, kind: Kind, refs: Sequence[str]) -> list[str]:
-    """Return references that name items of a kind and nothing else, for a tool that takes items of any kind.
+    """Return references that can name only items of one kind, for a tool that takes items of any kind.
 
     Raises:
         NotFound: one of them does not exist.
@@ -179,7 +179,7 @@ def _show_transferred(session: Session, changed: list[Any], heading: str, there:
 
 
 def read_content(given: str | None, *, editing: str | None = None) -> bytes:
-    """Return the content that an argument CONTENT gives; the editor starts with `editing`."""
+    """Return the content for an argument CONTENT; without one, open the editor with the text `editing`."""
     if given is None:
         return _open_editor(editing or "")
     if given == "-":

@@ -11,7 +11,7 @@ from satchel.cli.examples import Group
 from satchel.cli.output import count, print_result, print_table, say, show_content, to_json
 from satchel.cli.prompt import read_values
 from satchel.cli.session import json_option
-from satchel.config import SettingsError, load
+from satchel.config import BY_NAME, SettingsError, load
 from satchel.files import printable
 from satchel.library.catalog import ContentMissing, Libraries, Library, library_name
 from satchel.library.installing import Installed, Invalid, Origin, Wish, list_added, read_origin
@@ -23,7 +23,6 @@ from satchel.library.render import RenderFailed
 from satchel.library.sources import SourceRefused
 from satchel.library.validate import check_all, check_library
 from satchel.services.texts import closest_name
-from satchel.settings import BY_NAME
 
 _SETTING = BY_NAME["libraries"]
 _NEW_LIBRARY = {
@@ -97,6 +96,8 @@ def list_(libraries: tuple[str, ...], as_json: bool) -> None:
     kept = 6 if any(origins.values()) else 4
     columns = ("NAME", "FOLDER", "PROMPTS", "PROBLEMS", "VERSION", "SOURCE")
     print_table(columns[:kept], [row[:kept] for row in rows])
+    if not rows:
+        say("There are no libraries. Make one with: satchel library new NAME", err=True)
 
 
 @cli.command()
@@ -260,7 +261,7 @@ def add(
 ) -> None:
     """Add a library from a git repository, a folder, or a zip or tar archive.
 
-    Its commit, or the digest of the archive, is kept and shown. Nothing in it is run, and links in it are refused.
+    The commit, or the digest of the archive, is recorded and shown. Nothing in the library is run; links are refused.
     """
     root = find_roots(libraries)[0]
     try:
@@ -285,7 +286,7 @@ def add(
 def update(name: str | None, anyway: bool, libraries: tuple[str, ...], as_json: bool) -> None:
     """Update a library, or all added ones, to the newest version of their sources.
 
-    A version with problems is not taken: the old one stays.
+    A version with problems is refused, and the old one stays.
     """
     root = find_roots(libraries)[0]
     added = list_added(root)
@@ -366,7 +367,7 @@ def _refuse(refused: SourceRefused) -> NoReturn:
 
 
 def _find_added(added: dict[str, Origin], name: str) -> str:
-    """Return the folder of a library by its name, or by that of its folder."""
+    """Return the folder of an added library, found by the name of the library or of the folder."""
     found = [folder for folder in added if name in (folder, library_name(folder))]
     if not found:
         hint = _hint(name, [library_name(folder) for folder in added])

@@ -1,6 +1,7 @@
-"""The output of commands: sentences, contents, tables, JSON, progress.
+"""The output of commands: sentences, contents, tables, JSON and progress.
 
-Stored texts may hold control characters. A terminal never gets them: texts are escaped, and rich gets them as `Text`.
+Stored texts may contain control characters, which must not reach a terminal: texts are escaped, or passed to rich as
+`Text`.
 """
 
 import os
@@ -157,7 +158,7 @@ def show_progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def name_item(kind: str, key: str, title: str = "") -> str:
-    """Return an item as messages name it."""
+    """Return the name of an item for messages."""
     if kind != "task":
         return f"{kind} '{key}'"
     return f"task {key} '{title}'" if title else f"task {key}"

@@ -41,7 +41,7 @@ def list_(session: Session) -> None:
 def current(session: Session) -> None:
     """Show the project that commands and servers use in this folder, and why.
 
-    It is the one of a flag or setting, else of the nearest .satchel file, else of the repository, else default.
+    It comes from a flag or setting, else the nearest .satchel file, else the repository; otherwise it is default.
     """
     from satchel.services import layers
 

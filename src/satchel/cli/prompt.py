@@ -62,7 +62,7 @@ def add(
     declared: tuple[str, ...],
     plain: bool,
 ) -> None:
-    """Add a prompt. With {{ x }} in it it is a template; its arguments are found, or declared with --arg."""
+    """Add a prompt. A text with {{ x }} is a template; its arguments are found in it, or declared with --arg."""
     arguments = read_arguments(declared, is_plain=plain)
     answer = session.call(
         "add_prompt",
@@ -188,7 +188,7 @@ def _show_changed(session: Session, sentence: str, answer: Answer) -> None:
 
 
 def read_arguments(declared: Sequence[str], *, is_plain: bool) -> list[dict[str, Any]] | None:
-    """Return the declared arguments as the tools take them; None without --arg and --plain."""
+    """Return the declared arguments in the form that the tools accept; None without --arg and --plain."""
     if is_plain and declared:
         raise click.UsageError("--plain is for a prompt without arguments: leave it out, or --arg.")
     if is_plain:

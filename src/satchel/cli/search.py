@@ -50,7 +50,7 @@ def catch_up(session: Session, since: str | None) -> None:
 
 
 def _write_parts(value: dict[str, Any]) -> Iterator[list[str]]:
-    """Yield the parts of the answer as lines: the project, the other ones, changes, notes, claimed and ready tasks."""
+    """Yield the parts of the answer as lines: projects, changes, notes, claimed and ready tasks."""
     project = value["project"]
     held = [
         count(value[key], key[:-1].replace("_", " ")) for key in ("prompts", "documents", "open_tasks") if key in value

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from satchel.settings import SETTINGS
+from satchel import config
 
 Flags = dict[str, str | list[str] | None]
 
@@ -15,7 +15,7 @@ def run(arguments: Sequence[str]) -> int | None:
 
 def parse(arguments: Sequence[str]) -> Flags | None:
     """Return the options; None for anything but known options with a value each, which click reports better."""
-    settings = {flag: setting for setting in SETTINGS for flag in setting.flags}
+    settings = {flag: setting for setting in config.SETTINGS for flag in setting.flags}
     flags: Flags = {}
     rest = list(arguments)
     while rest:
@@ -37,7 +37,7 @@ def parse(arguments: Sequence[str]) -> Flags | None:
 def serve(flags: Flags) -> int:
     """Serve with these options, and return the exit status."""
     # The store and the contracts take 15 ms, and `satchel --help` imports this module without them.
-    from satchel import app, config
+    from satchel import app
     from satchel.app.startup import CannotStart, print_message
 
     try:

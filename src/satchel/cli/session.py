@@ -1,7 +1,7 @@
 """The session of a command: its common options, the open store, the project it works in, calls of tools.
 
-Before its own transaction a command opens one: it reads the local user and the project of the folder. A command that
-only reads a missing store reads an empty one, and leaves nothing behind.
+One transaction at the start reads the local user and the project of the folder. A command that only reads treats a
+missing store as an empty one, and creates no file.
 """
 
 import os
@@ -87,7 +87,7 @@ class Session:
         """Enter the project and find the user, in one transaction.
 
         Raises:
-            NotFound: a needed project does not exist, and no write makes it.
+            NotFound: a needed project does not exist, and the command would not create it.
         """
         from satchel.app import project_discovery  # 20 ms with the services, which `--help` need not wait for
         from satchel.services import projects, users
@@ -157,10 +157,10 @@ class Session:
         return Runner(CONTRACT, self.database, lambda: self._libraries)
 
     def call(self, tool: str, **arguments: Any) -> Answer:
-        """Call a tool and return its answer; an argument that is None is not given.
+        """Call a tool and return its answer; arguments that are None are left out.
 
         Raises:
-            SatchelError: it failed; nothing was done.
+            SatchelError: the call failed and changed nothing.
         """
         if self._makes_default:
             self.require_default()
@@ -173,7 +173,7 @@ class Session:
             raise
 
     def list(self, tool: str, key: str, page: Page, **filters: Any) -> Answer:
-        """Return a part of the list that a tool answers under a key, in as many calls as needed."""
+        """Return a part of the list that a tool returns under a key, with as many calls as needed."""
         rows: list[Any] = []
         answer, cursor = None, page.cursor
         while answer is None or (cursor is not None and len(rows) != page.limit):
@@ -185,7 +185,7 @@ class Session:
         return Answer({**value, "next_cursor": cursor} if cursor else value, answer.content)
 
     def describe_failure(self, error: SatchelError) -> Mapping[str, Any] | None:
-        """Return an error as the tool that raised it answers it; None for any other error."""
+        """Return an error in the words of the tool that raised it; None for any other error."""
         if self.failure is None or self.failure[0] is not error:
             return None
         return self._runner.describe_failure(self.failure[1], error)
@@ -212,21 +212,24 @@ class Session:
         else:
             show_content(content)
 
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], value: object) -> None:
-        """Print a list: a table on a terminal, lines with tabs for other programs, or the value as JSON."""
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], value: object, *, empty: str = "") -> None:
+        """Print a list: a table on a terminal, lines with tabs for other programs, or the value as JSON.
+
+        On stderr a note says that the list is empty, except in JSON.
+        """
         if self.as_json:
             click.echo(to_json(value))
-        else:
-            print_table(columns, rows)
+            return
+        print_table(columns, rows)
+        if empty and not rows:
+            show_notes([empty])
 
     def show_list(self, answer: Answer, columns: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str) -> None:
-        """Print a list, and on stderr that it is empty, that there is more, and notes."""
-        self.table(columns, rows, answer.value)
+        """Print a list; report on stderr that it is empty, that there is more, and notes."""
+        notes = answer.notes
+        self.table(columns, rows, answer.value, empty="" if notes else empty)
         if self.as_json:
             return
-        notes = answer.notes
-        if not rows and not notes:
-            notes = [empty]
         if "next_cursor" in answer.value:
             notes.append(f"There is more: add --cursor {shlex.quote(answer.value['next_cursor'])}, or --all.")
         show_notes(notes)
@@ -287,7 +290,7 @@ def session_options(run: Callable[..., None], *, in_project: bool = True, as_use
 
 
 def project_option(help: str, name: str = "wanted", **more: Any) -> Option:
-    """Return an option that names a project which is not that of the session."""
+    """Return an option for a project other than the session's."""
     return click.option("--project", "-p", name, type=PROJECT, metavar="NAME", help=help, **more)
 
 
@@ -306,7 +309,7 @@ def page_options(run: Callable[..., None]) -> Callable[..., None]:
 
 @contextmanager
 def open_session(flags: Mapping[str, str | None], *, reads: bool, as_json: bool = False) -> Iterator[Session]:
-    """Open the store that flags and settings name; one that is not there is empty for a command that only reads.
+    """Open the store that flags and settings name. For a command that only reads, a missing store is an empty one.
 
     Raises:
         SettingsError: a setting is wrong.
@@ -348,7 +351,7 @@ def _check_file(error: SatchelError, session: Session) -> None:
     """Refuse a command whose project is named by a `.satchel` file and does not exist.
 
     Raises:
-        click.UsageError: so it is.
+        click.UsageError: the project does not exist.
     """
     scope = session.scope
     if not isinstance(error, NotFound) or error.kind != "project" or error.key != scope.project:
@@ -360,7 +363,7 @@ def _check_file(error: SatchelError, session: Session) -> None:
 
 
 def address_command(run: Callable[..., tuple[str, Any]]) -> Callable[..., None]:
-    """Wrap a command: pass the address of the store, which it does not open, and print its result as text or JSON."""
+    """Wrap a command that gets the address of the store unopened; print its result as text or JSON."""
 
     @database_option
     @json_option
@@ -390,7 +393,7 @@ def report_errors(*, as_json: bool) -> Iterator[None]:
 
 
 def confirm(question: str, *, is_yes: bool, flag: str = "--yes") -> None:
-    """Ask before something is lost; without a terminal, fail and name the flag that confirms it."""
+    """Ask for confirmation before something is lost; without a terminal, fail and name the flag that confirms."""
     if is_yes:
         return
     if not sys.stdin.isatty():
@@ -399,7 +402,7 @@ def confirm(question: str, *, is_yes: bool, flag: str = "--yes") -> None:
 
 
 def check_owner(session: Session, what: str) -> None:
-    """Refuse something to an application role, and name the role that may do it."""
+    """Refuse an action to an application role, and name the role that may do it."""
     if session.database.has_row_security:
         raise StoreFailed(
             f"the application role {what}: run this with the owner's address in --database or SATCHEL_DATABASE"

@@ -24,7 +24,7 @@ _NO_TASKS = "There are no open tasks. Add one with: satchel task add 'Write the 
 
 
 class _Day(click.types.StringParamType):
-    """A day as people write it; the store refuses any other text."""
+    """A day such as 2026-12-01; the store refuses any other text."""
 
     name = "day"
 
@@ -38,7 +38,7 @@ narrow_by_tag_option = tags_option(TASK_TAG, "Only with this tag, or one of seve
 
 
 def blockers_option(help: str) -> Option:
-    """Return the option that names the tasks which come first."""
+    """Return the option for blockers."""
     names = ("--after", "--blocked-by", "-a", "blockers")
     return click.option(*names, type=BLOCKER, multiple=True, metavar="REF", help=help)
 
@@ -295,7 +295,7 @@ add_commands(cli, "task")
 
 
 def name_status(task: Row) -> str:
-    """Return the state of a task as people call it; empty for an open one."""
+    """Return the status of a task in people's words; empty for an open one."""
     names = {"pending": "", "completed": "done", "in_progress": "in progress"}
     status: str = task.get("status", "pending")
     return names.get(status, status)

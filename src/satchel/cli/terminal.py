@@ -23,7 +23,7 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Terminal:
-    """The terminal on stdin and stdout. Within it, keys come one by one, and Ctrl-C still interrupts."""
+    """The terminal on stdin and stdout. As a context, it delivers single keys; Ctrl-C still interrupts."""
 
     def __init__(self) -> None:
         self._input = sys.stdin.fileno()
@@ -81,7 +81,7 @@ class Terminal:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Return columns and lines."""
+        """Return the number of columns and lines."""
         try:
             size = os.get_terminal_size(sys.stdout.fileno())
         except OSError:

@@ -28,7 +28,7 @@ def cli() -> None:
 def create(
     session: Session, name: str, owner: str | None, is_read_only: bool, names: tuple[str, ...], expires: str | None
 ) -> None:
-    """Create a token, and show its secret this once."""
+    """Create a token and show its secret, which is not stored."""
     check_owner(session, "may list tokens, not create or revoke them")
     user = _find_user(session) if owner is None else owner
     with session.database.write() as tx:
@@ -63,7 +63,8 @@ def list_(session: Session) -> None:
         for token in found
     ]
     columns = ("ID", "NAME", "USER", "READ-ONLY", "PROJECTS", "CREATED", "EXPIRES", "STATE")
-    session.table(columns, rows, {"tokens": [describe(token, now) for token in found]})
+    empty = "There are no tokens. Create one with: satchel token create --name laptop"
+    session.table(columns, rows, {"tokens": [describe(token, now) for token in found]}, empty=empty)
 
 
 @cli.command()

@@ -1,6 +1,6 @@
-"""Changes to the files of clients: each is planned from the file's content, shown as a diff, and then made.
+"""Changes to the settings files of clients: planned from the content, shown as a diff, then made.
 
-The files have keys and tokens of other servers in them. A diff shows the names of other lines, but no text of them.
+The files contain keys and tokens of other servers. A diff shows the names in other lines, not their texts.
 """
 
 import difflib
@@ -43,7 +43,7 @@ class Change(Struct, frozen=True, kw_only=True):
         """Write the file, and return the path of the backup.
 
         Raises:
-            UnusableFile: the file cannot be written, or was changed in between.
+            UnusableFile: the file cannot be written, or has changed since it was read.
         """
         backup = files.replace(self.path, self.before, self.after, mode=self.mode)
         if self.is_rule and not self.after and not os.path.islink(self.path):
@@ -186,7 +186,7 @@ _TEXT = re.compile(
 
 
 def make_diff(path: str, before: str | None, after: str, entries: list[Any] | None = None, *, context: int = 2) -> str:
-    """Return a unified diff; if there are `entries`, texts that none of them has are shown as "…"."""
+    """Return a unified diff. With `entries`, texts that none of them contains are shown as "…"."""
     old, new = before or "", after
     if entries is not None:
         shown = {json.dumps(text, ensure_ascii=False) for entry in entries for text in _list_texts(entry)}

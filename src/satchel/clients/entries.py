@@ -30,14 +30,14 @@ class Local(Struct, frozen=True):
 
 
 class Remote(Struct, frozen=True):
-    """A server that a client reaches by its address."""
+    """The address of a server that runs elsewhere."""
 
     url: str
     token_variable: str = ""  # the environment variable with the token
 
 
 def make_entry(client: Client, target: Local | Remote, name: str = "satchel") -> Shape:
-    """Make the entry of a target in the shape of a client.
+    """Make the entry for a target in the form that a client reads.
 
     Raises:
         CannotInstall: the client cannot have such an entry.
@@ -97,7 +97,7 @@ def read_entry(client: Client, entry: Any) -> Local | Remote | None:
 
 
 def list_words(entry: Any) -> list[str]:
-    """List the command of an entry and its arguments; empty if they cannot be understood."""
+    """Return the command and arguments of an entry; empty if they cannot be understood."""
     fields = entry if isinstance(entry, dict) else {}
     command, more = fields.get("command", fields.get("cmd")), fields.get("args", [])
     words = command if isinstance(command, list) else [command, *more] if isinstance(more, list) else []
@@ -105,7 +105,7 @@ def list_words(entry: Any) -> list[str]:
 
 
 def _read_variable(client: Client, entry: Shape) -> str:
-    """Return the environment variable that holds the token of an entry with an address."""
+    """Return the environment variable from which an entry with an address takes its token."""
     if isinstance(name := entry.get("bearer_token_env_var"), str):
         return name
     headers = entry.get("headers")
@@ -119,7 +119,7 @@ def _read_variable(client: Client, entry: Shape) -> str:
 
 
 def own_command(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the command that starts this copy of Satchel: a path that stays, and arguments.
+    """Return the command that starts this copy of Satchel: a permanent path, and arguments.
 
     Raises:
         CannotInstall: Satchel runs from a cache, which may be emptied at any time.
@@ -146,10 +146,10 @@ def _is_cached(script: str, environment: Mapping[str, str]) -> bool:
 
 
 def carry_variables(environment: Mapping[str, str], home: str) -> dict[str, str]:
-    """Return the variables that decide where the data is, because many clients start servers without them.
+    """Return the variables that locate the data, because many clients do not pass on their environment.
 
     Raises:
-        CannotInstall: one of them has a password in it.
+        CannotInstall: one of them contains a password.
     """
     carried: dict[str, str] = {}
     if environment.get("SATCHEL_HOME") or (sys.platform == "linux" and environment.get("XDG_DATA_HOME")):
@@ -181,7 +181,7 @@ def server_url(url: str, contract: str | None, project: str | None, contracts: S
     """Return the address of a server's contract and project; an address without a path gets `/mcp`.
 
     Raises:
-        CannotInstall: the address is not one of a server, or has a password in it.
+        CannotInstall: the address is not that of a server, or contains a password.
     """
     try:
         parts = urlsplit(url)

@@ -1,4 +1,4 @@
-"""Reads the settings file of a client, and replaces it with a backup. Links are followed, and stay links."""
+"""Reads a client's settings file, and replaces it after a backup. Symbolic links are followed and kept."""
 
 import os
 import time
@@ -13,7 +13,7 @@ _PREFIX, _SUFFIX = ".satchel-", ".bak"
 
 
 class UnusableFile(Exception):
-    """A file cannot be read or written; the message names it, the reason and the remedy."""
+    """A file cannot be read or written; the message has its path, the reason and the remedy."""
 
 
 def read(path: str) -> str | None:
@@ -43,7 +43,7 @@ def replace(path: str, before: str | None, after: str, *, mode: int) -> str | No
     """Replace a file by a new text, and return the path of the backup; a new file gets `mode`.
 
     Raises:
-        UnusableFile: the file cannot be written, or is no longer what was read.
+        UnusableFile: the file cannot be written, or has changed since it was read.
     """
     target = os.path.realpath(path)
     backups: list[str] = []

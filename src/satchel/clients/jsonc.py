@@ -20,7 +20,7 @@ _SCALAR = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true
 
 
 class WrongSyntax(Exception):
-    """A document cannot be read at this position."""
+    """A syntax error at this position of a document."""
 
     def __init__(self, text: str, position: int, what: str) -> None:
         line, column = find_line(text, position)
@@ -177,7 +177,7 @@ def set_member(text: str, path: Sequence[str], value: Any) -> str:
     """Set a member of a document; missing objects on the path are made.
 
     Raises:
-        WrongSyntax: the document cannot be read, or something on the path is not an object, or is there twice.
+        WrongSyntax: the document cannot be read, or a value on the path is not an object or occurs twice.
     """
     root = parse(text).root
     style = _Style(text, root)
@@ -202,7 +202,7 @@ def remove_member(text: str, path: Sequence[str]) -> str:
     """Remove a member of a document; return the same text if it is not there.
 
     Raises:
-        WrongSyntax: the document cannot be read, or something on the path is not an object, or is there twice.
+        WrongSyntax: the document cannot be read, or a value on the path is not an object or occurs twice.
     """
     parent = parse(text).root
     for key in path[:-1]:
@@ -261,13 +261,13 @@ class _Style:
         return "\n" in self._text[node.start : node.members[0].start]
 
     def indent_at(self, position: int) -> str:
-        """Return the white space at the beginning of the line of a position."""
+        """Return the indentation of the line at a position."""
         begin = max(self._text.rfind("\n", 0, position), self._text.rfind("\r", 0, position)) + 1
         line = self._text[begin:position].lstrip("\ufeff")
         return line[: len(line) - len(line.lstrip(" \t"))]
 
     def write(self, value: Any, indent: str, *, is_flat: bool = False) -> str:
-        """Write a value for a place with this indentation."""
+        """Write a value as JSON with this indentation."""
         if is_flat or self.is_compact:
             return json.dumps(value, ensure_ascii=False)
         lines = json.dumps(value, indent=self.unit, ensure_ascii=False).split("\n")
@@ -295,7 +295,7 @@ def _insert(text: str, parent: Node, key: str, value: Any, style: _Style) -> str
 
 
 def _fill(text: str, parent: Node, name: str, value: Any, style: _Style) -> str:
-    """Put the first member into an empty object; comments in it stay before the member."""
+    """Put the first member into an empty object, after the comments in it."""
     inside = text[parent.start + 1 : parent.end - 1].rstrip(" \t\r\n")
     if style.is_compact:
         end_of_comment = style.newline if "//" in inside else ""

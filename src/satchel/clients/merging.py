@@ -98,7 +98,7 @@ def remove_entry(client: Client, path: str, text: str, name: str) -> str:
 
 
 def _merge(old: Mapping[str, Any], wanted: Shape) -> Shape:
-    """Return the wanted entry with those members of the old one that do not decide how the server is reached."""
+    """Add to the wanted entry the members of the old one that do not say how to reach the server."""
     merged = {key: value for key, value in old.items() if key in wanted or key not in (*_REACHING, *VARIABLE_KEYS)}
     merged.update(wanted)
     for key in VARIABLE_KEYS:
@@ -131,7 +131,7 @@ def _check(client: Client, path: str, before: str, after: str, name: str, entry:
     """Check that a change has the intended effect and no other.
 
     Raises:
-        UnusableFile: it does something else.
+        UnusableFile: the change has another effect.
     """
     expected, found = _load(client, path, before), _load(client, path, after)
     inside = expected

@@ -38,7 +38,7 @@ class Machine(Struct, frozen=True, kw_only=True):
         return self.environment.get("XDG_CONFIG_HOME") or os.path.join(self.home, ".config")
 
     def expand(self, paths: Sequence[str]) -> list[str]:
-        """Expand paths of the table: those with a variable that is set, else those without one."""
+        """Expand paths from the table: those with a set variable; if there are none, those without a variable."""
         moved = [path for path in paths if path.startswith("$") and self._variable(path)]
         usual = [path for path in paths if not path.startswith("$")]
         return [self._expand(path) for path in moved or usual]
@@ -52,7 +52,7 @@ class Machine(Struct, frozen=True, kw_only=True):
         return os.path.join(base, rest) if slash else base
 
     def choose(self, paths: Sequence[str]) -> str | None:
-        """Return the first of some paths of the table that exists, else the first."""
+        """Return the first existing path among some of the table, otherwise the first."""
         found = self.expand(paths)
         return next((path for path in found if os.path.lexists(path)), found[0] if found else None)
 

@@ -151,7 +151,7 @@ def _read_body(body: bytes, kind: str) -> Any:
 
 
 def is_executable(command: str, environment: Mapping[str, str]) -> bool:
-    """Return whether there is such a command."""
+    """Return whether a command exists."""
     import shutil
 
     return shutil.which(command, path=environment.get("PATH")) is not None and not os.path.isdir(command)

@@ -1,6 +1,6 @@
 """Changes to one table of a TOML document with tomlkit, which keeps comments, order and spacing of the rest.
 
-The caller compares the result with what it must be, as `tomllib` reads it.
+The caller reads the result with `tomllib` and compares it with the expected value.
 """
 
 import re

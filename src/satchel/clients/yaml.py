@@ -1,6 +1,6 @@
-"""Changes to one entry of a YAML document, by its lines: all other lines stay as they are.
+"""Changes to the lines of one entry in a YAML document; all other lines stay as they are.
 
-The caller compares the result with what it must be, as `yaml_reader` reads it.
+The caller reads the result with `yaml_reader` and compares it with the expected value.
 """
 
 import re
@@ -14,7 +14,7 @@ _HEADER = re.compile(r"""( *)(["']?)([^"'#:\s][^"'#:]*)\2:[ \t]*(?:\{\}[ \t]*)?(
 
 
 def set_entry(text: str, path: Sequence[str], entry: dict[str, Any]) -> str:
-    """Return the text with an entry, in place of one of the same name; a new one goes to the end of its section.
+    """Replace the entry of the same name in a text, or add a new one at the end of its section.
 
     Raises:
         WrongSyntax: the section is not a block of lines.
@@ -55,7 +55,7 @@ def remove_entry(text: str, path: Sequence[str]) -> str:
 
 
 def _find(lines: Sequence[str], name: str, start: int, end: int, indent: int) -> tuple[int, int] | None:
-    """Return the first line of a block and the one after it; comments before the next block belong to that."""
+    """Return the first line of a block, and the line after it; comments before the next block belong to the next."""
     for first in range(start, end):
         found = _HEADER.fullmatch(lines[first])
         if found and found[3].rstrip() == name and len(found[1]) == indent:

@@ -182,12 +182,12 @@ class Contract(Struct, frozen=True, kw_only=True):
     reads_personal: bool = False  # every project can read the personal project
     acts_as_user: bool = False  # the local user, unless another is configured
     is_strict: bool = False  # unknown arguments are refused, and null is a value
-    refuses_unknown: bool = False  # arguments, though its schemas do not forbid them, and null still counts as absent
+    # Unknown arguments are refused, though its schemas allow them, and unknown tools are answered with those there are;
+    # the message of a JSON-RPC error has its reason too, not only the `data`.
+    explains_mistakes: bool = False
     icons: Mapping[
         str, str
     ] = {}  # by toolset, as URIs of images for any size; "" is the server's, and of tools without one
-    tells_reasons: bool = False  # in the messages of JSON-RPC errors, not only in their data
-    explain_unknown_tool: Callable[[str, Iterable[str]], str] | None = None  # its name, and the tools that there are
     # Says more about something that a tool did not find, in a reading transaction after that of the tool.
     explain_missing: Callable[[Context, Refused], Refused] | None = None
     # The scope of a call, before its arguments are checked; raises Forbidden where they name another user.

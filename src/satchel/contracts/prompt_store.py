@@ -172,7 +172,7 @@ def update_prompt(context: Context, args: UpdatePrompt) -> Body:
 
 def delete_prompt(context: Context, args: DeletePrompt) -> Body:
     id = parse_prompt_id(args.id, context.scope)
-    prompts.delete(context.tx, context.scope, id)
+    prompts.delete(context.tx, context.scope, id, permanently=True)
     return DeletedPrompt(True, id)
 
 

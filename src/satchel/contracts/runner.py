@@ -102,7 +102,7 @@ class Runner:
             capabilities=self._contract.capabilities,
             methods=frozenset(methods),
             instructions=self._contract.instructions(self._contract.tools, user),
-            tells_reasons=self._contract.tells_reasons,
+            tells_reasons=self._contract.explains_mistakes,
         )
 
     @property
@@ -154,12 +154,7 @@ class Runner:
         started, tool = time.perf_counter(), self.tools.get(name)
         if tool is None:
             log_call(name, "UnknownTool", started)
-            explain = self._contract.explain_unknown_tool
-            listed = [
-                one.name for one in self._contract.tools if one.is_listed and (not scope.is_read_only or not one.writes)
-            ]
-            more = f". {explain(name, listed)}" if explain else ""
-            raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}{more}")
+            raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}{self._name_tools(scope)}")
         try:
             result = self._try_tool(tool, arguments, scope, report, call, work or Work(), _tool_result)
             outcome = "ok"
@@ -215,7 +210,7 @@ class Runner:
             tool.input,
             arguments,
             is_strict=contract.is_strict,
-            refuses_unknown=contract.refuses_unknown,
+            refuses_unknown=contract.explains_mistakes,
             at_least_one=tool.at_least_one,
         )
         start = self._start(scope, report, call, work)
@@ -301,6 +296,13 @@ class Runner:
             return _tool_result(tool, self._contract.explain_failure(tool, error), revision, is_error=True)
         except AnswerTooLarge as larger:  # it quotes the client's message
             return _tool_result(tool, self._contract.explain_failure(tool, larger), revision, is_error=True)
+
+    def _name_tools(self, scope: Scope) -> str:
+        """Return the tools of the caller as the end of an error, where the contract explains mistakes."""
+        if not self._contract.explains_mistakes:
+            return ""
+        tools = self._contract.narrow((), is_read_only=scope.is_read_only).tools
+        return f". There are {', '.join(tool.name for tool in tools if tool.is_listed)}."
 
     def _describe_tools(self, revision: Revision, *, is_read_only: bool) -> Raw:
         contract = self._contract.narrow((), is_read_only=is_read_only)

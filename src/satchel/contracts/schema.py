@@ -91,7 +91,7 @@ def json_schema(model: type[Struct], *, is_strict: bool = False) -> Schema:
 
 
 def answer_schema(model: type[Struct] | None) -> Schema:
-    """Return the schema of an answer: of a Struct with all its members and no others, or of a text."""
+    """Return the schema of an answer: of a text, or of a Struct, which has all its members unless it omits defaults."""
     return {"type": "string"} if model is None else _schema_of(shapes.type_info(model))
 
 
@@ -235,10 +235,14 @@ def _schema_of(shape: shapes.Type, *, of_arguments: bool = False, is_published: 
         described = inner(one)
         return {**described, "type": [described["type"], "null"]}
     if isinstance(shape, shapes.StructType):
-        members = {field.name: inner(field.type) for field in shape.fields}
-        if not of_arguments:
+        omits_defaults = shape.cls.__struct_config__.omit_defaults and not of_arguments
+        members = {
+            field.encode_name: {**inner(field.type), **(_default_of(field) if omits_defaults else {})}
+            for field in shape.fields
+        }
+        if not of_arguments and not omits_defaults:
             return strict_object(**members)
-        required = [field.name for field in shape.fields if field.required]
+        required = [field.encode_name for field in shape.fields if field.required]
         return {"type": "object", "properties": members, "required": required}
     if isinstance(shape, shapes.ListType | shapes.VarTupleType):
         limits = {"minItems": shape.min_length, "maxItems": shape.max_length}
@@ -261,7 +265,9 @@ def _schema_of(shape: shapes.Type, *, of_arguments: bool = False, is_published: 
 def _default_of(field: shapes.Field) -> Schema:
     if field.default_factory is not NODEFAULT:
         return {"default": field.default_factory()}
-    return {} if field.default in (NODEFAULT, UNSET, None) else {"default": field.default}
+    if field.default in (NODEFAULT, UNSET, None):
+        return {}
+    return {"default": list(field.default) if isinstance(field.default, tuple) else field.default}
 
 
 def _extra_of(shape: shapes.Type) -> dict[str, Any]:

@@ -127,7 +127,7 @@ def complete_task(context: Context, args: CompleteTask) -> Body:
 
 
 def delete_task(context: Context, args: DeleteTask) -> Body:
-    task = tasks.delete(context.tx, context.scope, args.task_id.lower())
+    task = tasks.delete(context.tx, context.scope, args.task_id.lower(), permanently=True)
     return DeletedTask(True, task.id, "Task deleted successfully")
 
 

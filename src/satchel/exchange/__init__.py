@@ -1,7 +1,7 @@
 """Import, export and sync between files and the store. It uses services and no contract.
 
 entries       the values between a format and the store
-cleaning      foreign values as values that the store takes
+cleaning      converts foreign values into values that the store accepts
 sources       finds, reads and writes files
 templates     foreign templates as ours, and the other way
 formats       a module for each format, and the table of them

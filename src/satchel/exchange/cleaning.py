@@ -94,7 +94,7 @@ def to_text(value: object) -> str:
 
 
 def keep_fields(description: str, fields: Mapping[str, Any], known: Iterable[str]) -> tuple[str | None, list[str]]:
-    """Append the fields that the store has no column for to a description, a line each; return notes on the others.
+    """Append fields that the store has no column for to a description, one a line; return notes on the others.
 
     People and models can read `model: opus` there, and an export writes it back as a field.
     """
@@ -133,7 +133,7 @@ def split_fields(description: str | None) -> tuple[str, dict[str, str]]:
 
 
 def _write_value(value: object) -> str | None:
-    """Return a value in one line, or None if it has no such form."""
+    """Return a value in one line, or None if that is impossible."""
     if isinstance(value, bool | int | float):
         return to_text(value)
     if isinstance(value, str):
@@ -147,13 +147,13 @@ def _write_value(value: object) -> str | None:
 
 
 def clean_priority(value: object) -> Priority:
-    """Return the priority with a usual name, and normal for any other text."""
+    """Return the priority for any of its usual names; normal for any other text."""
     text = re.sub(r"^(?:priority|prio)[\s:/_-]*", "", to_text(value).casefold()).strip("() ")
     return _PRIORITIES.get(text, "normal")
 
 
 def clean_status(value: object) -> TaskStatus:
-    """Return the status with a usual name, and pending for any other text."""
+    """Return the status for any of its usual names; pending for any other text."""
     plain = _plain_status(value)
     return "completed" if plain in _COMPLETED else "cancelled" if plain in _CANCELLED else "pending"
 
@@ -169,7 +169,7 @@ def _plain_status(value: object) -> str:
 
 
 def clean_day(value: object) -> str | None:
-    """Return the day of a day or moment in a usual form, or None."""
+    """Return the day of a date or time in a usual form, or None."""
     moment = parse_moment(value)
     if moment is None:
         return None
@@ -228,7 +228,7 @@ def clean_entry(entry: Entry) -> Entry:
 
 
 def drop_hidden_characters(entry: Entry) -> Entry:
-    """Return an entry without the characters of its title that do not show, and with a note on them."""
+    """Remove invisible characters from the title of an entry, and add a note on them."""
     if isinstance(entry, DocumentEntry) or find_hidden(entry.title.strip()) is None:
         return entry
     note = "The title had characters that do not show, which are left out."

@@ -1,4 +1,4 @@
-"""The values between a format and the store: prompts, documents and tasks as a file has them, and problems."""
+"""The values between a format and the store: the prompts, documents, tasks and problems of a file."""
 
 from typing import Literal
 
@@ -41,7 +41,7 @@ class _Entry(Struct, frozen=True, kw_only=True):
 
 
 class PromptEntry(_Entry, frozen=True, kw_only=True):
-    """A prompt of a file."""
+    """A prompt in a file."""
 
     title: str
     content: str
@@ -53,7 +53,7 @@ class PromptEntry(_Entry, frozen=True, kw_only=True):
 
 
 class DocumentEntry(_Entry, frozen=True, kw_only=True):
-    """A document of a file."""
+    """A document in a file."""
 
     name: str
     content: str | bytes
@@ -64,7 +64,7 @@ class DocumentEntry(_Entry, frozen=True, kw_only=True):
 
 
 class TaskEntry(_Entry, frozen=True, kw_only=True):
-    """A task of a file; its project is empty if it is in none."""
+    """A task in a file; `project` is empty if it is in none."""
 
     title: str
     description: str | None = None

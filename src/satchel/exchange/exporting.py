@@ -44,10 +44,10 @@ class Export(Struct, frozen=True):
 
 
 def choose_format(target: str, name: str | None) -> Format:
-    """Return the format of an export, which --format names; the ending of the target decides between file and folder.
+    """Return the format named by --format; the ending of the target decides between file and folder.
 
     Raises:
-        WrongTarget: the target is a file and the format a folder, or the other way, or the format is only read.
+        WrongTarget: the format cannot be written, or one of target and format is a file and the other a folder.
     """
     format = BY_NAME[name or "satchel"]
     if format.write is None:
@@ -183,7 +183,7 @@ def _check_folder(root: str, format: Format, *, forces: bool) -> None:
 
 
 def _list_own(root: str) -> set[str]:
-    """Return the files in the parts of a folder that only Satchel writes."""
+    """Return the files in those parts of a folder that only Satchel writes."""
     found: set[str] = set()
     bases = [""] + [name for name in os.listdir(root) if os.path.isfile(os.path.join(root, name, sources.MARKER))]
     for base in bases:

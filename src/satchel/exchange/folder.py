@@ -69,7 +69,7 @@ def write(entries: Sequence[Entry], project: str) -> dict[str, bytes]:
 
 
 def write_details(documents: Sequence[DocumentEntry], paths: Mapping[str, str], kept: Details | None = None) -> bytes:
-    """Return the file of details that do not follow from the names of documents, if any; `kept` stays as read."""
+    """Return the file with details that do not follow from the names of documents, if any; keep `kept` as read."""
     details = {one.name: found for one in documents if (found := _find_details(one, paths[one.name]))} | (kept or {})
     return (json.dumps(details, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode() if details else b""
 
@@ -108,14 +108,14 @@ def name_files(folder: str, names: Sequence[str], ending: str = "") -> dict[str,
 
 
 def write_prompt(prompt: PromptEntry, **more: object) -> str:
-    """Return a prompt with front matter; its text ends with one line break more."""
+    """Return a prompt with front matter; one line break is added to its text."""
     fields = {**more, "title": prompt.title, "description": prompt.description, "tags": list(prompt.tags)}
     arguments = [write_argument(one) for one in prompt.arguments]
     return write_front_matter({**fields, "arguments": arguments}) + prompt.content + "\n"
 
 
 def write_argument(argument: Argument) -> dict[str, object]:
-    """Return an argument as `read_arguments` takes it, without defaults."""
+    """Return an argument in the form that `read_arguments` accepts, without defaults."""
     fields: dict[str, object] = {"name": argument.name}
     fields |= {} if argument.description is None else {"description": argument.description}
     fields |= {} if argument.is_required else {"required": False}
@@ -124,7 +124,7 @@ def write_argument(argument: Argument) -> dict[str, object]:
 
 
 def write_prompt_file(prompt: PromptEntry, path: str) -> bytes:
-    """Return the file of a prompt, with its name in it if the path does not say it."""
+    """Return the file of a prompt; it contains the name if the path does not."""
     stem = path.rpartition("/")[2].removesuffix(".md")
     name = None if stem == prompt.name else prompt.name
     # A lone carriage return at the end would be read as a line break of Windows, and conflict markers be refused.
@@ -140,7 +140,7 @@ def read_marker(data: bytes) -> tuple[str, str | None]:
     """Return the kind of a folder, `project` or `store`, and the name of its project.
 
     Raises:
-        Unreadable: it is not a folder of Satchel, or one of a newer version.
+        Unreadable: the folder is not Satchel's, or a newer version wrote it.
     """
     try:
         value = json.loads(sources.decode(data))
@@ -157,7 +157,7 @@ def read_marker(data: bytes) -> tuple[str, str | None]:
 
 
 def read_files(root: str, shown: str) -> Iterator[tuple[Found, ReadFile]]:
-    """Yield every entry of the folder of a project with its file; a Problem of a whole part has the path of that."""
+    """Yield every entry of a project's folder with its file; a Problem of a whole part has the path of the part."""
     yield from _read_part(root, shown, PROMPTS, ".md", read_prompt_file)
     try:
         details = read_details(root)
@@ -207,7 +207,7 @@ def _read_tasks(root: str, shown: str) -> Iterator[tuple[Found, ReadFile]]:
 
 
 def list_files(root: str, folder: str, ending: str = "") -> list[str]:
-    """Return the paths in a part of the folder, sorted, without hidden files and editors' copies.
+    """Return the sorted paths in a part of the folder, without hidden files and editors' copies.
 
     Raises:
         Unreadable: the part cannot be read.
@@ -273,7 +273,7 @@ def read_prompt_file(path: str, data: bytes, where: str) -> PromptEntry:
     """Return the prompt of a file.
 
     Raises:
-        Unreadable: it is not a text, was left in the middle of a merge, or lost the end of its front matter.
+        Unreadable: it is not text, has conflict markers, or lacks the end of its front matter.
     """
     text = sources.decode(data)
     if _has_conflict(text):
@@ -307,7 +307,7 @@ def _has_conflict(text: str) -> bool:
 
 
 def _read_body(body: str) -> str:
-    """Return the text behind the front matter without the line break that every file ends with."""
+    """Return the text after the front matter, without the final line break that every file has."""
     return body[:-2] if body.endswith("\r\n") else body.removesuffix("\n")
 
 

@@ -1,4 +1,4 @@
-"""Read files of any format, and bring their entries into the store.
+"""Reads files of any format, and puts their entries into the store.
 
 An entry that is new is added, one that is there already is left, and one that clashes is treated as the caller says. A
 thousand entries are one transaction with a savepoint for each. An interrupted import keeps its committed batches; the
@@ -49,7 +49,7 @@ class FileRead(Struct, frozen=True):
 
 
 def list_files(paths: Sequence[str], stdin: bytes | None = None) -> list[SourceFile | Problem]:
-    """Return the files that some paths name; `-` stands for the content of stdin.
+    """Return the files at some paths; `-` stands for stdin.
 
     Raises:
         FileNotFoundError: a path does not exist.
@@ -64,7 +64,7 @@ def list_files(paths: Sequence[str], stdin: bytes | None = None) -> list[SourceF
 
 
 def read_files(files: Sequence[SourceFile | Problem], format: Format | None = None) -> Iterator[FileRead]:
-    """Yield what each file holds, in the format given, or else in the one that is recognised."""
+    """Yield the content of each file, read in the given format or in the one that is recognised."""
     for file in files:
         if isinstance(file, Problem):
             yield FileRead(file.where, "", (file,))
@@ -95,7 +95,7 @@ def _read_file(file: SourceFile, format: Format | None) -> FileRead:
 
 
 def _finish(found: Found, format: Format, file: SourceFile) -> Found:
-    """Return an entry as the store takes it; keys of tasks are unique to their file, or to a format of many files."""
+    """Return an entry that the store accepts; keys of tasks are unique to their file, or to a format of many files."""
     if isinstance(found, Problem):
         return found
     if isinstance(found, TaskEntry):
@@ -122,7 +122,7 @@ class Line(Struct, frozen=True):
 
 
 class ImportReport(Struct, kw_only=True):
-    """What an import did, or would do."""
+    """The result of an import, or of a dry run."""
 
     is_dry_run: bool = False
     is_interrupted: bool = False
@@ -143,7 +143,7 @@ class ImportReport(Struct, kw_only=True):
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """How to import."""
+    """The options of an import."""
 
     on_clash: OnClash = "skip"
     is_dry_run: bool = False
@@ -151,7 +151,7 @@ class Options(Struct, frozen=True, kw_only=True):
 
 
 def run(database: Database, scope: Scope, files: Iterable[FileRead], options: Options) -> ImportReport:
-    """Import what some files hold, in batches of one transaction each."""
+    """Import the content of some files, in batches of one transaction each."""
     report = ImportReport(is_dry_run=options.is_dry_run)
     placer = Placer(scope, options.on_clash, is_dry_run=options.is_dry_run)
     waiting: list[Entry] = []
@@ -172,7 +172,7 @@ def run(database: Database, scope: Scope, files: Iterable[FileRead], options: Op
 
 
 def _sort_out(report: ImportReport, file: FileRead) -> list[Entry]:
-    """Return the entries of a file, and report its problems."""
+    """Report the problems of a file, and return its entries."""
     entries: list[Entry] = []
     for found in file.found:
         if isinstance(found, Problem):
@@ -222,7 +222,7 @@ class _Item(Struct):
 
 
 class _Known:
-    """What a project holds, including what this import has put there."""
+    """The items of a project, including those that this import has added."""
 
     def __init__(self, scope: Scope, project: str | None) -> None:
         self._scope = scope
@@ -241,7 +241,7 @@ class _Known:
         return item
 
     def find(self, tx: Tx, entry: Entry) -> list[_Item]:
-        """Return the tasks of a title, or the item that has the name and the one that has the title or URI."""
+        """Return the tasks with a title, or the item with the name and the item with the title or URI."""
         self._look(tx, entry.kind)
         name = entry.title if isinstance(entry, TaskEntry) else entry.name or ""
         found = self.items.get((entry.kind, name), [])
@@ -283,7 +283,7 @@ class _Known:
 
 
 class Placer:
-    """Puts entries into the store one after the other. An item of the store answers for at most one of them."""
+    """Puts entries into the store one after the other; each stored item matches at most one of them."""
 
     def __init__(self, scope: Scope, on_clash: OnClash, *, is_dry_run: bool = False) -> None:
         self._scope = scope
@@ -298,12 +298,12 @@ class Placer:
         self.links = TaskLinks(scope)
 
     def begin(self) -> None:
-        """Begin a transaction: others may have written since the one before."""
+        """Prepare for a new transaction: others may have written since the last one."""
         if not self._is_dry_run:
             self._known = {}
 
     def expect(self, entries: Sequence[Entry]) -> None:
-        """Announce later entries, so that no earlier one takes their item or title."""
+        """Announce later entries, so that no earlier one is matched with their item or takes their title."""
         self._wanted.update(map(_identify, entries))
         named = [one for one in entries if isinstance(one, PromptEntry) and one.name]
         self._named |= {(one.project, one.name): one.title for one in named}
@@ -312,7 +312,7 @@ class Placer:
         """Put an entry into the store, and return its state and its name there.
 
         Raises:
-            Refused: the store does not take it.
+            Refused: the store does not accept it.
         """
         self.count += 1
         identity = _identify(entry)
@@ -400,7 +400,7 @@ class Placer:
         return item.key != entry.name and title != entry.title
 
     def _free_title(self, tx: Tx, known: _Known, scope: Scope, entry: PromptEntry, item: _Item | None) -> None:
-        """Set the title of an entry aside in a prompt that will be renamed."""
+        """Free the title of an entry by giving an interim title to the prompt that will be renamed."""
         holder = known.others.get(("prompt", entry.title))
         if holder is None or holder is item or not self._will_be_renamed(holder, entry):
             return
@@ -449,7 +449,7 @@ def _is_same(there: Entry, entry: Entry) -> bool:
 
 
 def _avoid_title(tx: Tx, known: _Known, entry: Entry) -> Entry:
-    """Return a prompt with its name as title if another one has the title that was made of that name."""
+    """Use the name of a prompt as its title if the title made from the name is taken."""
     if not isinstance(entry, PromptEntry) or not entry.name or entry.title != cleaning.make_title(entry.name):
         return entry
     there = known.find(tx, entry)

@@ -1,4 +1,4 @@
-"""Find, read and write files: no links, only regular files of a bounded size, and whole or not at all."""
+"""Finds, reads and writes files: no links, only regular files of a bounded size, whole or not at all."""
 
 import errno
 import os
@@ -66,7 +66,7 @@ class SourceFile:
 
     @cached_property
     def parts(self) -> tuple[Fields | None, str]:
-        """The front matter and the text behind it, with LF as line ends.
+        """The front matter and the text after it, with LF as line ends.
 
         Raises:
             Unreadable: as `text`, or the front matter is too large.
@@ -80,7 +80,7 @@ class SourceFile:
 
     @property
     def body(self) -> str:
-        """The text behind the front matter."""
+        """The text after the front matter."""
         return self.parts[1]
 
     def release(self) -> None:
@@ -100,7 +100,7 @@ class SourceFile:
 
 
 def find(paths: Sequence[str]) -> Iterator[SourceFile | Problem]:
-    """Yield the files that some paths name, and those below folders, in the order of their names.
+    """Yield the files at some paths and below folders, in the order of their names.
 
     Raises:
         FileNotFoundError: a path does not exist.
@@ -176,7 +176,7 @@ def decode(data: bytes) -> str:
     """Decode a text in UTF-8, or in UTF-16 with a byte order mark, without that mark.
 
     Raises:
-        Unreadable: it is neither.
+        Unreadable: the text has another encoding.
     """
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         try:
@@ -199,7 +199,7 @@ def decode(data: bytes) -> str:
 
 
 def write_file(root: str, path: str, data: bytes) -> bool:
-    """Write a file below a folder, and return whether it had to change.
+    """Write a file below a folder; return whether its content changed.
 
     Raises:
         Unreadable: a part of the path is a link or not a folder, or the file cannot be written.

@@ -77,12 +77,12 @@ def take_snapshot(tx: Tx, scope: Scope) -> Snapshot:
 
 
 def take_tasks(tx: Tx, scope: Scope, project: str | None) -> dict[str, TaskEntry]:
-    """Return the user's tasks of a project, or of none, by number."""
+    """Return the user's tasks in a project, or in none, by number."""
     return _add_notes(tx, scope, list_tasks(tx, scope, project))
 
 
 def list_tasks(tx: Tx, scope: Scope, project: str | None) -> list[Task]:
-    """Return the user's tasks of a project, or of none, oldest first."""
+    """Return the user's tasks in a project, or in none, oldest first."""
     found: list[Task] = []
     after: TaskPosition | None = None
     has_more = scope.user is not None
@@ -95,7 +95,7 @@ def list_tasks(tx: Tx, scope: Scope, project: str | None) -> list[Task]:
 
 
 def _add_notes(tx: Tx, scope: Scope, found: Sequence[Task]) -> dict[str, TaskEntry]:
-    """Return tasks with their notes, and with those of their blockers that are among them."""
+    """Add to tasks their notes, and those of their blockers that are in the list."""
     numbers = {task.number for task in found}
     entries: dict[str, TaskEntry] = {}
     for start in range(0, len(found), _PAGE):
@@ -119,7 +119,7 @@ def to_document(document: Document) -> DocumentEntry:
 
 
 def to_task(task: Task, numbers: set[int], comments: tuple[NoteEntry, ...] = ()) -> TaskEntry:
-    """Return a task of the store as an entry, with those of its blockers whose numbers are given."""
+    """Return a task of the store as an entry, with the blockers in `numbers`."""
     return TaskEntry(
         title=task.title,
         description=task.description,
@@ -138,7 +138,7 @@ def to_task(task: Task, numbers: set[int], comments: tuple[NoteEntry, ...] = ())
 
 
 def facts(entry: Entry) -> tuple[object, ...]:
-    """Return the facts that an import compares, apart from name and title."""
+    """Return what an import compares, apart from name and title."""
     if isinstance(entry, PromptEntry):
         return entry.content, entry.description, entry.tags, entry.arguments
     if isinstance(entry, DocumentEntry):
@@ -197,7 +197,7 @@ def change(tx: Tx, scope: Scope, name: str, entry: NamedEntry, version: int | No
 
 
 def set_title_aside(tx: Tx, scope: Scope, name: str, title: str, version: int | None = None) -> tuple[str, int]:
-    """Set a unique interim title on a prompt until it gets its own; return the title and the new version.
+    """Give a prompt a unique interim title; return the title and the new version.
 
     Raises:
         Refused: as `prompts.update`.
@@ -267,7 +267,7 @@ def _set_status(patch: TaskPatch, entry: TaskEntry) -> TaskPatch:
 
 
 def delete(tx: Tx, scope: Scope, kind: Kind, key: str, version: int | None) -> None:
-    """Delete an item that has the version given.
+    """Delete an item if it has this version.
 
     Raises:
         VersionConflict, NotFound: it was changed or deleted meanwhile.
@@ -295,16 +295,16 @@ class TaskLinks:
         self._waiting: dict[str, list[tuple[int, TaskEntry]]] = {}  # tasks by the key of one that has not come yet
 
     def find_blockers(self, entry: TaskEntry) -> list[int]:
-        """Return the tasks that a new task waits for, as far as they are known."""
+        """Return the known tasks that block a new task."""
         found = sorted({self.numbers[key] for key in entry.after if key in self.numbers})
         is_safe = entry.key not in self._waiting and len(found) <= rules.MAX_BLOCKERS
         return found if is_safe else []  # otherwise `learn` links one by one, and reports refusals
 
     def learn(self, tx: Tx, number: int, entry: TaskEntry, linked: Sequence[int] | None) -> None:
-        """Link a task with those that it waits for, and with those that wait for it.
+        """Link a task with the tasks that block it, and with those that it blocks.
 
-        `linked` are the blockers that a new task was added with; None: the task is older. Of two older tasks, neither
-        is made to wait: their owner may have changed that.
+        `linked` are the blockers with which a new task was added; None means that the task is older. Two older tasks
+        are not linked, because their owner may have changed that.
         """
         if linked is not None:
             self._new.add(number)

@@ -37,7 +37,7 @@ _NEW = "new "  # begins the key of a task in the folder that the store does not 
 
 
 class Synced(Struct, frozen=True, omit_defaults=True):
-    """An item that folder and project had in common after the last sync."""
+    """An item that was the same in folder and project after the last sync."""
 
     digest: str
     path: str = ""  # below the folder; tasks have none
@@ -103,7 +103,7 @@ def digest(entry: Entry) -> str:
 
 
 class FolderSide(Struct, kw_only=True):
-    """The items of a folder, and those to leave alone because a file cannot be read."""
+    """The items of a folder, and those to protect because their file cannot be read."""
 
     entries: dict[Key, Entry] = field(default_factory=dict)
     files: dict[Key, ReadFile] = field(default_factory=dict)
@@ -117,7 +117,7 @@ class FolderSide(Struct, kw_only=True):
 
 
 def read_folder(root: str, shown: str, base: SyncState) -> FolderSide:
-    """Read a folder. An item whose file cannot be read is left alone; it does not count as missing."""
+    """Read a folder. An item whose file cannot be read is protected: it does not count as missing."""
     side = FolderSide()
     try:
         side.details = folder.read_details(root)
@@ -155,12 +155,12 @@ def _add(side: FolderSide, base: SyncState, found: Found, file: ReadFile) -> Non
 
 
 def _find_items(base: SyncState, kind: Kind, path: str) -> set[Key]:
-    """Return the items that had their file at a path after the last sync."""
+    """Return the items whose file was at this path after the last sync."""
     return {(kind, key) for key, one in base.of(kind).items() if one.path == path}
 
 
 def _mark_broken(side: FolderSide, base: SyncState, path: str) -> None:
-    """Leave the item of a file alone. If it is unknown which item that is, no other one counts as missing."""
+    """Protect the item of an unreadable file; if it is unknown which item that is, count none as missing."""
     side.broken_paths.add(path)
     part, _, name = path.partition("/")
     kind: Kind
@@ -182,7 +182,7 @@ def _mark_broken(side: FolderSide, base: SyncState, path: str) -> None:
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """The step for one item that differs between store and folder."""
+    """The step for an item that differs between store and folder."""
 
     kind: Kind
     key: str
@@ -193,7 +193,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """What a report calls the item."""
+        """The name of the item in a report."""
         entry = self.theirs or self.ours
         if self.kind == "task" and not is_new(self.key):
             return f"task #{self.key}" + (f" '{entry.label}'" if entry else "")
@@ -224,7 +224,7 @@ class Plan(Struct, kw_only=True):
 
     @property
     def deletions(self) -> int:
-        """How many items of the store would be deleted."""
+        """The number of stored items that would be deleted."""
         return sum(step.action == "delete" for step in self.steps)
 
 

@@ -1,4 +1,4 @@
-"""Keeps a folder and a project the same: edits on either side go to the other, and after a clash both are kept.
+"""Keeps a folder and a project the same: edits on either side go to the other; after a clash both versions are kept.
 
 The store is changed first, then the files, then the state. After an interruption the next sync finds finished steps
 equal on both sides, and continues.
@@ -46,7 +46,7 @@ class SyncReport(Struct, kw_only=True):
 
     @property
     def is_same(self) -> bool:
-        """Whether both sides were the same."""
+        """Whether both sides were the same before."""
         return not self.lines and not self.problems and not self.refused
 
     @property
@@ -216,7 +216,7 @@ class _Sync:
         return paths
 
     def _name_files(self, side: FolderSide, agreed: Results, kind: Kind, part: str, ending: str) -> dict[str, str]:
-        """Return the path of each item: the one that it has, or a new one."""
+        """Return the path of each item: its present one, or a new one."""
         paths = {key: file.path for (one, key), file in side.files.items() if one == kind}
         names = [key for (one, key), entry in agreed.items() if one == kind and entry is not None]
         made = folder.name_files(part, [*{*names, *paths}], ending)
@@ -248,7 +248,7 @@ class _Sync:
             side.broken.add(key)
 
     def _is_unchanged(self, path: str, data: bytes | None) -> bool:
-        """Return whether a file is as it was when the sync began; None means that it did not exist."""
+        """Return whether a file is unchanged since the sync began; None stands for a file that did not exist."""
         target = os.path.join(self._root, *path.split("/"))
         if not os.path.lexists(target):
             return True
@@ -314,7 +314,7 @@ def _explain_clash(step: Step, results: Results) -> str:
 
 
 class _StoreSide:
-    """The store, as a sync finds and changes it."""
+    """The side of the store in a sync."""
 
     def __init__(self, scope: Scope, here: Snapshot, steps: Sequence[Step]) -> None:
         self._scope = scope
@@ -378,10 +378,10 @@ class _StoreSide:
         return added
 
     def _free_title(self, tx: Tx, name: str, title: str) -> None:
-        """Set a title aside that another prompt still has, if the folder gives that prompt another title.
+        """Free a title that another prompt still has, if the folder gives that prompt another title.
 
         Raises:
-            Taken: the folder leaves it its title.
+            Taken: the folder does not.
         """
         holder = self._titles.get(title, name)
         if holder == name:
@@ -394,7 +394,7 @@ class _StoreSide:
         self._titles[aside] = holder
 
     def _copy(self, tx: Tx, entry: NamedEntry) -> NamedEntry:
-        """Add the folder's side of a clash under another name; a copy that an interrupted sync made is used again."""
+        """Add the folder's side of a clash under another name; reuse a copy that an interrupted sync made."""
         there = self._here.prompts if isinstance(entry, PromptEntry) else self._here.documents
         for number in count(2):
             copy = storing.renumber(entry, number)

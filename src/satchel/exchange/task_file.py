@@ -4,7 +4,7 @@
       What it is about.
       > 2026-11-17T12:00:00.000000Z A note.
 
-What this form cannot hold exactly (line breaks in a title, a description with blank ends) is a JSON text behind `=`.
+What this form cannot express (line breaks in a title, a description with blank ends) is a JSON text after `=`.
 """
 
 import json
@@ -33,7 +33,7 @@ _NOTE = re.compile(rf"> (?:({_MOMENT}) )?(.*)", re.S)
 
 
 def write(tasks: Sequence[TaskEntry], labels: Mapping[str, int]) -> str:
-    """Return the file; `labels` are the numbers that tasks have in it, by key."""
+    """Return the content of the file; `labels` are the numbers of tasks in it, by key."""
     return "".join(f"{part}\n" for part in (TITLE, "", *(write_task(task, labels) for task in tasks)))
 
 

@@ -16,7 +16,7 @@ from satchel.services import rules
 
 
 class NotTemplate(Exception):
-    """A text has no variables, or some that cannot be declared; the message names one."""
+    """A text has no variables, or variables that cannot be declared; the message names one."""
 
 
 class Text(Struct, frozen=True):
@@ -55,7 +55,7 @@ class Template(Struct, frozen=True):
 def convert(text: str, read: Callable[[str], list[Piece]], declared: Sequence[Argument] = ()) -> Template:
     """Return a foreign text as a template of ours, or as plain text if it is not a template.
 
-    What `declared` says about a variable is kept; a declared argument that the text does not use is left out.
+    Facts about variables in `declared` are kept; a declared argument that the text does not use is left out.
     """
     try:
         pieces = read(text)
@@ -92,7 +92,7 @@ def _declare(pieces: Sequence[Piece], declared: Mapping[str, Argument]) -> tuple
 
 
 def _is_guarded(name: str, pieces: Sequence[Piece]) -> bool:
-    """Return whether a condition of the template tests a variable, so that its value may be missing."""
+    """Return whether a condition tests a variable, which may then have no value."""
     return any(isinstance(piece, Condition) and piece.name == name for piece in pieces)
 
 
@@ -139,9 +139,9 @@ _PHRASE_LABEL = r"[^\W\d_][\w '’/&,()+-]{0,100}"  # of several words
 
 
 def read_dollar_braces(text: str) -> list[Piece]:
-    """Read `${name}` and `${Some name:default}`, as prompts.chat has them.
+    """Read `${name}` and `${Some name:default}`, the variables of prompts.chat.
 
-    Programs have `${…}` too: a text with an expression (`${error.message}`), or with all of them in code, is refused.
+    Programs use `${…}` too: a text with an expression (`${error.message}`), or with all of them in code, is refused.
     """
     if "${" not in text:
         raise NotTemplate("")
@@ -168,7 +168,7 @@ def read_dollar_braces(text: str) -> list[Piece]:
 
 
 def read_braces(text: str) -> list[Piece]:
-    """Read `{{name}}` with plain names only, as Langfuse, fabric and many Markdown files have them."""
+    """Read `{{name}}` with plain names only, as Langfuse, fabric and many Markdown files use them."""
     if "{{" not in text:
         raise NotTemplate("")
     if re.search(r"\{%|\{#|\$\{\{", text):
@@ -196,7 +196,7 @@ def read_jinja(text: str) -> list[Piece]:
     """Read the part of Jinja2 that we write: plain variables, `default`, `if`, `else`, `not`.
 
     Raises:
-        NotTemplate: it has more than that, or white space control.
+        NotTemplate: it has anything else, such as white space control.
     """
     pieces: list[Piece] = []
     depth = 0
@@ -319,7 +319,7 @@ def _read_handlebar(whole: str, inside: str, blocks: list[str]) -> Piece:
 
 
 def read_string_template(text: str) -> list[Piece]:
-    """Read `$name`, `${name}` and `$$`, as templates of `llm` have them."""
+    """Read `$name`, `${name}` and `$$`, the variables of `llm`."""
     pieces: list[Piece] = []
     for one in split(text, r"\$(?:(\$)|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})"):
         if isinstance(one, str):
@@ -374,7 +374,7 @@ def write_with(pieces: Sequence[Piece], variable: Callable[[Variable], str]) -> 
 
 
 def write_handlebars(pieces: Sequence[Piece]) -> str:
-    """Write a template in Handlebars, whose defaults are declared elsewhere."""
+    """Write a template in Handlebars, without defaults, which are declared elsewhere."""
     open_: list[str] = []
     texts = []
     for piece in pieces:

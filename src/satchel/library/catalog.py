@@ -57,7 +57,7 @@ class Source(Struct, frozen=True):
 
 
 class Library(Struct, frozen=True):
-    """One folder with a manifest, or with texts that declare themselves."""
+    """One folder with a manifest, or with front matter in its texts."""
 
     name: str
     root: str
@@ -84,7 +84,7 @@ class Catalog(Struct, frozen=True):
         return [(f"{library.name}:{prompt.key}", prompt) for library in self.libraries for prompt in library.available]
 
     def since(self, before: "Catalog") -> list[StoreChange]:
-        """Return the changes since an earlier snapshot: of the list, and of each prompt."""
+        """Return what changed since an earlier snapshot: the list, and each changed prompt."""
         was, now = before._prompt_states(), self._prompt_states()
         changes = [StoreChange("libraries")] if _list_entries(was) != _list_entries(now) else []
         both = {**was, **now}
@@ -168,14 +168,14 @@ class Libraries:
         return [f"{library.name}:{prompt.key}" for library in catalog.libraries for prompt in library.prompts]
 
     def entries(self, make_entry: Callable[[str, LibraryPrompt], Raw]) -> list[Raw]:
-        """Return the entries of the prompt list, which are made once for each snapshot."""
+        """Return the entries of the prompt list; they are made once for each snapshot."""
         catalog = self.catalog
         if self._entries is None or self._entries[0] is not catalog:
             self._entries = (catalog, [make_entry(name, prompt) for name, prompt in catalog.view])
         return self._entries[1]
 
     def texts(self) -> list[tuple[str, LibraryPrompt, str]]:
-        """Return the first listed prompts with their full names and their texts, read once for each snapshot."""
+        """Return the first prompts of the list with full name and text; they are read once for each snapshot."""
         catalog = self.catalog
         if self._texts is None or self._texts[0] is not catalog:
             listed = [(library, prompt) for library in catalog.libraries for prompt in library.available]
@@ -190,7 +190,7 @@ class Libraries:
         return f"{library.name}:{prompt.key}", prompt, text
 
     def find(self, name: str) -> tuple[Library, LibraryPrompt] | None:
-        """Find the prompt of a full name, `library:prompt`."""
+        """Find a prompt by its full name, `library:prompt`."""
         library_name, _, key = name.partition(":")
         for library in self.catalog.libraries:
             if library.name == library_name:
@@ -277,7 +277,7 @@ class Libraries:
         )
 
     def _read_manifest(self, root: str, folder: str, opened: int) -> Manifest | None:
-        """Return the manifest of a library; if it is broken, with the prompts of its last good version."""
+        """Return the manifest of a library; a broken one keeps the prompts of its last valid version."""
         key = (root, folder)
         signature = files.sign(opened, NAME)
         if signature is None:
@@ -312,7 +312,7 @@ class Libraries:
     def _find_texts(
         self, root: str, folder: str, prompts: tuple[LibraryPrompt, ...]
     ) -> tuple[dict[str, _Signature | None], list[Problem]]:
-        """Return the signatures of texts by the keys of their prompts, and the problems of prompts without a text."""
+        """Return the signature of each prompt's text, by key, and the problems of prompts without a text."""
 
         def skip(prompt: LibraryPrompt, why: str) -> Problem:
             what = f"prompt {prompt.key} is skipped: {PROMPTS}/{prompt.file} {why}"
@@ -354,7 +354,7 @@ class Libraries:
     # -- texts --------------------------------------------------------------------------------------------------
 
     def read(self, library: Library, prompt: LibraryPrompt) -> Source:
-        """Read the text of a prompt from disk, without front matter that declares it.
+        """Read the text of a prompt from disk, without its front matter.
 
         Raises:
             ContentMissing: there is no such file.
@@ -403,12 +403,12 @@ class Libraries:
         return names.shift(offset) if offset else names
 
     def list_included(self, library: Library) -> frozenset[str]:
-        """List the files of a library that its prompts were found to include."""
+        """List the files of a library that its prompts include, as far as renders have found them."""
         place = (library.root, library.folder)
         return frozenset(path for key, paths in self._parts.items() if key[:2] == place for path in paths)
 
     def _ask(self, library: Library, prompt: LibraryPrompt, job: Callable[[str, Parts], Result]) -> Result:
-        """Send a job to a worker, and again with each file that the template turns out to need."""
+        """Send a job to a worker, and repeat it with each file that the worker asks for."""
         source = self.read(library, prompt)
         path, place = f"{PROMPTS}/{prompt.file}", (library.root, library.folder, prompt.file)
         found = {one: _read_part(library, one) for one in self._parts.get(place, ())}
@@ -444,7 +444,7 @@ def _drop_front_matter(text: str) -> Source:
 def _read_part(library: Library, path: str) -> str | None:
     """Read a file that a template names, by its path in the library; None if there is none.
 
-    The worker checks paths too; but it runs templates, so its word is not trusted.
+    The worker checks paths too, but it is not trusted, because it runs templates.
 
     Raises:
         RenderFailed: the file is too large, or not UTF-8.
@@ -472,7 +472,7 @@ def _check_bounds(found: dict[str, str | None]) -> None:
 
 
 def _sign_all(root: str, folder: str, opened: int, file: str, paths: tuple[str, ...]) -> _Signature | None:
-    """Return the signature of a text and of the files that it includes, because these change the prompt too."""
+    """Return the signature of a text and the files that it includes; a change of either changes the prompt."""
     found = files.sign(opened, file)
     for path in paths:
         *folders, name = path.split("/")

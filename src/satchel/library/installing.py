@@ -58,7 +58,7 @@ class Origin(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def short_version(self) -> str:
-        """The version as people compare it."""
+        """The version in a short form for people."""
         return self.version.removeprefix("sha256:")[:12]
 
 
@@ -183,7 +183,7 @@ def _unpack(work: str, wish: Wish) -> _Unpacked:
 
 
 def _find_library(whole: str, path: str) -> str:
-    """Return the folder of the library in a source: the requested one, the whole, or the only one in it."""
+    """Return the library's folder in a source: the requested one, the whole source, or the only library in it."""
     if path:
         plain = os.path.normpath(path)
         if plain.startswith((os.pardir, os.sep)) or not os.path.isdir(os.path.join(whole, plain)):
@@ -253,7 +253,7 @@ def _swap(new: str, root: str, folder: str) -> None:
 
 
 def _clear_up(root: str) -> None:
-    """Clear up after a command that was killed."""
+    """Clean up after a command that was killed."""
     for name in os.listdir(root):
         path, place = os.path.join(root, name), os.path.join(root, name.removeprefix(_OLD))
         if name.startswith(_OLD) and not os.path.lexists(place):

@@ -27,7 +27,7 @@ _KEY = "[A-Za-z0-9_.-]+"  # the name of a file in the folder of prompts, so it h
 
 
 class Problem(Struct, frozen=True):
-    """A mistake in a library: its file or folder, its line if known, and a description."""
+    """A mistake in a library: file or folder, line if known, and description."""
 
     file: str
     line: int | None
@@ -35,7 +35,7 @@ class Problem(Struct, frozen=True):
     is_warning: bool = False  # it has no effect, but is probably a mistake
 
     def below(self, folder: str) -> "Problem":
-        """Return the problem with the path of its file extended by a folder."""
+        """Return the problem with a folder put before the path of its file."""
         return structs.replace(self, file=f"{folder}/{self.file}")
 
     def within(self, folder: str) -> "Problem":
@@ -102,7 +102,7 @@ def _syntax_problem(message: str) -> Problem:
 
 
 class _Reader:
-    """Reads parsed declarations and collects their problems. A prompt with a wrong key or argument is skipped."""
+    """Reads parsed declarations and collects problems. A prompt with a wrong key or argument is skipped."""
 
     def __init__(self, file: str) -> None:
         self.problems: list[Problem] = []
@@ -183,7 +183,7 @@ def _is_description(value: Any) -> bool:
 
 
 class _Declared(Struct, frozen=True):
-    """The declaration in one file: none, a prompt, or one with problems."""
+    """The declaration in one file: none, a prompt, or problems."""
 
     signature: tuple[int, ...]
     size: int = 0  # of its front matter, in characters; 0 if it has none
@@ -200,7 +200,7 @@ class DeclaredPrompts:
     def read(self, root: str, folder: str) -> Manifest | None:
         """Return the prompts of a library without manifest; None if no text has front matter.
 
-        A prompt whose front matter becomes wrong stays as it was.
+        A prompt whose front matter becomes invalid keeps its last valid state.
         """
         before = self._known.get((root, folder), {})
         try:
@@ -268,7 +268,7 @@ def _declare(key: str, file: str, text: str) -> tuple[LibraryPrompt | None, tupl
 
 
 def _normalise(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments as a manifest has them; front matter may also list names, or map names to descriptions."""
+    """Return arguments in the form of a manifest; front matter may also list names, or map names to descriptions."""
     arguments = fields.get("arguments")
     if isinstance(arguments, Mapping):
         arguments = [

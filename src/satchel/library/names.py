@@ -20,8 +20,9 @@ _SCOPES = (nodes.For, nodes.With, nodes.Macro, nodes.CallBlock, nodes.FilterBloc
 def find_names(sandbox: Sandbox, source: str) -> Names:
     """Return the names that a template uses without setting them first, each with its line.
 
-    `variables` and unknown `functions`; of the variables, `empty` are not even set under a condition, and `optional`
-    are only read where the template asks whether they have a value. `unusual` is what texts for other programs have.
+    The result has `variables` and unknown `functions`. Of the variables, `empty` are never set, not even under a
+    condition, and `optional` are read only where the template tests for a value. `unusual` is the syntax of texts for
+    other programs.
     """
     tree = sandbox.parse(source)
     return {**_find_in(tree), "unusual": {**_find_parts(tree, _list_reads(tree)), **_find_hidden(sandbox, source)}}
@@ -30,7 +31,7 @@ def find_names(sandbox: Sandbox, source: str) -> Names:
 def add_names_of_parts(
     sandbox: Sandbox, source: str, names: Names, texts: Sequence[tuple[Part, str]]
 ) -> dict[str, str]:
-    """Add the names that the included files of a template use; return the file of each.
+    """Add the names used in the included files of a template; return the file of each.
 
     A name that any of the files sets counts as set: an included file sees the variables of the loops around it.
     """
@@ -83,7 +84,7 @@ def _list_reads(tree: nodes.Template) -> set[int]:
 
 
 def _find_hidden(sandbox: Sandbox, source: str) -> dict[str, int]:
-    """Return the parts of a template that a render ignores, each with its first line."""
+    """Return the comments and raw blocks of a template, each with its first line."""
     found: dict[str, int] = {}
     for line, kind, _ in sandbox.lex(source):
         if kind in _HIDDEN:
@@ -122,7 +123,7 @@ def _empty_blocks(tree: nodes.Template, replaced: set[str]) -> None:
 
 
 def _find_reads(node: nodes.Node, bound: frozenset[str]) -> Iterator[nodes.Name]:
-    """Yield the names that a node reads, except those that a loop, a macro or the like around them binds."""
+    """Yield the names that a node reads, except those bound by a surrounding loop, macro or the like."""
     if isinstance(node, nodes.Name) and node.ctx == "load" and node.name not in bound:
         yield node
     outside: Sequence[nodes.Node] = ()
@@ -155,7 +156,7 @@ def _find_parts(tree: nodes.Template, reads: set[int]) -> dict[str, int]:
 
 
 def _find_assigned(node: nodes.Node) -> Iterator[str]:
-    """Yield the names that a `set` assigns until the end of the template, perhaps only under a condition."""
+    """Yield the names that a `set` outside of loops and blocks assigns, perhaps only under a condition."""
     for child in node.iter_child_nodes():
         if isinstance(child, nodes.Assign | nodes.AssignBlock):
             yield from _names_of(child.target)
@@ -175,7 +176,7 @@ def _names_of(target: nodes.Node) -> set[str]:
 
 
 def _find_guarded(node: nodes.Node, asked: frozenset[str] = frozenset()) -> Iterator[int]:
-    """Yield the ids of names that are read with a fallback, in a condition, or under one that asks for them."""
+    """Yield the ids of name nodes that are read with a fallback, in a condition, or below a condition on the name."""
     if isinstance(node, nodes.Name) and node.name in asked:
         yield id(node)
     is_question = (isinstance(node, nodes.Filter) and node.name in _FALLBACKS) or (

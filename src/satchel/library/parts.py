@@ -28,7 +28,7 @@ class NeedsFiles(Exception):
 
 
 class WrongParts(Exception):
-    """A named file is wrong, or files include each other in a circle or too deep; `line` is of the first file."""
+    """An included file is wrong, or includes are circular or too deep; `line` is in the first file."""
 
     def __init__(self, what: str, line: int) -> None:
         super().__init__(what)
@@ -46,15 +46,15 @@ class Part(NamedTuple):
 
 
 def has_parts(source: str) -> bool:
-    """Return whether a template may name other files, by a quick test that saves parsing most templates."""
+    """Return whether a template may name other files; this quick test avoids parsing most templates."""
     # A search for each word takes 1 µs a kilobyte, and the pattern 40 µs.
     return any(word in source for word in _STATEMENTS) and _STATEMENT.search(source) is not None
 
 
 def find_candidates(path: str, name: str) -> tuple[str, ...]:
-    """Return the paths that a name in the file `path` may mean, in the order of the search.
+    """Return the paths to try for a name in the file `path`, in order.
 
-    A name is relative to that file; one with a folder is then searched from the library's own folder.
+    A name is relative to that file; a name with a folder is then tried from the library's own folder.
     """
     beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
     paths = (beside, posixpath.normpath(name)) if "/" in name else (beside,)
@@ -62,14 +62,14 @@ def find_candidates(path: str, name: str) -> tuple[str, ...]:
 
 
 def is_inside(path: str) -> bool:
-    """Return whether a path stays in the library and names nothing hidden."""
+    """Return whether a path stays in the library and has no hidden part."""
     parts = path.split("/")
     is_plain = all(part and not part.startswith(".") and part.isprintable() for part in parts)
     return is_plain and "\\" not in path
 
 
 def resolve(path: str, name: str, files: Files) -> str | None:
-    """Return the path of the file that a name means; None if there is none."""
+    """Return the path of the file for a name; None if there is none."""
     return next((one for one in find_candidates(path, name) if files.get(one) is not None), None)
 
 
@@ -78,7 +78,7 @@ def gather(source: str, path: str, files: Files, parse: Parse) -> list[Part]:
 
     Raises:
         NeedsFiles: some of the files were not given.
-        WrongParts: they include each other in a circle, or too deep.
+        WrongParts: the includes are circular, or too deep.
     """
     gathering = _Gathering(files, parse)
     gathering.add_parts_of(source, (path,), None)
@@ -131,7 +131,7 @@ def _check_chain(chain: tuple[str, ...], line: int) -> None:
 
 
 def _find_names(tree: nodes.Template) -> Iterator[tuple[nodes.Node, str]]:
-    """Yield the statements that name files, each with a name; computed names are unknown before rendering."""
+    """Yield each statement that names a file, with the name; computed names are unknown before rendering."""
     for node in tree.find_all(_NAMING):
         template: nodes.Expr = getattr(node, "template")  # noqa: B009  # mypy only knows that it is a statement
         items = template.items if isinstance(template, nodes.Tuple | nodes.List) else [template]

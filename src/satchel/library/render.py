@@ -1,6 +1,6 @@
-"""Renders templates in worker processes: as many as there are cores, started when they are needed.
+"""Renders templates in worker processes, up to one a core, started when they are needed.
 
-A worker that misses its deadline or dies is replaced at once; its caller gets an error. One user has at most half of
+A worker that misses its deadline or dies is replaced at once; its caller gets an error. One user gets at most half of
 the workers at once, so that the renders of others never wait for all of them.
 
 Messages are JSON, preceded by their length in four bytes.
@@ -69,7 +69,7 @@ class TemplateNames(Struct, frozen=True):
     files: dict[str, str] = {}  # the file of each name that another file of the library uses
 
     def shift(self, offset: int) -> "TemplateNames":
-        """Return the same names for a template that begins further down in its file."""
+        """Return the names with lines counted from the beginning of a longer file."""
         shifted = {
             field: {name: line if name in self.files else line + offset for name, line in getattr(self, field).items()}
             for field in ("variables", "empty", "functions", "optional", "unusual")
@@ -196,12 +196,12 @@ class Renderer:
     def render_messages(
         self, template: str, values: dict[str, str], work: Work | None = None, files: Parts = NO_PARTS
     ) -> list[Message]:
-        """Render a template that may have sections of several roles. Raises as `render`."""
+        """Render a template that may have sections of several roles. Raises as `render` does."""
         job = {**_describe("render", template, files), "values": values, "in_messages": True}
         return [(role, text) for role, text in self._ask(job, RENDER_TIMEOUT, work)["messages"]]
 
     def check(self, template: str, work: Work | None = None, files: Parts = NO_PARTS) -> TemplateNames:
-        """Return the names that a template uses without setting them first. Raises as `render`."""
+        """Return the names that a template uses without setting them first. Raises as `render` does."""
         return TemplateNames(**self._ask(_describe("check", template, files), RENDER_TIMEOUT, work)["names"])
 
     def parse_toml(self, text: str) -> dict[str, Any]:
@@ -269,7 +269,7 @@ class Renderer:
 
     @contextmanager
     def _hold_place(self, work: Work) -> Iterator[None]:
-        """Wait for one of the places for jobs that run at once, of which one user has at most half, and hold it."""
+        """Wait for one of the places for running jobs and hold it; one user holds at most half of them."""
 
         def may_go() -> bool:
             has_share = work.user == LOCAL or self._rendering[work.user] < self._share

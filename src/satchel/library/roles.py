@@ -1,4 +1,4 @@
-"""Prompts of several messages: sections that begin with a line `user:`, `assistant:` or `system:`."""
+"""Prompts with several messages: sections that begin with a line `user:`, `assistant:` or `system:`."""
 
 import re
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ Message = tuple[str, str]  # a role of MCP, `user` or `assistant`, and a text
 
 
 def has_sections(source: str) -> bool:
-    """Return whether a text begins with the line of a section."""
+    """Return whether a text begins with a line such as `user:`."""
     return _FIRST.match(source) is not None
 
 
@@ -47,6 +47,6 @@ def split_text(text: str) -> list[Message]:
 
 
 def _make_messages(sections: Iterable[tuple[str, str]]) -> list[Message]:
-    """Return the sections that have a text. MCP has no role `system`: such a section is sent as the user's."""
+    """Return the sections that are not empty. MCP has no role `system`: such a section is sent as the user's."""
     plain = [("assistant" if role == "assistant" else "user", part.strip("\r\n")) for role, part in sections]
     return [one for one in plain if one[1].strip()] or [("user", "")]

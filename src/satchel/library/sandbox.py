@@ -41,9 +41,9 @@ _ENGINE = (*_CALLABLE, Cycler, Namespace, TemplateModule, TemplateReference)
 
 
 class NotGiven(ChainableUndefined):
-    """A name without a value: undefined when it is printed or tested, and an empty text for everything else.
+    """A name without a value: undefined when printed or tested, an empty text everywhere else.
 
-    The functions of Jinja2 are such names too: `range` is undefined, and `range(3)` can be called.
+    Jinja2's functions are such names too: `range` is undefined, but `range(3)` can be called.
     """
 
     __slots__ = ()
@@ -86,7 +86,7 @@ NotGiven.__name__ = "undefined"  # for error messages of Python
 
 
 def _act_as_text(name: str) -> None:
-    """Define an operator of `NotGiven`, on either side, as for an empty text."""
+    """Define an operator of `NotGiven`, on either side, to act as on an empty text."""
     operate = getattr(operator, f"__{name}__")
     setattr(NotGiven, f"__{name}__", lambda _, other: operate("", other))
     setattr(NotGiven, f"__r{name}__", lambda _, other: operate(other, ""))
@@ -119,7 +119,7 @@ Method.__name__ = "method"
 class Sandbox(ImmutableSandboxedEnvironment):
     """Jinja2 for templates that may come from anyone.
 
-    `files` are the texts that a template may include, and `compile_file` makes templates of them.
+    `files` are the texts that a template may include; `compile_file` makes templates of them.
     """
 
     def __init__(self, compile_file: Callable[[str, str], Template] | None = None) -> None:
@@ -166,7 +166,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
 
 def _adapt(function: Callable[..., Any], *, takes_undefined: bool) -> Callable[..., Any]:
-    """Adapt a filter to take a name without a value as an empty text, and to return a list, not an iterator."""
+    """Make a filter treat a name without a value as an empty text, and return a list instead of an iterator."""
 
     @wraps(function)
     def adapted(*args: Any, **kwargs: Any) -> Any:
@@ -179,7 +179,7 @@ def _adapt(function: Callable[..., Any], *, takes_undefined: bool) -> Callable[.
 
 
 def _fill_undefined(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments of a call, with an empty text for each that has no value."""
+    """Return the arguments of a call, with an empty text for each without a value."""
     return (
         tuple("" if isinstance(one, NotGiven) else one for one in args),
         {name: "" if isinstance(one, NotGiven) else one for name, one in kwargs.items()},

@@ -25,7 +25,7 @@ _MOST_SKILLS = 200  # of a library
 
 
 class SkillRefused(Exception):
-    """A folder is not a skill that can be served; the message says why. `line` is of SKILL.md, if known."""
+    """A folder cannot be served as a skill; the message says why. `line` is in SKILL.md, if known."""
 
     def __init__(self, what: str, line: int | None = None) -> None:
         super().__init__(what)
@@ -52,7 +52,7 @@ def is_skill_name(name: str) -> bool:
 
 
 def has_skills(root: str, folder: str) -> bool:
-    """Return whether a folder has skills in it, which make it a library even without prompts."""
+    """Return whether a folder contains skills, which make it a library even without prompts."""
     try:
         names, _ = _list_folders(root, folder)
         return any(is_skill_name(name) and _has_main(root, folder, name) for name in names[:_MOST_SKILLS])
@@ -71,7 +71,7 @@ def _has_main(root: str, folder: str, name: str) -> bool:
 
 
 def list_names(library: "Library") -> list[str]:
-    """List the names of the folders of a library's skills, sorted."""
+    """List the sorted folder names of a library's skills."""
     try:
         names, _ = _list_folders(library.root, library.folder)
     except OSError:
@@ -131,7 +131,7 @@ def parse_head(content: bytes) -> dict[str, Any]:
     """Return the front matter of a SKILL.md.
 
     Raises:
-        SkillRefused: it has none, or one that breaks a rule of Agent Skills.
+        SkillRefused: there is no front matter, or it breaks a rule of Agent Skills.
     """
     try:
         fields, _ = read_front_matter(content.decode())

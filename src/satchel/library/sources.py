@@ -1,6 +1,6 @@
 """Reads the files of a library from a git repository, a zip or tar archive, or a folder.
 
-All go through one gate, `Unpacking`: regular files with plain paths, within bounds. Nothing of a source is run.
+All files pass through `Unpacking`, which accepts regular files with plain paths, within bounds. Nothing is run.
 """
 
 import gzip
@@ -37,7 +37,7 @@ class SourceRefused(Exception):
 
 
 class Unpacking:
-    """Writes files into a new folder. Hidden files are left out, and everything that is not a plain file is refused."""
+    """Writes files into a new folder. Hidden files are left out; anything but plain files is refused."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -49,7 +49,7 @@ class Unpacking:
         """Return whether to read a file.
 
         Raises:
-            SourceRefused: the path leads out of the folder, or is too long; or there are too many files.
+            SourceRefused: the path leads out of the folder or is too long, or there are too many files.
         """
         parts = path.split("/")
         is_plain = bool(path) and all(part not in ("", ".", "..") for part in parts) and "\\" not in path
@@ -66,14 +66,14 @@ class Unpacking:
 
     @property
     def largest(self) -> int:
-        """The number of bytes that the next file may have."""
+        """The maximum size of the next file, in bytes."""
         return min(MOST_FILE_BYTES, self._left)
 
     def add(self, path: str, content: bytes) -> None:
         """Write a file that is wanted.
 
         Raises:
-            SourceRefused: the file is too large, or there already.
+            SourceRefused: the file is too large, or exists already.
         """
         if len(content) > self.largest:
             most = MOST_FILE_BYTES if len(content) > MOST_FILE_BYTES else MOST_BYTES
@@ -108,7 +108,7 @@ def copy_folder(path: str, into: Unpacking) -> None:
     """Copy all files of a folder.
 
     Raises:
-        SourceRefused: it has links or other things that are not files, or is too large.
+        SourceRefused: it contains links or other things that are not files, or is too large.
     """
     for name, content in _read_folder(path, into):
         into.add(name, content)
@@ -118,7 +118,7 @@ def _read_folder(path: str, bounds: Unpacking | None = None) -> list[tuple[str, 
     """Read the files of a folder that are not hidden, in the order of their paths.
 
     Raises:
-        SourceRefused: it has something that is not a plain file, or too much of it.
+        SourceRefused: it contains something other than plain files, or too much.
     """
     found: list[tuple[str, bytes]] = []
     waiting: list[tuple[str, ...]] = [()]
@@ -162,7 +162,7 @@ def unpack_archive(path: str, into: Unpacking) -> str:
     """Unpack all files of a zip, tar or tar.gz archive, and return its digest.
 
     Raises:
-        SourceRefused: the file is not such an archive, damaged or too large, or holds something that is not a file.
+        SourceRefused: the file is not such an archive, is damaged or too large, or contains something other than files.
     """
     try:
         with open(path, "rb") as file:
@@ -217,7 +217,7 @@ def _unpack_zip(file: IO[bytes], into: Unpacking) -> None:
 
 
 def _check_directory(file: IO[bytes]) -> None:
-    """Refuse an archive whose directory would need much memory, before it is read."""
+    """Refuse an archive whose directory would need much memory to read."""
     size = file.seek(0, 2)
     file.seek(max(0, size - 65_557))  # the end has 22 bytes, and a comment of up to 65,535
     tail = file.read()
@@ -280,7 +280,7 @@ def find_protocol(source: str) -> str | None:
     """Return the protocol of a git address; None if it is a path.
 
     Raises:
-        SourceRefused: the address is of a kind that is not allowed.
+        SourceRefused: this kind of address is not allowed.
     """
     if source.startswith("-") or _HELPER.match(source) or not source.isprintable():
         raise SourceRefused(f"{source!r} is not the address of a library.", 2)
@@ -304,10 +304,10 @@ def is_repository(path: str) -> bool:
 
 
 def check_ref(ref: str) -> None:
-    """Check that a text can name a branch, tag or commit.
+    """Check that a text is a valid name of a branch, tag or commit.
 
     Raises:
-        SourceRefused: it cannot.
+        SourceRefused: it is not.
     """
     if not _REF.fullmatch(ref) or ".." in ref or "@{" in ref or ref.endswith((".lock", "/", ".")):
         raise SourceRefused(f"{ref!r} is not the name of a branch, a tag or a commit.", 2)

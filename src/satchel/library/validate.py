@@ -1,4 +1,4 @@
-"""Checks libraries for their authors: prompts that are skipped, fail or render empty, and files without effect."""
+"""Checks libraries for their authors: finds prompts that are skipped, fail or render empty, and unused files."""
 
 import os
 from collections.abc import Iterator, Sequence

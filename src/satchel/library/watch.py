@@ -1,4 +1,4 @@
-"""Watches library folders. Every event causes a full scan, and so do 30 seconds without one."""
+"""Watches library folders. Every event causes a full scan; without events there is one every 30 seconds."""
 
 import os
 import threading
@@ -30,7 +30,7 @@ def start(
 
 
 def sees_changes(folder: str, timeout: float = 10.0) -> bool:
-    """Return whether the system reports, within some seconds, a file that is written to a folder."""
+    """Return whether the system reports a new file in a folder within some seconds."""
     from watchfiles import watch
 
     deadline = time.monotonic() + timeout

@@ -1,7 +1,7 @@
 """The worker process: renders templates and parses TOML, so that a crash or a limit ends only this process.
 
-It imports nothing of Satchel but what templates need. Messages on stdin and stdout are JSON, preceded by their length
-in four bytes; the first message it sends says that it is ready.
+It imports only those parts of Satchel that templates need. Messages on stdin and stdout are JSON, preceded by their
+length in four bytes; the first message that it sends says that it is ready.
 """
 
 import json
@@ -94,7 +94,7 @@ class Templates:
             raise TemplateFailed(str(error)) from None
 
     def find_names(self, source: str, path: str = "", files: parts.Files = _NO_FILES) -> tuple[Names, dict[str, str]]:
-        """Return the names that a template uses without setting them first, and the files of those used elsewhere.
+        """Return the names that a template uses without setting them first, and the file of each one used elsewhere.
 
         Raises as `render`.
         """
@@ -145,7 +145,7 @@ class Templates:
 
 
 def _collect(pieces: Iterator[str]) -> str:
-    """Join the pieces of a text; the rest of a text that is too large is not rendered."""
+    """Join the pieces of a text; stop rendering if it becomes too large."""
     found, size = [], 0
     for piece in pieces:
         found.append(piece)
@@ -165,7 +165,7 @@ def _collect(pieces: Iterator[str]) -> str:
 def _fail(error: Exception, path: str) -> NoReturn:
     """Explain an error of the engine with the line of the template where it happened.
 
-    For an error in another file, it is the line that names this file, and the text has the line in it.
+    For an error in an included file, this is the line that includes it; the text names the line in the file.
     """
     line, other, other_line = _find_place(error, path)
     if isinstance(error, TemplateSyntaxError):
@@ -185,9 +185,9 @@ def _fail(error: Exception, path: str) -> NoReturn:
 
 
 def _find_place(error: Exception, path: str) -> tuple[int | None, str | None, int | None]:
-    """Return the innermost line of the template in a traceback, and file and line of another template below it.
+    """Return the innermost line of the template in a traceback, and the file and line of an included template below it.
 
-    Jinja2 makes a function `t_1` at the beginning of the code for a filter that does not exist; its line means nothing.
+    For a filter that does not exist, Jinja2 puts a function `t_1` at the beginning of the code; its line means nothing.
     """
     line, other, other_line, step = None, None, None, error.__traceback__
     while step is not None:
@@ -234,9 +234,9 @@ def main() -> None:
 
 
 def open_memory_meter() -> Callable[[], int]:
-    """Return a function that returns the memory of this process in bytes, or 0 if the system does not tell.
+    """Return a function that measures the memory of this process in bytes; it returns 0 where it cannot.
 
-    Not getrusage: its maximum includes the memory of the caller when it started this process.
+    getrusage would not do: its maximum includes the memory of the caller at the start of this process.
     """
     try:
         meter = os.open("/proc/self/statm", os.O_RDONLY)  # now, because later the process can open no file

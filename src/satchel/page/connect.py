@@ -1,4 +1,4 @@
-"""How clients connect to this server: the lines for each, from the table that `satchel install` uses."""
+"""Instructions for connecting clients to this server, from the table that `satchel install` uses."""
 
 from msgspec import Struct
 
@@ -13,7 +13,7 @@ _CONFIG = "the settings folder (~/.config, on macOS ~/Library/Application Suppor
 
 
 class ClientSetup(Struct, frozen=True, kw_only=True):
-    """How one client connects."""
+    """Instructions for one client."""
 
     client: Client
     command: str  # does it all, if Satchel is installed beside the client
@@ -23,7 +23,7 @@ class ClientSetup(Struct, frozen=True, kw_only=True):
 
 
 def show(visit: Visit) -> Answer:
-    """Show the lines for each client, with the address of this server."""
+    """Show the instructions for each client, with the address of this server."""
     url = f"{visit.server.url}/mcp"
     variable = _VARIABLE if visit.server.auth != "none" else ""
     connections = [describe(client, url, variable) for client in CLIENTS]
@@ -31,7 +31,7 @@ def show(visit: Visit) -> Answer:
 
 
 def describe(client: Client, url: str, variable: str) -> ClientSetup:
-    """Return how a client connects to an address, with the token of an environment variable if one is named."""
+    """Return the instructions for a client and an address, with a token from an environment variable if it is named."""
     if client.remote is None:
         note = f"It takes addresses in its settings, under Connectors: add {url} there."
         return ClientSetup(client=client, command="", note=note)
@@ -49,6 +49,6 @@ def describe(client: Client, url: str, variable: str) -> ClientSetup:
 
 
 def _find_file(client: Client) -> str:
-    """Return the usual place of a client's settings, for readers on any platform."""
+    """Return the usual path of a client's settings, for readers on any platform."""
     path = next(path for path in client.user_files[""] if not path.startswith("$"))
     return path.replace("%config%/", "") + (f" in {_CONFIG}" if path.startswith("%config%") else "")

@@ -121,7 +121,7 @@ def delete(visit: Visit) -> Answer:
 
 
 def _read_content(visit: Visit, file: Upload | None, kind: str) -> tuple[str | bytes, str]:
-    """Return the content of a new document and its type; the browser's own guess is ignored."""
+    """Return the content and the type of a new document; the type that the browser sends is ignored."""
     if file is None:
         return visit.field("content"), kind if rules.is_text(kind) else "text/plain"
     if not rules.is_text(kind):

@@ -1,4 +1,4 @@
-"""Filling in a prompt, stored or of a library: a form made from its arguments, and the result beside it."""
+"""Filling in a prompt, stored or of a library: a form for its arguments, and the result beside it."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -14,7 +14,7 @@ _KNOWN = 10  # values of an argument that are suggested
 
 
 def show(visit: Visit) -> Answer:
-    """Show the form with the values of the address."""
+    """Show the form with the values in the address."""
     return _show(visit, visit.query)
 
 
@@ -46,7 +46,7 @@ def _read_values(arguments: Sequence[Argument], given: Mapping[str, str]) -> dic
 
 
 def _explain(render: Callable[[], str]) -> tuple[str, str]:
-    """Return the result of a render, and the fault of its template."""
+    """Return the result of a render, or the fault of the template."""
     try:
         return render(), ""
     except RenderFailed as failure:

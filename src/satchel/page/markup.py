@@ -1,4 +1,4 @@
-"""Values into HTML: templates, static files, Markdown, differences between texts, times and authors."""
+"""Turns values into HTML: templates, static files, Markdown, differences between texts, times and authors."""
 
 import difflib
 import gzip
@@ -44,7 +44,7 @@ class DiffLine(Struct, frozen=True):
 
 
 class StaticFile(Struct, frozen=True):
-    """A file that never changes under its address."""
+    """A static file; its address changes with its content."""
 
     mime_type: str
     content: bytes
@@ -75,7 +75,7 @@ def static_link(name: str) -> str:
 
 
 def to_html(text: str) -> Markup:
-    """Render Markdown as HTML that runs nothing, loads nothing and leads nowhere by itself."""
+    """Render Markdown as HTML without scripts, loaded content or automatic redirects."""
     if len(text.encode()) > _MOST_MARKDOWN:
         return Markup("<pre>{}</pre>").format(text)
     html = _markdown().render(text)
@@ -157,7 +157,7 @@ def describe_time(moment: str) -> Markup:
 
 
 def describe_count(count: int) -> str:
-    """Write a number that was counted up to a bound."""
+    """Format a count that stops at a bound."""
     return f"{MOST_COUNTED:,}+" if count > MOST_COUNTED else f"{count:,}"
 
 

@@ -18,14 +18,14 @@ _TAGS = 40  # that the list can be narrowed by
 
 
 class TemplateCheck(Struct, frozen=True):
-    """A text as a template: its arguments, or its fault."""
+    """The arguments of a text as a template, or its fault."""
 
     arguments: tuple[Argument, ...] = ()
     problem: str = ""
 
 
 def show_list(visit: Visit) -> Answer:
-    """Show the prompts of a project, by text and tags, last changed first."""
+    """Show the prompts of a project, filtered by text and tags, last changed first."""
     tags = [tag for tag in visit.query.get("tag", "").split(",") if tag]
     query = PromptQuery(text=visit.query.get("q", ""), tags=tags, needs_all_tags=True)
     with visit.read() as tx:
@@ -160,7 +160,7 @@ def _check(visit: Visit, content: str, known: Sequence[Argument]) -> TemplateChe
 
 
 def _find_arguments(visit: Visit, content: str, known: Sequence[Argument]) -> tuple[Argument, ...]:
-    """Return the arguments of a template as the form describes them, else as stored; none for plain text.
+    """Return the arguments of a template, from the form or else as stored; none for plain text.
 
     Raises:
         RenderFailed: it cannot be parsed.
@@ -174,7 +174,7 @@ def _find_arguments(visit: Visit, content: str, known: Sequence[Argument]) -> tu
 
 
 def _read_argument(visit: Visit, argument: Argument) -> Argument:
-    """Return an argument as the form describes it, or as it is if the form says nothing about it."""
+    """Return an argument as the form describes it; unchanged if the form does not mention it."""
     field = f"argument.{argument.name}"
     if f"{field}.description" not in visit.form:
         return argument

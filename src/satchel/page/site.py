@@ -60,7 +60,7 @@ class Site:
         return None
 
     def answer(self, view: View, visit: Visit, said: str = "") -> PageResponse:
-        """Return the response of a view; `said` is the message of the page before."""
+        """Return the response of a view; `said` is the message from the previous page."""
         if "project" in visit.path:
             visit = visit.within(visit.path["project"])
         try:
@@ -110,7 +110,7 @@ class Site:
 
 
 def find_static(path: str, *, takes_gzip: bool) -> PageResponse | None:
-    """Return a static file, which never changes under its address; None if there is none."""
+    """Return the static file at an address; None if there is none."""
     found = markup.static_files().get(path.removeprefix("/static/"))
     if found is None:
         return None

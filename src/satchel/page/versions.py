@@ -52,7 +52,7 @@ def _locate(visit: Visit) -> tuple[str, str]:
 
 
 class Conflict(Struct, frozen=True):
-    """A text that was changed since a form showed it."""
+    """A text that has changed since a form showed it."""
 
     base: str  # the text that the form showed; empty if history no longer has it
     theirs: str

@@ -1,4 +1,4 @@
-"""The argument and the results of a view: a visit in; a page, a redirect or a file out."""
+"""The argument and the results of a view: it gets a visit and returns a page, a redirect or a file."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -37,7 +37,7 @@ class Upload(Struct, frozen=True):
 
 
 class Visit(Struct, frozen=True, kw_only=True):
-    """One request for a page, by a caller who was let in."""
+    """One request for a page, by an authenticated caller."""
 
     server: Server
     scope: Scope
@@ -50,7 +50,7 @@ class Visit(Struct, frozen=True, kw_only=True):
 
     @property
     def is_read_only(self) -> bool:
-        """Whether the caller may change nothing."""
+        """Whether the caller may only read."""
         return self.scope.is_read_only
 
     def within(self, project: str) -> "Visit":
@@ -58,13 +58,13 @@ class Visit(Struct, frozen=True, kw_only=True):
         return replace(self, scope=projects.enter(self.scope, project))
 
     def field(self, name: str, default: str = "") -> str:
-        """Return a field of the form; browsers send CRLF for the ends of lines."""
+        """Return a field of the form, with LF instead of the CRLF that browsers send."""
         values = self.form.get(name)
         return values[-1].replace("\r\n", "\n") if values else default
 
     @property
     def back(self) -> str:
-        """The address of ours that a form wants to go back to; empty if it names none."""
+        """The address on this page to return to, from the form; empty if the form has none."""
         address = self.field("back")
         return address if address.startswith("/") and not address.startswith(("//", "/\\")) else ""
 
@@ -81,7 +81,7 @@ class Visit(Struct, frozen=True, kw_only=True):
         """Check that the caller may change something.
 
         Raises:
-            Forbidden: they may only read.
+            Forbidden: the caller may only read.
         """
         if self.is_read_only:
             raise Forbidden("change", "read-only", self.scope)
@@ -101,7 +101,7 @@ class Visit(Struct, frozen=True, kw_only=True):
 
 
 class Shown(Struct, frozen=True):
-    """A page: its template, what the template shows, and the status."""
+    """A page: its template, the template's values, and the status."""
 
     template: str
     values: Mapping[str, Any]
@@ -109,7 +109,7 @@ class Shown(Struct, frozen=True):
 
 
 class Redirect(Struct, frozen=True):
-    """Another address of ours, with a sentence to show there."""
+    """A redirect to another address of the page, with a message to show there."""
 
     to: str
     said: str = ""
@@ -117,7 +117,7 @@ class Redirect(Struct, frozen=True):
 
 
 class File(Struct, frozen=True):
-    """Bytes of a document, which the browser must not take for a page of ours."""
+    """The bytes of a document, which the browser must not treat as one of our pages."""
 
     name: str
     mime_type: str

@@ -1,4 +1,4 @@
-"""Errors in the voice of the page, and the HTTP status of each."""
+"""Error messages for the page, and the HTTP status of each error."""
 
 from collections.abc import Callable
 from typing import Any

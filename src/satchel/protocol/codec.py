@@ -23,7 +23,7 @@ _LINE_ENDS = ((b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"), (b"\
 
 
 class BadJson(ValueError):
-    """The bytes are not JSON, or are nested too deep; `value` is what could be decoded nevertheless."""
+    """The bytes are not JSON, or are nested too deep; `value` is the part that could be decoded."""
 
     def __init__(self, value: object = None) -> None:
         super().__init__("bad JSON")
@@ -42,7 +42,7 @@ def decode(raw: Bytes) -> Any:
 
     Raises:
         TooManyElements: it has more than MAX_ELEMENTS.
-        BadJson: not JSON, not UTF-8, a NaN, or nested deeper than MAX_DEPTH.
+        BadJson: it is not JSON or not UTF-8, contains NaN, or is nested deeper than MAX_DEPTH.
     """
     brackets = raw.count(b"[") + raw.count(b"{")
     # A few bytes of text become a hundred bytes of objects, so elements are counted first. Most texts have few marks.
@@ -86,7 +86,7 @@ def has_surrogates(text: str) -> bool:
 
 
 def _has_too_many_elements(raw: Bytes) -> bool:
-    """Return whether a text has too many elements, each of which follows a comma or begins with a bracket."""
+    """Return whether a text has too many elements, counted by commas and opening brackets."""
     found = place = 0
     while found <= MAX_ELEMENTS and place < len(raw):
         step = _STEP.match(raw, place)

@@ -57,7 +57,7 @@ _TOO_LARGE_BATCH = f"the answers to a batch have at most {MAX_BATCH_ANSWER_BYTES
 
 
 class Offer(Struct, frozen=True, kw_only=True):
-    """The server as its clients see it: its description, its capabilities and its methods."""
+    """The server's description, capabilities and methods, as clients see them."""
 
     server: Json  # name, version, and icons if it has any
     capabilities: Json
@@ -66,7 +66,7 @@ class Offer(Struct, frozen=True, kw_only=True):
     tells_reasons: bool = False  # error messages include the details, which are else only in the data of the error
 
     def without_subscriptions(self) -> "Offer":
-        """Return this offer for a transport that keeps no subscriptions of a client."""
+        """Return this offer for a transport without subscriptions."""
         resources = self.capabilities.get("resources", {})
         if "subscribe" not in resources:
             return self
@@ -78,7 +78,7 @@ class Offer(Struct, frozen=True, kw_only=True):
         return error.with_reason() if self.tells_reasons else error
 
     def describe(self) -> Json:
-        """Return the members that the results of `initialize` and `server/discover` share."""
+        """Return the members common to the results of `initialize` and `server/discover`."""
         shared: Json = {"capabilities": self.capabilities}
         if self.instructions is not None:
             shared["instructions"] = self.instructions
@@ -138,7 +138,7 @@ class Exchange:
         """Check that another call of the batch may be run.
 
         Raises:
-            ProtocolError: its answers are too large; settle the call with this error.
+            ProtocolError: the answers are too large; settle the call with this error.
         """
         if self._is_full:
             raise invalid_request(f"{_TOO_LARGE_BATCH}; this request was not carried out, send it again")
@@ -170,7 +170,7 @@ class Exchange:
         return Raw(raw)
 
     def send_first(self, message: Json) -> None:
-        """Put a message before all others of the output."""
+        """Put a message before all others in the output."""
         self._replies.insert(0, message)
 
     def output(self) -> Sequence[Bytes]:
@@ -191,7 +191,7 @@ class Exchange:
 
 
 def _join(messages: list[Json | Raw]) -> bytearray:
-    """Join the messages of a batch to one list; drop each as soon as it is copied, because all may be large."""
+    """Join the messages of a batch to one list; free each as soon as it is copied, because all may be large."""
     joined = bytearray(b"[")
     messages.reverse()
     while messages:
@@ -221,12 +221,12 @@ class Connection:
 
     @cached_property
     def questions(self) -> Questions:
-        """The calls that wait for an answer of the user."""
+        """The calls that wait for an answer from the user."""
         return Questions()
 
     @cached_property
     def _watched(self) -> Subscription:
-        """The subscription of a client of the handshake generation: every announced list, and its URIs."""
+        """The subscription of a client of the handshake generation: every announced list, and the client's URIs."""
         return Subscription("", find_announced(self.offer.capabilities), self._watched_uris)
 
     def receive(self, raw: bytes) -> Exchange:
@@ -237,7 +237,7 @@ class Connection:
             return self.reject(explain_bad_json(bad), readable_id(bad.value))
 
     def receive_value(self, value: object) -> Exchange:
-        """Receive one decoded message or batch; for an answer to a question, return the exchange that asked it."""
+        """Receive one decoded message or batch; for an answer to a question, return the exchange of the question."""
         if isinstance(value, dict) and "method" not in value:
             waiting = self.questions.take_answer(value)
             if waiting is not None:
@@ -256,7 +256,7 @@ class Connection:
         return exchange
 
     def reject(self, error: ProtocolError, request_id: Id | None) -> Exchange:
-        """Answer a message with an error, without receiving it."""
+        """Answer a message with an error without processing it."""
         exchange = Exchange(self)
         exchange._replies.append(self._make_error(error, request_id))
         return exchange

@@ -1,6 +1,6 @@
 """Opaque cursors of paged lists: the key of the last entry of a page, in base64 with a checksum.
 
-Models copy cursors letter by letter; the checksum detects a wrong copy, which might lead to some other page.
+Models copy cursors letter by letter; the checksum detects a wrong copy, which could lead to another page.
 """
 
 import re
@@ -24,7 +24,7 @@ def encode_cursor(*key: str | int) -> str:
 
 
 def decode_cursor(cursor: str, form: str) -> tuple[str, ...]:
-    """Return the key in a cursor: the groups that match in the form of the key, a regular expression.
+    """Return the key in a cursor: the groups matched by `form`, a regular expression.
 
     Raises:
         ProtocolError: this server issues no such cursor for a list with keys of this form.
@@ -53,7 +53,7 @@ def page(items: list[Item], cursor: str | None, size: int) -> tuple[list[Item], 
 
 
 def refuse_cursor(cursor: str | None) -> None:
-    """Refuse a cursor, for a list that has one page.
+    """Refuse any cursor, because the list has one page.
 
     Raises:
         ProtocolError: there is a cursor.

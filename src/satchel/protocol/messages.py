@@ -37,7 +37,7 @@ class ProtocolError(Exception):
         return body
 
     def with_reason(self) -> "ProtocolError":
-        """Return this error with its details in the message too, because many hosts show a model nothing else."""
+        """Return this error with its details in the message too, because many hosts show models nothing else."""
         details = self.data.get("details") if isinstance(self.data, dict) else None
         if not isinstance(details, str):
             return self
@@ -55,7 +55,7 @@ def invalid_request(details: str) -> ProtocolError:
 
 
 class Client(Struct, frozen=True):
-    """The name and version that a client gives; empty strings if it gives none."""
+    """The name and version of a client; empty strings if it gives none."""
 
     name: str = ""
     version: str = ""
@@ -66,7 +66,7 @@ _MAX_CLIENT = 100  # characters of a name or version
 
 
 def read_client(info: object) -> Client:
-    """Return the client that a `clientInfo` describes, shortened and without control characters. Nothing proves it."""
+    """Return the client in a `clientInfo`, shortened and without control characters. It is not verified."""
     if not isinstance(info, dict):
         return NO_CLIENT
     return Client(*(_clean(info.get(member)) for member in ("name", "version")))
@@ -125,7 +125,7 @@ def check_params(method: str, params: Json) -> None:
     An argument of a prompt that is null is left out.
 
     Raises:
-        ProtocolError: one is missing or of the wrong type.
+        ProtocolError: a parameter is missing or has the wrong type.
     """
     check = _CHECKS.get(method)
     if check is not None:

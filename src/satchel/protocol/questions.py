@@ -1,6 +1,6 @@
-"""Questions to the user in the middle of a call: how they are asked, and how answers come back.
+"""Questions to the user in the middle of a call, and their answers.
 
-A call that needs an answer does not wait for it: it ends with a question as its result, and is run again with the
+A call does not wait for an answer: it ends with a question as its result, and is run again with the
 answer. In the per-request generation the client sends it again; in the handshake generation `Questions` keeps it.
 """
 
@@ -34,7 +34,7 @@ class Question(Struct, frozen=True):
 
     @property
     def request(self) -> Json:
-        """The request that the client gets."""
+        """The request to send to the client."""
         return {
             "method": "elicitation/create",
             "params": {"message": self.message, "requestedSchema": _NO_FIELDS},
@@ -47,7 +47,7 @@ class Question(Struct, frozen=True):
 
 
 def can_ask(revision: Revision, capabilities: object) -> bool:
-    """Return whether a client with these capabilities shows its user a form on behalf of a server."""
+    """Return whether a client with these capabilities can show forms of a server to its user."""
     offered = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
     # An empty object means forms: it dates from when there was no other mode.
     return revision.has_elicitation and isinstance(offered, dict) and (not offered or "form" in offered)
@@ -60,7 +60,7 @@ def make_question(params: Json, message: str) -> Question:
 
 
 def read_answers(params: Json) -> dict[str, str]:
-    """Return the answers of the user in a call that is sent again, by the key of the question.
+    """Return the user's answers in a repeated call, by the key of the question.
 
     Raises:
         ProtocolError: the answers are malformed.
@@ -135,7 +135,7 @@ class Questions:
         return [_cancel(id) for id in withdrawn]
 
     def give_up(self, now: float | None = None) -> "list[Exchange]":
-        """Answer questions that have expired, or all, with "cancel"; return the exchanges to resume."""
+        """Answer expired questions, or all of them, with "cancel"; return the exchanges to resume."""
         overdue = {id: asked for id, asked in self._open.items() if now is None or asked.deadline <= now}
         for id, asked in overdue.items():
             del self._open[id]

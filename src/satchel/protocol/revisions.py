@@ -1,4 +1,4 @@
-"""The five revisions of MCP as a table: which one a request uses, and what each requires and allows in a result."""
+"""The five revisions of MCP as a table; which one a request uses; what each requires and allows in a result."""
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -54,7 +54,7 @@ SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
 
 
 def find_revision(method: str, params: Json, agreed: Revision | None) -> Revision:
-    """Return the revision that a request names in its `_meta`, else the one that the handshake agreed on.
+    """Return the revision that a request names in its `_meta`, else the one agreed in the handshake.
 
     Raises:
         ProtocolError: the revision is unknown, its metadata is incomplete, or there was no handshake.
@@ -93,7 +93,7 @@ def _parse_revision(meta: Json) -> Revision:
 
 
 def fit_result(revision: Revision, result: Json) -> Json:
-    """Remove members from a result that a revision does not have; encoded members stay as they are."""
+    """Remove members that a revision does not have from a result; encoded members stay as they are."""
     fitted = dict(result)
     if not revision.has_structured_content:
         fitted.pop("structuredContent", None)

@@ -77,14 +77,14 @@ class Headers:
 
 
 def find_handshake_revision(headers: Headers) -> Revision | None:
-    """Return the revision of the handshake generation that the version header names; None if it names another."""
+    """Return the handshake revision named in the version header; None if the header names another revision."""
     date = headers.last.get(VERSION_HEADER)
     revision = DEFAULT_REVISION if date is None else REVISIONS.get(date)
     return revision if revision is not None and revision.is_handshake else None
 
 
 def make_session_id(unique: str, client: Client) -> str:
-    """Return a session id that contains the name and version of the client, because nothing is kept between POSTs."""
+    """Return a session id that carries the name and version of the client, because nothing is kept between POSTs."""
     described = base64.urlsafe_b64encode(encode([client.name, client.version])).decode().rstrip("=")
     return f"{unique}.{described}"
 
@@ -188,7 +188,7 @@ def _check_headers(value: object, meta: Json | None, headers: Headers, header_ar
 
 
 def _check_header(headers: Headers, title: str, agrees: Callable[[str], bool], *, is_required: bool = True) -> None:
-    """Check that a header is given once and agrees with the body."""
+    """Check that a header occurs once and agrees with the body."""
     given = headers.all(title.lower())
     if len(given) > 1:
         raise _header_mismatch(f"{title} is given more than once")

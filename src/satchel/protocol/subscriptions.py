@@ -1,4 +1,4 @@
-"""Subscriptions of a client, and the notifications that a change causes."""
+"""Subscriptions of a client, and the notifications of changes."""
 
 from collections.abc import Collection
 from typing import Any, Literal
@@ -16,7 +16,7 @@ LIST_FILTERS = {what: f"{what}ListChanged" for what in ("tools", "prompts", "res
 
 
 class ClientChange(Struct, frozen=True):
-    """A change of a list or a resource that clients may have read."""
+    """A change of a list or resource, as clients see it."""
 
     what: Literal["tools", "prompts", "resources", "resource", "everything"]
     uri: str | None = None  # if `what` is "resource"
@@ -33,7 +33,7 @@ _LIST_CHANGES = (ClientChange("tools"), ClientChange("prompts"), ClientChange("r
 
 
 class Subscription(Struct, eq=False):
-    """One `subscriptions/listen`: its id, and those of the requested notifications that this server sends."""
+    """One `subscriptions/listen`: its id, and the requested notifications that this server supports."""
 
     id: Id
     lists: frozenset[str]
@@ -43,8 +43,8 @@ class Subscription(Struct, eq=False):
     def select(self, change: ClientChange) -> list[ClientChange]:
         """Return the changes to announce to the client after a change of the server.
 
-        For "everything" these are the lists that the client subscribed to. A change of the list of resources stands for
-        every resource; without a subscription to that list the client gets a change of each resource that it named.
+        "Everything" becomes the lists to which the client subscribed. A change of the list of resources stands for
+        every resource; without a subscription to that list, the client gets a change of each resource that it named.
         """
         if change.what == "everything":
             named = () if "resources" in self.lists else (self.uris or ())
@@ -94,7 +94,7 @@ def check_uris(uris: Collection[str]) -> None:
 
 
 def parse_subscription(request_id: Id, params: Json, capabilities: Json) -> Subscription:
-    """Parse a `subscriptions/listen` request, and keep the notifications that this server sends.
+    """Parse a `subscriptions/listen` request, and keep the notifications that this server supports.
 
     Raises:
         ProtocolError: the filter is missing or malformed.

@@ -12,7 +12,16 @@ from satchel.errors import NotFound, StoreConflict, Taken, VersionConflict, Wron
 from satchel.model import UNSET, Document, DocumentDraft, DocumentPatch, Scope, StoreChange
 from satchel.services import rules
 from satchel.services.projects import current, find_within, read_batches
-from satchel.services.recording import forget, of_document, record_add, record_delete, record_restore, record_update
+from satchel.services.recording import (
+    forget,
+    is_final,
+    of_document,
+    record_add,
+    record_delete,
+    record_restore,
+    record_update,
+    remove,
+)
 from satchel.storage import documents as rows
 from satchel.storage.database import Tx, Violation
 
@@ -116,7 +125,7 @@ def list_page(
     hits: list[Document] = []
     while len(hits) <= limit:
         batch = rows.list_after(tx, project, after=after, limit=size)
-        hits += [one for one in batch if folded in f"{one.name}\n{one.uri}\n{one.description or ''}".casefold()]
+        hits += [one for one in batch if folded in rules.fold(f"{one.name}\n{one.uri}\n{one.description or ''}")]
         if len(batch) < size:
             break
         after = batch[-1].number
@@ -147,7 +156,7 @@ def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_versi
 
 
 def delete(tx: Tx, scope: Scope, name: str) -> None:
-    """Delete a document; it can be restored from the trash.
+    """Delete a document; it can be restored from the trash, if the store keeps any.
 
     Raises:
         NotFound: the project has no such document.
@@ -156,7 +165,10 @@ def delete(tx: Tx, scope: Scope, name: str) -> None:
     document = _find_to_change(tx, scope, name)
     rows.delete(tx, document)
     record_delete(tx, of_document(document))
-    forget(tx, "document", [document.number])
+    if is_final(tx, permanently=False):
+        remove(tx, "document", [of_document(document)])
+    else:
+        forget(tx, "document", [document.number])
     tx.changed(StoreChange("project", scope.project))
     _announce(tx, scope, document.uri)
 

@@ -20,7 +20,15 @@ from satchel.model import (
     TaskNote,
 )
 from satchel.services import rules
-from satchel.services.recording import of_project, record_add, record_delete, record_restore, record_update
+from satchel.services.recording import (
+    is_final,
+    of_project,
+    record_add,
+    record_delete,
+    record_restore,
+    record_update,
+    remove,
+)
 from satchel.services.texts import closest_name
 from satchel.storage import projects as rows
 from satchel.storage import revisions, trash
@@ -273,7 +281,7 @@ def rename(tx: Tx, old: str, new: str) -> Project:
 
 
 def delete(tx: Tx, name: str) -> None:
-    """Delete a project with everything in it; `restore` brings all of it back.
+    """Delete a project with everything in it; `restore` brings all of it back, if the store keeps any trash.
 
     Raises:
         NotFound: there is no such project.
@@ -281,6 +289,8 @@ def delete(tx: Tx, name: str) -> None:
     project = _find_to_change(tx, name)
     rows.delete(tx, project.number)
     record_delete(tx, of_project(project))
+    if is_final(tx, permanently=False):
+        remove(tx, "project", [of_project(project)])
     _announce(tx, name)
 
 

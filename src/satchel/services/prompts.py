@@ -27,7 +27,16 @@ from satchel.model import (
 )
 from satchel.services import rules, texts
 from satchel.services.projects import check_access, current, find_within, read_batches
-from satchel.services.recording import forget, of_prompt, record_add, record_delete, record_restore, record_update
+from satchel.services.recording import (
+    forget,
+    is_final,
+    of_prompt,
+    record_add,
+    record_delete,
+    record_restore,
+    record_update,
+    remove,
+)
 from satchel.storage import prompts as rows
 from satchel.storage.database import Tx, Violation
 
@@ -157,8 +166,8 @@ def update(
     return prompt
 
 
-def delete(tx: Tx, scope: Scope, *ids: str) -> None:
-    """Delete prompts; they can be restored from the trash.
+def delete(tx: Tx, scope: Scope, *ids: str, permanently: bool = False) -> None:
+    """Delete prompts; they can be restored from the trash, unless they are removed permanently.
 
     Raises:
         NotFound: the project has no such prompt.
@@ -172,7 +181,10 @@ def delete(tx: Tx, scope: Scope, *ids: str) -> None:
         numbers.append(prompt.number)
     # Together, because the full-text index writes what it has gathered to the disk before each revision.
     rows.leave_lists(tx, numbers)
-    forget(tx, "prompt", numbers)
+    if is_final(tx, permanently=permanently):
+        remove(tx, "prompt", [of_prompt(one) for number in numbers if (one := rows.find_deleted(tx, number))])
+    else:
+        forget(tx, "prompt", numbers)
     _announce_list(tx, scope)
 
 
@@ -284,7 +296,7 @@ def _find_to_change(tx: Tx, scope: Scope, id: str) -> Prompt:
 
 def _index(tx: Tx, scope: Scope, prompt: Prompt) -> None:
     """Update the search index for a prompt just written."""
-    rows.set_text(tx, prompt.number, title=prompt.title.casefold(), content=prompt.content.casefold())
+    rows.set_text(tx, prompt.number, title=rules.fold(prompt.title), content=rules.fold(prompt.content))
     tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
 
 
@@ -308,7 +320,7 @@ def _excerpt(tx: Tx, found: rows.PromptSlice, folded: str) -> Excerpt:
     has_end = len(found.text) < _SIZE
     if not folded or found.hit < 0:
         excerpt = texts.excerpt_beginning(found.text, is_whole=has_end)
-    elif found.is_folded_longer:
+    elif not found.has_same_length or not _is_hit(found, folded):
         excerpt = None
     else:
         start = found.hit - found.start
@@ -318,12 +330,18 @@ def _excerpt(tx: Tx, found: rows.PromptSlice, folded: str) -> Excerpt:
     return excerpt or _excerpt_of_whole(rows.content(tx, found.number), found.hit, folded)
 
 
+def _is_hit(found: rows.PromptSlice, folded: str) -> bool:
+    """Return whether the hit in the folded content is in the content at the same offset."""
+    start = found.hit - found.start
+    return rules.fold(found.text[start : start + len(folded)]) == folded
+
+
 def _excerpt_of_whole(content: str, hit: int, folded: str) -> Excerpt:
     if not folded or hit < 0:
         excerpt = texts.excerpt_beginning(content, is_whole=True)
     else:
-        start = texts.unfolded_offset(content, hit)
-        end = texts.unfolded_offset(content, hit + len(folded) - 1) + 1
+        start, _ = texts.unfold_offset(content, hit)
+        _, end = texts.unfold_offset(content, hit + len(folded) - 1)
         excerpt = texts.excerpt_around(content, start, end, has_start=True, has_end=True)
     assert excerpt is not None, "the whole of a text is always enough"
     return excerpt

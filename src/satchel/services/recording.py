@@ -9,15 +9,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
+from msgspec.structs import replace
 
 from satchel.errors import QuotaExceeded
 from satchel.model import Action, Document, Item, ItemKind, Project, Prompt, State, Task, TaskStatus
 from satchel.services import links
-from satchel.storage import revisions, search, users
+from satchel.storage import pruning, revisions, search, users
 from satchel.storage.database import Tx, explain_damage
-from satchel.storage.deltas import make_delta
+from satchel.storage.deltas import apply_delta, make_delta
 from satchel.storage.search import Space
-from satchel.storage.search_words import ItemText
+from satchel.storage.search_words import ItemText, list_correctable, make_words
 
 _CHANGED_TO: dict[TaskStatus, Action] = {"completed": "complete", "cancelled": "cancel", "pending": "reopen"}
 
@@ -48,13 +49,40 @@ def record_update(tx: Tx, before: Item, after: Item) -> None:
 
 
 def record_delete(tx: Tx, item: Item) -> None:
-    """Record that an item was deleted; `forget` follows."""
+    """Record that an item was deleted; `forget` or `remove` follows."""
     revisions.add(tx, item, "delete", item.version + 1)
 
 
 def forget(tx: Tx, kind: ItemKind, numbers: Sequence[int]) -> None:
     """Remove items that were deleted from the index of words."""
     search.remove(tx, kind, numbers)
+
+
+def is_final(tx: Tx, *, permanently: bool) -> bool:
+    """Return whether a deletion removes its items for good: the caller says so, or the store keeps no trash."""
+    return permanently or not tx.retention.trash_days
+
+
+def remove(tx: Tx, kind: ItemKind, items: Sequence[Item]) -> None:
+    """Remove deleted items of one kind for good, with versions, links, notes and words; only the deletion is kept."""
+    words = [(_space(item), _list_words(tx, item)) for item in items if kind != "project"]  # those are not indexed
+    pruning.remove_deleted(tx, kind, [item.number for item in items])
+    for space, found in words:
+        search.forget_words(tx, space, found)
+
+
+def _list_words(tx: Tx, item: Item) -> set[str]:
+    """Return the words of all versions of an item with which mistyped words are compared."""
+    words, state = {*list_correctable(make_words(_text(item)))}, encode(item)
+    with tx.in_all_projects():  # a task may have been in others
+        since = revisions.states_since(tx, item.kind, item.number, 0)
+    for _, kept in since:
+        if kept is not None:
+            state = apply_delta(kept, state)
+            was, content = decode(item.kind, state)
+            old = replace(item, name=was.name, title=was.title or was.name, state=was, content=content)
+            words.update(list_correctable(make_words(_text(old))))
+    return words
 
 
 def record_restore(tx: Tx, deleted: Item, restored: Item) -> None:

@@ -322,11 +322,16 @@ def _check_number_of_tags(kind: str, tags: Sequence[str]) -> None:
 
 
 def fold_query(query: str) -> str:
-    """Return a search text as it is compared: case-folded."""
+    """Return a search text as it is compared."""
     check_text("query", query)
     if len(query) > MAX_QUERY:
         raise WrongArgument("query", "maxLength", limit=MAX_QUERY)
-    return query.casefold()
+    return fold(query)
+
+
+def fold(text: str) -> str:
+    """Return a text as literal searches compare it: without case, each letter composed with its marks."""
+    return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).casefold()
 
 
 def clean_due(kind: str, due: str) -> str:

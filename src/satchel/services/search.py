@@ -13,7 +13,7 @@ from satchel.errors import WrongArgument
 from satchel.model import PromptQuery, Scope, TaskFilter, TaskQuery, uri_of
 from satchel.services import layers, projects, rules, search_ranking, tasks
 from satchel.services.search_ranking import Alternative, RankedItem, Term
-from satchel.services.texts import unfolded_offset
+from satchel.services.texts import unfold_offset
 from satchel.storage import projects as project_rows
 from satchel.storage import search as rows
 from satchel.storage.database import Tx
@@ -215,7 +215,7 @@ def _search_literally(
         found += [
             ("prompt", _read_library(one))
             for one in libraries
-            if folded in f"{one.name}\n{one.description}\n{one.text}".casefold()
+            if folded in rules.fold(f"{one.name}\n{one.description}\n{one.text}")
         ]
     if "document" in query.kinds and len(found) < wanted:
         found += [("document", one) for one in _scan_layers(tx, where, folded, wanted - len(found))]
@@ -245,7 +245,7 @@ def _scan_layers(tx: Tx, where: _Layers, folded: str, wanted: int) -> list[Found
         before, has_more = 2**62, True
         while has_more and seen < _MOST_DOCUMENTS and len(hits) < wanted:
             batch = rows.read_documents(tx, project, before, _BATCH)
-            found = [one for one in batch if folded in f"{one.name}\n{one.description or ''}\n{one.text}".casefold()]
+            found = [one for one in batch if folded in rules.fold(f"{one.name}\n{one.description or ''}\n{one.text}")]
             if project == where.lower:
                 shadowed = project_rows.find_shadowed(tx, "document", where.upper, [one.number for one in found])
                 found = [replace(one, layer=where.name) for one in found if one.number not in shadowed]
@@ -286,15 +286,15 @@ def _find_line(terms: Sequence[Term], text: str) -> tuple[int, str] | None:
 
 def _find_literal_line(folded: str, text: str) -> tuple[int, str] | None:
     """Find the first line of a text in which a folded text begins."""
-    whole = text.casefold()
+    whole = rules.fold(text)
     start = whole.find(folded)
     if start < 0:
         return None
     number = whole.count("\n", 0, start)
-    place = start if len(whole) == len(text) else unfolded_offset(text, start)
+    place, _ = (start, start) if text.isascii() else unfold_offset(text, start)
     end = text.find("\n", place)
     line = text[text.rfind("\n", 0, place) + 1 : len(text) if end < 0 else end]
-    return number + 1, _cut(line, max(0, line.casefold().find(folded.partition("\n")[0])))
+    return number + 1, _cut(line, max(0, rules.fold(line).find(folded.partition("\n")[0])))
 
 
 def _show_start(text: str) -> str:

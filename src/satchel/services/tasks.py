@@ -49,11 +49,13 @@ from satchel.services import links, lookup, projects, rules
 from satchel.services.recording import (
     check_quota,
     forget,
+    is_final,
     of_task,
     record_add,
     record_delete,
     record_restore,
     record_update,
+    remove,
 )
 from satchel.storage import tasks as rows
 from satchel.storage.database import Tx, Violation
@@ -395,8 +397,12 @@ def complete(tx: Tx, scope: Scope, task: Task | Reference, fence: int | None = N
     return update(tx, scope, before, TaskPatch(status="completed"), fence=fence), was_completed
 
 
-def delete(tx: Tx, scope: Scope, reference: Reference, expected_version: int | None = None) -> Task:
-    """Delete a task and return it; it no longer blocks other tasks. It can be restored from the trash.
+def delete(
+    tx: Tx, scope: Scope, reference: Reference, expected_version: int | None = None, *, permanently: bool = False
+) -> Task:
+    """Delete a task and return it; it no longer blocks other tasks.
+
+    It can be restored from the trash, unless it is removed permanently.
 
     Raises:
         NotFound, Forbidden: as `lock`.
@@ -409,7 +415,10 @@ def delete(tx: Tx, scope: Scope, reference: Reference, expected_version: int | N
         rows.end_claim(tx, task.owner, task.number)
     rows.delete(tx, task.owner, task.number)
     record_delete(tx, of_task(task))
-    forget(tx, "task", [task.number])
+    if is_final(tx, permanently=permanently):
+        remove(tx, "task", [of_task(task)])
+    else:
+        forget(tx, "task", [task.number])
     return task
 
 
@@ -464,8 +473,8 @@ def _own_project(scope: Scope) -> str:
 
 def _index(tx: Tx, task: Task) -> None:
     """Update the search index for a task."""
-    description = (task.description or "").casefold()
-    rows.set_text(tx, task.owner, task.number, title=task.title.casefold(), description=description)
+    title, description = rules.fold(task.title), rules.fold(task.description or "")
+    rows.set_text(tx, task.owner, task.number, title=title, description=description)
 
 
 def _announce(tx: Tx, task: Task, *, with_blocked: bool = False) -> None:

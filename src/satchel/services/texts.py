@@ -4,6 +4,7 @@ Lines end with a line feed only, and the first has the number 1.
 """
 
 import re
+import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -12,6 +13,7 @@ from msgspec import Struct
 
 from satchel.errors import MissingPart, WrongArgument, WrongEdit
 from satchel.model import Excerpt
+from satchel.services.rules import fold
 
 # -- edits ----------------------------------------------------------------------------------------------------
 
@@ -403,19 +405,36 @@ def _start_of_word(plain: str, offset: int, most: int) -> int:
     return space + 1 if space > 0 else offset
 
 
-def unfolded_offset(text: str, folded_offset: int) -> int:
-    """Map an offset in the folded form of a text to the text; the form is longer if ß became ss."""
+def unfold_offset(text: str, folded_offset: int) -> tuple[int, int]:
+    """Return where a character of the folded form begins and ends in a text.
+
+    The form is longer where ß became ss, and shorter where a letter was composed with its marks.
+    """
     start, folded = 0, 0
-    while start < len(text):  # in strides: a step for each character would be slow
-        stride = len(text[start : start + _STRIDE].casefold())
-        if folded + stride > folded_offset:
-            break
-        start, folded = start + _STRIDE, folded + stride
-    for offset in range(start, len(text)):
-        folded += len(text[offset].casefold())
-        if folded > folded_offset:
-            return offset
-    return len(text)
+    for step in (_STRIDE, 1):  # in strides first: a step for each character would be slow
+        while start < len(text):
+            end = _end_of_letter(text, start + step)
+            size = len(fold(text[start:end]))
+            if folded + size > folded_offset:
+                if step == 1:
+                    return start, end
+                break
+            start, folded = end, folded + size
+    return len(text), len(text)
+
+
+def _end_of_letter(text: str, offset: int) -> int:
+    """Return the first offset, from one on, where no character composes with those before it."""
+    while offset < len(text) and not text[offset].isascii() and _is_composed(text[offset - 1], text[offset]):
+        offset += 1
+    return min(offset, len(text))
+
+
+def _is_composed(before: str, character: str) -> bool:
+    """Return whether a character is a mark, or composes with the one before it, as the parts of Hangul do."""
+    if unicodedata.combining(character) or "\u1160" <= character <= "\u11ff":
+        return True
+    return len(unicodedata.normalize("NFC", before + character)) < 2
 
 
 def _collapsed(text: str) -> str:

@@ -253,6 +253,10 @@ class Tx:
         """Delete a batch of words that no item has, after a position; return the position of the next batch, if any."""
         raise NotImplementedError
 
+    def forget_words(self, space: int, words: Sequence[str]) -> None:
+        """Delete those of some words in a space that no item has."""
+        raise NotImplementedError
+
     def clear_search(self) -> None:
         """Empty the index of words, before it is built again."""
         for table in ("delete from search_items", "delete from search_words", "delete from search_spaces"):

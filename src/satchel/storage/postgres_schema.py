@@ -41,6 +41,7 @@ FUNCTIONS = (
     "satchel_find_words(bigint[], text[], text[], boolean[], bigint)",
     "satchel_find_together(bigint[], text[], text[], boolean[], bigint)",
     "satchel_clean_words(bigint, text[])",
+    "satchel_forget_words(bigint, text[], text[])",
     "satchel_prune(text, bigint, text, bigint, bigint)",
     "satchel_forget_values(text[], text)",
     "satchel_forget_changes(text)",

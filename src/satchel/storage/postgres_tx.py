@@ -145,6 +145,7 @@ class PostgresTx(Tx):
     find_together = search_engines.find_together_in_postgres
     add_words = search_engines.add_words_in_postgres
     clean_words = search_engines.clean_words_in_postgres
+    forget_words = search_engines.forget_words_in_postgres
 
 
 def _list(names: Iterable[str], values: Mapping[str, object]) -> list[object]:

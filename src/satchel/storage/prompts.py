@@ -43,7 +43,7 @@ class PromptSlice(Struct, frozen=True, kw_only=True):
     text: str  # the part of the content
     start: int  # of the part in the content, from 0
     hit: int  # of the search text in the folded content, from 0; -1 where it is not in it
-    is_folded_longer: bool  # so that an offset in the folded content is not the same in the content
+    has_same_length: bool  # as the folded content; otherwise an offset in that is not the same in the content
 
 
 # Versions continue those of a deleted prompt of the same name, so that a version names one text.
@@ -270,7 +270,7 @@ def _prompt(row: Row | None) -> Prompt | None:
 def _slice(row: Row) -> PromptSlice:
     text, start, hit, growth = row[-4:]
     return PromptSlice(
-        number=row[0], columns=_columns(row), text=text, start=start - 1, hit=hit - 1, is_folded_longer=growth != 0
+        number=row[0], columns=_columns(row), text=text, start=start - 1, hit=hit - 1, has_same_length=growth == 0
     )
 
 

@@ -1,10 +1,12 @@
-"""Removes expired rows in small steps, each a transaction of its own; and one item for good.
+"""Removes expired rows in small steps, each a transaction of its own; and single items for good.
 
 On PostgreSQL the steps are the body of the function `satchel_prune`, because an application role may not delete
 revisions.
 """
 
-from satchel.model import ItemKind
+from collections.abc import Sequence
+
+from satchel.model import KINDS, ItemKind
 from satchel.storage.database import Cutoffs, Tx
 
 MOST = 200  # revisions of one step, so that it holds the write lock for a few milliseconds; items are a tenth
@@ -15,14 +17,18 @@ WINDOW = """
         select number, at from revisions where number > :after order by number limit :most
     ) as next having min(at) < :kept_since
 """
+# Of an item that was removed for good, history keeps the deletion.
+IS_OF_REMOVED = "action = 'delete' and " + " and ".join(
+    f"(kind <> '{kind}' or not exists (select 1 from {kind}s gone where gone.number = item))" for kind in KINDS
+)
 # Those of these revisions that enough newer versions of their item follow, which can be read.
-HISTORY = """
-    delete from revisions where number > :after and number <= :reached and at < :kept_since and exists (
+HISTORY = f"""
+    delete from revisions where number > :after and number <= :reached and at < :kept_since and (exists (
         select 1 from revisions newer
         where newer.kind = revisions.kind and newer.item = revisions.item and newer.version > revisions.version
             and newer.action <> 'delete'
         order by newer.version limit 1 offset :kept_versions - 1
-    )
+    ) or {IS_OF_REMOVED})
 """
 _IS_EXPIRED = "deleted_at < :trashed_before"
 _PROJECT = f"(select number from projects where {_IS_EXPIRED} order by deleted_at, number limit 1)"
@@ -84,18 +90,23 @@ def remove(tx: Tx, kind: ItemKind, item: int) -> None:
             sql = _FORGET_CONTENTS.format(inner)
             tx.run(sql, item=item)
     tx.run("delete from revisions where kind = :kind and item = :item", kind=kind, item=item)
+    remove_deleted(tx, kind, [item])
+
+
+def remove_deleted(tx: Tx, kind: ItemKind, items: Sequence[int]) -> None:
+    """Remove items that are marked as deleted; a trigger removes their history, except for the deletion."""
     sql = _DELETE[kind]
-    tx.run(sql, item=item)
+    tx.run(sql, items=list(items))
 
 
 _FORGET_CONTENTS = """
     delete from revisions where kind = '{0}' and item in (select number from {0}s where project = :item)
 """
 _DELETE: dict[ItemKind, str] = {
-    "prompt": "delete from prompts where number = :item",
-    "document": "delete from documents where number = :item",
-    "task": "delete from tasks where number = :item",
-    "project": "delete from projects where number = :item",
+    "prompt": "delete from prompts where number in :items",
+    "document": "delete from documents where number in :items",
+    "task": "delete from tasks where number in :items",
+    "project": "delete from projects where number in :items",
 }
 
 

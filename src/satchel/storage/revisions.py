@@ -1,6 +1,6 @@
 """Queries about revisions: changes and their authors, the states that they replaced, and their size.
 
-Rows are only inserted. Pruning, in `pruning.py`, is the one thing that deletes them.
+Rows are only inserted. `pruning.py` and the removal of an item delete them.
 """
 
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 
 from satchel.model import EVERY_CHANGE, Action, Author, ChangeQuery, Item, ItemKind, Timestamp, Version
 from satchel.storage.database import Row, Tx, explain_damage
+from satchel.storage.pruning import IS_OF_REMOVED
 
 _COLUMNS = "r.number, r.kind, r.item, r.version, r.action, r.at, r.project, r.undoes"  # as in Version
 _COUNT = len(_COLUMNS.split(", "))
@@ -199,11 +200,12 @@ _IS_WITHIN = "(:all_projects or r.kind <> 'project' and r.project in :projects)"
 def last_by(tx: Tx, user: str, projects: Sequence[int] | None, limit: int) -> list[str]:
     """Return the times of a user's last transactions that were not undone and undid nothing, newest first.
 
-    With `projects`, those that changed something in one of these.
+    With `projects`, those that changed something in one of these. One that only removed items for good is left out.
     """
     sql = f"""
         select at from revisions r
         where undoes is null and author in (select number from authors where user_id = :user) and {_IS_WITHIN}
+            and not ({IS_OF_REMOVED})
             and (at, author) not in (select t.at, t.author from revisions u join revisions t on t.number = u.undoes)
         group by at order by at desc limit :limit
     """

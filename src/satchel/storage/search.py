@@ -1,10 +1,11 @@
 """The index of words: its rows, the items that have a word, and the texts of hits.
 
 An item is indexed in a space, the part of the store that one search can be confined to. Rows of the index go with the
-rows of their items. Words for correcting mistyped ones stay until `Tx.clean_words` runs after a purge.
+rows of their items. Words for correcting mistyped ones stay until `Tx.clean_words` runs after pruning, except those of
+items that are removed for good.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -154,6 +155,16 @@ def remove(tx: Tx, kind: ItemKind, items: Sequence[int]) -> None:
     """Remove deleted items from the index."""
     sql = _REMOVE.format(kind)
     tx.run(sql, items=list(items))
+
+
+def forget_words(tx: Tx, space: Space, words: Iterable[str]) -> None:
+    """Delete those of some words in a space, of a task in all spaces of its owner, that no item has."""
+    if space.kind == "task":
+        sql = "select number from search_spaces where owner = :owner order by number"
+    else:
+        sql = f"select number from search_spaces where {_IS_SPACE[False]}"
+    for (number,) in tx.all(sql, **_name_space(space)):
+        tx.forget_words(number, sorted(words))
 
 
 def read_items(tx: Tx, spaces: Sequence[int], numbers: Sequence[int]) -> list[IndexedItem]:

@@ -44,6 +44,7 @@ _CLEAN = f"""
     delete from search_words where (space, word) > (:space, :word) and (space, word) <= (:last_space, :last_word)
         and not ({_IS_USED})
 """
+_FORGET = f"delete from search_words where space = :space and word in :words and not ({_IS_USED})"
 
 
 def find_in_sqlite(
@@ -77,6 +78,11 @@ def clean_words_in_sqlite(tx: "Tx", after: Position) -> Position | None:
     last_space, last_word = last or (2**62, "")
     tx.run(_CLEAN, space=space, word=word, last_space=last_space, last_word=last_word)
     return (last_space, last_word) if last else None
+
+
+def forget_words_in_sqlite(tx: "Tx", space: int, words: Sequence[str]) -> None:
+    """Delete those of some words in a space that no item has."""
+    tx.run(_FORGET, space=space, words=list(words))
 
 
 def _find_list(tx: "Tx", spaces: Sequence[int], wanted: "WordList", most: int) -> tuple[list[int], int]:
@@ -227,6 +233,12 @@ def clean_words_in_postgres(tx: "Tx", after: Position) -> Position | None:
     """Delete the words that no item has from the first space after a position; return the next position, if any."""
     [[space]] = tx.all("select satchel_clean_words(:space, :levels::text[])", space=after[0], levels=list(LEVELS))
     return None if space is None else (space, "")
+
+
+def forget_words_in_postgres(tx: "Tx", space: int, words: Sequence[str]) -> None:
+    """Delete those of some words in a space that no item has."""
+    sql = "select satchel_forget_words(:space, :words::text[], :levels::text[])"
+    tx.run(sql, space=space, words=list(words), levels=list(LEVELS))
 
 
 # -- literal texts on PostgreSQL --------------------------------------------------------------------------------

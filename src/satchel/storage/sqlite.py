@@ -117,6 +117,7 @@ class SqliteTx(Tx):
     find_together = search_engines.find_together_in_sqlite
     add_words = search_engines.add_words_in_sqlite
     clean_words = search_engines.clean_words_in_sqlite
+    forget_words = search_engines.forget_words_in_sqlite
 
     def clear_search(self) -> None:
         # The triggers remove the words of a row from the index, which must have exactly these.

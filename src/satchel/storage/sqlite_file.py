@@ -48,9 +48,10 @@ def make_private(path: str) -> None:
         StoreUnusable: it is no regular file.
     """
     check_kind(path)
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    with suppress(FileExistsError):
-        create_file(path, b"")
+    if not os.path.exists(path):
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        with suppress(FileExistsError):
+            create_file(path, b"")
 
 
 def check_owner(path: str) -> None:

@@ -1,4 +1,4 @@
-"""Transports move bytes between clients and the protocol, and know who is calling.
+"""Transports: they move bytes between clients and the protocol, and identify the caller.
 
 stdio      one client on stdin and stdout: a thread that reads, a queue, a thread that runs the calls
 shutdown   ends a stdio process in time

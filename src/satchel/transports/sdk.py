@@ -84,7 +84,7 @@ class SdkSession:
 def make_server(
     offer: Offer, lifespan: Callable[[Server[SdkSession]], AbstractAsyncContextManager[SdkSession]]
 ) -> Server[SdkSession]:
-    """Return a server of the official SDK with this offer."""
+    """Return a server of the official SDK that serves this offer."""
     server = Server(
         offer.server["name"],
         version=offer.server["version"],

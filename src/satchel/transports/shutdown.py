@@ -15,7 +15,7 @@ TIMEOUT = 1.5  # seconds for the running call after a signal, and for each call 
 
 
 class Shutdown:
-    """Tells a server to stop, and ends a process that does not end in time.
+    """Tells a server to stop, and ends the process if it does not stop in time.
 
     The database rolls back what is not committed by then, and none of that was acknowledged.
     """

@@ -113,7 +113,7 @@ class StdioServer:
     def _receive_next(self) -> bool:
         """Wait for a line and receive it; return False at the end of the input.
 
-        A function of its own, so that the memory of a large message is freed before the next wait.
+        This is a function of its own, so that a large message is freed before the next wait.
         """
         line = self._input.readline(MAX_MESSAGE_BYTES + 1)
         if len(line) > MAX_MESSAGE_BYTES and not line.endswith(b"\n"):

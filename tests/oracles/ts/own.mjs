@@ -1,8 +1,7 @@
 // An official client goes through a day with Satchel: node own.mjs 1|2|auto '[[METHOD, PARAMS], …]' COMMAND [ARGUMENT…]|URL
-// Prints the revision, an outcome for each step, and whether it heard of a prompt that a second client added; as in
-// conversation.mjs, nothing is judged here.
-import { attempt } from './conversation.mjs';
-import { overhearVersion, transportTo } from './transport.mjs';
+// Prints the revision, an outcome for each step, and whether it heard of a prompt that a second client added; nothing
+// is judged here.
+import { attempt, overhearVersion, transportTo } from './transport.mjs';
 
 const [which, steps, ...server] = process.argv.slice(2);
 const is1 = which === '1';

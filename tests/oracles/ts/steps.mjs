@@ -1,7 +1,7 @@
-// An official client goes through steps on several servers: node steps.mjs 1|2|auto '[[URL, [[METHOD, PARAMS], …]], …]' [TOKEN]
-// Prints for each server the revision, and an outcome for each step; as in conversation.mjs, nothing is judged here.
-import { attempt } from './conversation.mjs';
-import { overhearVersion, transportTo } from './transport.mjs';
+// An official client goes through steps on several servers: node steps.mjs 1|2|auto|DATE '[[TARGET, [[METHOD, PARAMS], …]], …]' [TOKEN]
+// TARGET is a URL, or a list of a command and its arguments; DATE is the one revision that a client of 2.x speaks. Prints
+// for each server the revision, and an outcome for each step; nothing is judged here.
+import { attempt, overhearVersion, transportTo } from './transport.mjs';
 
 const [which, plan, ...token] = process.argv.slice(2);
 const is1 = which === '1';
@@ -18,14 +18,16 @@ const TYPED = {
   'resources/read': (client, params) => client.readResource(params),
 };
 
-async function go(url, steps) {
-  const client = new Client(
-    { name: 'judge', version: '1' },
-    which === 'auto' ? { versionNegotiation: { mode: 'auto' } } : {},
-  );
+const options =
+  which === 'auto' ? { versionNegotiation: { mode: 'auto' } }
+  : which.startsWith('20') ? { supportedProtocolVersions: [which] }
+  : {};
+
+async function go(target, steps) {
+  const client = new Client({ name: 'judge', version: '1' }, options);
   const problems = [];
   client.onerror = error => problems.push(String(error));
-  const transport = await transportTo(is1 ? 1 : 2, url, ...token);
+  const transport = await transportTo(is1 ? 1 : 2, ...[target].flat(), ...token);
   const heard = overhearVersion(transport);
   await client.connect(transport);
   const outcomes = [];
@@ -36,7 +38,8 @@ async function go(url, steps) {
     const isDeclared = client.getServerCapabilities()[method.split('/')[0]];
     const typed = isDeclared && TYPED[method];
     outcomes.push(await attempt(() => (typed ? typed(client, params) : client.request({ method, params }, ResultSchema))));
-    lastTask = outcomes.at(-1).result?.structuredContent?.task?.id ?? lastTask;
+    const text = outcomes.at(-1).result?.content?.[0]?.text ?? ''; // which has it in every revision
+    lastTask = /"task": ?\{"id": ?"([^"]+)"/.exec(text)?.[1] ?? lastTask;
   }
   const version = is1 ? heard.version : client.getNegotiatedProtocolVersion();
   const before = [...problems]; // and none for the streams that closing cuts off
@@ -45,5 +48,5 @@ async function go(url, steps) {
 }
 
 const seen = [];
-for (const [url, steps] of JSON.parse(plan)) seen.push(await go(url, steps));
+for (const [target, steps] of JSON.parse(plan)) seen.push(await go(target, steps));
 console.log(JSON.stringify(seen));

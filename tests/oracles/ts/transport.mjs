@@ -24,3 +24,12 @@ export function overhearVersion(transport) {
   };
   return heard;
 }
+
+export async function attempt(action) {
+  try {
+    return { result: (await action()) ?? null };
+  } catch (error) {
+    const { name, code, message, data } = error;
+    return { error: { kind: name, code, message, data } };
+  }
+}

@@ -22,8 +22,8 @@ answers            shared by several tools: pages, retries, calls of many entrie
 app                the app that hosts show for the tool show, and the icons
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 from satchel.contracts.contract import Context, Contract, Method, Result, Tool
 from satchel.contracts.satchel.app import ICONS
@@ -60,67 +60,24 @@ def _enumerate(names: list[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
-# -- methods: stubs that import what they need ----------------------------------------------------------------------
+# -- functions that import what they need when they are called -------------------------------------------------------
 
 
-def list_prompts(context: Context, params: dict[str, Any]) -> Result:
-    from satchel.contracts.satchel import methods
+def _method(name: str, transaction: Literal["read"] | None = "read") -> Method:
+    """Return one of MCP's own methods."""
 
-    return methods.answer_prompts_list(context, params)
+    def run(context: Context, params: dict[str, Any]) -> Result:
+        from satchel.contracts.satchel.methods import METHODS
 
+        return METHODS[name](context, params)
 
-def get_prompt(context: Context, params: dict[str, Any]) -> Result:
-    from satchel.contracts.satchel import methods
-
-    return methods.answer_prompts_get(context, params)
-
-
-def list_resources(context: Context, params: dict[str, Any]) -> Result:
-    from satchel.contracts.satchel import methods
-
-    return methods.answer_documents_list(context, params)
-
-
-def list_templates(context: Context, params: dict[str, Any]) -> Result:
-    from satchel.contracts.satchel import methods
-
-    return methods.answer_templates_list(context, params)
-
-
-def read_resource(context: Context, params: dict[str, Any]) -> Result:
-    from satchel.contracts.satchel import methods
-
-    return methods.answer_documents_read(context, params)
-
-
-def complete(context: Context, params: dict[str, Any]) -> Result:
-    from satchel.contracts.satchel import methods
-
-    return methods.answer_completion(context, params)
-
-
-def list_skills(context: Context, params: dict[str, Any]) -> Result:
-    from satchel.contracts.satchel import skills
-
-    return skills.answer_skills_list(context, params)
-
-
-def get_skill(context: Context, params: dict[str, Any]) -> Result:
-    from satchel.contracts.satchel import skills
-
-    return skills.answer_skills_get(context, params)
+    return Method(run, transaction)
 
 
 def explain_missing(context: Context, error: Refused) -> Refused:
     from satchel.contracts.satchel import guesses
 
     return guesses.explain_missing(context, error)
-
-
-def explain_unknown_tool(name: str, served: Iterable[str]) -> str:
-    from satchel.contracts.satchel import guesses
-
-    return guesses.explain_unknown_tool(name, served)
 
 
 def translate_change(change: StoreChange, scope: Scope) -> list[ClientChange]:
@@ -146,22 +103,15 @@ CONTRACT = Contract(
     finds_project=True,
     reads_personal=True,
     acts_as_user=True,
-    refuses_unknown=True,
-    explain_unknown_tool=explain_unknown_tool,
+    explains_mistakes=True,
     explain_missing=explain_missing,
-    tells_reasons=True,
     icons=ICONS,
     translate_change=translate_change,
     tools=TOOLS,
     methods={
-        "prompts/list": Method(list_prompts),
-        "prompts/get": Method(get_prompt, transaction=None),
-        "resources/list": Method(list_resources),
-        "resources/templates/list": Method(list_templates),
-        "resources/read": Method(read_resource),
-        "completion/complete": Method(complete),
-        "skills/list": Method(list_skills),
-        "skills/get": Method(get_skill),
+        **{name: _method(name) for name in ("prompts/list", "resources/list", "resources/templates/list")},
+        **{name: _method(name) for name in ("resources/read", "completion/complete", "skills/list", "skills/get")},
+        "prompts/get": _method("prompts/get", transaction=None),
     },
     failures=FAILURES,
     method_failures=METHOD_FAILURES,

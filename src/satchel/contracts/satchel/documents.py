@@ -3,40 +3,18 @@
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import Struct, field
-
 from satchel.contracts.content import encode_document, format_count, format_minute
 from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers, texts, tools
 from satchel.contracts.satchel.answers import decode_cursor
 from satchel.contracts.satchel.methods import GeneratedPage, read_page
 from satchel.contracts.satchel.texts import Reading
+from satchel.contracts.satchel.tools import DocumentAnswer
 from satchel.errors import WrongArgument
 from satchel.model import Document, DocumentDraft, DocumentPatch, uri_of
 from satchel.protocol import cursors
 from satchel.services import documents, layers
 from satchel.services.rules import check_shown
-
-
-class DocumentAnswer(Struct, omit_defaults=True, kw_only=True):
-    """A document in an answer: whole, in a list, or as the echo of a change. Empty members are left out."""
-
-    name: str
-    layer: str = field(default="", name="from")  # the personal project
-    size: int = -1
-    version: int = 0  # not in lists
-    uri: str | None = None  # unless it follows from the name; in lists and echoes the type too
-    mime_type: str | None = None
-    description: str | None = None
-    created: str | None = None
-    updated: str | None = None
-    lines: str = ""
-    of: int = 0
-    outline: tuple[str, ...] = ()
-    links: tuple[str, ...] = ()
-    linked_from: tuple[str, ...] = ()
-    text: str | None = None
-
 
 # -- tools ------------------------------------------------------------------------------------------------------
 
@@ -139,7 +117,7 @@ def make_row(document: Document, *, is_echo: bool = False) -> DocumentAnswer:
 
 def format_row(row: DocumentAnswer) -> str:
     """Format a row as a line."""
-    facts = [row.uri, format_count(row.size, "byte"), row.mime_type]
+    facts = [row.uri, format_count(row.size or 0, "byte"), row.mime_type]
     facts.append(f"version {row.version}" if row.version else None)
     facts.append(f"from {row.layer}" if row.layer else None)
     about = f": {row.description}" if row.description else ""
@@ -205,7 +183,7 @@ def _format_facts(answer: DocumentAnswer, read: Reading | None) -> str:
     """Format the facts about a document that its text does not contain."""
     head = [f"document {answer.name}", *([f"from {answer.layer}"] if answer.layer else [])]
     head += [f"version {answer.version}"] if answer.version else []
-    head += [f"{format_count(answer.size, 'byte')} of {answer.mime_type}"] if answer.mime_type else []
+    head += [f"{format_count(answer.size or 0, 'byte')} of {answer.mime_type}"] if answer.mime_type else []
     if answer.updated:
         head += [f"updated {answer.updated}", f"created {answer.created}"]
     lines = [f"[{', '.join(head)}]"]

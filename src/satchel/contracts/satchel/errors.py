@@ -329,13 +329,9 @@ def describe(wrong: errors.WrongArgument) -> tuple[str, str]:
     if rule == "type":
         return _describe_wrong_type(wrong, place)
     if rule == "enum" and isinstance(limit, list | tuple):
-        from satchel.contracts.satchel.guesses import find_choice  # only after a mistake
-
-        meant = find_choice(field, str(wrong.value))
-        if meant == "in_progress" and meant not in limit:
+        if field == "status" and wrong.value == "in_progress":
             return "A task is in progress while it is claimed.", "Use claim_task."
-        hint = f"Use {meant}." if meant in limit else f"Choose one of them, or leave {field} out."
-        return f"{field} must be one of {', '.join(limit)}.", hint
+        return f"{field} must be one of {', '.join(limit)}.", f"Choose one of them, or leave {field} out."
     if rule == "dependentRequired" and isinstance(limit, tuple):
         return _sentence(wrong), "Give content too."
     if rule == "maxBytes" and limit == MAX_TEMPLATE_BYTES:

@@ -11,6 +11,7 @@ from satchel.contracts.contract import Context, Result
 from satchel.contracts.satchel.answers import mark_layer, may_read
 from satchel.contracts.satchel.app import read_app_resource
 from satchel.contracts.satchel.errors import TemplateFailed, WrongValue
+from satchel.contracts.satchel.skills import answer_skills_get, answer_skills_list, read_skill_file
 from satchel.contracts.satchel.task_answers import HIDDEN_BLOCKER, format_task, list_blockers
 from satchel.contracts.satchel.templates import (
     START_TASK,
@@ -165,9 +166,7 @@ def answer_documents_read(context: Context, params: dict[str, Any]) -> Result:
     """Answer resources/read: a document, a page behind a satchel:// URI, the app, or a file of a skill."""
     uri: str = params["uri"]
     ours = read_app_resource(uri)
-    if ours is None and uri.startswith("skill://"):
-        from satchel.contracts.satchel.skills import read_skill_file  # most clients ask for no skills
-
+    if ours is None:
         ours = read_skill_file(context, uri)
     if ours is not None:
         return {"contents": [ours]}
@@ -388,3 +387,15 @@ def translate_change(change: StoreChange, scope: Scope) -> list[ClientChange]:
     if change.what == "documents":
         return [ClientChange("resources")]
     return [ClientChange("resource", quote_prompt_uri(name) if change.what == "prompt" else name)]
+
+
+METHODS: dict[str, Callable[[Context, dict[str, Any]], Result]] = {
+    "prompts/list": answer_prompts_list,
+    "prompts/get": answer_prompts_get,
+    "resources/list": answer_documents_list,
+    "resources/templates/list": answer_templates_list,
+    "resources/read": answer_documents_read,
+    "completion/complete": answer_completion,
+    "skills/list": answer_skills_list,
+    "skills/get": answer_skills_get,
+}

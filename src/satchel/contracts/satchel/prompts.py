@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET, UnsetType
 
 from satchel.contracts.content import count_fitting, format_minute, join_lines
 from satchel.contracts.contract import Body, Context
@@ -23,34 +23,12 @@ from satchel.contracts.satchel.templates import (
     settle_update,
 )
 from satchel.contracts.satchel.texts import Reading
+from satchel.contracts.satchel.tools import PromptRow, WholePrompt
 from satchel.errors import WrongArgument
 from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptQuery, PromptSummary
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import layers, projects, prompts, rules, templates
 from satchel.services.prompts import make_name
-
-# -- answers -----------------------------------------------------------------------------------------------------
-
-
-class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
-    """A prompt in an answer: whole, in a list, or as the echo of a change. Empty members are left out."""
-
-    name: str
-    layer: str = field(default="", name="from")  # the personal project
-    title: str | None = None  # in lists and echoes unless it is the name
-    version: int | None = None  # not in lists; prompts of libraries have none
-    description: str | None = None
-    tags: tuple[str, ...] = ()
-    arguments: tuple[Any, ...] = ()  # DeclaredArguments; in lists and echoes their names
-    created: str | None = None
-    updated: str | None = None
-    lines: str = ""
-    of: int = 0
-    outline: tuple[str, ...] = ()
-    links: tuple[str, ...] = ()
-    linked_from: tuple[str, ...] = ()
-    content: str = ""
-
 
 # -- tools that read ----------------------------------------------------------------------------------------------
 
@@ -140,19 +118,19 @@ def _encode_position(prompt: PromptSummary) -> str:
     return encode_cursor("q" if prompt.layer else "p", *prompts.position_of(prompt))
 
 
-def _list_libraries(context: Context, query: str | None, behind: str) -> list[PromptAnswer]:
+def _list_libraries(context: Context, query: str | None, behind: str) -> list[PromptRow]:
     """Return the prompts of libraries after a name, by name, with a text in name or description."""
-    folded = (query or "").casefold()
+    folded = rules.fold(query or "")
     # Sorted by name, not as the library lists them: the cursor stays good when its prompt has been deleted.
     templates = sorted(context.libraries.catalog.view, key=lambda one: one[0].partition(":"))
     return [
-        PromptAnswer(
+        PromptRow(
             name=name,
             description=answers.shorten(prompt.description) if prompt.description else None,
             arguments=_name_arguments(prompt.arguments),
         )
         for name, prompt in templates
-        if name.partition(":") > behind.partition(":") and folded in f"{name} {prompt.description or ''}".casefold()
+        if name.partition(":") > behind.partition(":") and folded in rules.fold(f"{name} {prompt.description or ''}")
     ]
 
 
@@ -163,7 +141,7 @@ def add_prompts(context: Context, args: tools.AddPrompts) -> Body:
     answers.check_number("prompts", args.prompts)
     checked = check_templates(context, (one.content for one in args.prompts if one.arguments != []))
 
-    def add(entry: tools.NewPrompt) -> tuple[PromptAnswer, str, list[str]]:
+    def add(entry: tools.NewPrompt) -> tuple[PromptRow, str, list[str]]:
         prompt, notes = _add(opened, entry, checked)
         row = make_row(prompt, is_echo=True)
         return row, format_row(row), [f"{prompt.name}: {note}" for note in notes]
@@ -243,9 +221,9 @@ def _reply_echo(done: str, context: Context, prompt: Prompt, notes: list[str]) -
 # -- answers in words ----------------------------------------------------------------------------------------------
 
 
-def make_row(prompt: Prompt | PromptSummary, *, is_echo: bool = False) -> PromptAnswer:
+def make_row(prompt: Prompt | PromptSummary, *, is_echo: bool = False) -> PromptRow:
     """Describe a stored prompt in a list, or as the echo of a change."""
-    return PromptAnswer(
+    return PromptRow(
         name=prompt.name,
         layer=prompt.layer,
         title=None if prompt.title == prompt.name else prompt.title,
@@ -256,7 +234,7 @@ def make_row(prompt: Prompt | PromptSummary, *, is_echo: bool = False) -> Prompt
     )
 
 
-def format_row(row: PromptAnswer) -> str:
+def format_row(row: PromptRow) -> str:
     """Return a row as a line."""
     title = row.title if row.title and make_name(row.title) != row.name else None  # else the name says as much
     about = " - ".join(join_lines(one) for one in (title, row.description) if one)
@@ -273,13 +251,13 @@ def _name_arguments(arguments: tuple[Argument, ...]) -> tuple[str, ...]:
     return tuple(one.name if one.is_required else f"{one.name}?" for one in arguments)
 
 
-def _describe(context: Context, found: FoundPrompt, read: Reading) -> PromptAnswer:
+def _describe(context: Context, found: FoundPrompt, read: Reading) -> WholePrompt:
     """Return a prompt of the store or of a library, with the part of its content that is read."""
     members: dict[str, Any] = {"name": found.name, "content": read.text, **read.members}
     if isinstance(found, Prompt):
         members |= {"layer": found.layer, "version": found.version}
     if read.is_part:
-        return PromptAnswer(**members)
+        return WholePrompt(**members)
     if isinstance(found, Prompt):
         members["links"], members["linked_from"] = texts.find_links(context, "prompt", found)
         members |= {"title": found.title, "tags": found.tags}
@@ -288,10 +266,10 @@ def _describe(context: Context, found: FoundPrompt, read: Reading) -> PromptAnsw
         tools.DeclaredArgument(one.name, one.description or "", one.is_required, list(one.values), one.is_open)
         for one in found.arguments
     )
-    return PromptAnswer(**members, description=found.description, arguments=arguments)
+    return WholePrompt(**members, description=found.description, arguments=arguments)
 
 
-def _format_facts(prompt: PromptAnswer, read: Reading) -> str:
+def _format_facts(prompt: WholePrompt, read: Reading) -> str:
     """Format the facts about a prompt that its content does not contain."""
     head = [f"prompt {prompt.name}", *([f"from {prompt.layer}"] if prompt.layer else [])]
     if prompt.version is not None:

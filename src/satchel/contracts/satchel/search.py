@@ -1,32 +1,19 @@
 """The tool `search`, and how answers show a hit."""
 
-from msgspec import Struct, field
-
 from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.answers import decode_cursor, may_read
 from satchel.contracts.satchel.task_answers import MARKS
-from satchel.contracts.satchel.tools import Search
+from satchel.contracts.satchel.tools import Hit, Search
 from satchel.errors import WrongArgument
 from satchel.protocol.cursors import encode_cursor
-from satchel.services.search import Hit, LibraryText, SearchQuery
+from satchel.services.search import Hit as FoundHit
+from satchel.services.search import LibraryText, SearchQuery
 from satchel.services.search import search as find
 from satchel.storage.search import FoundKind
 
 _KINDS: tuple[FoundKind, ...] = ("prompt", "document", "task")
-
-
-class HitAnswer(Struct, omit_defaults=True):
-    """A hit in an answer; empty members are left out."""
-
-    kind: str
-    reference: str
-    title: str
-    status: str = "pending"  # of a task
-    line: int | None = None
-    text: str = ""
-    layer: str = field(default="", name="from")  # the personal project
 
 
 def search(context: Context, args: Search) -> Body:
@@ -65,11 +52,11 @@ def _choose_kinds(context: Context, args: Search) -> list[FoundKind]:
     return [args.kind]
 
 
-def _describe_hit(hit: Hit) -> HitAnswer:
-    return HitAnswer(hit.kind, hit.reference, hit.title, hit.status, hit.line, hit.text, hit.layer)
+def _describe_hit(hit: FoundHit) -> Hit:
+    return Hit(hit.kind, hit.reference, hit.title, hit.status, hit.line, hit.text, hit.layer)
 
 
-def _format_hit(hit: Hit) -> str:
+def _format_hit(hit: FoundHit) -> str:
     title = "" if hit.title == hit.reference else f": {join_lines(hit.title)}"
     mark = f" [{MARKS[hit.status]}]" if MARKS[hit.status] else ""
     first = f"- {hit.kind} {hit.reference}{mark}{title}{f' from {hit.layer}' if hit.layer else ''}"

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET
 
 from satchel.contracts.content import format_count, format_minute, join_lines
 from satchel.contracts.contract import Context
 from satchel.contracts.satchel.texts import find_links
+from satchel.contracts.satchel.tools import Neighbour, Note, TaskRow, WholeTask
 from satchel.model import Claim, Holder, Task, TaskNote
 from satchel.services import tasks
 from satchel.services.task_lines import Mark, TaskLine, write
@@ -18,23 +19,6 @@ _MOST_NOTES = 50  # of a whole task
 MARKS: dict[str, Mark] = {"pending": "", "in_progress": "~", "completed": "x", "cancelled": "-"}
 
 # -- rows -------------------------------------------------------------------------------------------------------
-
-
-class TaskRow(Struct, omit_defaults=True):
-    """A task in a list or an echo, without default values."""
-
-    number: int
-    title: str
-    status: str = "pending"
-    priority: str = "normal"
-    due: str | None = None
-    tags: tuple[str, ...] = ()
-    project: str | UnsetType | None = UNSET  # if it is not that of the answer
-    blocked_by: tuple[int, ...] = ()  # the open ones
-    blocked_elsewhere: bool = False  # by tasks of projects that the caller may not see
-    holder: str = ""
-    until: str = ""
-    version: int | UnsetType = UNSET  # in echoes of writes
 
 
 def make_row(task: Task, here: str, *, is_echo: bool = False) -> TaskRow:
@@ -120,33 +104,6 @@ def show_ready(unblocked: Sequence[Task], here: str) -> tuple[dict[str, Any], li
 # -- whole tasks ------------------------------------------------------------------------------------------------
 
 
-class WholeTask(Struct, omit_defaults=True):
-    """A task with everything that the caller may know about it; empty members are left out."""
-
-    number: int
-    title: str
-    status: str
-    version: int
-    created: str
-    updated: str
-    completed: str = ""  # or cancelled
-    description: str | None = None
-    priority: str = "normal"
-    due: str | None = None
-    tags: tuple[str, ...] = ()
-    project: str | UnsetType | None = UNSET
-    blocked_by: list[dict[str, Any]] = []
-    blocked_elsewhere: bool = False
-    blocks: list[dict[str, Any]] = []
-    holder: str = ""
-    until: str = ""
-    fence: int = 0
-    notes: list[dict[str, str]] = []
-    older_notes: int = 0  # that are left out
-    links: Sequence[str] = ()
-    linked_from: Sequence[str] = ()
-
-
 def show_whole(context: Context, task: Task, here: str, *, with_claim: bool = True) -> tuple[str, WholeTask]:
     """Return a task with its notes, blockers and links that the caller may see, as text and as JSON.
 
@@ -170,13 +127,13 @@ def show_whole(context: Context, task: Task, here: str, *, with_claim: bool = Tr
         due=task.due,
         tags=task.tags,
         project=UNSET if task.project == here else task.project,
-        blocked_by=[_describe_neighbour(one) for one in blockers],
+        blocked_by=[Neighbour(one.number, one.title, one.status) for one in blockers],
         blocked_elsewhere=task.waits_elsewhere,
-        blocks=[_describe_neighbour(one) for one in blocked],
+        blocks=[Neighbour(one.number, one.title, one.status) for one in blocked],
         holder=claim.holder if claim else "",
         until=format_minute(claim.until) if claim else "",
         fence=claim.fence if claim else 0,
-        notes=[{"at": format_minute(one.at), "by": _name_author(one), "text": one.text} for one in notes],
+        notes=[Note(format_minute(one.at), _name_author(one), one.text) for one in notes],
         older_notes=count - len(notes),
         links=links,
         linked_from=linked_from,
@@ -194,7 +151,7 @@ def show_whole(context: Context, task: Task, here: str, *, with_claim: bool = Tr
         task.description or "",
         _format_list("Waits for", map(_format_neighbour, blockers)),
         _format_list("Blocks", map(_format_neighbour, blocked)),
-        _format_list("Notes", [*older, *(f"{one['at']} {one['by']}: {one['text']}" for one in whole.notes)]),
+        _format_list("Notes", [*older, *(f"{one.at} {one.by}: {one.text}" for one in whole.notes)]),
         _format_list("Links", links),
         _format_list("Linked from", linked_from),
     ]
@@ -204,11 +161,6 @@ def show_whole(context: Context, task: Task, here: str, *, with_claim: bool = Tr
 def _format_list(title: str, lines: Iterable[str]) -> str:
     listed = "".join(f"\n- {line}" for line in lines)
     return f"{title}:{listed}" if listed else ""
-
-
-def _describe_neighbour(task: Task) -> dict[str, Any]:
-    row: dict[str, Any] = {"number": task.number, "title": task.title}
-    return row if task.status == "pending" else {**row, "status": task.status}
 
 
 def _format_neighbour(task: Task) -> str:

@@ -6,11 +6,11 @@ Each function imports the module that does its work: a server starts in half the
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from satchel.contracts.contract import Body, Context, Tool, Transaction
 from satchel.contracts.satchel.app import describe_ui
-from satchel.contracts.schema import Schema, hidden
+from satchel.contracts.schema import Schema, answer_schema, hidden
 from satchel.model import MAX_CONTENT_BYTES
 from satchel.services.rules import MAX_CLAIM_MINUTES, MAX_NAME, MAX_TITLE
 
@@ -49,49 +49,196 @@ class InProject(Struct, kw_only=True):
     project: Project | UnsetType = UNSET
 
 
+# -- answers ------------------------------------------------------------------------------------------------------
+# A member with a default is left out of an answer when it has that value.
+
+
+class DeclaredArgument(Struct, omit_defaults=True):
+    """An argument of a prompt."""
+
+    name: str
+    description: str = ""
+    required: bool = False
+    values: list[str] = []
+    open: bool = False
+
+
+class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
+    """What a list, the echo of a change and a whole prompt have in common."""
+
+    name: str
+    layer: str = field(default="", name="from")  # the personal project
+    title: str | None = None  # in lists and echoes unless it is the name
+    version: int | None = None  # not in lists; prompts of libraries have none
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+class PromptRow(PromptAnswer, kw_only=True):
+    """A prompt in a list, or as the echo of a change."""
+
+    arguments: tuple[str, ...] = ()  # their names
+
+
+class WholePrompt(PromptAnswer, kw_only=True):
+    """A prompt with its content, or a part of that."""
+
+    arguments: tuple[DeclaredArgument, ...] = ()
+    created: str | None = None
+    updated: str | None = None
+    lines: str = ""
+    of: int = 0
+    outline: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    linked_from: tuple[str, ...] = ()
+    content: str = ""
+
+
+class DocumentAnswer(Struct, omit_defaults=True, kw_only=True):
+    """A document: whole, in a list, or as the echo of a change."""
+
+    name: str
+    layer: str = field(default="", name="from")  # the personal project
+    size: int | None = None
+    version: int = 0  # not in lists
+    uri: str | None = None  # unless it follows from the name; in lists and echoes the type too
+    mime_type: str | None = None
+    description: str | None = None
+    created: str | None = None
+    updated: str | None = None
+    lines: str = ""
+    of: int = 0
+    outline: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    linked_from: tuple[str, ...] = ()
+    text: str | None = None
+
+
+class TaskRow(Struct, omit_defaults=True):
+    """A task in a list or an echo."""
+
+    number: int
+    title: str
+    status: str = "pending"
+    priority: str = "normal"
+    due: str | None = None
+    tags: tuple[str, ...] = ()
+    project: str | UnsetType | None = UNSET  # if it is not that of the answer
+    blocked_by: tuple[int, ...] = ()  # the open ones
+    blocked_elsewhere: bool = False  # by tasks of projects that the caller may not see
+    holder: str = ""
+    until: str = ""
+    version: int | UnsetType = UNSET  # in echoes of writes
+
+
+class Neighbour(Struct, omit_defaults=True):
+    """A task that blocks another, or waits for it."""
+
+    number: int
+    title: str
+    status: str = "pending"
+
+
+class Note(Struct):
+    """A note on a task."""
+
+    at: str
+    by: str
+    text: str
+
+
+class WholeTask(Struct, omit_defaults=True):
+    """A task with everything that the caller may know about it."""
+
+    number: int
+    title: str
+    status: str
+    version: int
+    created: str
+    updated: str
+    completed: str = ""  # or cancelled
+    description: str | None = None
+    priority: str = "normal"
+    due: str | None = None
+    tags: tuple[str, ...] = ()
+    project: str | UnsetType | None = UNSET
+    blocked_by: list[Neighbour] = []
+    blocked_elsewhere: bool = False
+    blocks: list[Neighbour] = []
+    holder: str = ""
+    until: str = ""
+    fence: int = 0
+    notes: list[Note] = []
+    older_notes: int = 0  # that are left out
+    links: tuple[str, ...] = ()
+    linked_from: tuple[str, ...] = ()
+
+
+class Hit(Struct, omit_defaults=True):
+    """An item that a search found."""
+
+    kind: str
+    reference: str
+    title: str
+    status: str = "pending"  # of a task
+    line: int | None = None
+    text: str = ""
+    layer: str = field(default="", name="from")  # the personal project
+
+
 # -- schemas of answers -------------------------------------------------------------------------------------------
 
 STRING: Schema = {"type": "string"}
 INTEGER: Schema = {"type": "integer"}
 BOOLEAN: Schema = {"type": "boolean"}
-ARRAY: Schema = {"type": "array"}
-COUNTED: Schema = {"type": "object", "required": ["name"]}  # with how much there is of it
 
 
-def object_with(required: tuple[str, ...], /, **members: Schema) -> Schema:
-    """Return the schema of an object with these members, and perhaps others."""
-    return {"type": "object", "properties": members, "required": list(required)}
-
-
-def array_of(items: Schema) -> Schema:
+def list_of(items: Schema) -> Schema:
     """Return the schema of a list."""
     return {"type": "array", "items": items}
 
 
-_ERROR = object_with(("code",), code=STRING)  # and a message, and a hint; to say so costs a kilobyte in tools/list
+def object_of(*required: str, **members: Schema) -> Schema:
+    """Return the schema of an object with these members, some of them always."""
+    return {"type": "object", "properties": members, "required": list(required)}
 
 
-def answer_with(**members: Schema) -> Schema:
-    """Return the schema of an answer: the project and these members, or an error."""
-    required = ["project", *(name for name in members if name != "next_cursor")]
-    return _either({"project": STRING, **members}, required)
+def answer_of(*answers: str, **members: Schema) -> Schema:
+    """Return the schema of a tool's answers; each of `answers` names what one kind of them always has."""
+    choices = [{"required": ["project", *names.split()]} for names in answers]
+    properties = {"project": STRING, **members, "notes": STRINGS, "error": ERROR}
+    return {"type": "object", "properties": properties, "oneOf": [*choices, {"required": ["error"]}]}
 
 
-def answer_with_one(**members: Schema) -> Schema:
-    """Return the schema of a tool with several answers: the project and one of these members, or an error."""
-    return _either({"project": STRING, **members}, *(["project", name] for name in members))
-
-
-def _either(members: Schema, *answers: list[str]) -> Schema:
-    choices = [{"required": required} for required in (*answers, ["error"])]
-    return {"type": "object", "properties": {**members, "error": _ERROR}, "oneOf": choices}
-
-
-_NAMED = object_with(("name",), name=STRING)
-_TASK = object_with(("number",), number=INTEGER)
-_HIT = object_with(("kind", "reference"), kind=STRING, reference=STRING, line=INTEGER)
-_RESTORED = object_with(("kind", "item", "version", "changed"), item=STRING, version=INTEGER)
-_SHOWN = {"project": STRING, "tasks": ARRAY, "prompts": ARRAY, "next_cursor": STRING}
+STRINGS = list_of(STRING)
+PROMPT, WHOLE_PROMPT, DOCUMENT = answer_schema(PromptRow), answer_schema(WholePrompt), answer_schema(DocumentAnswer)
+TASK, WHOLE_TASK, HIT = answer_schema(TaskRow), answer_schema(WholeTask), answer_schema(Hit)
+TASKS = list_of(TASK)
+ITEM: Schema = {
+    "type": "object",
+    "properties": {"kind": STRING, **DOCUMENT["properties"], **PROMPT["properties"], **TASK["properties"]},
+}
+COUNTED = object_of("name", name=STRING, **dict.fromkeys(("prompts", "documents", "open_tasks"), INTEGER))
+VERSION = {"version": INTEGER, **dict.fromkeys(("at", "action", "by"), STRING)}
+CHANGE = object_of("kind", "item", *VERSION, kind=STRING, item=STRING, title=STRING, **VERSION)
+FILLED_IN = {"name": STRING, "from": STRING, "text": STRING}
+DELETED = object_of("kind", "item", kind=STRING, item=STRING, title=STRING)
+REFERRED = list_of(object_of("item", "by", item=STRING, by=STRINGS))
+LINE = object_of("line", "text", line=INTEGER, text=STRING)
+RESTORED = object_of(
+    *("kind", "item", "version", "from_version", "changed"),
+    kind=STRING,
+    item=STRING,
+    version=INTEGER,
+    from_version=INTEGER,
+    changed=BOOLEAN,
+    lines=STRINGS,
+)
+ERROR = object_of(
+    *("code", "message", "hint"),
+    **dict.fromkeys(("code", "message", "hint", "argument"), STRING),
+    near={"type": ["array", "object"]},  # names; of an edit, the line most like it
+)
 
 # -- rows of the table --------------------------------------------------------------------------------------------
 
@@ -170,7 +317,9 @@ class ListProjects(Struct):
 
 
 @_tool(
-    "", "Find prompts, documents and tasks by words, best first", answer_with(hits=array_of(_HIT), next_cursor=STRING)
+    "",
+    "Find prompts, documents and tasks by words, best first",
+    answer_of("hits", hits=list_of(HIT), next_cursor=STRING),
 )
 def search(context: Context, args: Search) -> Body:
     from satchel.contracts.satchel import search
@@ -178,21 +327,41 @@ def search(context: Context, args: Search) -> Body:
     return search.search(context, args)
 
 
-@_tool("", "Call first: recent changes, claimed tasks and tasks ready to start", answer_with(why=STRING, since=STRING))
+@_tool(
+    "",
+    "Call first: recent changes, claimed tasks and tasks ready to start",
+    answer_of(
+        "why since done",
+        why=STRING,
+        since=STRING,
+        **dict.fromkeys(("tags", "done", "task_notes"), STRINGS),
+        **dict.fromkeys(
+            ("prompts", "documents", "open_tasks", "more_others", "more_ready", "ready_elsewhere"), INTEGER
+        ),
+        **dict.fromkeys(("in_progress", "ready"), TASKS),
+        **dict.fromkeys(("more_done", "more_in_progress"), BOOLEAN),
+        others=list_of(COUNTED),
+    ),
+)
 def catch_up(context: Context, args: CatchUp) -> Body:
     from satchel.contracts.satchel import projects
 
     return projects.catch_up(context, args)
 
 
-@_tool("", "Make a project", answer_with(added=BOOLEAN), ADDS)
+@_tool("", "Make a project", answer_of("added", added=BOOLEAN), ADDS)
 def add_project(context: Context, args: AddProject) -> Body:
     from satchel.contracts.satchel import projects
 
     return projects.add_project(context, args)
 
 
-@_tool("", "Projects, and which is current", answer_with(why=STRING, projects=array_of(COUNTED)), is_listed=False)
+@_tool(
+    "",
+    "Projects, and which is current",
+    answer_of("why projects", why=STRING, projects=list_of(COUNTED)),
+    is_listed=False,
+)
 def list_projects(context: Context, args: ListProjects) -> Body:
     from satchel.contracts.satchel import projects
 
@@ -200,14 +369,6 @@ def list_projects(context: Context, args: ListProjects) -> Body:
 
 
 # -- prompts ------------------------------------------------------------------------------------------------------
-
-
-class DeclaredArgument(Struct, omit_defaults=True):
-    name: str
-    description: str = ""
-    required: bool = False
-    values: list[str] = []
-    open: bool = False
 
 
 class NewPrompt(Struct):
@@ -292,7 +453,7 @@ class RenderPrompt(InProject):
 @_tool(
     "prompts",
     "Find saved and library prompts, newest first, without their content",
-    answer_with(prompts=array_of(_NAMED), next_cursor=STRING),
+    answer_of("prompts", prompts=list_of(PROMPT), next_cursor=STRING),
 )
 def list_prompts(context: Context, args: ListPrompts) -> Body:
     from satchel.contracts.satchel import prompts
@@ -303,7 +464,7 @@ def list_prompts(context: Context, args: ListPrompts) -> Body:
 @_tool(
     "prompts",
     "Read a prompt; with arguments filled in, to follow it",
-    answer_with_one(prompt=_NAMED, text=STRING),
+    answer_of("prompt", "name text", prompt=WHOLE_PROMPT, **FILLED_IN),
     opens_transactions=True,
 )
 def get_prompt(context: Context, args: GetPrompt) -> Body:
@@ -312,7 +473,9 @@ def get_prompt(context: Context, args: GetPrompt) -> Body:
     return prompts.get_prompt(context, args)
 
 
-@_tool("prompts", "Save prompts, all or none", answer_with(prompts=ARRAY), ADDS, opens_transactions=True)
+@_tool(
+    "prompts", "Save prompts, all or none", answer_of("prompts", prompts=list_of(PROMPT)), ADDS, opens_transactions=True
+)
 def add_prompts(context: Context, args: AddPrompts) -> Body:
     from satchel.contracts.satchel import prompts
 
@@ -322,7 +485,7 @@ def add_prompts(context: Context, args: AddPrompts) -> Body:
 @_tool(
     "prompts",
     "Change the given fields of a prompt; empty clears",
-    answer_with(prompt=_NAMED),
+    answer_of("prompt", prompt=PROMPT),
     UPDATES,
     at_least_one=("title", "content", "description", "tags", "arguments"),
     opens_transactions=True,
@@ -334,7 +497,12 @@ def update_prompt(context: Context, args: UpdatePrompt) -> Body:
 
 
 @_tool(
-    "prompts", "Save a prompt for later use", answer_with(prompt=_NAMED), ADDS, opens_transactions=True, is_listed=False
+    "prompts",
+    "Save a prompt for later use",
+    answer_of("prompt", prompt=PROMPT),
+    ADDS,
+    opens_transactions=True,
+    is_listed=False,
 )
 def add_prompt(context: Context, args: AddPrompt) -> Body:
     from satchel.contracts.satchel import prompts
@@ -342,21 +510,33 @@ def add_prompt(context: Context, args: AddPrompt) -> Body:
     return prompts.add_prompt(context, args)
 
 
-@_tool("prompts", "Fill in a prompt", answer_with(name=STRING, text=STRING), opens_transactions=True, is_listed=False)
+@_tool(
+    "prompts",
+    "Fill in a prompt",
+    answer_of("name text", **FILLED_IN),
+    opens_transactions=True,
+    is_listed=False,
+)
 def render_prompt(context: Context, args: RenderPrompt) -> Body:
     from satchel.contracts.satchel import prompts
 
     return prompts.render_prompt(context, args)
 
 
-@_tool("prompts", "Delete a prompt; restore brings it back", answer_with(deleted=STRING), DELETES, is_listed=False)
+@_tool(
+    "prompts",
+    "Delete a prompt; restore brings it back",
+    answer_of("deleted", deleted=STRING, referred=REFERRED),
+    DELETES,
+    is_listed=False,
+)
 def delete_prompt(context: Context, args: OnePrompt) -> Body:
     from satchel.contracts.satchel import items
 
     return items.delete_prompt(context, args)
 
 
-@_tool("prompts", "Tags of prompts with counts", answer_with(tags=array_of(COUNTED)), is_listed=False)
+@_tool("prompts", "Tags of prompts with counts", answer_of("tags", tags=list_of(COUNTED)), is_listed=False)
 def list_tags(context: Context, args: InProject) -> Body:
     from satchel.contracts.satchel import prompts
 
@@ -424,21 +604,30 @@ class UpdateResource(InProject):
     expected_version: Version | UnsetType = UNSET
 
 
-@_tool("documents", "Find documents of the project", answer_with(resources=array_of(_NAMED), next_cursor=STRING))
+@_tool(
+    "documents",
+    "Find documents of the project",
+    answer_of("resources", resources=list_of(DOCUMENT), next_cursor=STRING),
+)
 def list_resources(context: Context, args: ListResources) -> Body:
     from satchel.contracts.satchel import documents
 
     return documents.list_resources(context, args)
 
 
-@_tool("documents", "Read a document, or of a long one its outline and parts", answer_with(resource=_NAMED))
+@_tool("documents", "Read a document, or of a long one its outline and parts", answer_of("resource", resource=DOCUMENT))
 def read_resource(context: Context, args: ReadResource) -> Body:
     from satchel.contracts.satchel import documents
 
     return documents.read_resource(context, args)
 
 
-@_tool("documents", "Save documents with the project, all or none", answer_with(resources=ARRAY), ADDS)
+@_tool(
+    "documents",
+    "Save documents with the project, all or none",
+    answer_of("resources", resources=list_of(DOCUMENT)),
+    ADDS,
+)
 def add_resources(context: Context, args: AddResources) -> Body:
     from satchel.contracts.satchel import documents
 
@@ -448,7 +637,7 @@ def add_resources(context: Context, args: AddResources) -> Body:
 @_tool(
     "documents",
     "Change the given fields of a document; empty clears",
-    answer_with(resource=_NAMED),
+    answer_of("resource", resource=DOCUMENT),
     UPDATES,
     at_least_one=("content", "mime_type", "description"),
 )
@@ -458,14 +647,20 @@ def update_resource(context: Context, args: UpdateResource) -> Body:
     return documents.update_resource(context, args)
 
 
-@_tool("documents", "Save a document", answer_with(resource=_NAMED), ADDS, is_listed=False)
+@_tool("documents", "Save a document", answer_of("resource", resource=DOCUMENT), ADDS, is_listed=False)
 def add_resource(context: Context, args: AddResource) -> Body:
     from satchel.contracts.satchel import documents
 
     return documents.add_resource(context, args)
 
 
-@_tool("documents", "Delete a document; restore brings it back", answer_with(deleted=STRING), DELETES, is_listed=False)
+@_tool(
+    "documents",
+    "Delete a document; restore brings it back",
+    answer_of("deleted", deleted=STRING, referred=REFERRED),
+    DELETES,
+    is_listed=False,
+)
 def delete_resource(context: Context, args: OneResource) -> Body:
     from satchel.contracts.satchel import items
 
@@ -501,7 +696,7 @@ class EditText(InProject):
 @_tool(
     "",
     "Change parts of a prompt, document or task description, all or none",
-    answer_with(item=STRING, version=INTEGER, changed=ARRAY),
+    answer_of("item version changed", item=STRING, version=INTEGER, changed=list_of(LINE), more=INTEGER),
     EDITS,
     at_least_one=("edits", "append", "prepend"),
     opens_transactions=True,
@@ -597,21 +792,21 @@ class ClaimTask(Struct):
     project: Project | UnsetType = UNSET
 
 
-@_tool("tasks", "List tasks, most urgent first", answer_with(tasks=array_of(_TASK), next_cursor=STRING))
+@_tool("tasks", "List tasks, most urgent first", answer_of("tasks", tasks=TASKS, next_cursor=STRING, held=INTEGER))
 def list_tasks(context: Context, args: ListTasks) -> Body:
     from satchel.contracts.satchel import tasks
 
     return tasks.list_tasks(context, args)
 
 
-@_tool("tasks", "The whole task, with notes", answer_with(task=_TASK))
+@_tool("tasks", "The whole task, with notes", answer_of("task", task=WHOLE_TASK))
 def get_task(context: Context, args: OneTask) -> Body:
     from satchel.contracts.satchel import tasks
 
     return tasks.get_task(context, args)
 
 
-@_tool("tasks", "Add tasks, one per line", answer_with(tasks=array_of(_TASK)), ADDS)
+@_tool("tasks", "Add tasks, one per line", answer_of("tasks", tasks=TASKS), ADDS)
 def add_tasks(context: Context, args: AddTasks) -> Body:
     from satchel.contracts.satchel import tasks
 
@@ -621,7 +816,7 @@ def add_tasks(context: Context, args: AddTasks) -> Body:
 @_tool(
     "tasks",
     "Change given fields; empty clears. tags, blocked_by: all replaced, or +x and -x. note is appended",
-    answer_with(task=_TASK),
+    answer_of("task", task=TASK, ready=TASKS),
     UPDATES,
     at_least_one=(*TASK_FIELDS, "note"),
 )
@@ -631,28 +826,51 @@ def update_task(context: Context, args: UpdateTask) -> Body:
     return tasks.update_task(context, args)
 
 
-@_tool("tasks", "Complete a task; lists the tasks that became ready", answer_with(task=_TASK), COMPLETES)
+@_tool(
+    "tasks",
+    "Complete a task; lists the tasks that became ready",
+    answer_of("task", task=TASK, ready=TASKS, already_completed=BOOLEAN),
+    COMPLETES,
+)
 def complete_task(context: Context, args: CompleteTask) -> Body:
     from satchel.contracts.satchel import tasks
 
     return tasks.complete_task(context, args)
 
 
-@_tool("tasks", "Claim a task so that other agents leave it; call again to renew", answer_with(task=_TASK), ADDS)
+@_tool(
+    "tasks",
+    "Claim a task so that other agents leave it; call again to renew",
+    answer_of(
+        "task",
+        task={"anyOf": [WHOLE_TASK, TASK]},  # the second if it was released
+        holder=STRING,
+        until=STRING,
+        fence=INTEGER,
+        released=BOOLEAN,
+    ),
+    ADDS,
+)
 def claim_task(context: Context, args: ClaimTask) -> Body:
     from satchel.contracts.satchel import tasks
 
     return tasks.claim_task(context, args)
 
 
-@_tool("tasks", "Note something to do, now or later", answer_with(task=_TASK), ADDS, is_listed=False)
+@_tool("tasks", "Note something to do, now or later", answer_of("task", task=TASK), ADDS, is_listed=False)
 def add_task(context: Context, args: AddTask) -> Body:
     from satchel.contracts.satchel import tasks
 
     return tasks.add_task(context, args)
 
 
-@_tool("tasks", "Delete a task; restore brings it back", answer_with(deleted=INTEGER), DELETES, is_listed=False)
+@_tool(
+    "tasks",
+    "Delete a task; restore brings it back",
+    answer_of("deleted", deleted=INTEGER, referred=REFERRED),
+    DELETES,
+    is_listed=False,
+)
 def delete_task(context: Context, args: OneTask) -> Body:
     from satchel.contracts.satchel import items
 
@@ -701,7 +919,7 @@ class Show(InProject):
 @_tool(
     "",
     "Tag (+x, -x), close, reopen, move or copy items, all or none",
-    answer_with(items=ARRAY),
+    answer_of("items", items=list_of(ITEM), ready=TASKS),
     UPDATES,
     at_least_one=("tags", "status", "to"),
 )
@@ -711,7 +929,12 @@ def update_items(context: Context, args: UpdateItems) -> Body:
     return items.update_items(context, args)
 
 
-@_tool("", "Delete items; restore brings them back", answer_with(deleted=ARRAY), DELETES)
+@_tool(
+    "",
+    "Delete items; restore brings them back",
+    answer_of("deleted", deleted=list_of(DELETED), referred=REFERRED),
+    DELETES,
+)
 def delete(context: Context, args: Delete) -> Body:
     from satchel.contracts.satchel import items
 
@@ -721,7 +944,13 @@ def delete(context: Context, args: Delete) -> Body:
 @_tool(
     "",
     "What changed in the project; with item its versions, one of them, or a diff",
-    answer_with_one(changes=ARRAY, versions=ARRAY, text=STRING, diff=STRING),
+    answer_of(
+        *("changes", "kind item versions", "kind item version text", "kind item version against diff"),
+        **dict.fromkeys(("kind", "item", "text", "diff", "since", "next_cursor"), STRING),
+        **dict.fromkeys(("version", "against"), INTEGER),
+        changes=list_of(CHANGE),
+        versions=list_of(object_of(*VERSION, **VERSION)),
+    ),
 )
 def history(context: Context, args: History) -> Body:
     from satchel.contracts.satchel import history
@@ -729,7 +958,7 @@ def history(context: Context, args: History) -> Body:
     return history.history(context, args)
 
 
-@_tool("", "Bring back an old version or a deleted item", answer_with(restored=_RESTORED), UPDATES)
+@_tool("", "Bring back an old version or a deleted item", answer_of("restored", restored=RESTORED), UPDATES)
 def restore(context: Context, args: Restore) -> Body:
     from satchel.contracts.satchel import history
 
@@ -739,7 +968,7 @@ def restore(context: Context, args: Restore) -> Body:
 @_tool(
     "tasks",
     "Show the user their tasks as a board, or prompts to pick",
-    _either(_SHOWN, ["project", "tasks"], ["project", "prompts"]),
+    answer_of("tasks", "prompts", tasks=TASKS, prompts=list_of(PROMPT), next_cursor=STRING),
     make_meta=describe_ui,
 )
 def show(context: Context, args: Show) -> Body:

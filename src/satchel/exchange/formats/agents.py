@@ -1,4 +1,4 @@
-"""Agents of Claude Code: Markdown files in `.claude/agents`, whose text is a system prompt."""
+"""Agents of Claude Code: Markdown files in `.claude/agents`, each with a system prompt."""
 
 from collections.abc import Iterator, Sequence
 

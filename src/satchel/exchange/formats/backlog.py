@@ -79,7 +79,7 @@ def _list_tags(file: SourceFile, status: str) -> list[str]:
 
 
 def _split_notes(body: str) -> tuple[str, tuple[NoteEntry, ...]]:
-    """Split notes on the implementation from a body; they become a note on the task."""
+    """Split implementation notes from a body; they become a note on the task."""
     before, heading, notes = body.partition("\n## Implementation Notes\n")
     if not heading:
         return body, ()

@@ -113,14 +113,14 @@ def _read(text: str, hint: str, names: Sequence[str]) -> list[templates.Piece]:
 
 
 def _is_meant(text: str, found: set[int]) -> bool:
-    """Return whether `$1` without a hint is an argument; it is not if only code, such as awk, has it."""
+    """Return whether `$1` without a hint is an argument; it is not if it occurs only in code, such as awk."""
     prose = re.sub(r"```.*?(?:```|\Z)|(?<!!)`[^`\n]*`", "", text, flags=re.S)
     is_from_start = min(found) < 2 and max(found) - min(found) == len(found) - 1
     return is_from_start and re.search(_POSITION, prose) is not None
 
 
 def write_arguments(pieces: Sequence[templates.Piece]) -> tuple[str, list[str]]:
-    """Return a text for Claude Code, and the names of its arguments by place."""
+    """Return a text for Claude Code, and the names of its arguments in order."""
     names = list(dict.fromkeys(one.name for one in pieces if isinstance(one, templates.Variable)))
     if names == [ALL]:
         return templates.write_with(pieces, lambda _: "$ARGUMENTS"), []

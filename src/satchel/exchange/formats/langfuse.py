@@ -1,4 +1,4 @@
-"""Langfuse: prompts as its API and its exports have them, in JSON or JSON Lines, with mustache variables."""
+"""Langfuse: prompts from its API and its exports, in JSON or JSON Lines, with mustache variables."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -90,7 +90,7 @@ def _read_prompt(where: str, row: shared.Fields, versions: int) -> Found:
 
 
 def _join_messages(messages: list[Any]) -> tuple[str, list[str]]:
-    """Return a chat as one text, each message below its role, and notes on what was left out."""
+    """Join the messages of a chat to one text, each below its role; return it with notes on omissions."""
     parts, lost = [], 0
     for one in shared.list_mappings(messages):
         if isinstance(one.get("content"), str):

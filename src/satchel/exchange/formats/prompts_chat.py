@@ -81,7 +81,7 @@ def _read_row(where: str, row: dict[str, str | None], title: str, content: str) 
 
 
 def _read_template(text: str) -> templates.Template:
-    """Read `${name}` as prompts.chat has it, else `{{name}}` as `satchel prompt add` does."""
+    """Read `${name}` as prompts.chat does, else `{{name}}` as `satchel prompt add` does."""
     template = templates.convert(text, templates.read_dollar_braces)
     if template.arguments:
         return template

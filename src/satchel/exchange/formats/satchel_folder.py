@@ -17,7 +17,7 @@ def recognise(file: SourceFile) -> bool:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """Read everything in the folder; in that of a store, each entry with the project of its folder."""
+    """Read everything in the folder; in the folder of a store, each entry gets the project of its subfolder."""
     root, shown = os.path.dirname(file.path), os.path.dirname(file.shown)
     kind, _ = folder.read_marker(file.data)
     if kind == "project":
@@ -37,7 +37,7 @@ def read(file: SourceFile) -> Iterator[Found]:
 
 
 def _put_into(found: Found, project: str) -> Found:
-    """Return an entry as one of a project; the keys of tasks are unique to it."""
+    """Put an entry into a project; make the keys of tasks unique to the project."""
     if isinstance(found, TaskEntry):
         after = tuple(f"{project}/{one}" for one in found.after)
         return replace(found, project=project, key=f"{project}/{found.key}" if found.key else "", after=after)

@@ -68,7 +68,7 @@ def make_prompt(
     known: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
 ) -> Found:
-    """Return a prompt that the store takes, or a Problem.
+    """Return a prompt that the store accepts, or a Problem.
 
     Title, description and tags come from the fields unless they are given. Fields that are neither usual nor `known`
     are kept in the description.
@@ -125,7 +125,7 @@ def make_task(
     notes: Sequence[str] = (),
     **more: Any,
 ) -> Found:
-    """Return a task that the store takes, or a Problem.
+    """Return a task that the store accepts, or a Problem.
 
     Fields that are not `known` are kept in its description, after the text. `done` is when it was completed.
     """
@@ -205,7 +205,7 @@ def get_list(fields: Fields, key: str) -> list[Any]:
 
 
 def text_of(fields: Fields, *keys: str) -> str:
-    """Return the text of the first of some fields that has one."""
+    """Return the text of the first field that has one."""
     return next((text for key in keys if (text := cleaning.to_text(fields.get(key)))), "")
 
 
@@ -213,7 +213,7 @@ def text_of(fields: Fields, *keys: str) -> str:
 
 
 def take(entries: Sequence[Entry], kind: Kind, title: str) -> tuple[list[Any], tuple[str, ...]]:
-    """Return the entries of the kind that a format holds, and a note on the others."""
+    """Return the entries of the kind that a format supports, and a note on the others."""
     found = [one for one in entries if one.kind == kind]
     left = len(entries) - len(found)
     notes = (f"Left out, because {title} has no place for it: {left} of other kinds.",) if left else ()
@@ -224,7 +224,7 @@ def take_apart(prompt: PromptEntry) -> list[Piece]:
     """Return the pieces of a prompt.
 
     Raises:
-        NotTemplate: it is a template with more than plain variables and conditions.
+        NotTemplate: the template has more than plain variables and conditions.
     """
     if not prompt.arguments:
         return [Text(prompt.content)]
@@ -237,7 +237,7 @@ def take_apart(prompt: PromptEntry) -> list[Piece]:
 
 
 def write_prompts(entries: Sequence[Entry], title: str, path: str, write: Callable[[PromptEntry], str]) -> Written:
-    """Return a file for each prompt, whose path has a safe name in place of {}, and notes on what was left out."""
+    """Return a file for each prompt, with a safe name for {} in its path, and notes on omissions."""
     prompts, notes = take(entries, "prompt", title)
     names = name_files("", [str(prompt.name) for prompt in prompts])
     files: dict[str, bytes] = {}
@@ -250,5 +250,5 @@ def write_prompts(entries: Sequence[Entry], title: str, path: str, write: Callab
 
 
 def end_line(text: str) -> str:
-    """Return a text with one line break at its end, as files have it."""
+    """Return a text with exactly one line break at its end."""
     return text.rstrip("\n") + "\n"

@@ -1,4 +1,4 @@
-"""Task Master: `tasks.json`, with tasks and subtasks, in one list or in one for each tag."""
+"""Task Master: `tasks.json`, with tasks and subtasks in one list, or in a list for each tag."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ def _find_lists(value: Any) -> dict[str, list[shared.Fields]]:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """Read a task from each task and subtask; a tag other than `master` becomes one of theirs."""
+    """Read a task from each task and subtask; the tag of a list becomes their tag, unless it is `master`."""
     lists = _find_lists(shared.read_json(file))
     if not lists:
         raise Unreadable("it has no list of tasks")

@@ -17,12 +17,12 @@ _LETTERS = {"urgent": "A", "high": "B", "low": "D"}
 
 
 def recognise(file: SourceFile) -> bool:
-    """Recognise a file whose name is `todo.txt` or `done.txt`, or ends so."""
+    """Recognise a file whose name is or ends with `todo.txt` or `done.txt`."""
     return re.search(r"(?i)(?:^|[._-])(?:todo|done)\.txt$", file.name) is not None
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """Read a task from each line; contexts become tags, and the first project is that of the task."""
+    """Read a task from each line; contexts become tags, the first project becomes the task's project."""
     for number, line in enumerate(file.text.split("\n"), 1):
         if line.strip():
             yield _read_line(f"{file.shown}:{number}", line.strip())
@@ -57,7 +57,7 @@ def _read_line(where: str, line: str) -> Found:
 
 
 class _Facts:
-    """The facts about a task that the words of its line state."""
+    """The facts about a task, collected from the words of its line."""
 
     def __init__(self) -> None:
         self.projects: list[str] = []
@@ -67,7 +67,7 @@ class _Facts:
         self.letter = self.key = ""
 
     def take(self, word: str) -> bool:
-        """Take a word if it is a fact, and return whether it is one; else it belongs to the title."""
+        """Record a word if it is a fact; return whether it is. Any other word belongs to the title."""
         key, colon, value = word.partition(":")
         if re.fullmatch(r"\+\S*\w\S*", word):
             self.projects.append(word[1:])

@@ -16,7 +16,7 @@ from satchel.errors import StoreUnusable
 from satchel.storage.schema import history, items, search, tasks
 from satchel.storage.schema.migration import PROTECT_FUNCTIONS, Migration, Statements
 
-NUMBER = 20  # of the schema in these modules
+NUMBER = 21  # of the schema in these modules
 MIGRATIONS: tuple[Migration, ...] = (
     # the first one brings a store to NUMBER + 1
 )

@@ -135,10 +135,12 @@ create policy retry_keys_owner on retry_keys using (owner = {user});
 
 # Tables must be there before their triggers.
 REMOVAL = Statements(
-    # With an item go older answers of repeated calls, which may quote it.
+    # With an item go its history, except for the deletion, and older answers of repeated calls, which may quote it.
     sqlite="".join(
         f"""
 create trigger {table}_removed after delete on {table} begin
+    delete from revisions where kind = '{table[:-1]}' and item = old.number
+        and not (action = 'delete' and version = old.version);
     delete from retry_keys where at <= old.deleted_at;
 end;
 """
@@ -147,6 +149,8 @@ end;
     postgres="""
 create function satchel_item_removed() returns trigger language plpgsql security definer as $$
 begin
+    delete from revisions where kind = rtrim(tg_table_name, 's') and item = old.number
+        and not (action = 'delete' and version = old.version);
     delete from retry_keys where at <= old.deleted_at;
     return null;
 end

@@ -199,5 +199,19 @@ begin
     return cleaned;
 end
 $$;
+
+-- Deletes those of some words in a space that no item has, as satchel_clean_words does.
+create function satchel_forget_words(cleaned bigint, wanted text[], levels text[]) returns void
+    language plpgsql security definer
+    set enable_seqscan = off set plan_cache_mode = force_custom_plan set jit = off
+    as $$
+begin
+    perform from search_spaces where number = cleaned for update;
+    delete from search_words w where w.space = cleaned and w.word = any (wanted) and not exists (
+        select from search_items i
+        where satchel_search_vector(i.space, i.words) @@ satchel_word_query(array[cleaned], levels, w.word, false)
+    );
+end
+$$;
 """,
 )

@@ -121,7 +121,7 @@ class Guard:
             account.close()
 
     def _check(self, headers: Headers) -> None:
-        """Check where a request says it comes from and goes to.
+        """Check the Host and the Origin of a request.
 
         Raises:
             Refusal: 421 for a foreign Host, 403 for a foreign Origin.
@@ -163,7 +163,7 @@ def _make_refusal(scope: Scope, headers: Headers, error: Exception, started: flo
 
 
 def _share_with(origin: str) -> list[tuple[bytes, bytes]]:
-    """Return the headers that let the pages of an origin read a response."""
+    """Return the headers that allow pages of an origin to read a response."""
     return [
         (b"access-control-allow-origin", origin.encode("latin-1")),
         (b"access-control-expose-headers", b"www-authenticate, mcp-session-id"),
@@ -185,7 +185,7 @@ def build_app(
     close: Callable[[], None],
     pages: Pages | None = None,
 ) -> Guard:
-    """Return every route of a server; `endpoints` by path, `url` as clients reach it, `issuer` of its OAuth tokens."""
+    """Build the application of a server: `endpoints` by path, `url` for clients, `issuer` of OAuth tokens."""
 
     async def show_metrics(request: Request) -> Response:
         await identify(request, callers)
@@ -196,7 +196,7 @@ def build_app(
         return BytesResponse(200, page, [("content-type", kind)])
 
     async def describe_resource(request: Request) -> Response:
-        """Describe where a client gets a token for a path (RFC 9728)."""
+        """Return the metadata that tells clients of a path where to get a token (RFC 9728)."""
         return json_response(
             200,
             {

@@ -134,7 +134,7 @@ class BoundedProtocol(HttpToolsProtocol):
         return running.response_started or not running.more_body
 
     def _refuse(self, status: int, message: bytes) -> None:
-        """Answer and close; send no answer that the client would take for that of another request."""
+        """Answer and close the connection; send no answer if the client would take it for that of another request."""
         if self._is_answering():
             self.transport.abort()
         elif not self.transport.is_closing():

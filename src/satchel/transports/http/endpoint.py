@@ -37,7 +37,7 @@ CallKey = tuple[str, str, str | int]  # user, session, and id of the request
 
 
 class Calls:
-    """The calls that one server process runs, in threads; other requests can cancel them."""
+    """The calls that a server process runs in threads; other requests can cancel them."""
 
     def __init__(self, callers: Callers, calls_per_minute: int = 0) -> None:
         self.callers = callers
@@ -46,13 +46,13 @@ class Calls:
         self._running: dict[CallKey, Work] = {}  # of clients with a session: ids of other clients are not unique
 
     def begin(self, scope: CallScope) -> Work:
-        """Return the work of one request. Without authentication all callers are one user, who is not limited."""
+        """Return the work of one request. Without authentication all callers are one user without limits."""
         return Work(LOCAL if self.callers.identify is None else scope.user or LOCAL)
 
     async def run(
         self, request: Request, work: Work, act: Callable[[], Value], *, writes: bool = False, is_large: bool = False
     ) -> Value:
-        """Run a function for a request in a thread; cancel it when the client leaves.
+        """Run a function for a request in a thread; cancel it when the client disconnects.
 
         Raises:
             Refusal: too many calls of this user are waiting.
@@ -213,10 +213,10 @@ class Endpoint:
         return self._respond(post, body) if post.exchange.is_answered else BytesResponse(202)
 
     def _check(self, request: Request, post: Post, caller: CallScope, work: Work) -> None:
-        """Check a message before any of its calls runs, and cancel the call that it cancels.
+        """Check a message before any of its calls runs; carry out its cancellation of an earlier call.
 
         Raises:
-            Refusal: it would write and its caller may only read, or its caller has made too many calls.
+            Refusal: the message writes but its caller may only read, or the caller has made too many calls.
         """
         for name in post.exchange.refused_tools:
             log_call(name, "InvalidParams", time.perf_counter())
@@ -255,7 +255,7 @@ class Endpoint:
         """Run every call of a message, and encode the answer.
 
         Raises:
-            Refusal: too many bytes are in flight; nothing was carried out.
+            Refusal: too many bytes are in flight; no call was run.
         """
         messages.account_of(request).check(post.calls[0].id if len(post.calls) == 1 else None)
         for place, call in enumerate(post.calls):
@@ -325,9 +325,9 @@ class Endpoint:
         return messages.json_response(post.status(), body, self._session_header(post))
 
     def _session_header(self, post: Post) -> HeaderLines:
-        """Return a session id, which tells later requests the client's name.
+        """Return a session id, from which later requests learn the client's name.
 
-        Some clients open the stream of changes only if they were given one.
+        Some clients open the stream of changes only if they got one.
         """
         is_opening = post.method == "initialize" and not post.is_per_request and post.exchange.error_code() is None
         if not (is_opening and self._has_stream):
@@ -336,4 +336,4 @@ class Endpoint:
 
 
 def _ignore(*_: object) -> None:
-    """Drop the progress of a call whose client did not ask for it."""
+    """Discard the progress of a call if its client did not ask for it."""

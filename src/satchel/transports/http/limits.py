@@ -1,6 +1,6 @@
-"""Limits that keep the server available to everybody. Each worker process counts for itself.
+"""Limits that keep the server available to all users. Each worker process counts for itself.
 
-They bound sizes and times of requests, and for each user threads, queued calls, calls a minute and bytes in flight.
+They bound the size and duration of requests and, per user, threads, queued calls, calls a minute and bytes in flight.
 
 """
 
@@ -41,7 +41,7 @@ Value = TypeVar("Value")
 
 
 class Timeouts(Struct, frozen=True, kw_only=True):
-    """How long a server waits for its clients, in seconds."""
+    """The timeouts of a server for its clients, in seconds."""
 
     request: float = 30.0  # for a request to arrive; its body has more
     body_rate: int = 16 * 1024  # bytes that give a body one more second
@@ -111,7 +111,7 @@ class Rate:
         """Count some calls of a user.
 
         Raises:
-            Refusal: they have made too many.
+            Refusal: the user has made too many.
         """
         if user == LOCAL or not self._calls_per_minute or not calls:
             return
@@ -147,7 +147,7 @@ class InFlight:
         """Check that a holder may have more bytes in flight.
 
         Raises:
-            Refusal: 429 where the holder has too many bytes in flight, 503 where all together have.
+            Refusal: 429 if the holder has too many bytes in flight, 503 if the whole process has.
         """
         held = self._by_holder[holder]
         if held > MAX_BYTES_PER_HOLDER:
@@ -169,7 +169,7 @@ class Account:
         self._size = 0
 
     def belongs_to(self, user: str) -> None:
-        """Count the request for a user from now on, instead of for an address."""
+        """Count the request for a user from now on, no longer for an address."""
         self._in_flight.add(self._holder, -self._size)
         self._holder = f"user {user}"
         self._in_flight.add(self._holder, self._size)
@@ -184,6 +184,6 @@ class Account:
         self._in_flight.check(self._holder, id)
 
     def close(self) -> None:
-        """Remove all bytes of the request, which is answered."""
+        """Remove all bytes of the request after it was answered."""
         self._in_flight.add(self._holder, -self._size)
         self._size = 0

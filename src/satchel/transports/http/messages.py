@@ -59,7 +59,7 @@ class Refusal(Exception):
 
 
 def deny(denied: AccessDenied, id: str | int | None = None, tools: Sequence[str] = ()) -> Refusal:
-    """Return the refusal of a request that its caller may not make."""
+    """Return the refusal for a caller who was denied access."""
     challenge = () if denied.challenge is None else (("www-authenticate", denied.challenge),)
     return Refusal(
         denied.status, "query" if denied.status == 400 else "authorization", denied.message, challenge, id, tools
@@ -67,7 +67,7 @@ def deny(denied: AccessDenied, id: str | int | None = None, tools: Sequence[str]
 
 
 def head_of(request: Request) -> Headers:
-    """Return the headers of a request, as the protocol reads them."""
+    """Return the headers of a request in the form that the protocol reads."""
     headers: Headers = request.scope["satchel.headers"]
     return headers
 
@@ -86,12 +86,12 @@ def path_of(scope: Scope) -> str:
 
 
 def find_caller(request: Request, callers: Callers) -> CallScope:
-    """Return who is calling, and in which project; this may ask the database. Raises AccessDenied."""
+    """Return the caller and the project of a request; this may query the database. Raises AccessDenied."""
     return callers.find_scope(head_of(request).all, request.scope["query_string"].decode("latin-1"))
 
 
 async def identify(request: Request, callers: Callers) -> CallScope:
-    """Return who is calling, and count the request for them. Raises AccessDenied."""
+    """Return the caller of a request, and count the request for them. Raises AccessDenied."""
     find = partial(find_caller, request, callers)
     if callers.is_local:
         caller = find()
@@ -114,7 +114,7 @@ def check_body(headers: Headers) -> None:
     """Check the headers about the body, before the body is read.
 
     Raises:
-        Refusal: 415 for anything but plain JSON, 413 for more than is allowed.
+        Refusal: 415 for anything but plain JSON, 413 for a body that is too large.
     """
     # A charset parameter has no effect (RFC 8259): JSON is UTF-8.
     kinds = [kind.partition(";")[0].rstrip(" \t").lower() for kind in headers.all("content-type")]
@@ -139,7 +139,7 @@ async def read_body(request: Request) -> bytearray:
 
 
 class BytesResponse(Response):
-    """A response whose body is counted while it is sent, and sent in pieces, so that it exists only once."""
+    """A response whose body is counted while it is sent, in pieces, so that memory holds it once."""
 
     def __init__(self, status: int, body: Bytes = b"", headers: HeaderLines = ()) -> None:
         super().__init__(status_code=status)
@@ -159,13 +159,13 @@ class BytesResponse(Response):
 
 
 def json_response(status: int, value: object, headers: HeaderLines = ()) -> BytesResponse:
-    """Return a value, or JSON that is encoded already, as a response."""
+    """Return a response with a value, or with JSON that is encoded already."""
     body = value if isinstance(value, bytes | bytearray) else encode(value)
     return BytesResponse(status, body, (("content-type", "application/json"), *headers))
 
 
 def event_stream(messages: AsyncIterator[Bytes | None], headers: Mapping[str, str] | None = None) -> StreamingResponse:
-    """Return a response that sends messages as events; None becomes a comment, which keeps proxies from closing it."""
+    """Return a response that sends messages as events; None becomes a comment, so that proxies do not close it."""
 
     async def events() -> AsyncIterator[bytes]:
         async for message in messages:

@@ -23,7 +23,7 @@ _FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where prometheus_client looks for counte
 
 @contextmanager
 def shared_folder() -> Iterator[None]:
-    """Create the folder of shared files in which several workers count; call it before they start."""
+    """Create the folder in which several workers share their counters; call this before they start."""
     os.environ[_FOLDER] = tempfile.mkdtemp(prefix="satchel-metrics-")
     try:
         yield
@@ -47,7 +47,7 @@ class Metrics:
         self._streams = Gauge("satchel_streams", "Open streams.", registry=registry, multiprocess_mode="livesum")
 
     def called(self, contract: str, method: str, tool: str, *, is_error: bool, seconds: float = 0.0) -> None:
-        """Count one request; method and tool must be known names, so that the number of series is bounded."""
+        """Count one request; method and tool must be known names, because each name is another time series."""
         if not IS_COUNTING:
             return
         names = (contract, method, tool)
@@ -70,7 +70,7 @@ class Metrics:
             self._streams.inc(by)
 
     def show(self) -> tuple[bytes, str] | None:
-        """Return the page for Prometheus and its type; None if nothing is counted."""
+        """Return the page for Prometheus and its content type; None if nothing is counted."""
         if not IS_COUNTING:
             return None
         from prometheus_client.exposition import CONTENT_TYPE_LATEST

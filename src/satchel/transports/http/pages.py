@@ -219,12 +219,12 @@ class Pages:
     # -- from where -------------------------------------------------------------------------------------------------
 
     def _check_origin(self, request: Request) -> None:
-        """Check that a request that changes something comes from our own page, and that no other site embeds us.
+        """Check that a changing request comes from our own page, and that no other site embeds the page.
 
         Browsers send the cookie from pages on other ports of the host too, so the exact origin decides.
 
         Raises:
-            Refusal: 403 where it does not.
+            Refusal: 403 for any other origin.
         """
         headers = messages.head_of(request).last
         site, origin = headers.get("sec-fetch-site"), headers.get("origin")
@@ -277,7 +277,7 @@ async def _read_form(
     """Return the fields of a form, and its files.
 
     Raises:
-        Refusal: it is no form, or it cannot be read.
+        Refusal: it is not a form, or it cannot be read.
     """
     from satchel.page.visit import Upload
 
@@ -309,7 +309,7 @@ def _respond(response: "PageResponse", more: Sequence[tuple[str, str]] = ()) -> 
 
 
 def _read_next(address: str) -> str:
-    """Return an address of ours to go to after logging in."""
+    """Return the address on the page to show after the login."""
     if not address.startswith("/") or address.startswith(("//", "/\\")) or not address.isprintable():
         return "/"
     parts = urlsplit(address)

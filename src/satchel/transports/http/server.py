@@ -87,7 +87,7 @@ def run(
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server; it tells the operator when it is ready."""
+    """uvicorn's server, which prints a greeting when it is ready."""
 
     def __init__(self, config: uvicorn.Config, greet: Callable[[], None]) -> None:
         super().__init__(config)
@@ -108,7 +108,7 @@ class _Supervisor(Multiprocess):
 
 
 def _load(make_app: Callable[[], Guard]) -> Guard:
-    """Make the application in the process that serves it."""
+    """Create the application inside the worker process."""
     _forward_logs()
     _return_freed_memory()
     sys.setswitchinterval(_SWITCH_INTERVAL)
@@ -131,6 +131,8 @@ def _log_loop_errors() -> None:
 
     def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         nonlocal logged_at
+        if "_start_serving" in context["message"]:
+            return  # asyncio tries to accept connections again, a second later, though the server has been closed
         if "socket.accept()" not in context["message"]:
             loop.default_exception_handler(context)
         elif time.monotonic() >= logged_at + _OUT_OF_FILES_PAUSE:
@@ -141,7 +143,7 @@ def _log_loop_errors() -> None:
 
 
 def _raise_file_limit(count: int) -> None:
-    """Raise the limit of open files, often 1,024, of this process and its workers: each connection is a file."""
+    """Raise the limit of open files (often 1,024) for this process and its workers: each connection is a file."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = count if hard == resource.RLIM_INFINITY else min(count, hard)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -151,7 +153,7 @@ def _raise_file_limit(count: int) -> None:
 def _return_freed_memory() -> None:
     """Return large blocks to the system when they are freed.
 
-    The C library of Linux would keep blocks of up to 32 MiB in each of several arenas, once one of that size was freed.
+    Otherwise glibc keeps freed blocks of up to 32 MiB in each of several arenas, once one of that size was freed.
     """
     if sys.platform.startswith("linux"):
         set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # musl lacks it, and does not need it

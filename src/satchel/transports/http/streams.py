@@ -1,4 +1,4 @@
-"""Open streams of changes, for MCP clients and pages. The threads that watch feed them."""
+"""Open streams of changes, for MCP clients and pages. The watcher threads feed them."""
 
 import asyncio
 import time
@@ -93,7 +93,7 @@ class Streams:
         """Check that a user may open one more stream.
 
         Raises:
-            Refusal: 503 where the process has too many, 429 where the user has.
+            Refusal: 503 if the process has too many, 429 if the user has.
         """
         if len(self._open) >= MAX_STREAMS:
             message = f"This server keeps at most {MAX_STREAMS} streams open. Try again later."
@@ -105,9 +105,9 @@ class Streams:
     async def follow(
         self, listener: Listener[Change], is_allowed: Callable[[], Awaitable[bool]]
     ) -> AsyncIterator[list[Change]]:
-        """Yield changes, or an empty list as a sign of life, until the stream ends or its owner loses access.
+        """Yield changes, or an empty list to keep the stream alive, until it ends or its owner loses access.
 
-        The token is checked again with each sign of life, and at once after a token of the owner was revoked.
+        The token is checked again with each empty list, and at once after a token of the owner was revoked.
         """
         self._loop = asyncio.get_running_loop()
         self._open.add(listener)

@@ -79,7 +79,7 @@ class TasksApi(Struct, frozen=True):
 
 
 def refuse(refusal: Refusal) -> Response:
-    """Return a refusal in the envelope of this contract; its highest status is 500."""
+    """Return a refusal in the envelope of this contract, with a status of at most 500."""
     if refusal.status == 404:
         body = error("NOT_FOUND", refusal.message)
     else:
