@@ -5,13 +5,12 @@ from typing import Any
 
 import psycopg
 import pytest
-from psycopg import errors
 
 from satchel.model import PromptDraft, PromptPatch, Scope, TaskDraft, TaskPatch
 from satchel.services import layers, projects, prompts, tasks
 from satchel.storage.database import open_database
 from tests.support.postgres import PostgresServer
-from tests.support.roles import become, two_roles
+from tests.support.roles import become, refuse, two_roles
 
 ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
 HISTORY = ("revisions", "revision_states")
@@ -81,16 +80,6 @@ def test_a_scope_with_projects_sees_their_history_only(app: psycopg.Connection[A
             assert "task" not in {kind for kind, *_ in seen(app, table)}
 
 
-def test_the_role_changes_and_removes_no_revision(app: psycopg.Connection[Any]) -> None:
-    for table in ("revisions", "revision_states", "authors"):
-        column = "revision" if table == "revision_states" else "number"
-        for act in ("delete from {}", "update {} set {} = {}", "truncate {} cascade", "drop table {}"):
-            become(app, ADA)
-            with pytest.raises(errors.InsufficientPrivilege):
-                app.execute(act.format(table, column, column).encode())
-            app.rollback()
-
-
 OF_OTHERS = [
     f"insert into revisions (kind, item, version, action, at, owner) values ('task', 1, 99, 'add', '', '{BOB}')",
     "insert into revisions (kind, item, version, action, at) values ('task', 1, 99, 'add', '')",
@@ -106,10 +95,7 @@ def test_nothing_is_put_into_the_history_of_others(roles: tuple[str, str], app: 
         newest = "select max(number) from revisions where owner = %s and action <> 'delete'"
         [[hidden]] = owner.execute(newest, [BOB]).fetchall()
     for sql in OF_OTHERS:
-        become(app, ADA, "a")
-        with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
-            app.execute(sql.replace(":b", str(b)).replace(":hidden", str(hidden)).encode())
-        app.rollback()
+        refuse(app, sql.replace(":b", str(b)).replace(":hidden", str(hidden)), ADA, "a")
 
 
 def prune(connection: psycopg.Connection[Any], history: str, versions: int, trash: str) -> int:

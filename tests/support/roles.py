@@ -3,7 +3,9 @@
 from typing import Any
 
 import psycopg
+import pytest
 from click.testing import CliRunner
+from psycopg import errors
 
 from satchel.cli.database import cli
 from tests.support.postgres import PostgresServer
@@ -29,6 +31,14 @@ def two_roles(postgres: PostgresServer) -> tuple[str, str]:
 
 
 def become(connection: psycopg.Connection[Any], user: str, projects: str = "*") -> None:
-    """Make the transaction of a connection one of a caller, as the server does."""
+    """Act for a user, in all projects or in those that a text lists, until the transaction ends."""
     sql = "select set_config('satchel.user', %s, true), set_config('satchel.projects', %s, true)"
     connection.execute(sql, [user, projects])
+
+
+def refuse(connection: psycopg.Connection[Any], sql: str, user: str, projects: str = "*") -> None:
+    """Check that row-level security keeps a user from doing something."""
+    become(connection, user, projects)
+    with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
+        connection.execute(sql.encode())
+    connection.rollback()
