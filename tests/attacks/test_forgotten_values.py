@@ -3,7 +3,7 @@
 import pytest
 
 from satchel.model import Argument, PromptDraft, Scope
-from satchel.services import history, projects, prompts, restoring, templates
+from satchel.services import history, layers, projects, prompts, restoring, templates
 from satchel.storage.database import Database, open_database
 from tests.support.postgres import PostgresServer
 from tests.support.roles import two_roles
@@ -49,7 +49,7 @@ def forget(database: Database) -> None:
     give(database, "p/one", "p/two", "p/three", "p0/one", "q/one")
     within = Scope(project="p", user=ADA.user)
     with database.write(within) as tx:
-        prompts.delete(tx, within, prompts.find(tx, within, "one").id)
+        prompts.delete(tx, within, layers.find_prompt(tx, within, "one").id)
     assert kept(database) == ["p/three", "p/two", "p0/one", "q/one"]
     with database.write(within) as tx:
         projects.rename(tx, "p", "r")

@@ -7,7 +7,7 @@ import pytest
 
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import DocumentDraft, PromptDraft, Scope, TaskDraft
-from satchel.services import copying, documents, lookup, projects, prompts, restoring, tasks
+from satchel.services import copying, documents, layers, lookup, projects, prompts, restoring, tasks
 from satchel.storage.database import Database
 from tests.support.satchel import answered, ok, refusal
 from tests.support.stdio import NEWEST, Server
@@ -94,7 +94,7 @@ def test_ids_are_looked_up_before_names_and_titles_that_were_stored_earlier(data
         task = tasks.add(tx, ANN, TaskDraft(title="Task"))
         other = tasks.add(tx, ANN, TaskDraft(title=task.id))
         for spelling in (mine.id, mine.id.upper(), f" {mine.id} "):
-            assert prompts.find(tx, ANN, spelling).id == mine.id
+            assert layers.find_prompt(tx, ANN, spelling).id == mine.id
             found = lookup.find(tx, ANN, spelling)
             assert not found.is_deleted and found.id == mine.id
         assert tasks.find(tx, ANN, task.id).number == task.number
@@ -104,7 +104,7 @@ def test_ids_are_looked_up_before_names_and_titles_that_were_stored_earlier(data
         gone = lookup.find(tx, ANN, task.id)
         assert (gone.key, gone.is_deleted) == (f"#{task.number}", True)
         assert tasks.find(tx, ANN, other.number).title == task.id
-        assert prompts.find(tx, ANN, titled.name).content == "titled"
+        assert layers.find_prompt(tx, ANN, titled.name).content == "titled"
 
 
 def test_copies_and_what_is_brought_back_take_no_uri_of_another_name(database: Database) -> None:
@@ -122,4 +122,4 @@ def test_copies_and_what_is_brought_back_take_no_uri_of_another_name(database: D
         restoring.bring_back(tx, ANN, lookup.find(tx, ANN, first.id))
         back = documents.get_by_name(tx, ANN, "doc-2")
         assert back.uri == "satchel://resource/doc-2"
-        assert documents.find(tx, ANN, own).content == "second"
+        assert layers.find_document(tx, ANN, own).content == "second"

@@ -7,8 +7,7 @@ import pytest
 from satchel import clock
 from satchel.services import projects
 from satchel.storage.database import Database, open_database
-from tests.history.calendar import Calendar
-from tests.history.store import ADA
+from tests.history.store import ADA, Calendar
 from tests.support.variants import each_engine as each_engine
 
 

@@ -1,8 +1,10 @@
-"""What the tests of history do with a store: one transaction for each change, by one of three users."""
+"""What the tests of history do with a store: one transaction for each change, by one of three users; and a clock."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
+from satchel import clock
 from satchel.errors import StoreConflict
 from satchel.model import Document, DocumentDraft, Item, Prompt, PromptDraft, PromptPatch, Scope, Task, TaskDraft
 from satchel.services import documents, lookup, projects, prompts, restoring, tasks
@@ -70,3 +72,19 @@ def restore(database: Database, scope: Scope, reference: str, version: int | Non
 
 def find(database: Database, scope: Scope, reference: str) -> Item:
     return read(database, scope, lambda tx: lookup.find(tx, scope, reference))
+
+
+class Calendar:
+    """A clock that tests turn: each answer is later than the one before, and days pass when they are told to."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin again."""
+        self.day = 0
+        self._tick = 0
+
+    def __call__(self) -> str:
+        self._tick += 1
+        return clock.write(datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=self.day, microseconds=self._tick))

@@ -7,7 +7,7 @@ import pytest
 from satchel.model import DocumentPatch, PromptPatch, TaskPatch
 from satchel.services import documents, history, prompts, tasks
 from satchel.storage.database import Database
-from tests.history.store import ADA, add_prompt, add_resource, add_task, delete_prompt, edit_prompt, read
+from tests.history.store import ADA, add_prompt, add_resource, add_task, read
 from tests.support.soak import amount
 
 SEQUENCES = amount(16, 1000)
@@ -103,16 +103,3 @@ def test_every_version_comes_back_byte_for_byte(database: Database, kind: str) -
                 known.append(content)
         for version, content in enumerate(known, 1):
             assert read_version(database, kind, reference, version) == content, (number, version)
-
-
-def test_versions_survive_deletions_and_new_items_of_the_name(database: Database) -> None:
-    dice = random.Random(2)
-    known: dict[int, str] = {}
-    for _ in range(amount(3, 20)):
-        prompt = add_prompt(database, ADA, "Tee", "x" + LONG[: dice.randrange(40_000)])
-        for _ in range(dice.randrange(4)):
-            known[prompt.version] = prompt.content
-            prompt = edit_prompt(database, ADA, prompt, "x" + edit_text(dice, prompt.content))
-        known[prompt.version] = prompt.content
-        delete_prompt(database, ADA, prompt)
-    assert {version: read_version(database, "prompt", "tee", version) for version in known} == known

@@ -13,8 +13,7 @@ from satchel.services import history, projects, prompts, restoring, tasks
 from satchel.storage import postgres
 from satchel.storage import pruning as rows
 from satchel.storage.database import Database, open_database
-from tests.history.calendar import Calendar
-from tests.history.store import ADA, add_projects, add_prompt, edit_prompt
+from tests.history.store import ADA, Calendar, add_projects, add_prompt, edit_prompt
 from tests.support.postgres import ReusedDatabase
 from tests.support.soak import amount
 

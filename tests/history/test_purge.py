@@ -18,10 +18,10 @@ from satchel.model import (
     TaskPatch,
     uri_of,
 )
-from satchel.services import documents, history, lookup, projects, prompts, restoring, tasks
+from satchel.services import documents, history, layers, lookup, projects, prompts, restoring, tasks
 from satchel.storage import postgres_schema, trash
 from satchel.storage.database import Database, Tx
-from tests.history.calendar import Calendar
+from tests.history.store import Calendar
 
 SCOPE = Scope(user="11111111-1111-4111-8111-111111111111")
 INSIDE = Scope(user=SCOPE.user, project="shed")
@@ -73,7 +73,7 @@ def add_project(tx: Tx) -> str:
     projects.add(tx, "shed")
     for title in ("Walrus", "Emu"):
         prompts.add(tx, INSIDE, PromptDraft(title=title, content="zebra and tiger and gnu"))
-    prompts.delete(tx, INSIDE, prompts.find(tx, INSIDE, "Emu").id)
+    prompts.delete(tx, INSIDE, layers.find_prompt(tx, INSIDE, "Emu").id)
     return "shed"
 
 

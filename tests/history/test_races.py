@@ -15,7 +15,6 @@ from satchel.model import (
     Author,
     ChangeQuery,
     DocumentDraft,
-    DocumentPatch,
     PromptDraft,
     PromptPatch,
     Scope,
@@ -123,15 +122,6 @@ def test_of_two_edits_of_a_task_at_once_each_version_keeps_its_own_blockers(
     ]
 
 
-def test_of_two_edits_of_a_resource_at_once_none_is_lost(database: Database, overlap: Callable[..., list[Any]]) -> None:
-    add_resource(database, ADA, "doc", b"one")
-    overlap(
-        lambda tx: documents.update(tx, ADA, "doc", DocumentPatch(content=b"two")),
-        lambda tx: documents.update(tx, ADA, "doc", DocumentPatch(content=b"three")),
-    )
-    assert read_states(database, "doc", "content") == [(b"one",), (b"two",), (b"three",)]
-
-
 def test_a_deleted_item_is_brought_back_once_by_two_restores(
     database: Database, overlap: Callable[..., list[Any]]
 ) -> None:
@@ -151,18 +141,6 @@ def test_a_deleted_item_is_brought_back_once_by_two_restores(
         assert list_versions(database, reference) == [(1, "add"), (2, "delete"), (3, "restore")]
 
 
-def test_a_version_is_restored_once_by_two_restores(database: Database, overlap: Callable[..., list[Any]]) -> None:
-    prompt = add_prompt(database, ADA, "Tee", "one")
-    edit_prompt(database, ADA, prompt, "two")
-
-    def restore(tx: Tx) -> tuple[bool, int]:
-        done = restoring.restore(tx, ADA, "tee", 1)
-        return done.is_changed, done.item.version
-
-    assert overlap(restore, restore) == [(True, 3), (False, 3)]
-    assert list_versions(database, "tee") == [(1, "add"), (2, "update"), (3, "restore")]
-
-
 def test_a_restore_that_meets_a_deletion_brings_the_item_back(
     database: Database, overlap: Callable[..., list[Any]]
 ) -> None:
@@ -174,16 +152,6 @@ def test_a_restore_that_meets_a_deletion_brings_the_item_back(
     )
     assert list_versions(database, "tee") == [(1, "add"), (2, "update"), (3, "delete"), (4, "restore"), (5, "restore")]
     assert read_states(database, "tee", "content") == [("one",), ("two",), ("two",), ("one",)]
-
-
-def test_a_deletion_that_meets_a_restore_deletes_what_was_restored(
-    database: Database, overlap: Callable[..., list[Any]]
-) -> None:
-    prompt = add_prompt(database, ADA, "Tee", "one")
-    edit_prompt(database, ADA, prompt, "two")
-    overlap(lambda tx: restoring.restore(tx, ADA, "tee", 1), lambda tx: prompts.delete(tx, ADA, prompt.id))
-    assert list_versions(database, "tee") == [(1, "add"), (2, "update"), (3, "restore"), (4, "delete")]
-    assert read_states(database, "tee", "content") == [("one",), ("two",), ("one",)]
 
 
 def test_an_item_comes_back_under_the_next_name_where_its_own_is_taken_meanwhile(

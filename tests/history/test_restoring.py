@@ -41,16 +41,6 @@ def test_an_edit_is_undone_by_a_restore_and_a_second_restore_changes_nothing(dat
     assert versions(database, "tee") == [(3, "restore"), (2, "update"), (1, "add")]
 
 
-def test_versions_go_on_when_a_deleted_item_is_made_anew_and_all_texts_can_be_read(database: Database) -> None:
-    delete_prompt(database, ADA, add_prompt(database, ADA, "Tee", "first"))
-    second = add_prompt(database, ADA, "Tee", "second")
-    assert second.version == 3
-    assert [content(database, "tee", version) for version in (1, 3)] == ["first", "second"]
-    done = restore(database, ADA, "tee", 1)
-    again = restore(database, ADA, "tee", 1)
-    assert (done.is_changed, again.is_changed, content(database, "tee")) == (True, False, "first")
-
-
 @pytest.mark.parametrize("kind", ["prompt", "document", "project"])
 def test_a_version_names_one_state_even_where_two_of_one_name_were_deleted(database: Database, kind: str) -> None:
     def add_and_delete() -> str:
@@ -71,14 +61,6 @@ def test_a_version_names_one_state_even_where_two_of_one_name_were_deleted(datab
     assert restore(database, ADA, second).item.name == "x-2"
     assert versions(database, uri_of(kind, "x")) == [(3, "restore"), (2, "delete"), (1, "add")]
     assert versions(database, uri_of(kind, "x-2")) == [(5, "restore"), (4, "delete"), (3, "add")]
-
-
-def test_a_resource_is_found_by_name_by_its_uri_and_by_the_uri_that_no_other_item_has(database: Database) -> None:
-    resource = add_resource(database, ADA, "doc")
-    add_prompt(database, ADA, "doc")
-    for reference in ("x:doc", "satchel://resource/doc"):
-        found = find(database, ADA, reference)
-        assert (found.kind, found.key, found.id) == ("document", "doc", resource.id)
 
 
 def test_a_circle_of_blockers_is_not_restored(database: Database) -> None:

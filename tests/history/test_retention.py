@@ -2,17 +2,16 @@
 
 import pytest
 
+from satchel.app import upkeep
 from satchel.errors import NotFound, VersionMissing
-from satchel.model import Prompt, Retention, Scope
-from satchel.services import history, projects, prompts, restoring, tasks
-from satchel.storage import revisions
+from satchel.model import KINDS, Prompt, PromptDraft, Retention, Scope
+from satchel.services import history, prompts, restoring
+from satchel.storage import revisions, trash
 from satchel.storage.database import Database
-from tests.history.calendar import Calendar
 from tests.history.store import (
     ADA,
-    add_projects,
+    Calendar,
     add_prompt,
-    add_resource,
     add_task,
     delete_prompt,
     delete_task,
@@ -21,6 +20,7 @@ from tests.history.store import (
     restore,
     write,
 )
+from tests.support.process import eventually
 
 
 def kept(database: Database, prompt: Prompt) -> list[int]:
@@ -46,27 +46,6 @@ def add_versions(database: Database, calendar: Calendar, title: str, count: int,
         calendar.day += days
         prompt = edit_prompt(database, ADA, prompt, f"Text {version}. And so on.")
     return prompt
-
-
-def test_young_versions_stay_and_of_old_ones_the_newest(database: Database, calendar: Calendar) -> None:
-    database.retention = Retention(history_days=10, history_versions=3)
-    daily = add_versions(database, calendar, "Daily", 30, days=1)
-    rare = add_versions(database, calendar, "Rare", 6, days=100)
-    history.prune(database)
-    assert kept(database, daily) == [28, 29, 30]  # all are old by now
-    assert kept(database, rare) == [4, 5, 6]
-    again = add_versions(database, calendar, "Again", 30, days=1)
-    history.prune(database)
-    assert kept(database, again) == [*range(21, 31)]  # the tenth day back is over by some ticks
-    with pytest.raises(VersionMissing) as missing:
-        read(database, ADA, lambda tx: history.read_version(tx, ADA, "rare", 3))
-    assert missing.value.kept == (6, 5, 4)
-    with pytest.raises(VersionMissing):
-        restore(database, ADA, "rare", 1)
-    calendar.day += 1000
-    history.prune(database)
-    assert [kept(database, one) for one in (daily, rare, again)] == [[28, 29, 30], [4, 5, 6], [28, 29, 30]]
-    assert history.prune(database) == 0
 
 
 def test_the_newest_version_alone_can_be_kept(database: Database, calendar: Calendar) -> None:
@@ -130,37 +109,6 @@ def test_without_a_trash_nothing_comes_back_and_with_an_empty_one_neither(
         assert tx.all("select id from prompts") == []
 
 
-def test_a_deleted_project_goes_whole_and_its_tasks_stay(database: Database, calendar: Calendar) -> None:
-    add_projects(database, "p")
-    inside = Scope(user=ADA.user, project="p")
-    prompt, document = add_prompt(database, inside, "Tee"), add_resource(database, inside, "doc")
-    delete_prompt(database, inside, add_prompt(database, inside, "Gone"))
-    task, deleted = add_task(database, ADA, "Task", project="p"), add_task(database, ADA, "Other", project="p")
-    outside = add_prompt(database, ADA, "Tee")
-    write(database, ADA, lambda tx: projects.delete(tx, "p"))
-    calendar.day += 29
-    delete_task(database, ADA, deleted.number)
-    history.prune(database)
-    assert read(database, ADA, lambda tx: tx.all("select count(*) from prompts")) == [(3,)]
-    calendar.day += 2
-    history.prune(database)
-    with database.read(ADA) as tx:
-        assert [
-            tx.all(f"select name from {table} order by name") for table in ("projects", "prompts", "documents")
-        ] == [
-            [("default",)],
-            [("tee",)],
-            [],
-        ]
-        assert prompts.get_by_name(tx, ADA, "tee") == outside
-        for kind, number in (("prompt", prompt.number), ("document", document.number)):
-            assert revisions.of_items(tx, kind, [number]) == []  # type: ignore[arg-type]
-        assert tasks.find(tx, ADA, task.number).project_number is None
-        assert tx.all("select number from tasks where deleted_at is not null") == [(deleted.number,)]
-    assert restore(database, ADA, f"#{deleted.number}").item.project is None
-    assert history.prune(database) == 0
-
-
 def test_a_purged_item_leaves_nothing_behind(database: Database, calendar: Calendar) -> None:
     for title in ("Tee", "Tee"):
         prompt = add_versions(database, calendar, title, 3, days=0)
@@ -173,3 +121,25 @@ def test_a_purged_item_leaves_nothing_behind(database: Database, calendar: Calen
         assert tx.all("select * from revision_states") == []
         assert tx.all("select number from prompts") == tx.all("select prompt from prompt_texts") == [(other.number,)]
     assert add_prompt(database, ADA, "Tee").version == 1 and live.version == 9
+
+
+SCOPE = Scope(user="11111111-1111-4111-8111-111111111111")
+
+
+def test_what_is_past_its_time_goes_by_itself(database: Database) -> None:
+    with database.write(SCOPE) as tx:
+        prompts.delete(tx, SCOPE, prompts.add(tx, SCOPE, PromptDraft(title="Tea", content="Boil")).id)
+    database.retention = Retention(trash_days=0)
+
+    def is_gone() -> bool:
+        with database.read(SCOPE) as tx:
+            return not trash.list_newest(tx, KINDS, projects=None, owner=SCOPE.user, since="", limit=9)
+
+    assert not is_gone()
+    with database.read(SCOPE) as tx:
+        assert history.list_trash(tx, SCOPE) == []  # nobody sees it any more
+    stop = upkeep.start(database, first=0.0)
+    try:
+        assert eventually(is_gone)
+    finally:
+        stop()

@@ -3,12 +3,24 @@
 import pytest
 from msgspec.structs import replace
 
-from satchel.errors import NotFound
-from satchel.model import KINDS, Argument, ItemKind, PromptDraft, TaskDraft, uri_of
+from satchel.errors import NotFound, VersionConflict
+from satchel.model import KINDS, Argument, ItemKind, PromptDraft, PromptPatch, PromptQuery, TaskDraft, TaskQuery, uri_of
 from satchel.services import documents, lookup, projects, prompts, restoring, tasks
 from satchel.storage import revisions, trash
 from satchel.storage.database import Database
-from tests.history.store import ADA, BOB, add_prompt, add_resource, add_task, find, read, restore, write
+from tests.history.store import (
+    ADA,
+    BOB,
+    CYD,
+    add_prompt,
+    add_resource,
+    add_task,
+    edit_prompt,
+    find,
+    read,
+    restore,
+    write,
+)
 
 REPOSITORY = replace(ADA, project="repo", makes="repo")  # whose first write makes the project
 
@@ -55,6 +67,13 @@ def test_what_is_deleted_keeps_its_row_until_it_is_purged_and_comes_back_as_it_w
     restore(database, ADA, reference)
     after = find(database, ADA, reference)
     assert after == replace(before, version=3, updated_at=after.updated_at)
+    with database.read(ADA) as tx:  # lists by text and tag have it again
+        if kind == "prompt":
+            page, _ = prompts.list_page(tx, ADA, PromptQuery(text="{{ X", tags=["a"]), limit=9)
+            assert [one.number for one in page] == [number]
+        elif kind == "task":
+            found, _ = tasks.list_page(tx, ADA, TaskQuery(filter="pending", text="TEXT", tags=["a"]), limit=9)
+            assert [one.number for one in found] == [number]
     write(database, ADA, lambda tx: restoring.purge(tx, ADA, reference))
     with database.read(ADA) as tx:
         assert revisions.of_items(tx, kind, [number]) == [] and trash.by_number(tx, kind, [number]) == []
@@ -119,3 +138,15 @@ def test_an_undo_takes_back_nothing_that_another_user_did_at_the_same_instant(da
     for scope in (ADA, BOB):
         assert len(write(database, scope, lambda tx: restoring.undo(tx, scope))) == 1  # noqa: B023
     assert read(database, ADA, lambda tx: prompts.list_headers(tx, ADA)) == ((), False)
+
+
+def test_a_change_at_the_instant_of_one_that_another_user_undid_still_stands(database: Database) -> None:
+    prompt = add_prompt(database, ADA, "Tee", "one")
+    edit_prompt(database, ADA, prompt, "two")
+    for scope, content in ((CYD, "three"), (BOB, "four")):
+        with database.write(scope) as tx:
+            tx.now = "2099-01-01T00:00:00.000000Z"
+            prompts.update(tx, scope, prompt.id, PromptPatch(content=content))
+    write(database, BOB, lambda tx: restoring.undo(tx, BOB))
+    with pytest.raises(VersionConflict):
+        write(database, ADA, lambda tx: restoring.undo(tx, ADA))

@@ -3,18 +3,15 @@
 import pytest
 
 from satchel.errors import NotFound, SatchelError, VersionConflict, VersionMissing
-from satchel.model import DocumentPatch, PromptPatch, Retention, Scope
-from satchel.services import documents, history, projects, prompts, restoring, tasks
+from satchel.model import PromptPatch, Retention, Scope
+from satchel.services import history, projects, prompts, restoring
 from satchel.storage.database import Database
 from tests.history.store import (
     ADA,
     BOB,
     add_projects,
     add_prompt,
-    add_resource,
-    add_task,
     delete_prompt,
-    delete_task,
     edit_prompt,
     read,
     restore,
@@ -40,23 +37,6 @@ def test_each_undo_takes_back_one_change_more_until_nothing_is_left(database: Da
         [],
     ]
     assert read(database, ADA, lambda tx: prompts.list_headers(tx, ADA)) == ((), False)
-
-
-def test_changes_of_resources_are_taken_back(database: Database) -> None:
-    add_resource(database, ADA, "doc", "one")
-    write(database, ADA, lambda tx: documents.update(tx, ADA, "doc", DocumentPatch(content="two")))
-    assert undone(database, ADA) == [[("update", "doc")]]
-    assert read(database, ADA, lambda tx: documents.get_by_name(tx, ADA, "doc")).content == "one"
-    assert undone(database, ADA) == [[("add", "doc")]]
-    assert read(database, ADA, lambda tx: documents.list_all(tx, ADA)) == []
-
-
-def test_a_deleted_blocker_blocks_again_after_an_undo(database: Database) -> None:
-    blocker = add_task(database, ADA, "Blocker").number
-    task = add_task(database, ADA, "Task", blocker).number
-    delete_task(database, ADA, blocker)
-    assert undone(database, ADA) == [[("delete", f"#{blocker}")]]
-    assert read(database, ADA, lambda tx: tasks.find(tx, ADA, task)).blocked_by == (blocker,)
 
 
 def test_what_another_user_changed_since_is_not_taken_back(database: Database) -> None:

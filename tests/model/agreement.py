@@ -134,7 +134,7 @@ def _check_feed(tx: Tx, past: Past, project: Thing, scope: Scope) -> None:
     expected = []
     for transaction in past.transactions:
         for key, version in transaction.changes:
-            thing = past.things.get(key)
+            thing = past.things.get(key) or past.removed.get((key, version))
             if thing is None or thing.owner not in (None, scope.user):
                 continue
             where = thing.versions[version].project

@@ -111,8 +111,9 @@ class Machine(RuleBasedStateMachine):
         return past.things[thing.key]
 
     def delete(self, user: str, thing: Thing) -> None:
+        """Delete an item of the dictionary, for good by the contracts that have no trash."""
         past = self.past.begin(user, self.contract)
-        past.delete(past.things[thing.key])
+        (past.remove if self.contract in ("prompt-store", "todo") else past.delete)(past.things[thing.key])
         self.past = past
 
     def add(self, user: str, kind: str, project: int | None, owner: str | None, state: State) -> Thing:

@@ -76,6 +76,7 @@ class Past:
 
     def __init__(self) -> None:
         self.things: dict[Key, Thing] = {}
+        self.removed: dict[tuple[Key, int], Thing] = {}  # by its last change: a deletion for good, which history keeps
         self.transactions: list[Transaction] = []
         self._undoing: tuple[Key, int] | None = None
         self._is_restoring = False
@@ -137,6 +138,11 @@ class Past:
     def delete(self, thing: Thing) -> None:
         self._record(thing, "delete", None)
         thing.is_live = False
+
+    def remove(self, thing: Thing) -> None:
+        """Delete an item for good: nothing of it is left but that it was deleted."""
+        self.delete(thing)
+        self.removed[thing.key, thing.version] = self.things.pop(thing.key)
 
     def purge(self, thing: Thing, *, is_named: bool) -> None:
         """Remove an item with its history, by name also the deleted ones that had it; a project with all in it."""

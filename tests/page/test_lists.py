@@ -14,7 +14,7 @@ from tests.support.command import run
 ADA = Scope(user="550e8400-e29b-41d4-a716-446655440000")
 
 
-def test_tags_are_counted_up_to_a_bound_and_many_are_those_in_use_lately(store: str) -> None:
+def test_of_many_tags_the_most_frequent_are_listed_and_items_are_counted_up_to_a_bound(store: str) -> None:
     database = open_database(store)
     projects.require(database, ADA)
     with database.write(ADA) as tx:
@@ -22,11 +22,11 @@ def test_tags_are_counted_up_to_a_bound_and_many_are_those_in_use_lately(store: 
             tags = ["all", f"t{number:02}"]
             prompts.add(tx, ADA, PromptDraft(title=f"P{number}", content="x", tags=tags))
     with database.read(ADA) as tx:
-        few = prompts.list_some_tags(tx, ADA, limit=20, most=5)
-        many = prompts.list_some_tags(tx, ADA, limit=3, most=5)
+        few = prompts.list_tags(tx, ADA, 20)
+        many = prompts.list_tags(tx, ADA, 3)
         counts = [counts for _, counts in projects.list_all(tx, ADA, 5)]
-    assert [(one.name, one.prompts) for one in few] == [("all", 5), *((f"t{number:02}", 1) for number in range(12))]
-    assert [(one.name, one.prompts) for one in many] == [("all", 5), ("t00", 1), ("t01", 1)]
+    assert [(one.name, one.prompts) for one in few] == [("all", 12), *((f"t{number:02}", 1) for number in range(12))]
+    assert [(one.name, one.prompts) for one in many] == [("all", 12), ("t00", 1), ("t01", 1)]
     assert [one.prompts for one in counts] == [5]
     assert (describe_count(1000), describe_count(1001)) == ("1,000", "1,000+")
     database.close()

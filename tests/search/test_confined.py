@@ -3,18 +3,16 @@
 from collections.abc import Iterator
 from typing import Any
 
-import apsw
 import psycopg
 import pytest
 from psycopg import errors
 
 from satchel.model import PromptDraft, Scope, TaskDraft
-from satchel.services import history, lookup, projects, prompts, tasks
+from satchel.services import lookup, projects, prompts, tasks
 from satchel.services.search import SearchQuery, search
 from satchel.storage.database import Database, open_database
-from satchel.storage.sqlite import SqliteTx
 from tests.support.postgres import PostgresServer
-from tests.support.roles import two_roles
+from tests.support.roles import become, two_roles
 
 ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
 OPEN = Scope(user=ADA, project="pub", projects=("pub",))
@@ -60,32 +58,6 @@ def test_suggestions_come_from_what_the_caller_may_see(database: Database) -> No
         assert lookup.suggest(tx, OPEN, "task", f"{SECRET} of ada") == [(2, "", "Ordinary of Ada in pub")]
 
 
-PROBES = (SECRET, SECRET[:-1], f"{SECRET}s", "zygomatik", "zygo matic", "secret", f'"{SECRET[2:]}"', f'"{SECRET}"')
-
-
-def count_pages(tx: SqliteTx, query: str) -> int:
-    """Return how many pages of the file a search reads."""
-    connection = tx._connection
-    before = [connection.status(one)[0] for one in _COUNTERS]
-    search(tx, OPEN, SearchQuery(text=query))
-    return sum(connection.status(one)[0] for one in _COUNTERS) - sum(before)
-
-
-_COUNTERS = (apsw.SQLITE_DBSTATUS_CACHE_HIT, apsw.SQLITE_DBSTATUS_CACHE_MISS)
-
-
-def test_a_search_reads_as_much_for_words_of_another_project_as_for_words_of_none(tmp_path: Any) -> None:
-    database = open_database(str(tmp_path / "satchel.db"))
-    fill(database, 600)
-    with database.read(OPEN) as tx:
-        assert isinstance(tx, SqliteTx)
-        for probe in PROBES:
-            nowhere = probe.replace("z", "q").replace("secret", "secroq")
-            count_pages(tx, probe)  # statements are prepared once
-            assert abs(count_pages(tx, probe) - count_pages(tx, nowhere)) <= 4, probe
-    database.close()
-
-
 # -- row-level security -----------------------------------------------------------------------------------------
 
 
@@ -103,46 +75,6 @@ def app(roles: tuple[str, str]) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(roles[1]) as connection:
         yield connection
         connection.rollback()
-
-
-def become(connection: psycopg.Connection[Any], user: str, projects: str) -> None:
-    sql = "select set_config('satchel.user', %s, true), set_config('satchel.projects', %s, true)"
-    connection.execute(sql, [user, projects])
-
-
-def test_an_application_role_finds_the_same_as_the_owner(roles: tuple[str, str]) -> None:
-    databases = [open_database(address) for address in roles]
-    for scope in (OPEN, EVERYWHERE, Scope(user=BOB, project="priv"), Scope(user=BOB, project="pub")):
-        for query in (SECRET, "ordinary", "zygomatik ordinary", "plain 7", f'"{SECRET}"'):
-            first, second = (found(database, scope, query) for database in databases)
-            assert first == second
-    for database in databases:
-        database.close()
-
-
-def test_an_application_role_adds_changes_and_deletes(roles: tuple[str, str]) -> None:
-    database = open_database(roles[1])
-    with database.write(OPEN) as tx:
-        prompt = prompts.add(tx, OPEN, PromptDraft(title="Walrus", content="tusks"))
-        task = tasks.add(tx, OPEN, TaskDraft(title="Walrus task", project="pub"))
-    assert sorted(found(database, OPEN, "walrus")) == ["Walrus", "Walrus task"]
-    with database.write(OPEN) as tx:
-        prompts.delete(tx, OPEN, prompt.id)
-        tasks.delete(tx, OPEN, task.number)
-    history.clean_words(database)
-    with database.read(OPEN) as tx:
-        assert tx.all("select word from search_words where word in :words", words=["walrus", "tusks"]) == []
-    database.close()
-
-
-def test_the_tables_show_only_what_the_settings_allow(app: psycopg.Connection[Any]) -> None:
-    for table in ("search_spaces", "search_items", "search_words"):
-        assert app.execute(f"select * from {table}".encode()).fetchall() == []
-        become(app, BOB, "pub")
-        shown = str(app.execute(f"select * from {table}".encode()).fetchall())
-        assert shown != "[]" and "ada" not in shown and ADA not in shown
-        assert SECRET not in shown  # not even of Bob's own task, which is in no project
-        app.rollback()
 
 
 def test_the_functions_search_only_spaces_that_are_open(roles: tuple[str, str], app: psycopg.Connection[Any]) -> None:

@@ -33,13 +33,17 @@ def titles(database: Database, query: str) -> list[str]:
         return [hit.title for hit in search(tx, SCOPE, SearchQuery(text=query))[0]]
 
 
-def test_both_engines_find_the_target_among_the_first_three_in_the_same_order(
+def test_both_engines_find_the_target_first_or_among_the_first_three_in_the_same_order(
     sqlite: Database, filled_postgres: Database
 ) -> None:
+    others = []
     for query, target in PAIRS:
         found = titles(sqlite, query)[:3]
         assert target in found, query
         assert titles(filled_postgres, query)[:3] == found, query
+        if found[0] != target:
+            others.append(query)
+    assert len(others) <= 0.04 * len(PAIRS), others
 
 
 # -- rules of the order -----------------------------------------------------------------------------------------
@@ -89,13 +93,6 @@ def test_other_forms_of_a_verb_are_found_though_many_items_have_the_form_itself(
     add(database, wanted="delete accounts", **others)
     for asked in forms:
         assert names(find(database, f"{asked} accounts"))[0] == "wanted"
-
-
-def test_a_compound_counts_as_rare_as_it_is_and_not_as_its_parts(database: Database) -> None:
-    others = {f"n{number}": "this page has a token, and a token has a page" for number in range(9)}
-    add(database, wanted="Pass page_token along with what else the list may take, until there are no more", **others)
-    for query in ("page_token", "page token", "pageToken"):
-        assert names(find(database, query))[0] == "wanted"
 
 
 def test_a_mistyped_compound_is_found_that_is_written_apart(database: Database) -> None:

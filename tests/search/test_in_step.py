@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from satchel.errors import NotFound, StoreFailed
-from satchel.model import DocumentDraft, DocumentPatch, PromptDraft, PromptPatch, Retention, Scope, TaskDraft, TaskPatch
-from satchel.services import documents, history, projects, prompts, restoring, tasks
+from satchel.model import DocumentDraft, DocumentPatch, PromptDraft, PromptPatch, Scope, TaskDraft, TaskPatch
+from satchel.services import documents, history, layers, projects, prompts, restoring, tasks
 from satchel.services.search import SearchQuery, search
 from satchel.storage.database import Database, Tx, open_database
 from satchel.storage.search import index_all
@@ -65,7 +65,7 @@ def filled(database: Database) -> Database:
 
 
 def walrus(tx: Tx) -> str:
-    return prompts.find(tx, ADA, "walrus").id
+    return layers.find_prompt(tx, ADA, "walrus").id
 
 
 WAYS: dict[str, tuple[Callable[[Tx], object], list[tuple[str, list[str]]]]] = {
@@ -183,16 +183,6 @@ def test_tasks_of_a_project_that_is_removed_for_good_stay_findable(filled: Datab
         assert tx.all("select word from search_words where word in :words", words=["sawdust", "clean", "barn"]) == []
 
 
-def test_pruning_removes_the_words_of_a_deleted_project(filled: Database) -> None:
-    filled.retention = Retention(trash_days=0)
-    with filled.write(ADA) as tx:
-        projects.delete(tx, "shed")
-    history.prune(filled)
-    with filled.read() as tx:
-        assert tx.all("select word from search_words where word = 'everywhere'") == []
-        assert tx.all("select 1 from search_spaces where kind = 'prompt' and project <> 1") == []
-
-
 def test_a_row_that_is_of_no_item_is_told_as_damage(database: Database) -> None:
     with database.write(ADA) as tx:
         projects.add(tx, ADA.project)
@@ -202,4 +192,4 @@ def test_a_row_that_is_of_no_item_is_told_as_damage(database: Database) -> None:
     with pytest.raises(StoreFailed, match=damage), database.read(ADA) as tx:
         search(tx, ADA, SearchQuery(text="needle"))
     with pytest.raises(NotFound), database.read(ADA) as tx:
-        prompts.find(tx, ADA, "NEEDLE!")
+        layers.find_prompt(tx, ADA, "NEEDLE!")

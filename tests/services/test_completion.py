@@ -57,15 +57,6 @@ def test_open_tasks_complete_to_their_numbers(database: Database) -> None:
         assert completion.open_tasks(tx, ADA, "").values == tuple(wanted)
 
 
-def test_a_confined_scope_completes_no_tasks_of_other_projects(filled: Database) -> None:
-    confined = Scope(user=ADA.user, project="web", projects=("web",))
-    with filled.write() as tx:
-        _, inside, _ = (
-            tasks.add(tx, ADA, TaskDraft(title="T", project=name)).number for name in ("tools", "web", None)
-        )
-        assert completion.open_tasks(tx, confined, "").values == (str(inside),)
-
-
 def test_a_hundred_are_given_and_more_is_told(database: Database) -> None:
     projects.require(database, ADA)
     with database.write() as tx:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.model import Argument, DocumentDraft, DocumentPatch, PromptDraft, PromptPatch, Scope, TaskDraft, TaskPatch
-from satchel.services import diffs, documents, projects, prompts, tasks
+from satchel.services import diffs, documents, layers, projects, prompts, tasks
 from satchel.services.diffs import _compare
 from satchel.storage.database import Database
 
@@ -75,7 +75,7 @@ def test_every_field_of_a_prompt_is_compared(database: Database) -> None:
     with database.write(SCOPE) as tx:
         draft = PromptDraft(title="One", content="first\nsecond\n", tags=["b", "a"], description="What\nfor")
         name = prompts.add(tx, SCOPE, draft).name
-        found = prompts.find(tx, SCOPE, name)
+        found = layers.find_prompt(tx, SCOPE, name)
         arguments = [Argument("x", "An x", True), Argument("y", None, False, ("1", "2"))]
         patch = PromptPatch(title="Two", content="first\nthird\n", tags=[], description="Why", arguments=arguments)
         prompts.update(tx, SCOPE, found.id, patch)

@@ -4,7 +4,7 @@ import pytest
 
 from satchel.errors import NotFound
 from satchel.model import Document, DocumentDraft, DocumentPatch, Scope
-from satchel.services import copying, documents, history, lookup, projects, restoring
+from satchel.services import copying, documents, history, layers, lookup, projects, restoring, rules
 from satchel.storage.database import Database
 
 HERE = Scope()
@@ -26,14 +26,6 @@ def filled(database: Database) -> Database:
     return database
 
 
-def test_pages_go_on_behind_a_number(filled: Database) -> None:
-    with filled.read() as tx:
-        first, has_more = documents.list_page(tx, HERE, limit=2)
-        second, has_yet_more = documents.list_page(tx, HERE, limit=2, after=first[-1].number)
-        assert [*first, *second] == documents.list_all(tx, HERE)
-    assert (has_more, has_yet_more) == (True, False)
-
-
 @pytest.mark.parametrize("batch", [500, 1])
 def test_a_text_is_found_in_name_uri_and_description(
     filled: Database, batch: int, monkeypatch: pytest.MonkeyPatch
@@ -53,10 +45,10 @@ def test_a_text_is_found_in_name_uri_and_description(
 
 def test_a_resource_is_found_by_name_or_uri(filled: Database) -> None:
     with filled.read() as tx:
-        assert documents.find(tx, HERE, "logo") == documents.find(tx, HERE, "file:///img/LOGO.png")
-        assert documents.find(tx, HERE, "LOGO") == documents.find(tx, HERE, "satchel://resource/logo")
+        assert layers.find_document(tx, HERE, "logo") == layers.find_document(tx, HERE, "file:///img/LOGO.png")
+        assert layers.find_document(tx, HERE, "LOGO") == layers.find_document(tx, HERE, "satchel://resource/logo")
         with pytest.raises(NotFound):
-            documents.find(tx, HERE, "LOGOS")
+            layers.find_document(tx, HERE, "LOGOS")
         for reference, names in (("LOGO", ["logo"]), ("file:///img/logo.jpg", ["logo"]), ("nothing at all", [])):
             assert [name for _, name, _ in lookup.suggest(tx, HERE, "document", reference)] == names
 
@@ -106,3 +98,24 @@ def test_a_change_that_changes_nothing_makes_no_version(filled: Database) -> Non
         after = documents.update(tx, HERE, "readme", DocumentPatch(content="text\n"))
         assert (after.version, after.size) == (2, 5)
         assert after == documents.get_by_name(tx, HERE, "readme")
+
+
+def test_the_ending_of_a_name_says_what_it_is() -> None:
+    for name, mime_type in {
+        "README.md": "text/markdown",
+        "a.b.PY": "text/x-python",
+        "app.ts": "text/x-typescript",
+        "icon.svg": "image/svg+xml",
+        "photo.JPG": "image/jpeg",
+        "paper.pdf": "application/pdf",
+        ".md": "text/markdown",
+        **dict.fromkeys(("notes", "md", "v1.2", ""), "text/plain"),
+    }.items():
+        assert documents.guess_type(name) == mime_type, name
+
+
+def test_every_type_is_one_and_code_is_text() -> None:
+    for mime_type in documents._TYPES.values():
+        assert rules.clean_mime_type("document", mime_type) == mime_type
+    for ending in ("md", "py", "ts", "js", "json", "jsonl", "yaml", "toml", "csv", "svg", "sh", "sql", "xml", "html"):
+        assert rules.is_text(documents.guess_type(f"x.{ending}")), ending

@@ -7,14 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from satchel.errors import NotFound
 from satchel.model import DocumentDraft, PromptDraft, PromptQuery, Scope
 from satchel.services import documents, layers, projects, prompts, search
 from satchel.storage.database import Database, Tx, open_database
-from tests.support.postgres import PostgresServer
-from tests.support.roles import two_roles
 from tests.support.soak import amount
 
 UPPER, LOWER = Scope(project="web", personal="personal"), Scope(project="personal")
@@ -128,33 +125,3 @@ def test_a_project_whose_every_name_is_hidden_ends(
         assert (len(found), has_more) == (60, False)
         assert layers.list_documents(tx, UPPER, limit=1, after=layers.Position(is_personal=True)) == ((), False)
         assert layers.list_tags(tx, UPPER) == []
-
-
-def test_row_level_security_lets_a_limited_scope_read_the_layer_only_where_it_may(postgres: PostgresServer) -> None:
-    owner, application = two_roles(postgres)
-    database = open_database(owner)
-    with database.write() as tx:
-        for scope, name in ((UPPER, "a"), (LOWER, "b"), (Scope(project="secret"), "c")):
-            projects.add(tx, scope.project)
-            prompts.add(tx, scope, PromptDraft(title=f"Word {name}", name=name, content="word"))
-            documents.add(tx, scope, DocumentDraft(name=name, uri=f"doc:{name}", content="word"))
-    database.close()
-    database = open_database(application)
-    for allowed, names in ((("web",), ["a"]), (("web", "personal"), ["a", "b"]), (None, ["a", "b"])):
-        scope = replace(UPPER, projects=allowed, user="11111111-1111-4111-8111-111111111111")
-        with database.read(scope) as tx:
-            start = layers.Position()
-            for text in ("", "word"):
-                query = PromptQuery(text=text)
-                listed, _ = layers.list_prompts(tx, scope, query, limit=9, after=start)
-                assert [one.name for one in listed] == names
-            found, _ = layers.list_documents(tx, scope, limit=9, after=start)
-            assert [one.name for one in found] == names
-            for text in ("word", '"word"'):
-                hits, _ = search.search(tx, scope, search.SearchQuery(text=text, limit=9))
-                assert sorted(one.title for one in hits if one.kind == "prompt") == [f"Word {name}" for name in names]
-            for name in "abc":
-                if name not in names:
-                    with pytest.raises(NotFound):
-                        layers.find_prompt(tx, scope, name)
-    database.close()

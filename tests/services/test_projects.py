@@ -4,7 +4,7 @@ import pytest
 
 from satchel.errors import Forbidden, NotFound
 from satchel.model import PromptDraft, PromptQuery, Scope
-from satchel.services import documents, projects, prompts
+from satchel.services import documents, layers, projects, prompts
 from satchel.storage.database import Database
 
 
@@ -22,7 +22,7 @@ def test_a_confined_scope_enters_only_its_projects(database: Database) -> None:
             for look in (
                 lambda scope: prompts.list_page(tx, scope, PromptQuery(), limit=5),
                 lambda scope: prompts.list_headers(tx, scope, limit=5),
-                lambda scope: prompts.find(tx, scope, "t"),
+                lambda scope: layers.find_prompt(tx, scope, "t"),
                 lambda scope: documents.list_page(tx, scope, limit=5),
                 lambda scope: projects.get(tx, inside, scope.project),
             ):

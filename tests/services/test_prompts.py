@@ -1,4 +1,4 @@
-"""Prompts with arguments, pages of prompts, and what somebody may have meant."""
+"""Prompts with arguments, pages of prompts, what somebody may have meant, and names made from titles."""
 
 from typing import Any
 
@@ -6,7 +6,8 @@ import pytest
 
 from satchel.errors import Taken, VersionConflict, WrongArgument
 from satchel.model import Argument, PromptDraft, PromptPatch, PromptQuery, Scope, StoreChange
-from satchel.services import lookup, projects, prompts
+from satchel.services import copying, lookup, projects, prompts, restoring
+from satchel.services.prompts import make_name
 from satchel.storage import prompts as rows
 from satchel.storage.database import Database
 
@@ -61,26 +62,6 @@ def test_a_page_combines_text_and_tags(
     assert titles(filled, text="needle", tags=["a", "é"], needs_all_tags=True) == []
 
 
-@pytest.mark.parametrize("wanted", [{}, {"text": "needle"}, {"tags": ["a"]}, {"text": "needle", "tags": ["a"]}])
-def test_pages_join_without_gap_and_tell_of_more(filled: Database, wanted: dict[str, Any]) -> None:
-    whole = titles(filled, **wanted)
-    with filled.read() as tx:
-        after = None
-        for place in range(len(whole)):
-            [prompt], has_more = prompts.list_page(tx, HERE, PromptQuery(**wanted), limit=1, after=after)
-            assert (prompt.title, has_more) == (whole[place], place + 1 < len(whole))
-            after = prompts.position_of(prompt)
-        assert prompts.list_page(tx, HERE, PromptQuery(**wanted), limit=1, after=after) == ((), False)
-
-
-def test_a_listed_prompt_has_its_description_and_version(filled: Database) -> None:
-    with filled.read() as tx:
-        [prompt], _ = prompts.list_page(tx, HERE, PromptQuery(text="only hay"), limit=5)
-        again = prompts.list_page(tx, HERE, PromptQuery(), limit=3)[0][2]
-    assert (prompt.description, prompt.version, prompt.tags) == ("Gamma!", 1, ("b",))
-    assert prompt == again
-
-
 def test_a_prompt_keeps_its_arguments(database: Database) -> None:
     projects.require(database, HERE)
     with database.write() as tx:
@@ -129,17 +110,6 @@ def test_a_template_is_shorter_than_a_text(database: Database) -> None:
         assert prompts.get(tx, HERE, literal.id).arguments == ()
 
 
-def test_prompts_are_offered_in_order_of_creation(filled: Database) -> None:
-    with filled.write() as tx:
-        prompts.update(tx, HERE, prompts.get_by_name(tx, HERE, "beta").id, PromptPatch(arguments=[TOPIC]))
-    with filled.read() as tx:
-        first, has_more = prompts.list_headers(tx, HERE, limit=3)
-        second, has_yet_more = prompts.list_headers(tx, HERE, limit=3, after=first[-1].number)
-    assert [one.name for one in (*first, *second)] == ["alpha", "beta", "gamma", "delta-needle", "plain"]
-    assert (has_more, has_yet_more) == (True, False)
-    assert (first[1].title, first[1].description, first[1].arguments) == ("Beta", "Beta!", (TOPIC,))
-
-
 def test_near_gives_the_names_that_were_meant(filled: Database) -> None:
     with filled.write() as tx:
         for number in range(200):  # so that the newest are others
@@ -165,3 +135,85 @@ def test_an_update_that_changes_nothing_makes_no_version(database: Database) -> 
         assert (renewed.version, renewed.updated_at > before.updated_at) == (1, True)
         with pytest.raises(VersionConflict):
             prompts.update(tx, HERE, before.id, same, 7)
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("École", "ecole"),
+        ("Code Review Assistant", "code-review-assistant"),
+        ("  --Hello,   World!--  ", "hello-world"),
+        ("Straße", "strasse"),
+        ("ﬁne ½", "fine-1-2"),
+        ("日本語", ""),
+        ("C++ & Rust", "c-rust"),
+        ("İstanbul", "istanbul"),
+        ("x" * 80, "x" * 60),
+        ("🎒", ""),
+        ("1️⃣2", "12"),
+        ("𝐇ello", "Hello"),
+    ],
+)
+def test_a_title_becomes_a_make_name(title: str, expected: str) -> None:
+    assert make_name(title) == expected
+
+
+def test_a_taken_name_gets_a_number_and_then_hex_digits(database: Database) -> None:
+    projects.require(database, HERE)
+    with database.write() as tx:
+        added = [prompts.add(tx, HERE, PromptDraft(title="Hello" + "!" * count, content="x")) for count in range(11)]
+    names = [prompt.name for prompt in added]
+    assert names[:9] == ["hello", *(f"hello-{number}" for number in range(2, 10))]
+    assert names[9:] == [f"hello-{prompt.id[:8]}" for prompt in added[9:]]
+
+
+def test_a_title_without_letters_is_named_by_its_id(database: Database) -> None:
+    projects.require(database, HERE)
+    with database.write() as tx:
+        prompt = prompts.add(tx, HERE, PromptDraft(title="日本語", content="x"))
+    assert prompt.name == f"prompt-{prompt.id[:8]}"
+
+
+def test_the_name_stays_when_the_title_changes(database: Database) -> None:
+    projects.require(database, HERE)
+    with database.write() as tx:
+        prompt = prompts.add(tx, HERE, PromptDraft(title="First", content="x"))
+        renamed = prompts.update(tx, HERE, prompt.id, PromptPatch(title="Second", content="x"))
+    assert (renamed.name, renamed.title, renamed.version) == ("first", "Second", 2)
+
+
+def test_a_prompt_added_by_name_alone_has_its_name_as_title_cut_to_the_bound_of_a_title(database: Database) -> None:
+    projects.require(database, HERE)
+    with database.write() as tx:
+        added = [prompts.add(tx, HERE, PromptDraft(name="n" * 254 + end, content="x")) for end in "abc"]
+        assert [prompt.title for prompt in added] == ["n" * 200, "n" * 196 + " (2)", "n" * 196 + " (3)"]
+        projects.add(tx, "other")
+        assert copying.copy(tx, HERE, added[1], "other")[0].title == added[1].title
+
+
+@pytest.mark.parametrize(
+    ("name", "next_name"),
+    [
+        ("s.md", "s-2.md"),
+        ("v1.2", "v1.2-2"),
+        (".env", ".env-2"),
+        ("n" * 255, "n" * 253 + "-2"),
+        ("n" * 252 + ".md", "n" * 250 + "-2.md"),
+    ],
+)
+def test_a_number_stands_before_the_extension_and_counts_within_the_bound(
+    database: Database, name: str, next_name: str
+) -> None:
+    projects.require(database, HERE)
+    with database.write() as tx:
+        projects.add(tx, "other")
+        first = prompts.add(tx, HERE, PromptDraft(name=name, title="First", content="x"))
+        copying.copy(tx, HERE, first, "other")
+        copy = copying.copy(tx, HERE, first, "other")[0]
+        assert (copy.name, copy.title) == (next_name, "First (2)")
+        prompts.delete(tx, HERE, first.id)
+        prompts.add(tx, HERE, PromptDraft(name=name, title="First", content="y"))
+    with database.write() as tx:
+        restoring.restore(tx, HERE, first.id)
+        restored = prompts.get(tx, HERE, first.id)
+        assert (restored.name, restored.title, restored.content) == (next_name, "First (2)", "x")

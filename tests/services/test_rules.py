@@ -11,6 +11,7 @@ from satchel.model import (
     Argument,
     DocumentDraft,
     DocumentPatch,
+    ListChange,
     PromptDraft,
     PromptPatch,
     PromptQuery,
@@ -19,7 +20,7 @@ from satchel.model import (
     TaskPatch,
     TaskQuery,
 )
-from satchel.services import completion, documents, lookup, projects, prompts, tasks, templates
+from satchel.services import completion, documents, layers, lookup, projects, prompts, rules, tasks, templates
 from satchel.storage.database import Database, Tx
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
@@ -187,6 +188,7 @@ WRONG: list[tuple[Act, str, str]] = [
     *((add_task(**given), field, rule) for given, field, rule in TASKS),
     *((update_task(**given), field, rule) for given, field, rule in TASKS),
     (update_task(status="done"), "status", "enum"),
+    *((update_task(tags=ListChange(added=(tag,))), "tag", "pattern") for tag in ("a b", "", "x" * 51)),
     (lambda tx, _id, number: tasks.update(tx, ADA, number, TaskPatch(blocked_by=[number])), "blocked_by", "acyclic"),
     *((act, "query", "maxLength") for act in search(text="x" * 1001)),
     *((act, "query", "type") for text in (NUL, SURROGATE) for act in search(text=text)),
@@ -223,13 +225,13 @@ def test_what_cannot_be_stored_is_not_found(filled: tuple[Database, str, int], t
     acts: list[Callable[[Tx], Any]] = [
         lambda tx: prompts.get(tx, ADA, text),
         lambda tx: prompts.get_by_name(tx, ADA, text),
-        lambda tx: prompts.find(tx, ADA, text),
+        lambda tx: layers.find_prompt(tx, ADA, text),
         lambda tx: prompts.update(tx, ADA, text, PromptPatch(title="New")),
         lambda tx: prompts.delete(tx, ADA, text),
         lambda tx: prompts.add(tx, lost, PromptDraft(title="New", content="x")),
         lambda tx: documents.get_by_name(tx, ADA, text),
         lambda tx: documents.get_by_uri(tx, ADA, text),
-        lambda tx: documents.find(tx, ADA, text),
+        lambda tx: layers.find_document(tx, ADA, text),
         lambda tx: tasks.lock(tx, ADA, text),
         lambda tx: tasks.find(tx, ADA, text),
         lambda tx: tasks.update(tx, ADA, text, TaskPatch(title="New")),
@@ -287,3 +289,18 @@ def test_what_the_rules_allow_is_stored_in_one_form(filled: tuple[Database, str,
         ):
             resource = documents.update(tx, ADA, "kept", DocumentPatch(content=given, mime_type=mime_type))
             assert (resource.content, resource.size) == (kept, len(kept.encode() if isinstance(kept, str) else kept))
+
+
+def test_a_list_without_signs_replaces_all_and_one_with_signs_adds_and_removes() -> None:
+    for given, expected in (
+        (["a", "b"], ["a", "b"]),
+        ([], []),
+        (["+a", " -B ", "+ c", "--x", "+-y"], ["d", "a", "c", "-y"]),
+        (["-z"], ["b", "d", "-x"]),
+        (["+z", "-Z"], ["b", "d", "-x"]),
+    ):
+        assert rules.apply_changes(["b", "d", "-x"], rules.read_changes("tags", given)) == expected
+    for given, place in ((["+a", "b"], "tags[1]"), (["a", "-b"], "tags[0]"), (["+"], "tags[0]")):
+        with pytest.raises(WrongArgument) as refused:
+            rules.read_changes("tags", given)
+        assert (refused.value.rule, refused.value.place) == ("signs", place)

@@ -1,12 +1,27 @@
-"""Tasks with all that is known of them: what may be said of one, and finding it again."""
+"""Tasks: what may be said of one and finding it, cancelling, notes, and blockers, which never make a circle."""
 
+import threading
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from satchel.errors import AmbiguousItem, Forbidden, NotFound
-from satchel.model import BlockerChange, ListChange, Scope, StoreChange, TaskDraft, TaskPatch, TaskQuery
-from satchel.services import history, lookup, projects, tasks
+from satchel.errors import AmbiguousItem, Forbidden, NotFound, StoreConflict, WrongArgument
+from satchel.model import (
+    Author,
+    BlockerChange,
+    ListChange,
+    Retention,
+    Scope,
+    StoreChange,
+    Task,
+    TaskDraft,
+    TaskPatch,
+    TaskQuery,
+    TaskStatus,
+)
+from satchel.services import diffs, history, lookup, projects, restoring, tasks
 from satchel.storage.database import Database, Tx
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
@@ -72,17 +87,6 @@ def test_an_update_changes_only_what_is_given(database: Database) -> None:
         assert (emptied.blocked_by, emptied.is_ready) == ((), True)
 
 
-def test_a_task_is_completed_once_and_reopened_by_its_status(database: Database) -> None:
-    with database.write() as tx:
-        task = tasks.add(tx, ADA, TaskDraft(title="T"))
-        done = tasks.update(tx, ADA, task.number, TaskPatch(status="completed"))
-        again = tasks.update(tx, ADA, task.number, TaskPatch(status="completed", title="U"))
-        reopened = tasks.update(tx, ADA, task.number, TaskPatch(status="pending"))
-    assert done.is_completed and again.completed_at == done.completed_at
-    assert reopened.completed_at is None and reopened.is_ready
-    assert reopened.version == 4
-
-
 def test_a_project_must_be_there_and_allowed(database: Database) -> None:
     confined = Scope(user=ADA.user, projects=("open",))
     with database.write() as tx:
@@ -97,40 +101,6 @@ def test_a_project_must_be_there_and_allowed(database: Database) -> None:
             tasks.update(tx, confined, task.number, TaskPatch(project="closed"))
         with pytest.raises(Forbidden):
             tasks.list_page(tx, confined, TaskQuery(project="closed"), limit=10)
-
-
-def test_a_confined_scope_sees_no_task_of_another_project(database: Database) -> None:
-    confined = Scope(user=ADA.user, projects=("open",))
-    with database.write() as tx:
-        for name in ("open", "closed"):
-            projects.add(tx, name)
-        hidden = tasks.add(tx, ADA, TaskDraft(title="Hidden", project="closed"))
-        free = tasks.add(tx, ADA, TaskDraft(title="Free"))  # in no project, and so in none that is open
-        seen = tasks.add(tx, ADA, TaskDraft(title="Open", project="open"))
-    with database.read() as tx:
-        assert tasks.list_page(tx, confined, TaskQuery(), limit=10) == ((seen,), False)
-        assert [task.title for task in tasks.list_all(tx, confined)] == ["Open"]
-        assert [task.title for task in tasks.list_all(tx, confined, "pending")] == ["Open"]
-        assert suggest(tx, confined, "Hiden") == suggest(tx, confined, "Fre") == []
-        for reference in (hidden.number, "Hidden", hidden.id, free.number, "Free", free.id):
-            with pytest.raises(NotFound):
-                tasks.find(tx, confined, reference)
-    for number in (hidden.number, free.number):
-        for act in (
-            lambda tx, number=number: tasks.update(tx, confined, number, TaskPatch(title="x")),
-            lambda tx, number=number: tasks.complete(tx, confined, number),
-            lambda tx, number=number: tasks.delete(tx, confined, number),
-        ):
-            with pytest.raises(NotFound), database.write() as tx:
-                act(tx)
-
-
-def test_a_task_of_a_project_that_goes_stays(database: Database) -> None:
-    with database.write() as tx:
-        projects.add(tx, "house")
-        task = tasks.add(tx, ADA, TaskDraft(title="T", project="house"))
-        projects.delete(tx, "house")
-        assert tasks.find(tx, ADA, task.number).project is None
 
 
 def test_a_task_is_found_by_number_id_or_a_title_that_only_one_has(database: Database) -> None:
@@ -245,3 +215,244 @@ def test_every_write_tells_of_the_task_and_of_those_it_frees(database: Database)
         with database.write() as tx:
             act(tx)
             assert keys(tx.changes) == told
+
+
+def put(tx: Tx, number: int, status: TaskStatus) -> Task:
+    return tasks.update(tx, ADA, number, TaskPatch(status=status))
+
+
+def list_numbers(tx: Tx, filter: str) -> list[int]:
+    query = TaskQuery(filter=filter)  # type: ignore[arg-type]
+    return [task.number for task in tasks.list_page(tx, ADA, query, limit=50)[0]]
+
+
+def test_a_cancelled_task_is_closed_and_blocks_nothing(database: Database) -> None:
+    with database.write(ADA) as tx:
+        first = tasks.add(tx, ADA, TaskDraft(title="First")).number
+        second = tasks.add(tx, ADA, TaskDraft(title="Second", blocked_by=[first])).number
+        third = tasks.add(tx, ADA, TaskDraft(title="Third")).number
+        cancelled = put(tx, first, "cancelled")
+        assert (cancelled.status, cancelled.completed_at) == ("cancelled", cancelled.updated_at)
+        put(tx, third, "completed")
+        assert (list_numbers(tx, "ready"), list_numbers(tx, "pending")) == ([second], [second])
+        assert (list_numbers(tx, "completed"), list_numbers(tx, "cancelled")) == ([third], [first])
+        assert list_numbers(tx, "all") == [third, second, first]
+        assert [task.number for task in tasks.list_all(tx, ADA, "completed")] == [third, first]
+
+
+def test_a_closed_task_is_closed_otherwise_or_reopened(database: Database) -> None:
+    with database.write(ADA) as tx:
+        number = tasks.add(tx, ADA, TaskDraft(title="First")).number
+        cancelled = put(tx, number, "cancelled")
+    with database.write(ADA) as tx:
+        again = put(tx, number, "cancelled")
+        assert (again.status, again.completed_at) == ("cancelled", cancelled.completed_at)
+        completed = put(tx, number, "completed")
+        assert completed.status == "completed" and (completed.completed_at or "") > (cancelled.completed_at or "")
+        assert put(tx, number, "cancelled").status == "cancelled"
+        _, was_completed = tasks.complete(tx, ADA, number)
+        assert (tasks.find(tx, ADA, number).status, was_completed) == ("completed", False)
+        reopened = put(tx, number, "pending")
+        assert (reopened.status, reopened.completed_at, reopened.is_cancelled) == ("pending", None, False)
+
+
+def test_history_keeps_that_a_task_was_cancelled(database: Database) -> None:
+    with database.write(ADA) as tx:
+        number = tasks.add(tx, ADA, TaskDraft(title="First")).number
+    key = f"#{number}"
+    with database.write(ADA) as tx:
+        cancelled = put(tx, number, "cancelled")
+        assert history.read_version(tx, ADA, key, 2).state.is_cancelled is True
+        assert f"cancelled_at: {cancelled.completed_at}" in diffs.diff(tx, ADA, key)[3]
+    with database.write(ADA) as tx:
+        put(tx, number, "pending")
+    with database.write(ADA) as tx:
+        restoring.restore(tx, ADA, key, 2)
+        restored = tasks.find(tx, ADA, number)
+        assert (restored.status, restored.completed_at) == ("cancelled", cancelled.completed_at)
+    with database.write(ADA) as tx:
+        tasks.delete(tx, ADA, number)
+    with database.write(ADA) as tx:
+        restoring.restore(tx, ADA, key)
+        assert tasks.find(tx, ADA, number).status == "cancelled"
+        restoring.restore(tx, ADA, key, 1)
+        assert tasks.find(tx, ADA, number).status == "pending"
+
+
+def test_tags_and_blockers_are_added_and_removed(database: Database) -> None:
+    with database.write(ADA) as tx:
+        projects.add(tx, "open")
+        projects.add(tx, "closed")
+        first, second = (tasks.add(tx, ADA, TaskDraft(title=title, project="open")).number for title in ("1", "2"))
+        hidden = tasks.add(tx, ADA, TaskDraft(title="3", project="closed")).number
+        draft = TaskDraft(title="4", project="open", tags=["a", "b"], blocked_by=[first, hidden])
+        number = tasks.add(tx, ADA, draft).number
+        patch = TaskPatch(
+            tags=ListChange(added=("C",), removed=("A", "zzz")),
+            blocked_by=BlockerChange(added=(second,), removed=(first,)),
+        )
+        scope = Scope(user=ADA.user, projects=("open",))
+        changed = tasks.update(tx, scope, number, patch)
+        assert (changed.tags, changed.blocked_by, changed.waits_elsewhere) == (("b", "c"), (second,), True)
+        assert tasks.find(tx, ADA, number).blocked_by == (second, hidden)
+        assert tasks.keep_existing_blockers(tx, scope, [second, hidden]) == [second]
+
+
+ANN = Author(user="00000000-0000-4000-8000-00000000000a", client="claude-code", client_version="2", contract="satchel")
+WRITER = Scope(user=ANN.user, author=ANN)
+
+
+def texts(tx: Tx, number: int, limit: int = 50) -> list[str]:
+    return [note.text for note in tasks.list_notes(tx, WRITER, number, limit)[0]]
+
+
+def test_a_note_says_who_wrote_it_and_when_and_changes_no_version(database: Database) -> None:
+    with database.write(WRITER) as tx:
+        number = tasks.add(tx, WRITER, TaskDraft(title="One")).number
+    with database.write(WRITER) as tx:
+        tasks.add_note(tx, WRITER, number, "first\nline")
+        now = tx.now
+        assert tx.changes == {StoreChange("task", None, WRITER.user, str(number)): None}
+    with database.write(Scope(user=WRITER.user)) as tx:
+        tasks.add_note(tx, WRITER, number, "second")
+        [first, second], count = tasks.list_notes(tx, WRITER, number, 50)
+        assert (first.at, first.text, first.author) == (now, "first\nline", ANN)
+        assert (second.text, second.author, count) == ("second", Author(user=ANN.user), 2)
+        assert tasks.list_notes(tx, WRITER, number, 1) == ([second], 2)
+        assert tasks.find(tx, WRITER, number).version == 1
+
+
+def test_notes_go_when_their_task_is_removed_for_good(database: Database) -> None:
+    with database.write(WRITER) as tx:
+        purged, emptied, kept = (tasks.add(tx, WRITER, TaskDraft(title=title)).number for title in "abc")
+        for number in (purged, emptied, kept):
+            tasks.add_note(tx, WRITER, number, f"of {number}")
+        tasks.delete(tx, WRITER, emptied)
+    with database.write(WRITER) as tx:
+        restoring.purge(tx, WRITER, f"#{purged}")
+        assert (texts(tx, purged), texts(tx, emptied)) == ([], [f"of {emptied}"])
+    database.retention = Retention(trash_days=0)
+    history.prune(database, empty_trash=True)
+    with database.read(WRITER) as tx:
+        assert (texts(tx, emptied), texts(tx, kept)) == ([], [f"of {kept}"])
+
+
+@pytest.mark.parametrize(("text", "rule"), [("", "minLength"), (" \n", "minLength"), ("a\0", "type")])
+def test_a_note_is_a_text(database: Database, text: str, rule: str) -> None:
+    with database.write(WRITER) as tx:
+        number = tasks.add(tx, WRITER, TaskDraft(title="One")).number
+        with pytest.raises(WrongArgument) as refused:
+            tasks.add_note(tx, WRITER, number, text)
+        assert (refused.value.field, refused.value.rule) == ("note", rule)
+
+
+def test_a_note_and_the_number_of_notes_are_bounded(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "MAX_NOTES", 2)
+    with database.write(WRITER) as tx:
+        number, other = (tasks.add(tx, WRITER, TaskDraft(title=title)).number for title in ("One", "Two"))
+        tasks.add_note(tx, WRITER, number, "x" * 10_000)
+        with pytest.raises(WrongArgument) as long:
+            tasks.add_note(tx, WRITER, number, "x" * 10_001)
+        tasks.add_note(tx, WRITER, number, "second")
+        with pytest.raises(WrongArgument) as many:
+            tasks.add_note(tx, WRITER, number, "third")
+        assert (long.value.rule, many.value.rule) == ("maxLength", "maxItems")
+        tasks.add_note(tx, WRITER, other, "first")
+
+
+def added(database: Database, count: int) -> list[int]:
+    """Return the numbers of so many new tasks."""
+    with database.write() as tx:
+        return [tasks.add(tx, ADA, TaskDraft(title=f"T{number}")).number for number in range(count)]
+
+
+def test_what_waits_is_ready_when_nothing_open_is_before_it(database: Database) -> None:
+    one, two, last = added(database, 3)
+    with database.write() as tx:
+        assert tasks.update(tx, ADA, last, TaskPatch(blocked_by=[two, one])).blocked_by == (one, two)
+        tasks.complete(tx, ADA, one)
+        waiting = tasks.find(tx, ADA, last)
+        assert (waiting.blocked_by, waiting.open_blockers, waiting.is_ready) == ((one, two), (two,), False)
+        tasks.delete(tx, ADA, two)
+        freed = tasks.find(tx, ADA, last)
+        assert (freed.blocked_by, freed.open_blockers, freed.is_ready) == ((one,), (), True)
+        tasks.update(tx, ADA, one, TaskPatch(status="pending"))
+        assert not tasks.find(tx, ADA, last).is_ready
+
+
+def test_a_blocker_is_a_task_of_ones_own(database: Database) -> None:
+    [own] = added(database, 1)
+    with database.write() as tx:
+        foreign = tasks.add(tx, BOB, TaskDraft(title="B")).number
+    for blocker in (foreign, 4711, 0, -1, 2**63):
+        with pytest.raises(NotFound) as missing, database.write() as tx:
+            tasks.update(tx, ADA, own, TaskPatch(title="Changed", blocked_by=[blocker]))
+        assert missing.value.key == str(blocker)
+        with pytest.raises(NotFound), database.write() as tx:
+            tasks.add(tx, ADA, TaskDraft(title="Added", blocked_by=[own, blocker]))
+    with database.read() as tx:
+        assert [(task.title, task.version) for task in tasks.list_all(tx, ADA)] == [("T0", 1)]
+
+
+def test_nothing_waits_for_itself(database: Database) -> None:
+    one, two, three = added(database, 3)
+    with database.write() as tx:
+        tasks.update(tx, ADA, two, TaskPatch(blocked_by=[one]))
+        tasks.update(tx, ADA, three, TaskPatch(blocked_by=[two]))
+    for task, blockers in ((one, [one]), (one, [two]), (one, [three]), (two, [one, three])):
+        with pytest.raises(WrongArgument) as wrong, database.write() as tx:
+            tasks.update(tx, ADA, task, TaskPatch(blocked_by=blockers))
+        assert (wrong.value.field, wrong.value.rule) == ("blocked_by", "acyclic")
+    with database.write() as tx:
+        tasks.update(tx, ADA, three, TaskPatch(blocked_by=[]))
+        tasks.update(tx, ADA, one, TaskPatch(blocked_by=[three]))
+
+
+def test_two_updates_at_once_make_no_circle(database: Database) -> None:
+    for _ in range(5):
+        one, two = added(database, 2)
+        start = threading.Barrier(2)
+        refused: list[Exception] = []
+
+        def wait_for(task: int, blocker: int, start: threading.Barrier, refused: list[Exception]) -> None:
+            start.wait()
+            try:
+                with database.write() as tx:
+                    tasks.update(tx, ADA, task, TaskPatch(blocked_by=[blocker]))
+            except (WrongArgument, StoreConflict) as error:
+                refused.append(error)
+
+        threads = [threading.Thread(target=wait_for, args=(*pair, start, refused)) for pair in ((one, two), (two, one))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(refused) == 1
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(st.integers(0, 5), st.sets(st.integers(0, 5), max_size=3)), max_size=12))
+def test_whatever_is_tried_no_circle_comes_of_it(database: Database, steps: list[tuple[int, set[int]]]) -> None:
+    numbers = added(database, 6)
+    waits: dict[int, set[int]] = {place: set() for place in range(6)}
+
+    def reaches(start: int, goal: int, graph: dict[int, set[int]]) -> bool:
+        seen, rest = set(), list(graph[start])
+        while rest:
+            place = rest.pop()
+            if place not in seen:
+                seen.add(place)
+                rest += graph[place]
+        return goal in seen
+
+    for task, blockers in steps:
+        tried = {**waits, task: blockers}
+        try:
+            with database.write() as tx:
+                tasks.update(tx, ADA, numbers[task], TaskPatch(blocked_by=[numbers[place] for place in blockers]))
+            is_put = True
+        except WrongArgument:
+            is_put = False
+        assert is_put != reaches(task, task, tried)
+        if is_put:
+            waits = tried

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from satchel.errors import NotFound, VersionConflict
+from satchel.errors import VersionConflict
 from satchel.model import DocumentDraft, DocumentPatch, PromptDraft, PromptPatch, Scope, TaskDraft, TaskPatch
 from satchel.services import documents, projects, prompts, tasks
 from satchel.storage.database import Database, Tx
@@ -50,16 +50,6 @@ def test_another_version_is_refused_and_changes_nothing(database: Database, upda
     assert (last.version, last.description) == (3, "last")
 
 
-def test_a_refused_update_leaves_no_tags_even_where_the_rest_is_kept(database: Database) -> None:
-    projects.require(database, ADA)
-    with database.write() as tx:
-        task = tasks.add(tx, ADA, TaskDraft(title="T", tags=["kept"]))
-        with pytest.raises(VersionConflict):
-            tasks.update(tx, ADA, task.number, TaskPatch(tags=["lost"]), expected_version=7)
-    with database.read() as tx:
-        assert tasks.find(tx, ADA, task.number).tags == ("kept",)
-
-
 def test_of_racing_updates_with_the_same_version_one_succeeds(database: Database, update: Update) -> None:
     for version in range(1, 6):
         start = threading.Barrier(4)
@@ -83,12 +73,3 @@ def test_of_racing_updates_with_the_same_version_one_succeeds(database: Database
         for thread in threads:
             thread.join()
         assert sorted(outcomes) == ["conflict"] * 3 + ["done"]
-
-
-def test_what_is_gone_is_not_found_whatever_version_is_expected(database: Database) -> None:
-    projects.require(database, ADA)
-    with database.write() as tx:
-        prompt = prompts.add(tx, ADA, PromptDraft(title="P", content="x"))
-        prompts.delete(tx, ADA, prompt.id)
-        with pytest.raises(NotFound):
-            prompts.update(tx, ADA, prompt.id, PromptPatch(title="Q"), expected_version=1)

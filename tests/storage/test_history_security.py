@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from satchel.model import PromptDraft, PromptPatch, Scope, TaskDraft, TaskPatch
-from satchel.services import projects, prompts, tasks
+from satchel.services import layers, projects, prompts, tasks
 from satchel.storage.database import open_database
 from tests.support.postgres import PostgresServer
 from tests.support.roles import become, refuse, two_roles
@@ -147,29 +147,12 @@ def test_the_function_for_pruning_removes_only_what_its_rules_allow(postgres: Po
         )
 
 
-def test_the_function_for_pruning_does_not_run_a_callers_tables_or_functions(app: psycopg.Connection[Any]) -> None:
-    app.execute("create table pg_temp.seen (who text)")
-    app.execute("grant all on pg_temp.seen to public")
-    app.execute(
-        "create function pg_temp.spy() returns bigint language plpgsql as "
-        "$$ begin insert into pg_temp.seen values (current_user); return 1; end $$"
-    )
-    for table in ("revisions", "prompts", "documents", "tasks", "projects"):
-        columns = "'x' as kind, 1 as item, 1 as version, '' as at, 1 as project, '' as deleted_at"
-        app.execute(f"create view pg_temp.{table} as select pg_temp.spy() as number, {columns}".encode())
-    app.execute("create function pg_temp.cardinality(anyarray) returns int language sql as 'select pg_temp.spy()::int'")
-    app.execute("set search_path = pg_temp, public")
-    become(app, ADA, "a")
-    prune(app, FUTURE, 1, FUTURE)
-    assert app.execute("select * from pg_temp.seen").fetchall() == []
-
-
 def test_the_application_role_removes_an_item_for_good_with_its_history(postgres: PostgresServer) -> None:
     owner, app = make_store(postgres)
     scope = Scope(user=ADA, project="a", projects=("a",))
     database = open_database(app)
     with database.write(scope) as tx:
-        prompt, [task, *_] = prompts.find(tx, scope, "kept"), tasks.list_all(tx, scope)
+        prompt, [task, *_] = layers.find_prompt(tx, scope, "kept"), tasks.list_all(tx, scope)
         prompts.delete(tx, scope, prompt.id, permanently=True)
         tasks.delete(tx, scope, task.number, permanently=True)
     database.close()

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from satchel.model import Holder, Scope, StoreChange, Task, TaskDraft, TaskPatch
-from satchel.services import history, projects, restoring, tasks, templates
+from satchel.services import projects, restoring, tasks, templates
 from satchel.storage.database import Database, open_database
 from tests.support.postgres import PostgresServer
 from tests.support.roles import become, refuse, two_roles
@@ -203,14 +203,3 @@ def test_a_limited_caller_frees_and_blocks_again_the_tasks_of_other_projects(sto
         restoring.restore(tx, LIMITED, f"#{blocker.number}")
     again = find(database, EVERYWHERE, waiting.number)
     assert (again.blocked_by, again.version) == ((blocker.number,), waiting.version)
-
-
-def test_a_limited_caller_reads_versions_from_before_and_after_a_time_in_another_project(store: Store) -> None:
-    database = store.database
-    task = add(database, "First", "pub")
-    for project, title in (("priv", "Second"), ("pub", "Third")):
-        with database.write(EVERYWHERE) as tx:
-            tasks.update(tx, EVERYWHERE, task.number, TaskPatch(title=title, project=project))
-    with database.read(LIMITED) as tx:
-        assert [one.version for one in history.list_versions(tx, LIMITED, f"#{task.number}")[1]] == [3, 1]
-        assert history.read_version(tx, LIMITED, f"#{task.number}", 1).state.title == "First"

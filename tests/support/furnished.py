@@ -16,7 +16,7 @@ from satchel.model import (
     TaskDraft,
     TaskPatch,
 )
-from satchel.services import documents, projects, prompts, retry_keys, tasks, templates
+from satchel.services import documents, layers, projects, prompts, retry_keys, tasks, templates
 from satchel.storage import tasks as task_rows
 from satchel.storage import users
 from satchel.storage.database import open_database
@@ -47,8 +47,10 @@ def furnish(store: str, *, prompts_count: int = 12) -> None:
             prompts.add(tx, SCOPE, review)
             prompts.add(tx, Scope(project="gone", user=ADA), PromptDraft(title="In gone", content="x"))
         with database.write(SCOPE) as tx:
-            prompts.update(tx, SCOPE, prompts.find(tx, SCOPE, "review").id, PromptPatch(content="{{ code }} again"))
-            prompts.delete(tx, SCOPE, prompts.find(tx, SCOPE, "Prompt 3 ünï").id)
+            prompts.update(
+                tx, SCOPE, layers.find_prompt(tx, SCOPE, "review").id, PromptPatch(content="{{ code }} again")
+            )
+            prompts.delete(tx, SCOPE, layers.find_prompt(tx, SCOPE, "Prompt 3 ünï").id)
             projects.rename(tx, "old", "renamed")
             projects.delete(tx, "gone")
             text = DocumentDraft(

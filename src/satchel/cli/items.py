@@ -80,13 +80,9 @@ def name_several(session: Session, kind: Kind, refs: Sequence[str]) -> list[str]
     Raises:
         NotFound: one of them does not exist.
     """
-    from satchel.services import documents, prompts, tasks  # 20 ms, which `--help` need not wait for
-
     with session.read() as tx:
-        if kind == "task":
-            return [f"#{tasks.find(tx, session.scope, ref).number}" for ref in refs]
-        find = prompts.find if kind == "prompt" else documents.find
-        return [uri_of(kind, find(tx, session.scope, ref).name) for ref in refs]
+        found = [_find(tx, session.scope, kind, "delete", reference) for reference in refs]
+    return [f"#{one.number}" if kind == "task" else uri_of(kind, one.name) for one in found]
 
 
 def _show_deleted(session: Session, kind: Kind, keys: Sequence[str], answer: Answer) -> None:
@@ -145,14 +141,13 @@ def _add_transfer(group: click.Group, kind: Kind, verb: str, past: str) -> None:
 
 
 def _find(tx: Tx, scope: Scope, kind: Kind, verb: str, reference: str) -> Any:
-    """Return the item to copy or move; an item of the personal project can only be copied."""
-    from satchel.services import documents, layers, prompts, tasks
+    """Return the item of a command; only a copy may be of one that the project reads from the personal one."""
+    from satchel.services import layers, tasks  # 20 ms, which `--help` need not wait for
 
     if kind == "task":
         return tasks.find(tx, scope, reference)
-    if kind == "prompt":
-        return (layers.find_prompt if verb == "copy" else prompts.find)(tx, scope, reference)
-    return (layers.find_document if verb == "copy" else documents.find)(tx, scope, reference)
+    find = layers.find_prompt if kind == "prompt" else layers.find_document
+    return find(tx, scope, reference, to_change=verb != "copy")
 
 
 def _show_transferred(session: Session, changed: list[Any], heading: str, there: str) -> None:

@@ -10,7 +10,7 @@ from satchel.library.render import RenderFailed
 from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptPosition, PromptQuery
 from satchel.page import words
 from satchel.page.versions import Conflict, find_conflict
-from satchel.page.visit import MOST_COUNTED, Answer, Redirect, Shown, Visit, link
+from satchel.page.visit import Answer, Redirect, Shown, Visit, link
 from satchel.services import history, links, prompts, templates
 
 _PAGE = 50
@@ -31,7 +31,7 @@ def show_list(visit: Visit) -> Answer:
     with visit.read() as tx:
         after = _read_position(visit.query.get("after", ""))
         found, has_more = prompts.list_page(tx, visit.scope, query, limit=_PAGE, after=after)
-        counts = prompts.list_some_tags(tx, visit.scope, limit=_TAGS, most=MOST_COUNTED + 1)
+        counts = prompts.list_tags(tx, visit.scope, _TAGS)
     last = "{},{}".format(*prompts.position_of(found[-1])) if found and has_more else ""
     values = {"found": found, "counts": counts, "tags": tags, "text": query.text, "next": last}
     return Shown("prompts.html", values)

@@ -3,7 +3,6 @@
 from satchel.errors import WrongArgument
 from satchel.model import Document, DocumentDraft, Prompt, PromptDraft, Scope, Task, TaskDraft, TaskPatch
 from satchel.services import documents, projects, prompts, rules, tasks
-from satchel.storage import documents as document_rows
 from satchel.storage.database import Tx
 
 Copyable = Prompt | Document | Task
@@ -76,14 +75,11 @@ def _copy_prompt(tx: Tx, there: Scope, prompt: Prompt, *, renames: bool) -> tupl
 
 def _copy_document(tx: Tx, there: Scope, document: Document, *, renames: bool) -> tuple[Copyable, Notes]:
     assert document.content is not None, "a document without its content cannot be copied"
-    name, id = document.name, tx.new_id()
-    if renames:
-        names = rules.list_free_names(name, id)
-        name = next(one for one in names if document_rows.find(tx, there.project, "name", one) is None)
+    name = document.name
     uri = wanted = rules.make_own_uri(name) if rules.is_own_uri(document.uri) else document.uri
     if renames:
-        uris = rules.list_free_uris(wanted, id)
-        uri = next(one for one in uris if document_rows.find(tx, there.project, "uri", one) is None)
+        name, uri = documents.choose_free(tx, there, name, document.uri, tx.new_id())
+        wanted = rules.make_own_uri(name) if rules.is_own_uri(document.uri) else document.uri
     draft = DocumentDraft(
         name=name, uri=uri, content=document.content, mime_type=document.mime_type, description=document.description
     )

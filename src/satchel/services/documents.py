@@ -1,15 +1,17 @@
 """Documents of a project: text or bytes with a name, a URI and a MIME type."""
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any, Literal, TypeVar
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any, TypeVar
 
 from msgspec.structs import asdict, replace
 
 from satchel.errors import NotFound, StoreConflict, Taken, VersionConflict, WrongArgument
 from satchel.model import UNSET, Document, DocumentDraft, DocumentPatch, Scope, StoreChange
-from satchel.services import lookup, rules
-from satchel.services.projects import current, find_within
+from satchel.services import rules
+from satchel.services.projects import current, find_within, read_batches
 from satchel.services.recording import (
     forget,
     is_final,
@@ -88,31 +90,10 @@ def get_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:
     return find_within(tx, scope, "document", uri, rows.find, ("uri", uri))
 
 
-def find(tx: Tx, scope: Scope, reference: str) -> Document:
-    """Find the document, whole, by name, else by URI, else by a spelling that only one document has.
-
-    A `satchel://resource/NAME` is the document of that name, before one that has it as its URI.
-
-    Raises:
-        NotFound: the project has no such document.
-    """
-    name = lookup.without_scheme("document", reference)
-    try:
-        return find_within(tx, scope, "document", reference, rows.find, ("name", name), ("uri", reference.strip()))
-    except NotFound as missing:
-        numbers = lookup.find_alike(tx, scope, "document", name) if missing.kind == "document" else []
-        if len(numbers) != 1:
-            raise
-    return find_within(tx, scope, "document", reference, rows.find, ("number", str(numbers[0])))
-
-
-def iterate_all(tx: Tx, scope: Scope, *, size: int) -> Iterator[tuple[Document, ...]]:
+def iterate_all(tx: Tx, scope: Scope, *, size: int) -> Iterator[Sequence[Document]]:
     """Yield the documents of the project without their content, in order of creation, reading in batches."""
-    after, has_more = 0, True
-    while has_more:
-        found, has_more = list_page(tx, scope, limit=size, after=after)
-        yield found
-        after = found[-1].number if found else 0
+    number = current(tx, scope).number
+    return read_batches(lambda after, limit: rows.list_after(tx, number, after=after, limit=limit), size)
 
 
 def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Document]:
@@ -122,11 +103,8 @@ def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Document]:
         NotFound, Forbidden: as `projects.current`.
     """
     current(tx, scope)
-    after, has_more = 0, True
-    while has_more:
-        found = rows.list_whole(tx, scope.project, after, size)
-        yield from found
-        after, has_more = (found[-1].number if found else 0), len(found) == size
+    read = partial(rows.list_whole, tx, scope.project)
+    return chain.from_iterable(read_batches(read, size))
 
 
 def list_all(tx: Tx, scope: Scope) -> list[Document]:
@@ -200,16 +178,13 @@ def restore(tx: Tx, scope: Scope, number: int) -> Document:
 
     Raises:
         NotFound: the project does not exist.
-        Taken: all these names or URIs are taken.
         StoreConflict: another call restored the document meanwhile.
     """
     current(tx, scope)
     was = rows.find_deleted(tx, number)
     if was is None:
         raise StoreConflict("another call restored the document")
-    name = _find_free(tx, scope, "name", rules.list_free_names(was.name, was.id))
-    wanted = rules.make_own_uri(name) if rules.is_own_uri(was.uri) else was.uri
-    uri = _find_free(tx, scope, "uri", rules.list_free_uris(wanted, was.id))
+    name, uri = choose_free(tx, scope, was.name, was.uri, was.id)
     document = rows.restore(tx, was, name, uri)
     if document is None:
         raise StoreConflict("another call restored the document")
@@ -219,16 +194,18 @@ def restore(tx: Tx, scope: Scope, number: int) -> Document:
     return document
 
 
+def choose_free(tx: Tx, scope: Scope, name: str, uri: str, id: str) -> tuple[str, str]:
+    """Return the next free name and URI for a document of the scope's project."""
+    name = rules.choose_free(
+        rules.list_free_names(name, id), lambda one: rows.find(tx, scope.project, "name", one) is None
+    )
+    wanted = rules.make_own_uri(name) if rules.is_own_uri(uri) else uri
+    uris = rules.list_free_uris(wanted, id)
+    return name, rules.choose_free(uris, lambda one: rows.find(tx, scope.project, "uri", one) is None)
+
+
 def _find_to_change(tx: Tx, scope: Scope, name: str) -> Document:
     return find_within(tx, scope, "document", name, rows.find_to_change, ("name", name))
-
-
-def _find_free(tx: Tx, scope: Scope, column: Literal["name", "uri"], candidates: Iterable[str]) -> str:
-    tried = list(candidates)
-    for one in tried:
-        if rows.find(tx, scope.project, column, one) is None:
-            return one
-    raise Taken("document", column, tried[0], scope)
 
 
 def _clean(value: Changes) -> Changes:

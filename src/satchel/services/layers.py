@@ -1,6 +1,6 @@
 """The personal layer: every project also reads the items of the personal project, after its own.
 
-If both have a name, the project's own item counts. Only reads come here; a change finds the item in its own project.
+If both have a name, the project's own item counts. A change finds the item in its own project, without the layer.
 """
 
 from collections.abc import Callable, Sequence
@@ -58,8 +58,8 @@ _ROWS: dict[LayeredKind, Callable[[Tx, str, Any, str], Any]] = {
 }
 
 
-def find_prompt(tx: Tx, scope: Scope, reference: str) -> Prompt:
-    """Find a prompt as `prompts.find` does, in the project or else in the personal one.
+def find_prompt(tx: Tx, scope: Scope, reference: str, *, to_change: bool = False) -> Prompt:
+    """Find a prompt by id, name, title or a spelling that only one has, in the project or else in the personal one.
 
     A name takes precedence over a title, and both over another spelling, so every listed item is found by its name.
 
@@ -69,20 +69,22 @@ def find_prompt(tx: Tx, scope: Scope, reference: str) -> Prompt:
     text = lookup.without_scheme("prompt", reference)
     id = clock.parse_id(text)
     names: list[Key] = [*([] if id is None else [("id", id)]), ("name", text)]
-    found = _find(tx, scope, "prompt", reference, [names, [("title", text)]], alike=text)
+    found = _find(tx, scope, "prompt", reference, [names, [("title", text)]], alike=text, to_change=to_change)
     assert isinstance(found, Prompt), "prompts are looked up"
     return found
 
 
-def find_document(tx: Tx, scope: Scope, reference: str) -> Document:
-    """Find a document as `documents.find` does, in the project or else in the personal one.
+def find_document(tx: Tx, scope: Scope, reference: str, *, to_change: bool = False) -> Document:
+    """Find a document by name or URI, or by a spelling that only one has, in the project or else in the personal one.
+
+    A `satchel://resource/NAME` is the document of that name, before one that has it as its URI.
 
     Raises:
         NotFound: neither has such a document.
     """
     name = lookup.without_scheme("document", reference)
     keys: list[Key] = [("name", name), ("uri", reference.strip())]
-    found = _find(tx, scope, "document", reference, [keys], alike=name)
+    found = _find(tx, scope, "document", reference, [keys], alike=name, to_change=to_change)
     assert isinstance(found, Document), "documents are looked up"
     return found
 
@@ -105,17 +107,25 @@ def has_personal(tx: Tx, scope: Scope, kind: LayeredKind, name: str) -> bool:
 
 
 def _find(
-    tx: Tx, scope: Scope, kind: LayeredKind, reference: str, rounds: Sequence[Sequence[Key]], *, alike: str = ""
+    tx: Tx,
+    scope: Scope,
+    kind: LayeredKind,
+    reference: str,
+    rounds: Sequence[Sequence[Key]],
+    *,
+    alike: str = "",
+    to_change: bool = False,
 ) -> Any:
     """Return the first match of some rounds of keys, in the project or else in the personal one.
 
-    The last round is another spelling of the text `alike`, if only one item has it.
+    The last round is another spelling of the text `alike`, if only one item has it. An item that is found `to_change`
+    it is in the project itself.
 
     Raises:
         Forbidden, NotFound: as `projects.find_within`.
     """
     projects.check_access(scope)
-    lower = enter_personal(scope)
+    lower = None if to_change else enter_personal(scope)
     for keys in (*rounds, None):
         for place in [scope] if lower is None else [scope, lower]:
             found = _look(tx, scope, place, kind, _list_alike(tx, place, kind, alike) if keys is None else keys)

@@ -2,34 +2,20 @@
 
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec.structs import replace
 
-from satchel.model import Document, Item, ItemKind, Prompt, Scope, Task, uri_of
+from satchel.model import Document, Item, ItemKind, Prompt, Scope, Task
 from satchel.storage import links as rows
 from satchel.storage import projects as project_rows
 from satchel.storage import search
 from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
-from satchel.storage.links import Referrer, Source, Target
+from satchel.storage.links import Link as Link
+from satchel.storage.links import Target
 
 SHOWN = 20  # links of either direction
 
 Linked = Prompt | Document | Task | Item
-
-
-class Link(Struct, frozen=True, kw_only=True):
-    """One end of a link."""
-
-    kind: ItemKind
-    key: str  # a name, or the number of a task
-    title: str = ""  # where the caller may see it, and it says more than the key
-    project: str = ""  # where it is another one than the caller's
-    is_missing: bool = False  # it does not exist, as far as the scope may see
-
-    @property
-    def reference(self) -> str:
-        """Return the reference by which a call names the item."""
-        return f"#{self.key}" if self.kind == "task" else uri_of(self.kind, self.key)
 
 
 def record(tx: Tx, item: Item, before: Item | None = None) -> None:
@@ -37,9 +23,10 @@ def record(tx: Tx, item: Item, before: Item | None = None) -> None:
     if before is not None and before.content == item.content:
         return
     if before is not None and _has_links(before):
-        rows.remove(tx, _source(item), "text")
+        rows.remove(tx, item.kind, item.number, "text")
     if _has_links(item):
-        rows.add(tx, _source(item), "text", rows.find_targets(str(item.content)))
+        project = None if item.kind == "task" else item.project
+        rows.add(tx, item.kind, item.number, project, item.owner, "text", rows.find_targets(str(item.content)))
 
 
 def record_note(tx: Tx, owner: str, task: int, note: str) -> None:
@@ -48,7 +35,7 @@ def record_note(tx: Tx, owner: str, task: int, note: str) -> None:
         return
     known = rows.of(tx, "task", task, ["note"])
     new = [target for target in rows.find_targets(note) if target not in known]
-    rows.add(tx, Source(kind="task", number=task, owner=owner), "note", new[: rows.MOST - len(known)])
+    rows.add(tx, "task", task, None, owner, "note", new[: rows.MOST - len(known)])
 
 
 def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = SHOWN) -> tuple[list[Link], list[Link]]:
@@ -71,12 +58,8 @@ def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = S
     else:
         target, within = ("prompt" if kind == "prompt" else "document", item.name), [item.project or 0]
     found = rows.to(tx, target, scope.user, within, limit, has_loose=scope.projects is None)
-    return [_link(one, scope) for one in found if (one.kind, one.key) != target][:limit]
-
-
-def _link(one: Referrer, scope: Scope) -> Link:
-    project = "" if one.project is None or one.project == scope.project else one.project
-    return Link(kind=one.kind, key=one.key, title=one.title, project=project)
+    others = [one for one in found if (one.kind, one.key) != target][:limit]
+    return [replace(one, project="") if one.project == scope.project else one for one in others]
 
 
 def _titles(tx: Tx, scope: Scope, targets: Sequence[Target]) -> dict[str, str]:
@@ -107,8 +90,3 @@ def _find_texts(tx: Tx, scope: Scope, item: Linked, targets: Sequence[Target]) -
 
 def _has_links(item: Item) -> bool:
     return isinstance(item.content, str) and rows.SCHEME in item.content
-
-
-def _source(item: Item) -> Source:
-    project = None if item.kind == "task" else item.project
-    return Source(kind=item.kind, number=item.number, project=project, owner=item.owner)

@@ -1,6 +1,6 @@
 """Projects: find the current one; add, rename, delete and restore one; count and list what it holds."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -9,9 +9,12 @@ from satchel.errors import Forbidden, NotFound, StoreConflict, Taken
 from satchel.model import (
     DEFAULT_PROJECT,
     ChangeQuery,
+    Document,
     Item,
     Project,
     ProjectCounts,
+    Prompt,
+    PromptHeader,
     Scope,
     StoreChange,
     TaskNote,
@@ -33,6 +36,7 @@ from satchel.storage import tasks as task_rows
 from satchel.storage.database import Database, Tx, Violation
 
 Value = TypeVar("Value")
+Numbered = TypeVar("Numbered", bound=Prompt | PromptHeader | Document)
 
 
 def find(tx: Tx, name: str) -> Project | None:
@@ -130,6 +134,15 @@ def find_within(
             return found
     current(tx, scope)  # raises where it is the project that does not exist
     raise NotFound(kind, reference, scope)
+
+
+def read_batches(read: Callable[[int, int], Sequence[Numbered]], size: int) -> Iterator[Sequence[Numbered]]:
+    """Yield the items of a list in batches; `read` gets the number of the last item and the size of a batch."""
+    after, has_more = 0, True
+    while has_more:
+        batch = read(after, size)
+        yield batch
+        after, has_more = (batch[-1].number if batch else 0), len(batch) == size
 
 
 def enter(scope: Scope, name: str) -> Scope:
@@ -285,16 +298,12 @@ def restore(tx: Tx, number: int) -> Project:
     """Restore a deleted project with everything in it, under the next free name if its own is taken.
 
     Raises:
-        Taken: all these names are taken.
         StoreConflict: another call restored the project meanwhile.
     """
     was = rows.find_deleted(tx, number)
     if was is None:
         raise StoreConflict("another call restored the project")
-    names = rules.list_free_names(was.name, was.id)
-    name = next((one for one in names if rows.by_name(tx, one) is None), None)
-    if name is None:
-        raise Taken("project", "name", was.name, Scope(project=was.name))
+    name = rules.choose_free(rules.list_free_names(was.name, was.id), lambda one: rows.by_name(tx, one) is None)
     project = rows.restore(tx, was, name)
     if project is None:
         raise StoreConflict("another call restored the project")

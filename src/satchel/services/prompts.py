@@ -2,15 +2,16 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain
 
 from msgspec.structs import asdict, replace
 
 from satchel import clock
-from satchel.errors import NotFound, StoreConflict, Taken, VersionConflict
+from satchel.errors import StoreConflict, Taken, VersionConflict
 from satchel.model import (
     UNSET,
     Excerpt,
-    Item,
     ListChange,
     Page,
     Prompt,
@@ -24,8 +25,8 @@ from satchel.model import (
     StoreChange,
     TagCount,
 )
-from satchel.services import lookup, rules, texts
-from satchel.services.projects import check_access, current, find_within
+from satchel.services import rules, texts
+from satchel.services.projects import check_access, current, find_within, read_batches
 from satchel.services.recording import (
     forget,
     is_final,
@@ -45,7 +46,6 @@ _LONGEST_MADE_NAME = 60
 _BEFORE, _SIZE = 600, 2400
 
 PINNED = "pinned"  # the tag of prompts that people want at hand
-_NEWEST = 200  # prompts whose tags are in use lately
 
 
 def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None, renames: bool = False) -> Prompt:
@@ -92,37 +92,16 @@ def get_by_name(tx: Tx, scope: Scope, name: str) -> Prompt:
     return find_within(tx, scope, "prompt", name, rows.find, ("name", name))
 
 
-def find(tx: Tx, scope: Scope, reference: str) -> Prompt:
-    """Return the prompt with an id, name or title, or the only one that has it in another spelling.
-
-    Raises:
-        NotFound: the project has no such prompt.
-    """
-    text = lookup.without_scheme("prompt", reference)
-    id = clock.parse_id(text)
-    keys = [*([] if id is None else [("id", id)]), ("name", text), ("title", text)]
-    try:
-        return find_within(tx, scope, "prompt", reference, rows.find, *keys)
-    except NotFound as missing:
-        numbers = lookup.find_alike(tx, scope, "prompt", text) if missing.kind == "prompt" else []
-        if len(numbers) != 1:
-            raise
-    return find_within(tx, scope, "prompt", reference, rows.find, ("number", str(numbers[0])))
-
-
 def list_headers(tx: Tx, scope: Scope, *, limit: int = 2**31, after: int = 0) -> tuple[tuple[PromptHeader, ...], bool]:
     """Return the prompts after a number as MCP lists them, in order of creation, and whether there are more."""
     found = rows.headers(tx, current(tx, scope).number, after=after, limit=limit + 1)
     return tuple(found[:limit]), len(found) > limit
 
 
-def iterate_headers(tx: Tx, scope: Scope, *, size: int) -> Iterator[tuple[PromptHeader, ...]]:
+def iterate_headers(tx: Tx, scope: Scope, *, size: int) -> Iterator[Sequence[PromptHeader]]:
     """Yield the prompts as MCP lists them, reading in batches."""
-    after, has_more = 0, True
-    while has_more:
-        found, has_more = list_headers(tx, scope, limit=size, after=after)
-        yield found
-        after = found[-1].number if found else 0
+    number = current(tx, scope).number
+    return read_batches(lambda after, limit: rows.headers(tx, number, after=after, limit=limit), size)
 
 
 def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Prompt]:
@@ -132,11 +111,8 @@ def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Prompt]:
         NotFound, Forbidden: as `projects.current`.
     """
     current(tx, scope)
-    after, has_more = 0, True
-    while has_more:
-        found = rows.list_whole(tx, scope.project, after, size)
-        yield from found
-        after, has_more = (found[-1].number if found else 0), len(found) == size
+    read = partial(rows.list_whole, tx, scope.project)
+    return chain.from_iterable(read_batches(read, size))
 
 
 def update(
@@ -196,14 +172,10 @@ def delete(tx: Tx, scope: Scope, *ids: str, permanently: bool = False) -> None:
     Raises:
         NotFound: the project has no such prompt.
     """
-
-    def mark(tx: Tx, project: str, _column: str, id: str) -> Item | None:
-        return rows.mark_deleted(tx, project, id)
-
     tx.settle()
     numbers = []
     for id in ids:
-        prompt = find_within(tx, scope, "prompt", id, mark, ("id", id))
+        prompt = find_within(tx, scope, "prompt", id, rows.mark_deleted, ("id", id))
         record_delete(tx, prompt)
         tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
         numbers.append(prompt.number)
@@ -221,7 +193,6 @@ def restore(tx: Tx, scope: Scope, number: int) -> Prompt:
 
     Raises:
         NotFound: the project does not exist.
-        Taken: all these names are taken.
         StoreConflict: another call restored the prompt meanwhile.
     """
     current(tx, scope)
@@ -229,10 +200,8 @@ def restore(tx: Tx, scope: Scope, number: int) -> Prompt:
     if was is None:
         raise StoreConflict("another call restored the prompt")
     names, titles = rules.list_free_names(was.name, was.id), rules.list_free_titles(was.title, was.id)
-    name = next((one for one in names if rows.find(tx, scope.project, "name", one) is None), None)
-    title = next((one for one in titles if rows.find(tx, scope.project, "title", one) is None), None)
-    if name is None or title is None:
-        raise Taken("prompt", "name" if name is None else "title", was.name if name is None else was.title, scope)
+    name = rules.choose_free(names, lambda one: rows.find(tx, scope.project, "name", one) is None)
+    title = rules.choose_free(titles, lambda one: rows.find(tx, scope.project, "title", one) is None)
     prompt = rows.restore(tx, was, name, title)
     if prompt is None:
         raise StoreConflict("another call restored the prompt")
@@ -269,9 +238,11 @@ def position_of(prompt: PromptSummary) -> PromptPosition:
     return prompt.updated_at, prompt.number
 
 
-def list_tags(tx: Tx, scope: Scope) -> list[TagCount]:
-    """Return the tags in use in the project."""
-    return rows.tag_counts(tx, current(tx, scope).number)
+def list_tags(tx: Tx, scope: Scope, limit: int = 2**31) -> list[TagCount]:
+    """Return the tags in use in the project by name; of too many, those that most prompts have."""
+    counts = rows.tag_counts(tx, current(tx, scope).number)
+    frequent = sorted(counts, key=lambda tag: -tag.prompts)[:limit] if len(counts) > limit else counts
+    return sorted(frequent, key=lambda tag: tag.name)
 
 
 def list_matched_tags(tx: Tx, scope: Scope, tags: Sequence[str]) -> list[str]:
@@ -279,13 +250,6 @@ def list_matched_tags(tx: Tx, scope: Scope, tags: Sequence[str]) -> list[str]:
     folded = dict.fromkeys(tag.lower() for tag in tags if tag.isascii() and rules.is_storable(tag))
     known = rows.tags_in_use(tx, current(tx, scope).number, list(folded))
     return [tag for tag in folded if tag in known]
-
-
-def list_some_tags(tx: Tx, scope: Scope, *, limit: int, most: int) -> list[TagCount]:
-    """Return the tags of the project by name, each counted up to a bound; of too many, those in use lately."""
-    project = current(tx, scope).number
-    found = rows.first_tags(tx, project, limit=limit + 1, most=most)
-    return found if len(found) <= limit else rows.tags_of_newest(tx, project, newest=_NEWEST, limit=limit, most=most)
 
 
 def list_pinned(tx: Tx, scope: Scope, limit: int) -> list[tuple[str, str, str]]:
@@ -327,10 +291,7 @@ def _list_made_names(title: str, id: str) -> Iterator[str]:
 
 
 def _find_to_change(tx: Tx, scope: Scope, id: str) -> Prompt:
-    def find(tx: Tx, project: str, _column: str, key: str) -> Prompt | None:
-        return rows.find_to_change(tx, project, key)
-
-    return find_within(tx, scope, "prompt", id, find, ("id", id))
+    return find_within(tx, scope, "prompt", id, rows.find_to_change, ("id", id))
 
 
 def _index(tx: Tx, scope: Scope, prompt: Prompt) -> None:

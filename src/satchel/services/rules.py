@@ -6,7 +6,7 @@ A `check_…` function raises WrongArgument. A `clean_…` function also returns
 import re
 import unicodedata
 from binascii import Error, a2b_base64, b2a_base64
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from typing import Any, TypeVar
 
@@ -105,6 +105,15 @@ def list_free_uris(uri: str, id: str) -> Iterator[str]:
     yield uri
     for mark in _list_marks(id):
         yield f"{uri.encode()[: MAX_URI_BYTES - len(mark) - 1].decode(errors='ignore')}-{mark}"
+
+
+def choose_free(candidates: Iterable[str], is_free: Callable[[str], bool]) -> str:
+    """Return the first of some candidates that is free; if none is, the last one, which the database refuses."""
+    last = ""
+    for last in candidates:
+        if is_free(last):
+            break
+    return last
 
 
 def _list_marks(id: str) -> tuple[str, ...]:
@@ -430,13 +439,8 @@ _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2028
 _RESERVED = ((0x2060, 0x206F), (0xFDD0, 0xFDEF), (0xFFF0, 0xFFF8), (0xE0000, 0xE0FFF))
 # Format characters that show: signs that enclose or span numbers in Arabic, Syriac and Kaithi.
 _SHOWN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
-_JOINERS = "\u200c\u200d"
-# Scripts in which joiners choose between forms of letters: Arabic, Syriac, N'Ko, Mandaic, those of India and of
-# South-East Asia, and Mongolian.
-_JOINING = (
-    (0x0600, 0x08FF), (0x0900, 0x0DFF), (0x0F00, 0x109F), (0x1700, 0x18AF), (0x1900, 0x1CFF), (0xA800, 0xABFF),
-    (0xFB50, 0xFDFF), (0xFE70, 0xFEFC), (0x10A00, 0x10A5F), (0x11000, 0x11FFF),
-)  # fmt: skip
+_JOINERS = ("\u200c", "\u200d")
+_BEYOND_LATIN = "\u0590"  # after Latin, Greek and Cyrillic, whose letters need no joiners
 _BLACK_FLAG, _END_OF_TAGS = "\U0001f3f4", "\U000e007f"
 _FLAG = "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f"  # of a region, such as Scotland
 
@@ -473,7 +477,7 @@ def _is_hidden(text: str, place: int) -> bool:
     one = text[place]
     before, after = text[place - 1 : place] if place else "", text[place + 1 : place + 2]
     if one in _JOINERS:
-        return not (_joins_letters(before, after) or (one == "\u200d" and _joins_emoji(before, after)))
+        return not _joins(before, after)
     if _is_selector(one):
         return not before or _is_selector(before) or before.isspace() or unicodedata.category(before)[0] == "C"
     if one in _BLANK or _is_reserved(one):
@@ -486,20 +490,11 @@ def _is_reserved(one: str) -> bool:
     return code & 0xFFFE == 0xFFFE or any(first <= code <= last for first, last in _RESERVED)
 
 
-def _joins_letters(before: str, after: str) -> bool:
-    """Return whether a joiner follows a letter of a script that uses joiners, and precedes no other joiner."""
-    return _is_joining(before) and after not in (*_JOINERS, " ") and (not after or _is_joining(after))
-
-
-def _is_joining(one: str) -> bool:
-    is_letter = bool(one) and unicodedata.category(one)[0] in "LM"
-    return is_letter and any(first <= ord(one) <= last for first, last in _JOINING)
-
-
-def _joins_emoji(before: str, after: str) -> bool:
-    """Return whether a joiner stands between two emoji; the first may end in a variation selector or a skin tone."""
-    is_ended = before == "\ufe0f" or (bool(before) and unicodedata.category(before) in ("So", "Sk"))
-    return is_ended and bool(after) and unicodedata.category(after) in ("So", "Sm")
+def _joins(before: str, after: str) -> bool:
+    """Return whether a joiner stands between letters or signs beyond Latin, or ends a word of such letters."""
+    if before < _BEYOND_LATIN or unicodedata.category(before)[0] not in "LMS" or after in _JOINERS:
+        return False
+    return after >= _BEYOND_LATIN if after else unicodedata.category(before)[0] != "S" and not _is_selector(before)
 
 
 def _is_selector(one: str) -> bool:

@@ -1,7 +1,8 @@
 """Finds prompts, documents and tasks by words or by a literal text, best ones first."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -86,8 +87,8 @@ def search(tx: Tx, scope: Scope, query: SearchQuery, libraries: Sequence[Library
     found = search_ranking.rank(tx, spaces, text, others, last)
     items = _drop_shadowed(tx, where, found.items)
     end = query.offset + query.limit
-    ranked = _put_open_first(tx, items)[query.offset : end]
-    return _describe(tx, scope, where, ranked, found.terms, libraries), len(items) > end
+    ranked = _read_found(tx, scope, where, _put_open_first(tx, items)[query.offset : end], libraries)
+    return _make_hits(tx, scope, where, ranked, partial(_find_line, found.terms)), len(items) > end
 
 
 class _Layers(Struct, frozen=True):
@@ -148,54 +149,49 @@ def _put_open_first(tx: Tx, found: Sequence[RankedItem]) -> list[IndexedItem]:
     return [one.item for one in ranked]
 
 
-def _read_statuses(tx: Tx, scope: Scope, numbers: Sequence[int]) -> dict[int, str]:
-    """Read the status of some tasks, by number."""
-    return {task.number: task.status for task in tasks.list_some(tx, scope, numbers)} if numbers else {}
-
-
-def _describe(
-    tx: Tx,
-    scope: Scope,
-    where: _Layers,
-    items: Sequence[IndexedItem],
-    terms: Sequence[Term],
-    libraries: Sequence[LibraryText],
-) -> list[Hit]:
-    """Describe items as hits, with the lines that match best."""
+def _read_found(
+    tx: Tx, scope: Scope, where: _Layers, items: Sequence[IndexedItem], libraries: Sequence[LibraryText]
+) -> list[tuple[FoundKind, FoundText]]:
+    """Read the texts of items, except of tasks that the index has, but the caller may not see any more."""
     found: dict[tuple[FoundKind, int], FoundText] = {}
     for kind in KINDS:
         numbers = [item.item for item in items if item.kind == kind and item.item > 0]
         if numbers:
-            texts_found = rows.read_texts(tx, kind, numbers, scope.user or "", scope.projects)
-            found |= {(kind, one.number): one for one in texts_found}
+            texts = rows.read_texts(tx, kind, numbers, scope.user or "", scope.projects)
+            found |= {(kind, one.number): one for one in texts}
     for item in items:
         if item.item < 0:
-            one = libraries[-1 - item.item]
-            found["prompt", item.item] = FoundText(item.item, one.name, one.name, one.description, one.text)
-    shared = rows.find_shared_names(tx, where.numbers, [one.name for one in found.values() if one.name])
-    statuses = _read_statuses(tx, scope, [number for kind, number in found if kind == "task"])
+            found["prompt", item.item] = _read_library(libraries[-1 - item.item])
+    return [
+        (item.kind, replace(text, layer=where.name) if item.space in where.spaces else text)
+        for item in items
+        if (text := found.get((item.kind, item.item))) is not None
+    ]
+
+
+def _read_library(one: LibraryText) -> FoundText:
+    return FoundText(0, one.name, one.name, one.description, one.text)
+
+
+def _make_hits(
+    tx: Tx,
+    scope: Scope,
+    where: _Layers,
+    found: Sequence[tuple[FoundKind, FoundText]],
+    find_line: Callable[[str], tuple[int, str] | None],
+) -> list[Hit]:
+    """Make the hits of items, each with a line of its text."""
+    shared = rows.find_shared_names(tx, where.numbers, [one.name for _, one in found if one.name])
+    numbers = [one.number for kind, one in found if kind == "task"]
+    statuses = {task.number: task.status for task in tasks.list_some(tx, scope, numbers)} if numbers else {}
     hits = []
-    for item in items:
-        text = found.get((item.kind, item.item))
-        if text is not None:  # a task that the index has, but the caller may not see any more
-            line = _find_line(text.text, terms)
-            if item.space in where.spaces:
-                text = replace(text, layer=where.name)
-            hit = _make_hit(item.kind, text, line, is_shared=text.name in shared)
-            hits.append(_add_status(hit, text.number, statuses))
+    for kind, one in found:
+        reference = f"#{one.number}" if kind == "task" else uri_of(kind, one.name) if one.name in shared else one.name
+        line, text = find_line(one.text) or (None, _show_start(one.description or one.text))
+        status = statuses.get(one.number, "pending") if kind == "task" else "pending"
+        hit = Hit(kind=kind, reference=reference, title=one.title, status=status, layer=one.layer, line=line, text=text)
+        hits.append(hit)
     return hits
-
-
-def _make_hit(kind: FoundKind, one: FoundText, line: tuple[int, str] | None, *, is_shared: bool = False) -> Hit:
-    reference = f"#{one.number}" if kind == "task" else one.name
-    if is_shared:
-        reference = uri_of(kind, one.name)
-    number, text = (None, _show_start(one.description or one.text)) if line is None else line
-    return Hit(kind=kind, reference=reference, title=one.title, layer=one.layer, line=number, text=text)
-
-
-def _add_status(hit: Hit, number: int, statuses: dict[int, str]) -> Hit:
-    return replace(hit, status=statuses.get(number, "pending")) if hit.kind == "task" else hit
 
 
 # -- literal texts ----------------------------------------------------------------------------------------------
@@ -217,7 +213,7 @@ def _search_literally(
             for kind, one in _read_in_order(tx, scope, "prompt", [one.number for one in page])
         ]
         found += [
-            ("prompt", FoundText(0, one.name, one.name, one.description, one.text))
+            ("prompt", _read_library(one))
             for one in libraries
             if folded in rules.fold(f"{one.name}\n{one.description}\n{one.text}")
         ]
@@ -229,13 +225,7 @@ def _search_literally(
             if len(found) < wanted:
                 listed, _ = tasks.list_page(tx, scope, asked, limit=wanted - len(found))
                 found += _read_in_order(tx, scope, "task", [one.number for one in listed])
-    page_of = found[query.offset : wanted - 1]
-    shared = rows.find_shared_names(tx, where.numbers, [one.name for _, one in page_of if one.name])
-    statuses = _read_statuses(tx, scope, [one.number for kind, one in page_of if kind == "task"])
-    hits = []
-    for kind, one in page_of:
-        line = _find_literal_line(one.text, folded)
-        hits.append(_add_status(_make_hit(kind, one, line, is_shared=one.name in shared), one.number, statuses))
+    hits = _make_hits(tx, scope, where, found[query.offset : wanted - 1], partial(_find_literal_line, folded))
     return hits, len(found) >= wanted
 
 
@@ -268,7 +258,7 @@ def _scan_layers(tx: Tx, where: _Layers, folded: str, wanted: int) -> list[Found
 # -- the line that a hit shows ----------------------------------------------------------------------------------------
 
 
-def _find_line(text: str, terms: Sequence[Term]) -> tuple[int, str] | None:
+def _find_line(terms: Sequence[Term], text: str) -> tuple[int, str] | None:
     """Find the line with most terms; return its number, from 1, and the part around the match.
 
     Only the indexed part of the text is read, because the rest would hold up other threads for too long.
@@ -294,7 +284,7 @@ def _find_line(text: str, terms: Sequence[Term]) -> tuple[int, str] | None:
     return best + 1, _cut(lines[best], places[best])
 
 
-def _find_literal_line(text: str, folded: str) -> tuple[int, str] | None:
+def _find_literal_line(folded: str, text: str) -> tuple[int, str] | None:
     """Find the first line of a text in which a folded text begins."""
     whole = rules.fold(text)
     start = whole.find(folded)

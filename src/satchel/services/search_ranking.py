@@ -220,7 +220,6 @@ def rank(
         totals = _count_all(query, lists, others)
     count = max(rows.count_items(tx, spaces) + len(others), *totals, 1)
     weights = [_weigh(count, total) for total in totals]
-    _weigh_joined(lists, count, weights)
     first = [space for space in spaces if space not in last]
     preferred = _complete_lists(tx, first, lists) if last else set()
     candidates = _choose(tx, spaces, query, lists, weights, preferred)
@@ -249,19 +248,6 @@ def score_item(query: Query, matchers: Sequence[Matcher], weights: Sequence[floa
 def _weigh(count: int, total: int) -> float:
     """Return the inverse document frequency of a word that `count` of all items have."""
     return math.log(1 + (count - total + 0.5) / (total + 0.5)) if total else 0.0
-
-
-def _weigh_joined(lists: Iterable[_List], count: int, weights: Sequence[float]) -> None:
-    """Weigh two neighbours that an item writes as one word like that word, which is rarer than they are."""
-    totals: dict[tuple[int, str], int] = {}
-    joined = {(one.place, one.alternative.word): one.alternative for one in lists if one.alternative.is_joined}
-    for one in lists:
-        if one.alternative.is_joined:
-            key = (one.place, one.alternative.word)
-            totals[key] = totals.get(key, 0) + one.total
-    for (place, word), alternative in joined.items():
-        if weights[place]:
-            alternative.factor *= max(1.0, _weigh(count, totals[place, word]) / weights[place])
 
 
 def make_matcher(term: Term) -> Matcher:

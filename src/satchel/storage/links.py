@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
-from satchel.model import uri_of
+from satchel.model import ItemKind, uri_of
 from satchel.storage.database import Tx
 
 MOST = 100  # links that are kept of one part of an item
@@ -21,18 +21,11 @@ _URI = r"satchel://(?:(task)/([0-9]{1,18})(?![0-9A-Za-z_%])|(prompt|resource)/([
 _KINDS: dict[str, Kind] = {"prompt": "prompt", "resource": "document"}  # by the word of a URI
 _AT_THE_END = ".,;:!?*~"  # of a sentence or an emphasis, not of a name
 
-_REMOVE = {
-    "prompt": "delete from links where prompt = :number and part = :part",
-    "document": "delete from links where document = :number and part = :part",
-    "task": "delete from links where task = :number and part = :part",
-}
-# In the order of PARTS.
+# By the kind of the source; the links of a text come before those of notes, as in PARTS.
+_REMOVE = {kind: f"delete from links where {kind} = :number and part = :part" for kind in get_args(Kind)}
 _OF = {
-    "prompt": "select to_kind, to_key from links where prompt = :number and part in :parts order by part desc, number",
-    "document": (
-        "select to_kind, to_key from links where document = :number and part in :parts order by part desc, number"
-    ),
-    "task": "select to_kind, to_key from links where task = :number and part in :parts order by part desc, number",
+    kind: f"select to_kind, to_key from links where {kind} = :number and part in :parts order by part desc, number"
+    for kind in get_args(Kind)
 }
 _ADD = """
     insert into links (prompt, document, task, project, owner, part, to_kind, to_key)
@@ -68,22 +61,19 @@ _TO = """
 """
 
 
-class Source(Struct, frozen=True, kw_only=True):
-    """The item whose text has the links."""
+class Link(Struct, frozen=True, kw_only=True):
+    """One end of a link."""
 
-    kind: str
-    number: int
-    project: int | None = None  # of a prompt or document; that of a task may change, and is looked up
-    owner: str | None = None  # of a task
-
-
-class Referrer(Struct, frozen=True, kw_only=True):
-    """An item that links to another."""
-
-    kind: Kind
+    kind: ItemKind
     key: str  # a name, or the number of a task
-    title: str
-    project: str | None  # None for a task of no project
+    title: str = ""  # where the caller may see it, and it says more than the key
+    project: str = ""  # where it is another one than the caller's
+    is_missing: bool = False  # it does not exist, as far as the scope may see
+
+    @property
+    def reference(self) -> str:
+        """Return the reference by which a call names the item."""
+        return f"#{self.key}" if self.kind == "task" else uri_of(self.kind, self.key)
 
 
 def find_targets(text: str) -> list[Target]:
@@ -101,17 +91,19 @@ def find_targets(text: str) -> list[Target]:
     return list(found)
 
 
-def add(tx: Tx, source: Source, part: Part, targets: Sequence[Target]) -> None:
-    """Add links from an item."""
-    ends = {kind: source.number if kind == source.kind else None for kind in ("prompt", "document", "task")}
-    values: dict[str, object] = {**ends, "project": source.project, "owner": source.owner, "part": part}
-    tx.many(_ADD, [{**values, "to_kind": kind, "to_key": key} for kind, key in targets])
+def add(
+    tx: Tx, kind: ItemKind, number: int, project: int | None, owner: str | None, part: Part, targets: Sequence[Target]
+) -> None:
+    """Add links from one part of an item. A task has an owner and no project, because that may change."""
+    ends = {one: number if one == kind else None for one in get_args(Kind)}
+    values: dict[str, object] = {**ends, "project": project, "owner": owner, "part": part}
+    tx.many(_ADD, [{**values, "to_kind": to_kind, "to_key": key} for to_kind, key in targets])
 
 
-def remove(tx: Tx, source: Source, part: Part) -> None:
+def remove(tx: Tx, kind: ItemKind, number: int, part: Part) -> None:
     """Remove the links from one part of an item."""
-    sql = _REMOVE[source.kind]
-    tx.run(sql, number=source.number, part=part)
+    sql = _REMOVE[kind]
+    tx.run(sql, number=number, part=part)
 
 
 def of(tx: Tx, kind: str, number: int, parts: Sequence[Part] = PARTS) -> list[Target]:
@@ -129,14 +121,14 @@ def existing(tx: Tx, project: int, targets: Sequence[Target]) -> set[Target]:
 
 def to(
     tx: Tx, target: Target, owner: str | None, projects: Sequence[int] | None, limit: int, *, has_loose: bool
-) -> list[Referrer]:
+) -> list[Link]:
     """List an owner's tasks, then the prompts and documents, that link to a target, each up to a limit.
 
     Only items in `projects` are listed, or in all for None; `has_loose` adds the tasks of no project.
     """
     values = {"kind": target[0], "key": target[1], "owner": owner, "limit": limit, "has_loose": has_loose}
     rows = tx.all(_TO, **values, any_project=projects is None, projects=list(projects or ()))
-    return [Referrer(kind=kind, key=key, title=title, project=project) for kind, key, title, project in rows]
+    return [Link(kind=kind, key=key, title=title, project=project or "") for kind, key, title, project in rows]
 
 
 def _read_name(text: str) -> str:

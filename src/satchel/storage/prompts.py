@@ -107,9 +107,9 @@ def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Prompt]:
     return [prompt for row in rows if (prompt := _prompt(row))]
 
 
-def find_to_change(tx: Tx, project: str, id: str) -> Prompt | None:
+def find_to_change(tx: Tx, project: str, _column: Literal["id"], key: str) -> Prompt | None:
     """Return the whole prompt with this id, in order to update or delete it."""
-    return _prompt(tx.one_to_change(_WHOLE, "prompts", f"{_IN_PROJECT} and id = :key", project=project, key=id))
+    return _prompt(tx.one_to_change(_WHOLE, "prompts", f"{_IN_PROJECT} and id = :key", project=project, key=key))
 
 
 def find_deleted(tx: Tx, number: int) -> Prompt | None:
@@ -137,11 +137,11 @@ def update(tx: Tx, seen: Prompt, patch: PromptPatch, version: int | None) -> tup
     return (row[0], row[1]) if row else None
 
 
-def mark_deleted(tx: Tx, project: str, id: str) -> Item | None:
+def mark_deleted(tx: Tx, project: str, _column: Literal["id"], key: str) -> Item | None:
     """Mark the prompt with this id as deleted; return it without its content. Call `leave_lists` afterwards."""
     columns = "'prompt', number, id, version - 1, updated_at, name, title, project"  # as in Item
     row = tx.renew(
-        "prompts", "deleted_at = :now", f"{_IN_PROJECT} and id = :id", columns=columns, project=project, id=id
+        "prompts", "deleted_at = :now", f"{_IN_PROJECT} and id = :key", columns=columns, project=project, key=key
     )
     return Item(*row) if row else None
 
@@ -223,44 +223,6 @@ def tags_in_use(tx: Tx, project: int, tags: Sequence[str]) -> set[str]:
     return {tag for (tag,) in tx.all(sql, project=project, tags=list(tags))}
 
 
-def first_tags(tx: Tx, project: int, *, limit: int, most: int) -> list[TagCount]:
-    """Return the first tags by name, each with the number of its prompts, which stops at a bound."""
-    # From tag to tag along the index, so that it does not matter how many prompts have each.
-    sql = """
-        with recursive known (tag) as (
-            select min(tag) from prompt_tags where project = :project
-            union all
-            select (select min(g.tag) from prompt_tags g where g.project = :project and g.tag > known.tag)
-            from known where known.tag is not null
-        )
-        select tag, (
-            select count(*) from (
-                select 1 from prompt_tags c where c.project = :project and c.tag = known.tag limit :most
-            ) as counted
-        ) from known where tag is not null limit :limit
-    """
-    return [TagCount(tag, prompts) for tag, prompts in tx.all(sql, project=project, limit=limit, most=most)]
-
-
-def tags_of_newest(tx: Tx, project: int, *, newest: int, limit: int, most: int) -> list[TagCount]:
-    """Return the most frequent tags of the last updated prompts, by name, with counts that stop at a bound."""
-    sql = """
-        select tag, (
-            select count(*) from (
-                select 1 from prompt_tags c where c.project = :project and c.tag = frequent.tag limit :most
-            ) as counted
-        ) from (
-            select g.tag from (
-                select number from prompts where project = :project and deleted_at is null
-                order by updated_at desc, number desc limit :newest
-            ) as recent join prompt_tags g on g.prompt = recent.number
-            group by g.tag order by count(*) desc, g.tag limit :limit
-        ) as frequent order by tag
-    """
-    found = tx.all(sql, project=project, newest=newest, limit=limit, most=most)
-    return [TagCount(tag, prompts) for tag, prompts in found]
-
-
 def slices(tx: Tx, numbers: Sequence[int], folded: str, *, before: int, size: int) -> list[PromptSlice]:
     """Return some prompts in the order given, each with `size` characters of content around the first hit."""
     sql = f"""
@@ -327,10 +289,6 @@ _COUNT_TAGGED = "select count(distinct prompt) from ({}) as tagged"
 _PAGE = (
     f"select number from prompts where project = :project and deleted_at is null {_ORDER} limit :limit offset :offset"
 )
-_PAGE_TAGGED = f"""
-    select number from prompts where project = :project and deleted_at is null and number in ({{}})
-    {_ORDER} limit :limit offset :offset
-"""
 # The times come from a scalar sub-select, so that both engines begin with the tags: a plan for any tag would read all
 # prompts to join them, or walk along all of them.
 _COLLECT_TAGGED = """
@@ -393,23 +351,19 @@ def numbers_and_total(tx: Tx, project: int, query: PromptQuery, *, limit: int, o
     if query.text:
         return tx.prompts_containing(project, query, limit, offset=offset)
     count = "select count(*) from prompts where project = :project and deleted_at is null"
-    sql = _PAGE
     if query.tags:
-        tagged = _WITH_ALL_TAGS if query.needs_all_tags else _WITH_ONE_TAG
-        count, sql = _COUNT_TAGGED.format(tagged), _PAGE_TAGGED.format(tagged)
+        count = _COUNT_TAGGED.format(_WITH_ALL_TAGS if query.needs_all_tags else _WITH_ONE_TAG)
     moment, last = NEWEST
     values = {"project": project, "tags": list(query.tags), "needed": query.needed_tags}
     [total] = tx.one(count, **values) or (0,)
     if offset >= total:
         return [], total
     values |= {"moment": moment, "last": last, "limit": limit, "offset": offset}
-    if query.tags and total <= _MOST:
-        return _collect_tagged(tx, query, values), total
-    if query.tags and offset + limit <= _FEW:
-        found = _scan_newest(tx, _TAGGED_AMONG_NEWEST, values, offset + limit)
-        if found is not None:
-            return found[offset:], total
-    return [number for (number,) in tx.all(sql, **values)], total
+    if not query.tags:
+        return [number for (number,) in tx.all(_PAGE, **values)], total
+    is_scanned = total > _MOST and offset + limit <= _FEW
+    found = _scan_newest(tx, _TAGGED_AMONG_NEWEST, values, offset + limit) if is_scanned else None
+    return (_collect_tagged(tx, query, values) if found is None else found[offset:]), total
 
 
 def _scan_newest(tx: Tx, sql: str, values: dict[str, object], wanted: int) -> list[int] | None:

@@ -68,7 +68,7 @@ def read_resource(context: Context, args: tools.ReadResource) -> Body:
 
 
 def update_resource(context: Context, args: tools.UpdateResource) -> Body:
-    seen = documents.find(context.tx, context.scope, args.resource)
+    seen = layers.find_document(context.tx, context.scope, args.resource, to_change=True)
     patch = DocumentPatch(content=args.content, mime_type=args.mime_type, description=args.description)
     document = documents.update(context.tx, context.scope, seen.name, patch, args.expected_version or None)
     return _reply_echo("Unchanged in" if document.version == seen.version else "Updated in", context, document)

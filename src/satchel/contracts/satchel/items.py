@@ -16,7 +16,19 @@ from satchel.contracts.satchel.errors import WrongValue, describe, name_place
 from satchel.contracts.satchel.templates import check_templates, find_in_libraries, find_stored, settle_update
 from satchel.errors import NotFound, StoreConflict, VersionConflict, WrongArgument
 from satchel.model import Document, DocumentPatch, Item, ItemKind, Prompt, PromptPatch, Task, TaskPatch
-from satchel.services import copying, documents, links, lookup, projects, prompts, recording, rules, tasks, texts
+from satchel.services import (
+    copying,
+    documents,
+    layers,
+    links,
+    lookup,
+    projects,
+    prompts,
+    recording,
+    rules,
+    tasks,
+    texts,
+)
 from satchel.services.copying import Copyable
 from satchel.services.templates import Checked
 from satchel.services.texts import Edit, EditedText
@@ -91,7 +103,7 @@ def delete_prompt(context: Context, args: tools.OnePrompt) -> Body:
 
 
 def delete_resource(context: Context, args: tools.OneResource) -> Body:
-    document = documents.find(context.tx, context.scope, args.resource)
+    document = layers.find_document(context.tx, context.scope, args.resource, to_change=True)
     text = f"Deleted document '{document.name}' from project '{context.scope.project}'."
     return _delete(context, [recording.of_document(document)], text, document.name)
 

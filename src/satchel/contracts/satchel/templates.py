@@ -16,7 +16,7 @@ from satchel.library.render import RenderFailed
 from satchel.library.roles import Message, split_text
 from satchel.log import log, log_surprise
 from satchel.model import Argument, Prompt, Scope
-from satchel.services import layers, lookup, prompts, templates
+from satchel.services import layers, lookup, templates
 from satchel.services.rules import MAX_ARGUMENTS, MAX_TEMPLATE_BYTES
 from satchel.services.templates import Settled, describe_failure
 from satchel.services.texts import closest_names
@@ -71,7 +71,7 @@ def find_stored(context: Context, reference: str) -> Prompt:
     """
     in_library = find_in_libraries(context, reference)
     try:
-        prompt = prompts.find(context.tx, context.scope, reference)
+        prompt = layers.find_prompt(context.tx, context.scope, reference, to_change=True)
     except NotFound as missing:
         if missing.kind != "prompt" or in_library is None:
             raise
