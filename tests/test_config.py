@@ -53,7 +53,10 @@ def test_the_folders_of_libraries_may_begin_with_a_tilde(tmp_path: Path, monkeyp
     assert load({}, environment).libraries == folders
     assert load({}, {**environment, "SATCHEL_LIBRARIES": "~/b::/c:"}).libraries == ("/home/ada/b", "/c")
     assert load({"libraries": ["~/d:e"]}, environment).libraries == ("/home/ada/d:e",)
-    assert load({}, {"SATCHEL_HOME": "/data", "SATCHEL_LIBRARIES": ":"}).libraries == ("/data/libraries",)
+    assert load({}, {"SATCHEL_HOME": "/data", "SATCHEL_LIBRARIES": ":"}).libraries == (
+        *("/data/libraries", "/home/ada/.local/share/twig/prompts"),
+    )
+    assert load({}, {"SATCHEL_HOME": "/data", "XDG_DATA_HOME": "/xdg"}).libraries[1] == "/xdg/twig/prompts"
 
 
 @pytest.mark.parametrize(

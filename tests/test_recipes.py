@@ -62,11 +62,6 @@ def insert(file: Path, how: str, anchor: str | None, code: str) -> None:
 
 
 @pytest.fixture
-def engine() -> str:
-    return "sqlite"
-
-
-@pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """Return a copy of the sources to change."""
     folder = tmp_path / "copy"

@@ -33,12 +33,12 @@ def create_app(
 ) -> Guard:
     """Open a store and return its ASGI application; the arguments are the options of `satchel serve`.
 
-    `public_url` is the address that clients reach it by, with the path that it is mounted at. What is left out comes
+    `public_url` is the address that clients use, with the path of the mount. What is left out comes
     from the environment and `satchel.toml`, as it does for the command. Call `close()` on the application when yours
     shuts down: a mounted application gets no lifespan events.
 
     Raises:
-        SettingsError: a setting cannot be what it is.
+        SettingsError: a setting has an invalid value.
         StoreError: the store cannot be used.
         NotFound: there is no such project.
     """

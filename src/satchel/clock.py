@@ -1,4 +1,4 @@
-"""Time and ids: timestamps, which are texts of equal length that sort by time; days and times as people write them."""
+"""Time and ids: timestamps (texts of equal length that sort by time), and days and times as people write them."""
 
 import re
 import threading
@@ -13,7 +13,7 @@ _last_second = (0, "")  # and its second with its text, because every call of a 
 
 
 def now() -> str:
-    """Return the present as UTC ISO 8601 with six fractional digits, later than every earlier answer."""
+    """Return the current time in UTC, ISO 8601 with six fractional digits, later than every earlier result."""
     global _last, _last_second
     with _lock:
         _last = max(time.time_ns() // 1000, _last + 1)
@@ -24,17 +24,17 @@ def now() -> str:
 
 
 def after(moment: str) -> str:
-    """Return the present, or the next microsecond after a moment that is not past yet."""
+    """Return the current time, or the microsecond after a moment that is not past yet."""
     return max(now(), write(datetime.fromisoformat(moment) + _TICK))
 
 
 def days_before(moment: str, days: int = 1) -> str:
-    """Return the moment some days of 24 hours before another."""
+    """Return the moment that is some days of 24 hours before another."""
     return write(datetime.fromisoformat(moment) - timedelta(days=days))
 
 
 def minutes_after(moment: str, minutes: int) -> str:
-    """Return the moment some minutes after another."""
+    """Return the moment that is some minutes after another."""
     return write(datetime.fromisoformat(moment) + timedelta(minutes=minutes))
 
 
@@ -44,7 +44,7 @@ def new_id() -> str:
 
 
 def write(moment: datetime) -> str:
-    """Return a moment of any time zone as a timestamp."""
+    """Return a moment in any time zone as a timestamp."""
     # Not strftime, which writes the year 999 with three digits, so that it would sort after the present.
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
@@ -55,7 +55,7 @@ def to_second(moment: str) -> str:
 
 
 def parse_id(text: str) -> str | None:
-    """Return a UUID of the form 8-4-4-4-12 in lower case, as it is stored, or None for anything else."""
+    """Return a UUID of the form 8-4-4-4-12 in lower case, as it is stored; None for anything else."""
     if len(text) != 36 or text[8:24:5] != "----" or not text.isascii():
         return None
     digits = text.replace("-", "")
@@ -77,10 +77,10 @@ _DAY = 10  # characters of a day, at most; a time of day makes it longer
 
 
 def parse_past(text: str, now: str) -> str | None:
-    """Return the time that a text names; None for a text that names none.
+    """Return the time that a text stands for; None for any other text.
 
-    `2026-11-17`, `yesterday` and `monday` (the last one) are the beginning of that day, `2026-11-17T12:30` is a time,
-    and `30m`, `12h`, `7d`, `2w` are before now.
+    `2026-11-17`, `yesterday` and `monday` (the last one) stand for the beginning of that day, `2026-11-17T12:30` for a
+    time, and `30m`, `12h`, `7d`, `2w` for that long ago.
     """
     return _parse(text.strip(), now, -1)
 
@@ -91,7 +91,7 @@ def parse_future(text: str, now: str) -> str | None:
 
 
 def read_day(text: str, today: date, *, is_past: bool = False) -> str | None:
-    """Return the day that a word names as YYYY-MM-DD: tomorrow, 3d, or friday (the next, or the last); else None."""
+    """Return the day that a word stands for as YYYY-MM-DD: tomorrow, 3d, friday (next or last); else None."""
     word = text.strip().lower()
     if word in _NAMED:
         return (today + timedelta(days=_NAMED[word])).isoformat()

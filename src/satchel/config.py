@@ -1,4 +1,4 @@
-"""Every setting, defined once, and its value: flag before environment before `satchel.toml` before default.
+"""All settings, defined once, and their values: flags override the environment, which overrides `satchel.toml`.
 
 The flags of `satchel serve`, the environment variables, the names in `satchel.toml` and the page of settings in the
 documentation all come from SETTINGS.
@@ -56,7 +56,7 @@ class Setting(Struct, frozen=True):
 
     @property
     def takes(self) -> str:
-        """The values it takes, in words."""
+        """The accepted values, in words."""
         if self.kind == "number":
             return f"a whole number from {self.bounds[0]} to {self.bounds[1]}"
         if self.kind == "uuid":
@@ -125,7 +125,7 @@ SETTINGS = (
         separator=os.pathsep,
         is_repeated=True,
         default=(),
-        default_note="libraries in the data folder",
+        default_note="libraries in the data folder, and ~/.local/share/twig/prompts",
     ),
     Setting("user", "UUID", "The only user to act as", short_flag="-u", kind="uuid", default_note="the local user"),
     Setting(
@@ -262,7 +262,7 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
     """Find the value of every setting. HTTP settings are ignored on stdio.
 
     Raises:
-        SettingsError: a value is of the wrong type, or not allowed.
+        SettingsError: a value has the wrong type or is not allowed.
     """
     environment = os.environ if environment is None else environment
     home = environment.get("SATCHEL_HOME") or _default_home()
@@ -286,7 +286,7 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
         why_project=_PROJECT_SOURCES.get(project_source, "the settings file") if project_source else None,
         personal="" if values["no_personal"] else PERSONAL_PROJECT,
         contract=values["contract"],
-        libraries=_expand(values["libraries"]) or (os.path.join(home, "libraries"),),
+        libraries=_expand(values["libraries"]) or _default_libraries(home, environment),
         user=values["user"],
         home=home,
         toolsets=values["toolsets"],
@@ -299,6 +299,12 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
 def _expand(folders: tuple[str, ...]) -> tuple[str, ...]:
     """Expand `~` in folders. An empty one, as in `A::B`, is left out: it would be the working directory."""
     return tuple(os.path.expanduser(folder) for folder in folders if folder)
+
+
+def _default_libraries(home: str, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return our folder of libraries and that of twig, either of which need not exist."""
+    data = environment.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+    return (os.path.join(home, "libraries"), os.path.join(data, "twig", "prompts"))
 
 
 _PROJECT_SOURCES = {"--project": "the flag --project", "SATCHEL_PROJECT": "the environment variable SATCHEL_PROJECT"}

@@ -2,33 +2,33 @@
 
 SatchelError
 ├── Refused              the request cannot be granted as it stands
-│   ├── WrongArgument    an argument is missing, of the wrong type, or out of bounds
+│   ├── WrongArgument    an argument is missing, has the wrong type, or is out of bounds
 │   ├── WrongEdit        an edit does not fit the text
 │   ├── MissingPart      a text has no such heading
-│   ├── NotFound         there is no such thing in this scope
+│   ├── NotFound         the scope has no such item
 │   ├── Forbidden        it belongs to another user, or the token does not allow it
 │   ├── Taken            something else already has this name, title or URI
 │   ├── VersionConflict  it was changed after the caller read it
 │   ├── TaskHeld         another agent has claimed a task
 │   ├── TaskClosed       a task is completed or cancelled, and cannot be claimed
 │   ├── StaleFence       the fencing number of a call is not that of the newest claim
-│   ├── NothingReady     there is no task that could be claimed
+│   ├── NothingReady     no task can be claimed
 │   ├── EntryRefused     one entry of several is refused, and so all are
 │   ├── KeyReused        a call with other input had this retry key
 │   ├── VersionMissing   history does not have this version
-│   ├── AmbiguousItem    several things have this name
+│   ├── AmbiguousItem    several items have this name
 │   ├── NotConfirmed     the user was asked, and did not say yes
 │   ├── QuotaExceeded    the user would keep more than they may
-│   └── AnswerTooLarge   the answer would be larger than we send
+│   └── AnswerTooLarge   the answer would exceed the limit
 └── StoreError           the database, not the request, is at fault
     ├── StoreFailed      it failed while serving: disk full, connection lost, locked too long, a table missing
-    │   ├── StoreConflict    rolled back for the sake of another call, or the connection was lost before the commit
+    │   ├── StoreConflict    another call won, or the connection was lost before the commit
     │   ├── StoreGone        its file was removed or replaced: start again
     │   └── TooCostly        the transaction was ended because a statement took too long: ask for less
-    └── StoreUnusable    it cannot be opened: another program's, newer, damaged, or not reachable
+    └── StoreUnusable    it cannot be opened: another program's, newer, damaged or unreachable
         └── StoreMissing     there is none yet
 
-Abandoned                nobody waits for the answer any more; raised between the parts of a call, and never answered
+Abandoned                nobody waits for the answer; raised between the parts of a call, and never sent
 
 AuthError                the caller cannot be identified; raised over HTTP, before any contract runs
 ├── Unauthorized         the token is unknown, malformed, expired, revoked, or for another server
@@ -53,7 +53,7 @@ class Refused(SatchelError):
 
 
 class WrongArgument(Refused):
-    """An argument is missing, of the wrong type, or out of bounds."""
+    """An argument is missing, has the wrong type, or is out of bounds."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class WrongArgument(Refused):
         place: str | None = None,
     ) -> None:
         super().__init__(f"{field}: {rule}")
-        self.kind = kind  # prompt, document, task, … where the value breaks a rule of the store
+        self.kind = kind  # prompt, document, task, … if the value breaks a rule of the store
         self.field = field
         self.rule = rule  # the JSON Schema keyword that it breaks, or maxBytes
         self.limit = limit  # the value of the keyword
@@ -75,7 +75,7 @@ class WrongArgument(Refused):
 
     @property
     def is_unstorable(self) -> bool:
-        """Whether the value is a text with NUL or half a character in it, which no store accepts."""
+        """Whether the value is a text with NUL or a lone surrogate, which no store accepts."""
         return self.rule == "type" and self.limit == "text"
 
 
@@ -92,11 +92,11 @@ class WrongEdit(Refused):
         near: tuple[int, str] | None = None,
     ) -> None:
         super().__init__(f"edit {index}: {reason}")
-        self.reason = reason  # of the text to be replaced; same: nothing would change
+        self.reason = reason  # about the text to replace; same: nothing would change
         self.index = index  # of the edit, from 0 on
         self.count = count  # how often the text occurs
-        self.lines = lines  # where it does, the first ones
-        self.near = near  # the line most like a text that is absent: its number and text
+        self.lines = lines  # the lines of the first occurrences
+        self.near = near  # the line most similar to an absent text: its number and text
 
 
 class MissingPart(Refused):
@@ -129,7 +129,7 @@ class NotFound(Refused):
 
 
 class Reason(Struct, frozen=True):
-    """The reason why something is not found, in the words of a contract."""
+    """The reason why an item was not found, in the words of a contract."""
 
     message: str = ""  # the fate of the item, which replaces the sentence that it does not exist
     hint: str = ""
@@ -147,7 +147,7 @@ class Forbidden(Refused):
 
 
 class Taken(Refused):
-    """Another thing already has this name, title or URI, which must be unique."""
+    """Another item already has this name, title or URI, which must be unique."""
 
     def __init__(
         self, kind: str, field: str, key: str, scope: Scope, *, holder: str | None = None, advice: str = ""
@@ -157,8 +157,8 @@ class Taken(Refused):
         self.field = field
         self.key = key
         self.scope = scope
-        self.holder = holder  # the name of that other thing, where it is known
-        self.advice = advice  # the remedy, if it is more than to choose another
+        self.holder = holder  # the name of the other item, if known
+        self.advice = advice  # the remedy, unless it is to choose another value
 
 
 class VersionConflict(Refused):
@@ -197,11 +197,11 @@ class StaleFence(Refused):
         super().__init__(f"{fence} is not the fence of task {number}")
         self.number = number
         self.fence = fence
-        self.claim = claim  # the newest; None: it was never claimed
+        self.claim = claim  # the newest fence; None: the task was never claimed
 
 
 class NothingReady(Refused):
-    """There is no task that could be claimed."""
+    """No task can be claimed."""
 
     def __init__(self, project: str | None, *, blocked: int, held: int) -> None:
         super().__init__(f"nothing is ready: {blocked} tasks are blocked, {held} are held")
@@ -254,7 +254,7 @@ class NotConfirmed(Refused):
 
     def __init__(self, action: str) -> None:
         super().__init__(f"the user was asked: {action}")
-        self.action = action  # decline, or cancel where the question was closed or never answered
+        self.action = action  # decline, or cancel if the question was closed or never answered
 
 
 class QuotaExceeded(Refused):
@@ -267,7 +267,7 @@ class QuotaExceeded(Refused):
 
     @property
     def explanation(self) -> str:
-        """What the limit is, and what counts, in a sentence without its full stop."""
+        """The limit and what counts towards it, as a sentence without its full stop."""
         return f"You may keep at most {self.limit} {self.what}, deleted and replaced ones included until they expire"
 
 
@@ -278,7 +278,7 @@ class AnswerTooLarge(Refused):
         super().__init__(f"the answer to {what} is larger than {limit} bytes")
         self.what = what  # the tool or the method
         self.limit = limit  # in bytes
-        self.argument = argument  # by which the caller may ask for less
+        self.argument = argument  # the argument with which the caller can ask for less
 
 
 class StoreError(SatchelError):
@@ -290,11 +290,11 @@ class StoreFailed(StoreError):
 
 
 class StoreConflict(StoreFailed):
-    """Nothing was done, because of another transaction or a lost connection; it can be tried again."""
+    """Nothing was done, because of another transaction or a lost connection; the call can be repeated."""
 
 
 class StoreGone(StoreFailed):
-    """The file of the store was removed or replaced; only a new start helps."""
+    """The file of the store was removed or replaced; the process must be restarted."""
 
 
 class TooCostly(StoreFailed):
@@ -302,7 +302,7 @@ class TooCostly(StoreFailed):
 
 
 class StoreUnusable(StoreError):
-    """The database cannot be opened; the message says what, why and what next."""
+    """The database cannot be opened; the message has the reason and the remedy."""
 
 
 class StoreMissing(StoreUnusable):
@@ -314,7 +314,7 @@ class StoreMissing(StoreUnusable):
 
 
 class Abandoned(Exception):
-    """Nobody waits for the answer of a call any more: its client left, or cancelled it."""
+    """Nobody waits for the answer of a call any more: the client disconnected or cancelled it."""
 
 
 class AuthError(Exception):

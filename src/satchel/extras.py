@@ -1,4 +1,4 @@
-"""How to add an extra to this copy of Satchel, in the words of the tool that installed it."""
+"""The command that adds an extra to this copy of Satchel, for the tool that installed it."""
 
 import json
 import os
@@ -15,7 +15,7 @@ def find_extra(error: ImportError) -> str | None:
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs Satchel with an extra, as uv, pipx or pip installed it, or from its checkout."""
+    """Return the command that installs Satchel with an extra: by uv, pipx or pip, or from its checkout."""
     from importlib.metadata import PackageNotFoundError, distribution  # 20 ms, and only after an error
 
     try:
@@ -37,7 +37,7 @@ def install_command(extra: str) -> str:
 
 
 def _pip() -> str:
-    """Return the command by which pip, or uv for an environment without pip, installs into this environment."""
+    """Return the install command of this environment's pip, or of uv if it has no pip."""
     from importlib.util import find_spec
 
     python = shlex.quote(sys.executable)

@@ -25,9 +25,9 @@ class NotAFile(OSError):
 def read_file(
     path: str, limit: int, *, folder: int | None = None, follows_links: bool = False, is_single: bool = False
 ) -> bytes:
-    """Read a regular file of at most `limit` bytes, relative to an open folder if there is one.
+    """Read a regular file of at most `limit` bytes, relative to an open folder if one is given.
 
-    If `is_single`, a file with a second name (a hard link) is refused: that name may be outside the folder, where
+    If `is_single`, a file with a second name (a hard link) is refused: the other name may be outside the folder, where
     the owner of the folder could not read it.
 
     Raises:
@@ -45,7 +45,7 @@ def read_file(
 
 
 def read_start(path: str, size: int, *, folder: int) -> bytes:
-    """Read the first `size` bytes of a regular file with one name in an open folder.
+    """Read the first `size` bytes of a regular file without hard links in an open folder.
 
     Raises:
         OSError: the file cannot be read.
@@ -67,7 +67,7 @@ def _open(path: str, folder: int | None, *, follows_links: bool, is_single: bool
 
 
 def decode(content: bytes) -> str:
-    """Decode UTF-8, and drop the byte order mark.
+    """Decode UTF-8 without its byte order mark.
 
     Raises:
         UnicodeDecodeError: the content is not UTF-8.
@@ -85,7 +85,7 @@ def printable(text: str) -> str:
 
 @contextmanager
 def open_folder(path: str, *folders: str) -> Iterator[int]:
-    """Open a folder below a trusted path. None of `folders` may be a link, because they are not trusted.
+    """Open a folder below a trusted path. `folders` are not trusted: none of them may be a link.
 
     Raises:
         OSError: there is no such folder.
@@ -102,7 +102,7 @@ def open_folder(path: str, *folders: str) -> Iterator[int]:
 
 
 def list_folders(folder: int) -> tuple[list[str], list[str]]:
-    """List the names of the folders in an open folder, and of its links; hidden ones are left out."""
+    """List the names of folders and links in an open folder, except hidden ones."""
     with os.scandir(folder) as entries:
         shown = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
     folders = [entry.name for entry in shown if entry.is_dir(follow_symlinks=False)]
@@ -110,13 +110,13 @@ def list_folders(folder: int) -> tuple[list[str], list[str]]:
 
 
 def list_files(folder: int) -> frozenset[str]:
-    """List the names of the regular files with one name in an open folder."""
+    """List the names of the regular files without hard links in an open folder."""
     with os.scandir(folder) as entries:
         return frozenset(entry.name for entry in entries if _is_single_file(entry.stat(follow_symlinks=False)))
 
 
 def sign(folder: int, name: str) -> tuple[int, ...] | None:
-    """Return numbers that change when a file changes; None if it is not a regular file with one name."""
+    """Return numbers that change when a file changes; None if it is not a regular file or has hard links."""
     try:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except OSError:
@@ -149,7 +149,7 @@ def _is_single_file(found: os.stat_result) -> bool:
 def write_file(
     path: str, content: bytes, *, mode: int | None = 0o600, before: Callable[[], None] | None = None
 ) -> None:
-    """Replace a file as a whole, or create it, and wait until it is on the disk.
+    """Replace a whole file, or create it, and wait until it is on the disk.
 
     A file keeps its mode, and its owner where the system allows it. A new one gets `mode`; None: as the umask says.
     `before` runs when the new content is complete, just before it replaces the old; if it raises, nothing changes.
@@ -179,7 +179,7 @@ def write_file(
 
 
 def create_file(path: str, content: bytes, *, mode: int | None = 0o600) -> None:
-    """Create a file and wait until its content is on the disk. Without a mode it gets the one that the umask allows.
+    """Create a file and wait until its content is on the disk. The default mode is that of the umask.
 
     Raises:
         FileExistsError: the path is taken.
@@ -195,7 +195,7 @@ def create_file(path: str, content: bytes, *, mode: int | None = 0o600) -> None:
 
 
 def sync(path: str) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
+    """Wait until a file, or the entries of a folder, are on the disk."""
     opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(opened)

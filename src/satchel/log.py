@@ -1,4 +1,4 @@
-"""Lines for the operator on stderr: name, outcome and duration of calls, never their content."""
+"""Log lines for the operator on stderr: name, outcome and duration of calls, never their content."""
 
 import os
 import re
@@ -39,12 +39,12 @@ def _write_escape(found: re.Match[str]) -> str:
 
 
 def log(line: str) -> None:
-    """Write one line; drop it if stderr is a full pipe, because a client that does not read it must not block us."""
+    """Write one line; drop it if stderr is a full pipe, because a client that does not read must not block us."""
     _write(f"{clock.now()} {escape_line(line)}".encode()[: select.PIPE_BUF - 1] + b"\n")
 
 
 def log_call(name: str, outcome: str, started: float) -> None:
-    """Log the outcome of a call that began at a time of `perf_counter`. A client may have invented the name."""
+    """Log the outcome of a call that began at a time of `perf_counter`. The name is not trusted."""
     is_plain = name.isascii() and name.isidentifier() and len(name) <= _MAX_NAME
     milliseconds = (time.perf_counter() - started) * 1000
     log(f"{name if is_plain else ascii(name[:_MAX_NAME])} {outcome} {milliseconds:.1f} ms")
@@ -66,9 +66,9 @@ def _never_blocks() -> bool:
 
 
 def log_surprise(where: str, error: BaseException | None = None) -> None:
-    """Log the origin of an exception, by default the one being handled, which is a bug of ours.
+    """Log the origin of an unexpected exception, by default the one being handled.
 
-    Its message is left out, because it may quote what a call was about.
+    Its message is left out, because it may quote the content of a call.
     """
     import traceback  # 2 ms of a start, and only a bug needs it
 

@@ -21,7 +21,7 @@ PromptPosition = tuple[Timestamp, int]  # of a prompt in the list of the last up
 
 DEFAULT_PROJECT: Final = "default"
 PERSONAL_PROJECT: Final = "personal"  # its prompts and documents can be read from every project
-NAMED_BY_FILE: Final = "the file "  # how `Scope.why` begins where a `.satchel` file names the project
+NAMED_BY_FILE: Final = "the file "  # the beginning of `Scope.why` if a `.satchel` file names the project
 DEFAULT_STORE: Final = "satchel.db"  # in the data folder
 MAX_CONTENT_BYTES: Final = 4 * 1024 * 1024
 MAX_DESCRIPTION: Final = 10_000  # characters
@@ -70,42 +70,42 @@ class Quota(Struct, frozen=True, kw_only=True):
 
 
 class Scope(Struct, frozen=True, kw_only=True):
-    """The user and the project of a call, and what it may do. The arguments of a call never widen it."""
+    """The user, project and rights of a call. The arguments of a call never widen it."""
 
     project: str = DEFAULT_PROJECT
-    why: str = "the default"  # where the choice of this project comes from
+    why: str = "the default"  # the reason why this project was chosen
     user: str | None = None
     projects: tuple[str, ...] | None = None  # the only ones it may enter; None: all
     is_read_only: bool = False
-    makes: str = ""  # the project that does not have to exist: it is empty, and the first write makes it
-    personal: str = ""  # the project whose prompts and documents every other project can read; empty: none
+    makes: str = ""  # a project that need not exist: it reads as empty, and the first write creates it
+    personal: str = ""  # its prompts and documents can be read in every other project; empty: none
     author: Author = Author()
     quota: Quota | None = None  # None: no limits
-    refuses_hidden: bool = False  # new titles and URIs with characters that do not show; contracts decide it themselves
+    refuses_hidden: bool = False  # refuse invisible characters in new titles and URIs; each contract decides
 
     @property
     def is_named_by_file(self) -> bool:
-        """Whether a `.satchel` file names the project, so that it must exist."""
+        """Whether a `.satchel` file names the project, which must then exist."""
         return self.why.startswith(NAMED_BY_FILE)
 
     @property
     def owner(self) -> str:
-        """The user whose tasks the call is about."""
+        """The user whose tasks the call reads and writes."""
         assert self.user is not None, "a scope for tasks names a user"
         return self.user
 
 
 class Identity(Struct, frozen=True, kw_only=True):
-    """The caller of a request over HTTP, and the rights of the token."""
+    """The caller of an HTTP request, and the rights of the token."""
 
     user: str
     projects: tuple[str, ...] | None = None  # the only ones they may enter; None: all
     is_read_only: bool = False
-    token: str = ""  # the id of the token, where it is one of ours
+    token: str = ""  # the id of the token, if it is one of ours
 
 
 class StoreChange(Struct, frozen=True, array_like=True):
-    """A committed change, as it is announced to every process that watches the store."""
+    """A committed change that is announced to every process that watches the store."""
 
     # prompts, documents: a project's list of them. prompt (key: its name), document (key: its URI): one of a project.
     # project: that it exists, or what it holds. task (key: its number): a task of `owner`, in `project` or in none.
@@ -120,7 +120,7 @@ class StoreChange(Struct, frozen=True, array_like=True):
     key: str | None = None
 
     def is_open_to(self, scope: Scope) -> bool:
-        """Return whether a scope may learn of the change: nothing of other users or closed projects."""
+        """Return whether a scope may learn of the change: not of other users or of projects that it cannot enter."""
         if self.owner not in (None, scope.user):
             return False
         is_anywhere = self.project is None and self.what != "task"
@@ -139,7 +139,7 @@ class Project(Struct, frozen=True):
 
 
 class ProjectCounts(Struct, frozen=True):
-    """How much a project holds."""
+    """The number of items in a project."""
 
     prompts: int
     documents: int
@@ -175,36 +175,36 @@ class Prompt(Struct, frozen=True, kw_only=True):
     version: int
     description: str | None = None
     arguments: tuple[Argument, ...] = ()
-    layer: str = ""  # the personal project, where it was found there and not in the project of the call
+    layer: str = ""  # the personal project, if it was found there and not in the project of the call
 
 
 class PromptDraft(Struct, frozen=True, kw_only=True):
-    """A prompt to be added."""
+    """A new prompt."""
 
     content: str
-    title: str | UnsetType = UNSET  # left out, it is made from the name
-    name: str | None = None  # left out, it is made from the title
+    title: str | UnsetType = UNSET  # by default made from the name
+    name: str | None = None  # by default made from the title
     description: str | None = None
     tags: Sequence[str] = ()
     arguments: Sequence[Argument] = ()
 
 
 class ListChange(Struct, frozen=True, kw_only=True):
-    """Additions to a list and removals from it, for an update that does not replace it."""
+    """Additions to a list and removals from it, for an update that does not replace the list."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
 
 
 class BlockerChange(Struct, frozen=True, kw_only=True):
-    """The blockers that a task gets and loses, where an update does not replace all of them."""
+    """The blockers to add to a task and to remove, for an update that does not replace all of them."""
 
     added: tuple[int, ...] = ()
     removed: tuple[int, ...] = ()
 
 
 class PromptPatch(Struct, frozen=True, kw_only=True):
-    """What is to change in a prompt; UNSET leaves it as it is."""
+    """Changes to a prompt; UNSET keeps a field."""
 
     title: str | UnsetType = UNSET
     content: str | UnsetType = UNSET
@@ -214,15 +214,15 @@ class PromptPatch(Struct, frozen=True, kw_only=True):
 
 
 class TextQuery(Struct, frozen=True, kw_only=True):
-    """Which prompts or tasks are wanted, by their texts and tags."""
+    """A query by text and tags."""
 
     text: str = ""  # in title or content, of a task in title or description, in any case
     tags: Sequence[str] = ()
-    needs_all_tags: bool = False  # else one of the tags is enough
+    needs_all_tags: bool = False  # otherwise one of the tags is enough
 
     @property
     def needed_tags(self) -> int:
-        """How many of the tags a match must have."""
+        """The number of tags that a match must have."""
         return len(self.tags) if self.needs_all_tags else min(1, len(self.tags))
 
 
@@ -231,7 +231,7 @@ class PromptQuery(TextQuery, frozen=True, kw_only=True):
 
 
 class PromptHeader(Struct, frozen=True, kw_only=True):
-    """A prompt as MCP lists it, with everything that a client needs to request it."""
+    """A prompt in MCP's list, with everything that a client needs to request it."""
 
     number: int
     name: str
@@ -242,7 +242,7 @@ class PromptHeader(Struct, frozen=True, kw_only=True):
 
 
 class Excerpt(Struct, frozen=True):
-    """A piece of a text, and whether there is more before it and after it."""
+    """A part of a text, and whether there is more before and after it."""
 
     text: str
     is_cut_before: bool
@@ -250,7 +250,7 @@ class Excerpt(Struct, frozen=True):
 
 
 class PromptSummary(Struct, frozen=True, kw_only=True):
-    """A prompt as lists show it: everything but the whole of its content."""
+    """A prompt in a list: everything except most of its content."""
 
     number: int
     id: str
@@ -267,14 +267,14 @@ class PromptSummary(Struct, frozen=True, kw_only=True):
 
 
 class Page(Struct, frozen=True):
-    """One page of a list of prompts, and the total of the list in the same snapshot."""
+    """One page of a list of prompts, and the total from the same snapshot."""
 
     items: tuple[PromptSummary, ...]
     total: int
 
 
 class Document(Struct, frozen=True):
-    """A named document with a URI; text or bytes, as its MIME type says."""
+    """A named document with a URI; its MIME type says whether it is text or bytes."""
 
     number: int
     id: str
@@ -292,7 +292,7 @@ class Document(Struct, frozen=True):
 
 
 class DocumentDraft(Struct, frozen=True, kw_only=True):
-    """A document to be added."""
+    """A new document."""
 
     name: str
     uri: str
@@ -302,7 +302,7 @@ class DocumentDraft(Struct, frozen=True, kw_only=True):
 
 
 class DocumentPatch(Struct, frozen=True, kw_only=True):
-    """What is to change in a document; UNSET leaves it as it is."""
+    """Changes to a document; UNSET keeps a field."""
 
     content: str | bytes | UnsetType = UNSET  # as in a draft
     mime_type: str | UnsetType = UNSET
@@ -310,7 +310,7 @@ class DocumentPatch(Struct, frozen=True, kw_only=True):
 
 
 class Token(Struct, frozen=True, kw_only=True):
-    """A token as it is stored: everything but its secret, of which only a hash is kept."""
+    """A stored token: everything but its secret, of which only a hash is kept."""
 
     id: str
     name: str  # what it is for; may be empty
@@ -329,7 +329,7 @@ class Token(Struct, frozen=True, kw_only=True):
 
 
 class Holder(Struct, frozen=True):
-    """Who claims a task."""
+    """The holder of a claim on a task."""
 
     name: str  # short, for people and models
     key: str  # the same for every call of one agent
@@ -341,12 +341,12 @@ class Claim(Struct, frozen=True, kw_only=True):
 
     holder: str
     holder_key: str
-    until: Timestamp  # empty where it was given back, or the task closed
+    until: Timestamp  # empty after a release, or if the task is closed
     fence: int  # grows with every claim of the task
 
 
 class Task(Struct, frozen=True):
-    """Something that a user has to do."""
+    """A task of one user."""
 
     number: int  # the integer id that some contracts expose; never reused
     id: str
@@ -363,32 +363,32 @@ class Task(Struct, frozen=True):
     priority: Priority = "normal"
     due: str | None = None  # YYYY-MM-DD
     blocked_by: tuple[int, ...] = ()  # the numbers of all tasks that must be completed before it
-    open_blockers: tuple[int, ...] = ()  # those of them that are not completed yet
-    deleted_blockers: tuple[int, ...] = ()  # that were deleted, and block it again when they are restored
+    open_blockers: tuple[int, ...] = ()  # those of them that are still open
+    deleted_blockers: tuple[int, ...] = ()  # deleted blockers, which block it again when they are restored
     waits_elsewhere: bool = False  # also blocked by tasks in projects the caller may not see
     is_cancelled: bool = False
-    claim: Claim | None = None  # where it is claimed now
+    claim: Claim | None = None  # if it is claimed now
 
     @property
     def is_completed(self) -> bool:
-        """Whether it is completed, or cancelled, which most contracts do not tell apart."""
+        """Whether the task is completed or cancelled; most contracts do not distinguish the two."""
         return self.completed_at is not None
 
     @property
     def status(self) -> Literal["pending", "in_progress", "completed", "cancelled"]:
-        """How far it is."""
+        """The status of the task."""
         if self.is_completed:
             return "cancelled" if self.is_cancelled else "completed"
         return "pending" if self.claim is None else "in_progress"
 
     @property
     def is_ready(self) -> bool:
-        """Whether work on it can start: it is neither completed nor blocked."""
+        """Whether work on the task can start: it is neither completed nor blocked."""
         return not self.is_completed and not self.open_blockers and not self.waits_elsewhere
 
 
 class TaskNote(Struct, frozen=True, kw_only=True):
-    """What was written about a task while working on it."""
+    """A note on a task."""
 
     at: Timestamp
     text: str
@@ -396,7 +396,7 @@ class TaskNote(Struct, frozen=True, kw_only=True):
 
 
 class TaskDraft(Struct, frozen=True, kw_only=True):
-    """A task to be added."""
+    """A new task."""
 
     title: str
     description: str | None = None
@@ -408,7 +408,7 @@ class TaskDraft(Struct, frozen=True, kw_only=True):
 
 
 class TaskPatch(Struct, frozen=True, kw_only=True):
-    """What is to change in a task; UNSET leaves it as it is, None takes it away."""
+    """Changes to a task; UNSET keeps a field, None clears it."""
 
     title: str | UnsetType = UNSET
     description: str | UnsetType | None = UNSET
@@ -424,16 +424,16 @@ class TaskPatch(Struct, frozen=True, kw_only=True):
 
 
 class TaskQuery(TextQuery, frozen=True, kw_only=True):
-    """Which tasks of a user are wanted."""
+    """A query for a user's tasks."""
 
     filter: TaskFilter = "ready"
     project: str | None = None  # by name
     takes_unfiled: bool = False  # tasks of no project too
-    holder_key: str | None = None  # with `ready`: without those that others hold now; empty: without all that are held
+    holder_key: str | None = None  # with `ready`: leave out tasks held by others; empty: leave out all held tasks
 
 
 class TaskPosition(Struct, frozen=True):
-    """Where a task is in the order of a filter; the next page starts after it."""
+    """The position of a task in the order of a filter; the next page starts after it."""
 
     moment: Timestamp  # completed_at in the filter `completed`, else created_at
     number: int
@@ -442,7 +442,7 @@ class TaskPosition(Struct, frozen=True):
 
 
 class TagCount(Struct, frozen=True):
-    """A tag in use and the number of prompts that carry it."""
+    """A tag and the number of prompts that have it."""
 
     name: str
     prompts: int
@@ -472,35 +472,35 @@ _UNREAD: Final = State("", "")
 
 
 class Item(Struct, frozen=True):
-    """A prompt, document, task or project: as it is, as it was at an older version, or as it was deleted."""
+    """A prompt, document, task or project in its present state, in an older version, or as it was deleted."""
 
     kind: ItemKind
     number: int
     id: str
-    version: int  # of a deleted item, that of its deletion
+    version: int  # for a deleted item, the version of its deletion
     updated_at: Timestamp
     name: str  # empty for a task
     title: str
-    project: int | None  # its number; of a project, its own
+    project: int | None  # the number of its project; for a project, its own
     owner: str | None = None  # of a task
     deleted_at: Timestamp | None = None
-    former: tuple[int, ...] = ()  # deleted items that had its name, the last deleted first; its history includes theirs
+    former: tuple[int, ...] = ()  # deleted items of the same name, last deleted first; its history includes theirs
     state: State = _UNREAD
     content: str | bytes = ""  # the text of a prompt or document, or its bytes; the description of a task
 
     @property
     def key(self) -> str:
-        """What names it in a call: its name, or the number of a task."""
+        """The reference for calls: the name, or the number of a task."""
         return f"#{self.number}" if self.kind == "task" else self.name
 
     @property
     def is_deleted(self) -> bool:
-        """Whether it is in the trash."""
+        """Whether the item is in the trash."""
         return self.deleted_at is not None
 
 
 class Version(Struct, frozen=True):
-    """A change of one item, which made a version of it."""
+    """A change of one item, which made a new version."""
 
     number: int  # in the order of all changes
     kind: ItemKind
@@ -509,21 +509,21 @@ class Version(Struct, frozen=True):
     action: Action
     at: Timestamp
     project: int | None
-    undoes: int | None  # the number of the change that this one took back
+    undoes: int | None  # the number of the change that this one reversed
     author: Author = Author()
 
     @property
     def done(self) -> str:
-        """What was done to the item, in a word."""
+        """The action, as one word in the past tense."""
         return ACTION_WORDS[self.action]
 
 
 class ChangeQuery(Struct, frozen=True, kw_only=True):
-    """Which changes are wanted."""
+    """A query for changes."""
 
     since: Timestamp = ""
     by: str = ""  # a client, a contract, `person`, `model`, or a user's or token's id or its first 8 characters or more
-    kinds: Sequence[ItemKind] = KINDS  # this and the rest in feeds of many items
+    kinds: Sequence[ItemKind] = KINDS  # this and the following only in feeds of many items
     after: int = 0  # the number of a change
     before: int = 2**53
 

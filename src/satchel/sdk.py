@@ -42,7 +42,7 @@ def create_server(
     CannotStart if it cannot be used, and closed when the last lifespan ends: there is nothing to close by hand.
 
     Raises:
-        SettingsError: a setting cannot be what it is.
+        SettingsError: a setting has an invalid value.
     """
     settings = load_settings(
         transport="stdio",

@@ -1,6 +1,6 @@
 """One call in progress: its user, its cancellation, and the time limit of its statements.
 
-A call that reads or renders ends at once when it is cancelled. A write is finished once it has begun.
+A cancelled call that reads or renders ends at once. A write that has begun is finished.
 """
 
 import threading
@@ -21,7 +21,7 @@ def seconds_for(*, writes: bool) -> float:
 
 
 class Work:
-    """One call, or a batch of them. A transport makes it; any thread may cancel it."""
+    """One call, or a batch of calls. A transport creates it; any thread may cancel it."""
 
     def __init__(self, user: str = LOCAL) -> None:
         self.user = user
@@ -30,14 +30,14 @@ class Work:
         self._stops: list[Callable[[], None]] = []
 
     def cancel(self) -> None:
-        """End the call as soon as possible, without waiting for its end."""
+        """Make the call end as soon as possible; do not wait for it."""
         with self._lock:
             self.is_cancelled = True
             for stop in self._stops:
                 stop()
 
     def check(self) -> None:
-        """Return if somebody still waits for the answer.
+        """Return if a client still waits for the answer.
 
         Raises:
             Abandoned: the call was cancelled.

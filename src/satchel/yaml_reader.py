@@ -1,7 +1,7 @@
 """YAML and front matter, read and written by PyYAML within bounds: for libraries, skills, import, export and sync.
 
-The files may come from anyone, so the parser's events are counted before a value is built, and aliases are refused:
-ten lines of them can stand for a billion values. Only `true`, `false`, `null` and whole numbers are more than texts:
+Files may come from anyone, so the parser's events are counted before a value is built, and aliases are refused:
+ten lines of them can expand to a billion values. Only `true`, `false`, `null` and whole numbers are more than texts:
 a date or a version stays as it is written, and a title `On` is not a truth value. Tags like `!include` are ignored.
 """
 
@@ -129,10 +129,10 @@ def split_front_matter(text: str) -> tuple[str, str] | None:
 
 
 def read_front_matter(text: str, *, is_lenient: bool = False) -> tuple[Fields | None, str]:
-    """Return the fields and the body of a text; None and the whole text if it has no front matter.
+    """Return the fields and the body of a text; if it has no front matter, None and the whole text.
 
-    Much front matter that is written by hand is nearly YAML, like `argument-hint: [file] [mode]`. If `is_lenient`,
-    a field that cannot be read as YAML is the text behind its colon.
+    Much front matter written by hand is almost YAML, like `argument-hint: [file] [mode]`. If `is_lenient`,
+    a field that is not valid YAML is the text after its colon.
 
     Raises:
         WrongYaml: the front matter cannot be read, or is too large.
@@ -169,7 +169,7 @@ def find_fault(text: str) -> str | None:
 
 
 def _read_lines(raw: str) -> Any:
-    """Read each field on its own; a value that is not YAML is the text behind the colon."""
+    """Read each field separately; a value that is not valid YAML is the text after the colon."""
     blocks: list[list[str]] = []
     for line in raw.split("\n"):
         if line[:1] not in (" ", "\t", "-", "#", "") and _KEY.match(line):

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from tests.attacks.floods import BATCHES, Bearer, SmallWire, in_threads
+from tests.attacks.floods import BATCHES, Bearer, SmallWire
 from tests.support.stdio import NEWEST
+from tests.support.threads import in_threads
 from tests.support.web import HANDSHAKE, JSON, PATIENCE, Closed, Wire, call, request, rpc
 
 MIB = 1 << 20
@@ -44,7 +45,7 @@ class Attack:
                 with suppress(OSError, Closed):
                     act()
 
-        in_threads(run, list(range(clients)))
+        in_threads(run, range(clients))
 
     def hold(self, raws: list[bytes], receive_buffer: int | None = None, *, awaits: bool = False) -> None:
         """Send each request on a connection of its own, read nothing, and keep all of them until the end.

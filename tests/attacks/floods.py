@@ -5,7 +5,7 @@ import socket
 import statistics
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
@@ -275,25 +275,6 @@ def is_waiting(wire: Wire) -> bool:
     finally:
         wire.socket.settimeout(PATIENCE)
     return False
-
-
-def in_threads(work: Callable[[Any], None], items: list[Any]) -> None:
-    """Run an action for all items concurrently; raise the first error."""
-    errors: list[BaseException] = []
-
-    def run(item: Any) -> None:
-        try:
-            work(item)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(item,)) for item in items]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
 
 
 def batch_request(token: Token | None, calls: list[tuple[str, dict[str, Any]]], path: str) -> bytes:

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -63,59 +62,15 @@ def test_the_page_of_bounds_says_what_the_code_does() -> None:
     assert {name: int(bound.replace(",", "")) for name, bound in said.items()} == BOUNDS
 
 
-def test_one_character_more_than_a_bound_is_refused(database: Database) -> None:
+def test_the_texts_of_all_arguments_are_bounded_together(database: Database) -> None:
+    """The other bounds are in tests/services/test_rules.py."""
     projects.require(database, ANN)
-
-    def argument(**more: Any) -> Argument:
-        return Argument(**{"name": "a", "description": None, "is_required": False, **more})
-
-    def prompt(**more: Any) -> PromptDraft:
-        return PromptDraft(**{"title": "T", "content": "x", **more})
-
-    def resource(**more: Any) -> DocumentDraft:
-        return DocumentDraft(**{"name": "r", "uri": "a:b", "content": "x", **more})
-
-    def task(**more: Any) -> TaskDraft:
-        return TaskDraft(**{"title": "T", **more})
-
-    many = [argument(name=f"a{number}", description="x" * 1000) for number in range(100)]
-    drafts = [
-        prompt(name="x" * 256),
-        prompt(title="x" * 201),
-        prompt(description=LONG + "é"),
-        prompt(content="x" * (model.MAX_CONTENT_BYTES + 1)),
-        prompt(content="x" * (rules.MAX_TEMPLATE_BYTES + 1), arguments=[argument()]),
-        prompt(tags=[f"t{number}" for number in range(101)]),
-        prompt(tags=["x" * 51]),
-        prompt(arguments=[argument(name=f"a{number}") for number in range(101)]),
-        prompt(arguments=[argument(name="a" * 256)]),
-        prompt(arguments=[argument(description=LONG + "é")]),
-        prompt(arguments=[argument(values=("x",) * 101)]),
-        prompt(arguments=[argument(values=("x" * 201,))]),
-        prompt(arguments=many),
-        resource(name="x" * 256),
-        resource(uri="a:" + "x" * 1999),
-        resource(mime_type="text/" + "x" * 251),
-        resource(description=LONG + "é"),
-        task(title="x" * 501),
-        task(description=LONG + "é"),
-        task(blocked_by=range(1, 102)),
-        task(tags=[f"t{number}" for number in range(101)]),
-    ]
-    add: dict[type, Callable[..., Any]] = {
-        PromptDraft: prompts.add,
-        DocumentDraft: documents.add,
-        TaskDraft: tasks.add,
-    }
-    for draft in drafts:
-        with pytest.raises(WrongArgument) as wrong, database.write() as tx:
-            add[type(draft)](tx, ANN, draft)
-        assert wrong.value.rule in ("maxLength", "maxItems", "maxBytes", "pattern", "format"), draft
+    many = [Argument(f"a{number}", "x" * 1000, False) for number in range(100)]
     with database.write() as tx:
-        prompts.add(tx, ANN, prompt(name="x" * 255, title="x" * 200, description=LONG, arguments=many[:98]))
-        number = tasks.add(tx, ANN, task(title="x" * 500, description=LONG)).number
-        with pytest.raises(WrongArgument):
-            tasks.add_note(tx, ANN, number, "x" * (model.MAX_DESCRIPTION + 1))
+        prompts.add(tx, ANN, PromptDraft(title="T", content="x", arguments=many[:98]))
+    with pytest.raises(WrongArgument) as wrong, database.write() as tx:
+        prompts.add(tx, ANN, PromptDraft(title="U", content="x", arguments=many))
+    assert wrong.value.rule == "maxLength"
 
 
 # Texts whose length no bound of their own limits, because the service does, or because they are only compared.

@@ -101,7 +101,7 @@ def test_an_import_leaves_it_out_and_says_so(store: str, tmp_path: Path) -> None
     (tmp_path / "tasks.jsonl").write_text(json.dumps(row) + "\n")
     done = run("import", str(tmp_path / "tasks.jsonl"), "--json", environment=home)
     assert done.returncode == 0, done
-    assert b"characters that do not show" in done.stdout
+    assert b"Invisible characters were removed from the title." in done.stdout
     listed = json.loads(run("task", "list", "--json", environment=home).stdout)
     assert [one["title"] for one in listed["tasks"]] == ["Payment now"]
 

@@ -1,71 +1,51 @@
-"""A token limited to projects has the tasks of these projects, through every contract, and no others of its user."""
+"""A token limited to projects: what it adds, and what history, undo and restore do, stays inside of these projects.
+
+That it neither sees nor changes anything else by any tool is in test_matrix.py.
+"""
 
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from satchel.errors import Refused
-from satchel.model import Scope, Task, TaskDraft, TaskPatch
-from satchel.services import projects, restoring, tasks
-from satchel.storage.database import Tx
+from satchel.model import ChangeQuery, Scope, TaskDraft, TaskPatch
+from satchel.services import history, projects, restoring, tasks
 from tests.attacks.worlds import ENGINES, World, find_addresses
 from tests.support.in_process_http import HttpInProcess
-from tests.support.postgres import PostgresServer
-from tests.support.roles import two_roles
 from tests.support.satchel import ok, refusal
 
 ANN = "11111111-1111-4111-8111-111111111111"
 EVERYWHERE = Scope(user=ANN)
 LIMITED = Scope(user=ANN, project="pub", projects=("pub",))
-NOT_YOURS = "You don't have permission to modify this task"
-CANARY = "xyzzyplugh"  # in every title and note that the token must not see
-
-
-class Tasks(World):
-    """Ann's tasks: one in the open project, others in another project, in none, in a deleted one, and in the trash."""
-
-    def __init__(self, owner: str, server: str) -> None:
-        super().__init__(owner, server)
-        for name in ("default", "pub", "priv", "gone"):
-            self.write(EVERYWHERE, partial(projects.add, name=name))
-        self.seen = self.add("Seen", "pub")
-        self.hidden = [self.add(f"{CANARY} {where}", where) for where in ("priv", None, "gone")]
-        for task in self.hidden:
-            self.write(EVERYWHERE, partial(tasks.add_note, scope=EVERYWHERE, task=task.number, text=CANARY))
-        self.write(EVERYWHERE, lambda tx: projects.delete(tx, "gone"))
-        self.deleted = self.add(f"{CANARY} deleted", None)
-        self.write(EVERYWHERE, lambda tx: tasks.delete(tx, EVERYWHERE, self.deleted.number))
-
-    def add(self, title: str, project: str | None, *blockers: int) -> Task:
-        tags = ["hush"] if CANARY in title else []
-        draft = TaskDraft(title=title, project=project, tags=tags, blocked_by=blockers)
-        return self.write(EVERYWHERE, lambda tx: tasks.add(tx, EVERYWHERE, draft))
-
-    def versions(self) -> dict[str, int]:
-        found = self.read(EVERYWHERE, lambda tx: tasks.list_all(tx, EVERYWHERE))
-        return {task.title: task.version for task in found}
+CANARY = "xyzzyplugh"  # in every title that the token must not see
 
 
 @pytest.fixture(params=ENGINES)
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Tasks]:
-    world = Tasks(*find_addresses(request, tmp_path))
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    world = World(*find_addresses(request, tmp_path))
+    for name in ("pub", "priv"):
+        world.write(EVERYWHERE, partial(projects.add, name=name))
     yield world
     world.close()
 
 
 @pytest.fixture
-def server(world: Tasks) -> Iterator[HttpInProcess]:
+def server(world: World) -> Iterator[HttpInProcess]:
     with HttpInProcess("--database", world.address, "--auth", "token") as server:
         server.token = world.make_token(ANN, ["pub"])
         yield server
 
 
+def add_task(world: World, title: str, project: str) -> int:
+    draft = TaskDraft(title=title, project=project)
+    return world.write(EVERYWHERE, lambda tx: tasks.add(tx, EVERYWHERE, draft)).number
+
+
 # Its first project, where the one of the connection is not its own.
 @pytest.mark.parametrize("scope", [LIMITED, Scope(user=ANN, project="default", projects=("pub", "priv"))])
-def test_what_it_adds_is_in_its_project_and_stays_in_one(world: Tasks, scope: Scope) -> None:
+def test_what_it_adds_is_in_its_project_and_stays_in_one(world: World, scope: Scope) -> None:
     added = world.write(scope, lambda tx: tasks.add(tx, scope, TaskDraft(title="New")))
     assert added.project == "pub"
     with pytest.raises(Refused):
@@ -75,7 +55,7 @@ def test_what_it_adds_is_in_its_project_and_stays_in_one(world: Tasks, scope: Sc
     assert world.read(EVERYWHERE, lambda tx: tasks.find(tx, EVERYWHERE, added.number)).project == "pub"
 
 
-def test_what_it_adds_through_every_contract_lands_in_its_project(server: HttpInProcess, world: Tasks) -> None:
+def test_what_it_adds_through_every_contract_lands_in_its_project(server: HttpInProcess, world: World) -> None:
     server.call("add_task", title="One", path="/mcp/tasks")
     server.call("add_task", user_id=ANN, title="Two", path="/mcp/todo")
     ok(server, "add_tasks", lines=["Three"])
@@ -88,7 +68,9 @@ def test_what_it_adds_through_every_contract_lands_in_its_project(server: HttpIn
     assert [(one.title, one.project) for one in new] == [(title, "pub") for title in ("Four", "Three", "Two", "One")]
 
 
-def test_a_token_whose_project_was_deleted_sees_nothing_and_is_told_why(server: HttpInProcess, world: Tasks) -> None:
+def test_a_token_whose_project_was_deleted_sees_nothing_and_is_told_why(server: HttpInProcess, world: World) -> None:
+    add_task(world, "Seen", "pub")
+    add_task(world, CANARY, "priv")
     world.write(EVERYWHERE, lambda tx: projects.delete(tx, "pub"))
     assert server.call("list_tasks", path="/mcp/tasks")["structuredContent"]["data"] == []
     said = server.call("add_task", title="x", path="/mcp/tasks")["structuredContent"]
@@ -101,18 +83,48 @@ def test_a_token_whose_project_was_deleted_sees_nothing_and_is_told_why(server: 
     assert [one["title"] for one in ok(server, "list_tasks", status="all")["tasks"]] == ["Seen"]
 
 
-def test_row_level_security_keeps_its_search_and_notes_to_its_projects(postgres: PostgresServer) -> None:
-    """As the role of the server, without a where clause."""
-    world = Tasks(*two_roles(postgres))
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_task_that_left_is_told_without_the_title_that_it_got_elsewhere(world: World, is_deleted: bool) -> None:
+    number = add_task(world, "Plain", "pub")
+    moved = TaskPatch(title=CANARY, project="priv")
+    world.write(EVERYWHERE, lambda tx: tasks.update(tx, EVERYWHERE, number, moved))
+    if is_deleted:
+        world.write(EVERYWHERE, lambda tx: tasks.delete(tx, EVERYWHERE, number))
+    feed, _ = world.read(LIMITED, lambda tx: history.list_changes(tx, LIMITED))
+    assert [(one.key, one.title, one.revision.version) for one in feed] == [(f"#{number}", "", 1), ("pub", "pub", 1)]
+    told = str(world.read(LIMITED, lambda tx: history.list_visible_changes(tx, LIMITED)))
+    told += str(world.read(LIMITED, lambda tx: history.list_done(tx, LIMITED, ChangeQuery(), 10)))
+    told += str(world.read(LIMITED, lambda tx: restoring.plan_undo(tx, LIMITED, 9)))
+    assert CANARY not in told
+    for act in (restoring.undo, partial(restoring.take_back, revision=feed[0].revision)):
+        with pytest.raises(Refused) as refused:
+            world.write(LIMITED, lambda tx, act=act: act(tx, LIMITED))  # type: ignore[misc]
+        assert CANARY not in str(refused.value)
 
-    def look(tx: Tx) -> tuple[Any, Any, Any]:
-        spaces = tx.all("select within from search_spaces where kind = 'task'")
-        [[opened]] = tx.execute("select satchel_open_spaces(array(select generate_series(1, 1000)))", {})
-        return {within for (within,) in spaces}, len(opened), tx.all("select text from task_notes")
 
-    pub = world.read(EVERYWHERE, lambda tx: projects.get(tx, EVERYWHERE, "pub")).number
-    within, opened, notes = world.read(LIMITED, look)
-    assert (within, opened, notes) == ({pub}, 1, [])
-    within, opened, notes = world.read(EVERYWHERE, look)
-    assert len(within) == opened == 4 and len(notes) == 3
-    world.close()
+def test_undo_takes_back_what_was_done_in_its_projects_and_leaves_the_rest(world: World) -> None:
+    own = add_task(world, "Own", "pub")
+    hidden = add_task(world, CANARY, "priv")
+    world.write(LIMITED, lambda tx: tasks.delete(tx, LIMITED, own))
+    world.write(EVERYWHERE, lambda tx: tasks.delete(tx, EVERYWHERE, hidden))
+    world.write(EVERYWHERE, lambda tx: projects.rename(tx, "priv", "secret"))
+    [step] = world.write(LIMITED, lambda tx: restoring.undo(tx, LIMITED))
+    assert [(one.key, one.title) for one in step.changes] == [(f"#{own}", "Own")]
+    [step] = world.write(LIMITED, lambda tx: restoring.undo(tx, LIMITED))  # that it was added
+    assert [one.key for one in step.changes] == [f"#{own}"]
+    assert world.write(LIMITED, lambda tx: restoring.undo(tx, LIMITED)) == []
+    assert world.read(EVERYWHERE, lambda tx: tasks.list_all(tx, EVERYWHERE)) == []
+
+
+def test_a_limited_token_neither_renames_nor_removes_its_project_by_a_restore(world: World) -> None:
+    for old, new in (("pub", "public"), ("public", "pub")):
+        world.write(EVERYWHERE, partial(projects.rename, old=old, new=new))
+    changes, _ = world.read(LIMITED, lambda tx: history.list_visible_changes(tx, LIMITED))
+    with pytest.raises(Refused):
+        world.write(LIMITED, lambda tx: restoring.restore(tx, LIMITED, "satchel://project/pub", 2))
+    for change in changes:
+        with pytest.raises(Refused):
+            world.write(LIMITED, lambda tx, change=change: restoring.take_back(tx, LIMITED, change.revision))  # type: ignore[misc]
+    assert len(changes) == 3
+    found = world.read(EVERYWHERE, lambda tx: projects.list_all(tx, EVERYWHERE))
+    assert [project.name for project, _ in found] == ["priv", "pub"]

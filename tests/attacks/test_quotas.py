@@ -3,7 +3,6 @@
 import json
 import random
 import string
-import threading
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from satchel.storage import users
 from satchel.storage.database import Database, open_database
 from tests.attacks.floods import make_token
 from tests.support.in_process_http import WebInProcess
+from tests.support.threads import in_threads
 from tests.support.web import JSON, call, request
 
 GREEDY = "550e8400-e29b-41d4-a716-446655440000"
@@ -105,11 +105,7 @@ def test_of_many_at_the_same_time_exactly_as_many_succeed_as_may(store: str) -> 
         except QuotaExceeded:
             outcomes.append(False)
 
-    threads = [threading.Thread(target=add, args=(number,)) for number in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    in_threads(add, range(12))
     with database.read(ada) as tx:
         assert tx.one("select count(*) from tasks") == (5,)
     database.close()

@@ -1,10 +1,11 @@
-"""The work of a search does not depend on what the caller may not see.
+"""The work of what a caller asks depends neither on what is hidden from them, nor on how much is hidden.
 
 The hidden project holds a text thousands of times, and another text is nowhere. A caller of the open project asks for
 both, by every way to search. The engine's own counts of its work must be equal.
 """
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import apsw
 import pytest
@@ -12,6 +13,8 @@ import pytest
 from satchel.model import PromptDraft, PromptQuery, Scope, TaskDraft, TaskQuery
 from satchel.services import completion, documents, lookup, projects, prompts, search, tasks
 from satchel.storage.database import Database, Tx, open_database
+from tests.support.postgres import PostgresServer
+from tests.support.roles import two_roles
 from tests.support.soak import amount
 
 USER = "11111111-1111-4111-8111-111111111111"
@@ -45,16 +48,15 @@ LOOKS: dict[str, Look] = {
 }
 
 
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    database = open_database(str(tmp_path_factory.mktemp("timing") / "s.db"))
-    hidden = Scope(user=USER, project="priv")
+def fill(database: Database, hidden: int) -> None:
+    """Fill an open project with some items, and a hidden one with a number of each kind."""
+    priv = Scope(user=USER, project="priv")
     with database.write(EVERYWHERE) as tx:
         for name in ("pub", "priv", *(f"{PRESENT}{number}" for number in range(20))):
             projects.add(tx, name)
-        for number in range(HIDDEN):
+        for number in range(hidden):
             text = f"{PRESENT} {number}"
-            prompts.add(tx, hidden, PromptDraft(title=text, content=f"about {text}", tags=[PRESENT]))
+            prompts.add(tx, priv, PromptDraft(title=text, content=f"about {text}", tags=[PRESENT]))
             tasks.add(tx, EVERYWHERE, TaskDraft(title=text, description=text, project="priv", tags=[PRESENT]))
             if number < 50:
                 gone = tasks.add(tx, EVERYWHERE, TaskDraft(title=text, project="priv"))
@@ -62,6 +64,12 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
         for number in range(30):
             prompts.add(tx, PUB, PromptDraft(title=f"Open {number}", content="plain words", tags=["open"]))
             tasks.add(tx, EVERYWHERE, TaskDraft(title=f"Open {number}", project="pub", tags=["open"]))
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    database = open_database(str(tmp_path_factory.mktemp("timing") / "s.db"))
+    fill(database, HIDDEN)
     yield database
     database.close()
 
@@ -111,3 +119,30 @@ def count_rows(tx: Tx, look: Look, text: str) -> list[tuple[str, int]]:
     before = dict(tx.all(sql))
     look(tx, text)
     return [(name, count - before[name]) for name, count in tx.all(sql)]
+
+
+def test_a_hidden_text_is_as_much_work_as_one_that_is_nowhere_under_row_level_security(
+    postgres: PostgresServer,
+) -> None:
+    database = open_database(two_roles(postgres)[1])
+    fill(database, 50)
+    for name, look in LOOKS.items():
+        with database.read(PUB) as tx:
+            for text in (PRESENT, ABSENT) * 6:
+                look(tx, text)  # until psycopg has prepared the statements and PostgreSQL has planned them
+            rows = {text: count_rows(tx, look, text) for text in (PRESENT, ABSENT)}
+        assert rows[PRESENT] == rows[ABSENT], name
+    database.close()
+
+
+def test_counting_open_tasks_is_as_much_work_however_many_are_hidden(tmp_path: Path) -> None:
+    look: Callable[..., object] = lambda tx, _text: projects.count_open_tasks(tx, PUB)  # noqa: E731
+    steps = []
+    for hidden in (0, 300):
+        database = open_database(str(tmp_path / f"{hidden}.db"))
+        fill(database, hidden)
+        with database.read(PUB) as tx:
+            assert [*projects.count_open_tasks(tx, PUB).values()] == [30]
+            steps.append(count_steps(tx, look, ""))
+        database.close()
+    assert abs(steps[0] - steps[1]) <= 5, steps

@@ -11,15 +11,22 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import jwt
+import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import get_default_algorithms
+
+from satchel.auth.oauth import OAuth
+from satchel.errors import Unauthorized
 
 AUDIENCE = "https://satchel.example/mcp"
 
 
 def rsa_key(size: int = 2048) -> rsa.RSAPrivateKey:
     return rsa.generate_private_key(public_exponent=65537, key_size=size)
+
+
+KEY, OTHER = rsa_key(), rsa_key()
 
 
 def ec_key(curve: ec.EllipticCurve | None = None) -> ec.EllipticCurvePrivateKey:
@@ -102,3 +109,12 @@ class Issuer:
     def token(self, key: Any, kid: str | None = None, algorithm: str = "RS256", **claims: Any) -> str:
         headers = {} if kid is None else {"kid": kid}
         return jwt.PyJWS().encode(json.dumps(self.claims(**claims)).encode(), key, algorithm, headers)
+
+
+def refusal(oauth: OAuth, token: str) -> str:
+    """Return why a token is refused; the text fits into a header."""
+    with pytest.raises(Unauthorized) as refused:
+        oauth.identify(token)
+    description = refused.value.description
+    assert description.isascii() and description.isprintable() and not set(description) & set('"\\')
+    return description

@@ -1,10 +1,10 @@
-"""The login of a browser with an issuer, without a server: what hinders it, and how often the issuer is asked."""
+"""The login of a browser with an issuer: what hinders it, and how often the issuer is asked."""
 
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,18 +15,17 @@ from satchel.auth.code_flow import CodeFlow
 from satchel.auth.oauth import OAuth
 from satchel.errors import AuthUnavailable, Unauthorized
 from tests.auth.conftest import Clock
-from tests.auth.issuer import AUDIENCE, Issuer, jwk, rsa_key
+from tests.auth.issuer import AUDIENCE, KEY, Issuer
+from tests.support.in_process_http import WebInProcess
+from tests.support.process import eventually
+from tests.support.web import HANDSHAKE, call
 
-KEY = rsa_key()
 METADATA, OPENID = "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"
 QUERY, COOKIE = {"state": "state", "code": "c"}, "state.verifier"
 
 
-@pytest.fixture
-def issuer() -> Iterator[Issuer]:
-    """An issuer that publishes one key, called one, and offers the code flow."""
-    issuer = Issuer()
-    issuer.publish(jwk(KEY, "one"))
+@pytest.fixture(autouse=True)
+def offers_the_code_flow(issuer: Issuer) -> None:
     metadata = {
         "issuer": issuer.url,
         "jwks_uri": f"{issuer.url}/keys",
@@ -35,8 +34,6 @@ def issuer() -> Iterator[Issuer]:
         "code_challenge_methods_supported": ["S256"],
     }
     issuer.answers[METADATA] = json.dumps(metadata).encode()
-    yield issuer
-    issuer.close()
 
 
 @pytest.fixture
@@ -103,7 +100,8 @@ def test_one_login_at_a_time_asks_for_its_token(
             await flow.finish(QUERY, COOKIE)
         except (AuthUnavailable, Unauthorized) as error:
             refused.append(str(error))
-            go_on.set()  # once those who wait have given up
+            if len(refused) == 19:  # all who wait have given up
+                go_on.set()
 
     async def finish_all() -> None:
         await asyncio.gather(*(finish() for _ in range(20)))
@@ -111,6 +109,31 @@ def test_one_login_at_a_time_asks_for_its_token(
     asyncio.run(finish_all())
     assert len(refused) == 20 and "the issuer has not answered in time" in refused
     assert issuer.asked == [METADATA, "/token"]
+
+
+def test_logins_that_wait_for_the_token_of_a_hanging_issuer_hold_up_nobody_else(issuer: Issuer, tmp_path: Path) -> None:
+    url, go_on, statuses = issuer.url, hang(issuer, "/token"), []
+    options = ("--oauth-issuer", url, "--oauth-keys", f"{url}/keys", "--oauth-audience", AUDIENCE)
+    more = ("--auth", "oauth", "--oauth-client-id", "page", "-d", str(tmp_path / "s.db"))
+    headers, body = call("list_prompts", revision=HANDSHAKE)
+    headers.append(("Authorization", f"Bearer {issuer.token(KEY, 'one')}"))
+    with WebInProcess("-c", "prompt-store", *options, *more) as server:
+
+        def log_in() -> None:
+            cookie = ("Cookie", "satchel-login=state.verifier./")
+            statuses.append(server.ask("GET", "/login/callback?code=c&state=state", [cookie]).status)
+
+        visitors = [threading.Thread(target=log_in) for _ in range(60)]
+        for visitor in visitors:
+            visitor.start()
+        assert eventually(lambda: "/token" in issuer.asked)
+        for _ in range(10):
+            assert server.ask("POST", "/mcp", headers, body).status == 200
+            assert "Log in" in server.ask("GET", "/login").text
+        go_on.set()
+        for visitor in visitors:
+            visitor.join()
+    assert statuses == [401] * 60
 
 
 def test_an_answer_that_belongs_to_no_login_is_refused(flow: CodeFlow) -> None:

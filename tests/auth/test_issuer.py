@@ -4,7 +4,6 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -14,33 +13,23 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from satchel.auth.issuer import FetchFailed, fetch
 from satchel.auth.oauth import OAuth
-from satchel.errors import AuthUnavailable, AuthUnusable, Unauthorized
+from satchel.errors import AuthUnavailable, AuthUnusable
 from tests.auth.conftest import Clock
-from tests.auth.issuer import AUDIENCE, Issuer, base64url, ec_key, jwk, pem, rsa_key
+from tests.auth.issuer import (
+    AUDIENCE,
+    KEY,
+    OTHER,
+    Issuer,
+    base64url,
+    ec_key,
+    jwk,
+    pem,
+    refusal,
+    rsa_key,
+)
+from tests.support.threads import in_threads
 
-KEY = rsa_key()
-OTHER = rsa_key()
 UNKNOWN = "the token is signed with an unknown key"
-
-
-@pytest.fixture
-def issuer() -> Iterator[Issuer]:
-    """An issuer that publishes one key, called one."""
-    issuer = Issuer()
-    issuer.publish(jwk(KEY, "one"))
-    yield issuer
-    issuer.close()
-
-
-@pytest.fixture
-def oauth(issuer: Issuer) -> OAuth:
-    return OAuth(issuer.url, {AUDIENCE}, keys=f"{issuer.url}/keys")
-
-
-def refusal(oauth: OAuth, token: str) -> str:
-    with pytest.raises(Unauthorized) as refused:
-        oauth.identify(token)
-    return refused.value.description
 
 
 def test_keys_are_fetched_once_and_again_every_five_minutes(issuer: Issuer, oauth: OAuth, clock: Clock) -> None:
@@ -48,8 +37,19 @@ def test_keys_are_fetched_once_and_again_every_five_minutes(issuer: Issuer, oaut
         oauth.identify(issuer.token(KEY, "one"))
     assert issuer.asked == ["/keys"]
     clock.now += 301
-    issuer.publish(jwk(OTHER, "two"))
+    go_on = threading.Event()
+    renewed = json.dumps({"keys": [jwk(OTHER, "two")]}).encode()
+
+    def answer_late(request: BaseHTTPRequestHandler) -> None:
+        go_on.wait(60)
+        request.send_response(200)
+        request.send_header("Content-Length", str(len(renewed)))
+        request.end_headers()
+        request.wfile.write(renewed)
+
+    issuer.answers["/keys"] = answer_late
     oauth.identify(issuer.token(KEY, "one"))  # starts a fetch and does not wait for it
+    go_on.set()
     oauth.issuer.keys.wait(60)
     assert refusal(oauth, issuer.token(KEY, "one")) == UNKNOWN
     assert issuer.asked == ["/keys"] * 2
@@ -210,22 +210,14 @@ def test_a_file_without_a_key_is_reported_at_the_start(tmp_path: Path) -> None:
 
 def test_threads_share_the_keys_and_one_fetches(issuer: Issuer, oauth: OAuth) -> None:
     token = issuer.token(KEY, "one")
-    failures: list[BaseException] = []
     start = threading.Barrier(16)
 
-    def work() -> None:
-        try:
-            start.wait()
-            oauth.identify(token)
-        except BaseException as error:
-            failures.append(error)
+    def work(_: int) -> None:
+        start.wait()
+        oauth.identify(token)
 
-    threads = [threading.Thread(target=work) for _ in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == [] and issuer.asked == ["/keys"]
+    in_threads(work, range(16))
+    assert issuer.asked == ["/keys"]
 
 
 def test_a_fetch_that_hangs_for_a_minute_does_not_prevent_the_next(issuer: Issuer, oauth: OAuth, clock: Clock) -> None:

@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -13,35 +12,23 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from satchel.auth.oauth import OAuth
-from satchel.errors import AuthUnusable, Unauthorized
+from satchel.errors import AuthUnusable
 from satchel.model import Identity
-from tests.auth.issuer import AUDIENCE, Issuer, base64url, ec_key, ed_key, forged, jwk, pem, rsa_key
+from tests.auth.issuer import (
+    AUDIENCE,
+    KEY,
+    OTHER,
+    Issuer,
+    base64url,
+    ec_key,
+    ed_key,
+    forged,
+    jwk,
+    pem,
+    refusal,
+)
 
-KEY = rsa_key()
-OTHER = rsa_key()
 ADA = "6f0a2f5e-9c1c-4a6e-8a51-0d8f8f3c2b11"
-
-
-@pytest.fixture
-def issuer() -> Iterator[Issuer]:
-    """An issuer that publishes one key, called one."""
-    issuer = Issuer()
-    issuer.publish(jwk(KEY, "one"))
-    yield issuer
-    issuer.close()
-
-
-@pytest.fixture
-def oauth(issuer: Issuer) -> OAuth:
-    return OAuth(issuer.url, {AUDIENCE}, keys=f"{issuer.url}/keys")
-
-
-def refusal(oauth: OAuth, token: str) -> str:
-    with pytest.raises(Unauthorized) as refused:
-        oauth.identify(token)
-    description = refused.value.description
-    assert description.isascii() and description.isprintable() and not set(description) & set('"\\')
-    return description
 
 
 def test_the_subject_of_a_token_is_the_user(issuer: Issuer, oauth: OAuth) -> None:

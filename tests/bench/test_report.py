@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from bench.measuring import Case, interleave, quantile, show_tail
 from bench.parts import PARTS
-from bench.results import Plot, Result, Table, render_table
+from bench.results import Plot
 
 from bench import goals, plots, results, smoke
 
@@ -21,17 +21,6 @@ def test_a_percentile_needs_ten_samples_above_it() -> None:
     assert [quantile(values, share) for share in (0.0, 1.0)] == [0.0, 199.0]
 
 
-def test_samples_are_stored_beside_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "FOLDER", tmp_path)
-    monkeypatch.setattr(results, "SAMPLES", tmp_path / "samples")
-    results.save(Result("start"), {"start: satchel": [1.23456, 20.0], "start: 'other'": []})
-    assert json.loads((tmp_path / "samples" / "start.json").read_text()) == {
-        "start: satchel": [1.235, 20.0],
-        "start: 'other'": [],
-    }
-    assert set(results.load_all()) == {"start"}
-
-
 def test_a_goal_says_by_how_much_it_is_missed() -> None:
     most = goals.Goal("start", "start", "start/bare", 1.5)
     least = goals.Goal("get", "load", "http/SDK", 5, is_least=True)
@@ -39,13 +28,6 @@ def test_a_goal_says_by_how_much_it_is_missed() -> None:
     assert (most.judge(1.5), most.judge(3.0)) == ("met", "missed: 100% too much")
     assert (least.judge(5.0), least.judge(4.0)) == ("met", "missed: 20% too little")
     assert (none.judge(0), none.judge(3)) == ("met", "missed: 100% too much")
-
-
-def test_a_figure_that_is_not_there_is_not_judged() -> None:
-    rows = goals.tabulate({"start": Result("start", figures={"start/bare": 1.2})}).rows
-    assert rows[0] == ["cold start against the bare loop", "≤ 1.5 ×", "1.20 ×", "met"]
-    assert rows[1][2:] == ["–", "not measured"]
-    assert {goal.part for goal in goals.GOALS} <= set(PARTS)
 
 
 def test_cases_take_turns_and_one_that_fails_is_left_out() -> None:
@@ -77,16 +59,6 @@ def test_a_plot_is_xml_with_all_its_names(plot: Plot) -> None:
     words = {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")}
     assert words >= set(plot.bars or plot.lines)
     assert "prefers-color-scheme: dark" in ElementTree.tostring(root, encoding="unicode")
-
-
-def test_a_table_is_aligned_markdown() -> None:
-    table = Table("T", ["what", "ms"], [["start", "1.0"], ["a long name", "100"]])
-    assert render_table(table).splitlines() == [
-        "| what        |  ms |",
-        "|-------------|----:|",
-        "| start       | 1.0 |",
-        "| a long name | 100 |",
-    ]
 
 
 def test_the_kept_results_and_figures_can_be_read() -> None:

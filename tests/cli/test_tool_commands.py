@@ -223,7 +223,7 @@ def test_an_empty_list_says_what_to_do_next(satchel: Command) -> None:
         ("prompt list --search x", "No prompts match in project 'default'. Show all with: satchel prompt list -p"),
         ("document list", "No documents in project 'default' yet. Add one: satchel document add "),
         ("prompt tags", "No prompt has a tag. Tag one with: satchel prompt edit "),
-        ("search nothing", "Nothing is found in project 'default'. Try fewer words"),
+        ("search nothing", "Nothing was found in project 'default'. Try fewer words"),
         ("trash list", "The trash of project 'default' is empty."),
         ("trash list --all", "The trash is empty."),
         ("token list", "There are no tokens. Create one with: satchel token create --name laptop"),

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 from satchel.contracts import content
-from tests.support.in_process_http import HttpInProcess
-from tests.support.published import published_output
 from tests.support.satchel import make_library, ok, refusal
 from tests.support.stdio import NEWEST, OLDEST, Client
 
@@ -21,10 +19,6 @@ LIMIT = 5000
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bound that a test reaches soon."""
     monkeypatch.setattr(content, "MAX_ANSWER_BYTES", LIMIT)
-
-
-def test_the_bound_of_an_answer_is_64_mib() -> None:
-    assert content.MAX_ANSWER_BYTES == 64 * 1024 * 1024
 
 
 @pytest.mark.usefixtures("small")
@@ -157,20 +151,3 @@ def test_a_batch_of_more_than_100_messages_is_refused_whole(store: str, serve: C
     assert client.read() == {"jsonrpc": "2.0", "id": None, "error": TOO_MANY}
     client.revision = "2025-03-26"
     assert json.loads(client.call("list_tasks", user_id=ADA)["content"][0]["text"])["count"] == 0
-
-
-@pytest.mark.process
-def test_over_http_too(store: str) -> None:
-    with HttpInProcess("--contract", "tasks", "--database", store, "--user", ADA) as server:
-        answer = server.post(batch(101))
-        assert (answer.status, answer.json) == (400, {"jsonrpc": "2.0", "error": TOO_MANY})
-        assert len(server.post(batch(100)).json) == 100
-
-
-def test_every_failure_for_its_size_satisfies_the_published_schema() -> None:
-    """The tools that may answer with it list the code of the contract's validation error."""
-    for contract, tool, code in (
-        ("tasks", "list_tasks", "VALIDATION_ERROR"),
-        ("prompt-store", "list_tags", "INVALID_INPUT"),
-    ):
-        assert code in json.dumps(published_output(contract, tool))

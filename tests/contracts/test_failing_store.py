@@ -50,7 +50,6 @@ def wait_for(*clients: Client) -> None:
 
 # A table that is not there, a column that is not there: the whole statement is refused.
 TASKS_GONE = ["alter table tasks rename to tasks_elsewhere", "alter table tasks rename column title to heading"]
-PROMPTS_GONE = ["alter table prompts rename to prompts_elsewhere", "alter table prompts rename column content to body"]
 
 
 @pytest.mark.parametrize("sql", TASKS_GONE)
@@ -82,30 +81,6 @@ def test_a_missing_table_or_column_of_tasks_is_a_failure_of_the_database(
     assert error["hint"] == "Nothing was changed. If this persists, the server's log says why."
     for client in (todo, tasks, own):
         assert NEXT_STEP in client.stderr and "add_task StoreFailed" in client.stderr
-
-
-@pytest.mark.parametrize("sql", PROMPTS_GONE)
-def test_a_missing_table_or_column_of_prompts_is_a_failure_of_the_database(
-    sql: str, store: str, damage: Callable[[str], None], serve: Callable[..., Client]
-) -> None:
-    prompts, mcpkg, own = serve("prompt-store", store), serve("mcpkg", store), serve("satchel", store)
-    wait_for(prompts, mcpkg, own)
-    damage(sql)
-    for tool, given in (
-        ("add_prompt", {"title": "T", "content": "x"}),
-        ("list_prompts", {}),
-        ("get_prompt", {"id": ADA}),
-        ("update_prompt", {"id": ADA, "title": "T", "content": "x"}),
-    ):
-        is_hurt = "elsewhere" in sql or tool != "list_prompts"  # an empty list needs no content
-        if is_hurt:
-            assert body_of(prompts, tool, **given) == {"error": {"code": "INTERNAL_ERROR", "message": UNABLE}}
-    for tool in ("create_prompt", "update_prompt"):
-        assert body_of(mcpkg, tool, name="p", content="x") == f"Error: {UNABLE}"
-    assert mcpkg.request("prompts/get", {"name": "p"})["error"] == INTERNAL
-    assert own.request("prompts/get", {"name": "p"})["error"] == INTERNAL
-    for client in (prompts, mcpkg, own):
-        assert NEXT_STEP in client.stderr
 
 
 def test_over_http_the_door_answers_500(store: str, damage: Callable[[str], None]) -> None:

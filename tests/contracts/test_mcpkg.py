@@ -6,8 +6,10 @@ What the document prints is in mcpkg.json beside this file and changes only when
 import base64
 import json
 import random
+from collections import OrderedDict
 from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,8 @@ from satchel.services import projects, prompts
 from satchel.storage.database import open_database
 from tests.support.stdio import NEWEST, OLDEST, Server, plain
 
-PRINTED = json.loads((Path(__file__).parent / "mcpkg.json").read_text())
+IN_ORDER = partial(json.loads, object_pairs_hook=OrderedDict)  # objects that differ when their keys stand otherwise
+PRINTED = IN_ORDER((Path(__file__).parent / "mcpkg.json").read_text())
 PROJECT = "auth-module"
 UNSTORABLE = "contains NUL or half a character"
 NOT_BASE64 = "Error: Content is not valid base64, which MIME type 'image/png' needs"
@@ -55,7 +58,7 @@ def send(client: Server, message: dict[str, Any]) -> Any:
     """Send a printed request as it is, and give the whole reply."""
     client.methods[message["id"]] = (message["method"], OLDEST)
     client.send(message)
-    return client.read()
+    return IN_ORDER(json.dumps(client.read()))
 
 
 def text(client: Server, tool: str, **arguments: Any) -> str:
@@ -110,8 +113,8 @@ def test_the_printed_resources(client: Server) -> None:
             mime_type=entry["mimeType"],
             description=entry["description"],
         )
-    assert json.dumps(send(client, printed("resources/list", "Request"))) == json.dumps(listed)  # in its order
-    assert json.dumps(send(client, request)) == json.dumps(reply)
+    assert send(client, printed("resources/list", "Request")) == listed
+    assert send(client, request) == reply
 
 
 def test_the_printed_binary_resource(client: Server) -> None:

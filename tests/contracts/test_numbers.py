@@ -140,17 +140,3 @@ def test_a_number_may_be_written_with_a_hash_wherever_one_is_taken(store: str, s
 
 
 TEMPLATE = "satchel://task/{number}"
-
-
-def test_deleting_a_blocker_gives_no_new_version_to_what_it_blocked(store: str, serve: Callable[..., Client]) -> None:
-    own, tasks = (serve(name, store, NEWEST, "--user", ADA) for name in ("satchel", "tasks"))
-    for title in ("First", "Second"):
-        ok(own, "add_task", title=title)
-    waiting = ok(own, "add_task", title="Waiting", blocked_by=[1, 2])["task"]
-    other = ok(own, "add_task", title="Other")["task"]
-    ok(own, "delete_task", task=1)
-    versions = {number: ok(own, "get_task", task=number)["task"]["version"] for number in (2, 3, 4)}
-    assert versions == {2: 1, 3: waiting["version"], 4: other["version"]}
-    tasks.call("delete_task", task_id=2)
-    freed = ok(own, "get_task", task="Waiting")["task"]
-    assert (freed["version"], "blocked_by" in freed) == (waiting["version"], False)

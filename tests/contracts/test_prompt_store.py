@@ -96,10 +96,11 @@ def test_the_server_introduces_itself_by_initialize(store: str, serve: Callable[
 
 def test_eight_tools_are_listed_as_printed(client: Client) -> None:
     result = client.request("tools/list")["result"]
-    assert result["tools"] == [
+    printed = [
         {"name": name, "description": tool["description"], "inputSchema": tool["inputSchema"]}
         for name, tool in PRINTED.items()
     ]
+    assert json.dumps(result["tools"]) == json.dumps(printed)  # in its order
 
 
 def test_nothing_but_tools_is_offered(client: Client) -> None:
@@ -249,7 +250,7 @@ def test_nothing_of_a_refused_update_remains(client: Client) -> None:
     assert ask(client, "search_prompts", query="lost")["total"] == 0
 
 
-def test_a_deleted_prompt_is_gone_from_everywhere(client: Client) -> None:
+def test_a_deleted_prompt_is_gone_from_everywhere(client: Client, store: str) -> None:
     id = add(client, "Going", "unmistakable", ["leaving"])
     assert ask(client, "delete_prompt", id=id) == {"deleted": True, "id": id}
     assert refused(client, "delete_prompt", id=id)["code"] == "NOT_FOUND"
@@ -258,6 +259,11 @@ def test_a_deleted_prompt_is_gone_from_everywhere(client: Client) -> None:
     assert ask(client, "search_prompts", query="unmistakable")["total"] == 0
     assert ask(client, "filter_by_tags", tags=["leaving"])["total"] == 0
     assert ask(client, "list_tags")["total"] == 0
+    database = open_database(store)
+    with database.read() as tx:
+        assert tx.all("select 1 from prompts") == tx.all("select 1 from search_words") == []
+        assert tx.all("select action from revisions where kind = 'prompt'") == [("delete",)]
+    database.close()
     add(client, "Going")
 
 

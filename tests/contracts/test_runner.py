@@ -1,7 +1,6 @@
 """The runner: what a call answers, and that an unexpected error is logged, never shown."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -143,56 +142,6 @@ def test_a_contract_may_answer_tools_list_itself() -> None:
         "description": "Count",
         "inputSchema": {"type": "object", "properties": {}},
     }
-
-
-def test_a_failure_at_any_storage_call_leaves_all_or_nothing(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scope = Scope()
-    projects.require(database, scope)
-    runner = Runner(load("prompt-store"), database)
-
-    def call(name: str, **arguments: object) -> dict[str, object]:
-        params = {"name": name, "arguments": arguments}
-        request = Call(id=1, method="tools/call", params=params, revision=REVISIONS["2026-07-28"])
-        body: dict[str, object] = json.loads(answer(runner, request)["content"][0]["text"])
-        return body
-
-    def everything() -> object:
-        with database.read() as tx:
-            tables = ("prompts", "prompt_tags", "prompt_texts")
-            return [sorted(map(str, tx.all(f"select * from {table}"))) for table in tables]
-
-    kept = call("add_prompt", title="Kept", content="kept", tags=["a", "b"])["id"]
-    with database.read() as tx:
-        kind = type(tx)
-    actual = kind.execute
-    for tool, arguments in (
-        ("add_prompt", {"title": "New", "content": "new", "tags": ["c", "d"]}),
-        ("update_prompt", {"id": kept, "title": "Changed", "content": "changed", "tags": ["e"]}),
-        ("delete_prompt", {"id": kept}),
-    ):
-        before = everything()
-        for failing in range(1, 50):
-            count = 0
-
-            def execute(tx: object, *arguments: object, failing: int = failing) -> object:
-                nonlocal count
-                count += 1
-                if count == failing:
-                    raise StoreFailed("injected")
-                step: Callable[..., object] = actual
-                return step(tx, *arguments)
-
-            monkeypatch.setattr(kind, "execute", execute)
-            body = call(tool, **arguments)
-            monkeypatch.setattr(kind, "execute", actual)
-            if count < failing:
-                assert "error" not in body  # it had fewer steps than that, so it went through
-                break
-            assert body == UNABLE and everything() == before
-        else:
-            pytest.fail("never went through")
 
 
 def test_a_call_is_tried_again_until_it_has_committed(database: Database) -> None:

@@ -1,10 +1,7 @@
 """The tools of the contract satchel over real stdio, on both engines: each success and each failure, replies whole."""
 
-import base64
 from collections.abc import Callable
 from typing import Any
-
-import pytest
 
 from satchel.contracts import load
 from satchel.services import projects
@@ -58,15 +55,6 @@ def test_who_mistypes_is_told_the_nearest(client: Client) -> None:
     assert refusal(client, "list_tags", project="gardn") == missing(
         "Project 'gardn' does not exist.", "Did you mean garden?", "garden"
     )
-
-
-def test_a_project_that_is_not_there_is_told(client: Client) -> None:
-    for tool in ["add_prompt", "list_prompts", "list_tags", "list_resources", "add_task", "list_tasks"]:
-        arguments = {"add_prompt": {"title": "x", "content": "x"}, "add_task": {"title": "x"}}.get(tool, {})
-        assert refusal(client, tool, {**arguments, "project": "zzz"}) == missing(
-            "Project 'zzz' does not exist.",
-            "There are default, garden; add_project makes one.",
-        )
 
 
 # -- versions ---------------------------------------------------------------------------------------------------
@@ -193,15 +181,6 @@ def test_a_task_is_meant_by_number_id_or_title(client: Client, store: str) -> No
         assert error == wrong("task must be the number or UUID of a task.", "task"), reference
 
 
-def test_a_task_waits_for_itself_not_even_through_others(client: Client) -> None:
-    ok(client, "add_tasks", lines=["Dig", "Plant after:1", "Water"])
-    acyclic = wrong(
-        "A task cannot wait for itself, not even through others.", "blocked_by", "Leave one of blocked_by out."
-    )
-    for task, blockers in [(1, [2]), (2, ["2"]), (1, ["3", "2"])]:
-        assert refusal(client, "update_task", task=task, blocked_by=blockers) == acyclic
-
-
 def test_a_line_stays_a_line(client: Client, store: str, serve: Callable[..., Client]) -> None:
     # From contracts that take such titles; ours does not.
     serve("tasks", store, NEWEST).call("add_task", {"title": "One\r\ntwo\u2028three", "description": "a\nb"})
@@ -216,34 +195,20 @@ def test_a_line_stays_a_line(client: Client, store: str, serve: Callable[..., Cl
 # -- wrong arguments --------------------------------------------------------------------------------------------
 
 DECLARED = 'For example {"name": "who", "required": true}.'
-FEWER = "Ask for fewer; next_cursor leads to the rest."
-UNKEPT = "Leave out NUL and incomplete characters."
-
+QUOTES = "Put it into quotes."
 NEW = {"title": "x", "content": "x"}
-# tool, arguments, and what is said: message, argument, hint
+# A tool, arguments, and the error: its message, argument and hint. Each sentence is here once; tests/attacks has the
+# bound of every argument.
 WRONG: list[tuple[Any, ...]] = [
     ("add_prompt", {}, "title is missing.", "title", "Give title: a short line for people."),
-    ("add_prompt", {"title": "x"}, "content is missing.", "content"),
-    ("add_prompt", {"title": 1, "content": "x"}, "title must be a text.", "title", "Put it into quotes."),
+    ("add_prompt", {"title": 1, "content": "x"}, "title must be a text.", "title", QUOTES),
     ("add_prompt", {"title": "  ", "content": "x"}, "title must not be empty.", "title"),
-    ("add_prompt", {"title": "x" * 201, "content": "x"}, "title has at most 200 characters.", "title"),
-    ("add_prompt", {"title": "x", "content": " \n"}, "content must not be empty.", "content"),
-    (
-        "add_prompt",
-        {"title": "x", "content": "ä" * (2 * 1024 * 1024 + 1)},
-        "content has at most 4194304 bytes.",
-        "content",
-    ),
-    ("add_prompt", {"title": "x", "content": "a\x00b"}, "content contains NUL or half a character.", "content", UNKEPT),
-    ("add_prompt", {"title": "\ud800", "content": "x"}, "title contains NUL or half a character.", "title", UNKEPT),
-    ("add_prompt", {**NEW, "name": "a b"}, "name has letters, digits, - _ and . only.", "name"),
+    ("add_prompt", {"title": "x" * 201, "content": "x"}, "title has at most 200 characters.", "title", "Shorten it."),
+    ("add_prompt", {**NEW, "content": "ä" * (2**21 + 1)}, "content has at most 4194304 bytes.", "content"),
     ("add_prompt", {**NEW, "name": "lib:x"}, "name has letters, digits, - _ and . only.", "name"),
-    ("add_prompt", {**NEW, "name": "x" * 256}, "name has at most 255 characters.", "name"),
     ("add_prompt", {**NEW, "tags": ["a b"]}, "tags[0]: a tag has 1 to 50 letters, digits, - and _.", "tags"),
-    ("add_prompt", {**NEW, "tags": ["x" * 51]}, "tags[0]: a tag has 1 to 50 letters, digits, - and _.", "tags"),
-    ("add_prompt", {**NEW, "tags": [""]}, "tags[0]: a tag has 1 to 50 letters, digits, - and _.", "tags"),
-    ("add_prompt", {**NEW, "tags": "a"}, "tags must be a list.", "tags"),
-    ("add_prompt", {**NEW, "tags": [1]}, "tags[0] must be a text.", "tags", "Put it into quotes."),
+    ("add_prompt", {**NEW, "tags": "a"}, "tags must be a list.", "tags", 'For example ["one", "two"].'),
+    ("add_prompt", {**NEW, "tags": [1]}, "tags[0] must be a text.", "tags", QUOTES),
     ("add_prompt", {**NEW, "tags": ["a"] * 101}, "tags has at most 100 entries.", "tags"),
     *(
         (
@@ -253,7 +218,7 @@ WRONG: list[tuple[Any, ...]] = [
             "arguments",
             "For example user_name, but neither 2nd nor if.",
         )
-        for name in ("", "1a", "a b", "a-b", "a.b", "é", "if", "not", "none", "True", "for")
+        for name in ("", "1a", "a-b", "é", "if", "True")
     ),
     *(
         ("add_prompt", {**NEW, "arguments": given}, message, "arguments", hint)
@@ -261,155 +226,45 @@ WRONG: list[tuple[Any, ...]] = [
             ({"who": "Ann"}, "arguments must be a list.", f"For example [{DECLARED[12:-1]}]."),
             (["who"], "arguments[0] must be an object.", DECLARED),
             ([{"name": "a", "required": "yes"}], "arguments[0].required must be true or false.", "Without quotes."),
-            ([{"name": "a", "values": "x"}], "arguments[0].values must be a list.", 'For example ["one", "two"].'),
-            ([{"name": 5}], "arguments[0].name must be a text.", "Put it into quotes."),
-            ([{"name": "a"}, {"name": "\x00"}], "arguments[1].name contains NUL or half a character.", UNKEPT),
+            ([{"name": "a", "values": ["x", 1]}], "arguments[0].values[1] must be a text.", QUOTES),
             ([{"name": "a", "\x00": 1}], "Unknown argument: arguments[0].?. Nothing was done.", HINT),
-            ([{"name": "a", "values": ["x"] * 101}], "arguments[0].values has at most 100 entries.", "Leave some out."),
-            ([{}], "arguments[0] must be an object with name.", DECLARED),
             ([{"name": None}], "arguments[0] must be an object with name.", DECLARED),
-            ([{"name": "a" * 256}], "arguments[0].name has at most 255 characters.", "Shorten it."),
             ([{"name": "a"}, {"name": "a"}], "arguments[1] has the same name as another.", HINT),
-            (
-                [{"name": "a", "values": ["x" * 201]}],
-                "arguments[0].values[0] has at most 200 characters.",
-                "Shorten it.",
-            ),
-            (
-                [{"name": "b"}, {"name": "a", "values": ["x", 1]}],
-                "arguments[1].values[1] must be a text.",
-                "Put it into quotes.",
-            ),
         ]
     ),
-    ("update_prompt", {"prompt": "x", "arguments": ["who"]}, "arguments[0] must be an object.", "arguments", DECLARED),
-    (
-        "render_prompt",
-        {"prompt": "x", "arguments": ["who"]},
-        "arguments must be an object.",
-        "arguments",
-        'For example {"who": "Ann"}.',
-    ),
-    (
-        "render_prompt",
-        {"prompt": "x", "arguments": {"k" * 500: 1}},
-        f"arguments.{'k' * 90}... must be a text.",
-        "arguments",
-        "Put it into quotes.",
-    ),
-    (
-        "add_prompt",
-        {**NEW, "name": "start-task"},
-        "name cannot be start-task: that is a prompt of the server itself.",
-        "name",
-        "Choose another, or leave it out: one is made from the title.",
-    ),
+    ("render_prompt", {"prompt": "x", "arguments": ["who"]}, "arguments must be an object.", "arguments",
+     'For example {"who": "Ann"}.'),
+    ("render_prompt", {"prompt": "x", "arguments": {"k" * 500: 1}}, f"arguments.{'k' * 90}... must be a text.",
+     "arguments", QUOTES),
+    ("add_prompt", {**NEW, "name": "start-task"}, "name cannot be start-task: that is a prompt of the server itself.",
+     "name", "Choose another, or leave it out: one is made from the title."),
     ("list_prompts", {"limit": 0}, "limit is at least 1.", "limit"),
-    ("list_prompts", {"limit": 201}, "limit is at most 200.", "limit", FEWER),
+    ("list_prompts", {"limit": 2**70}, "limit is at most 200.", "limit",
+     "Ask for fewer; next_cursor leads to the rest."),
     ("list_prompts", {"limit": "5"}, "limit must be a whole number.", "limit"),
-    ("list_prompts", {"limit": 2**70}, "limit is at most 200.", "limit"),
-    ("list_prompts", {"match": "some"}, "match must be one of any, all.", "match"),
-    ("list_prompts", {"query": "x" * 1001}, "query has at most 1000 characters.", "query"),
-    ("list_resources", {"limit": 201}, "limit is at most 200.", "limit"),
-    ("list_tasks", {"limit": 0}, "limit is at least 1.", "limit"),
-    (
-        "list_tasks",
-        {"status": "open"},
-        "status must be one of ready, pending, in_progress, completed, cancelled, all.",
-        "status",
-    ),
-    ("list_tasks", {"project": "x" * 256}, "project has at most 255 characters.", "project"),
-    ("get_prompt", {}, "prompt is missing.", "prompt"),
-    ("get_prompt", {"prompt": "x" * 501}, "prompt has at most 500 characters.", "prompt"),
-    (
-        "update_prompt",
-        {"prompt": "x", "expected_version": 1},
-        "There is nothing to update.",
-        "title",
-        "Give one of title, content, description, tags, arguments.",
-    ),
-    (
-        "update_resource",
-        {"resource": "x"},
-        "There is nothing to update.",
-        "content",
-        "Give one of content, mime_type, description.",
-    ),
-    (
-        "update_task",
-        {"task": 1},
-        "There is nothing to update.",
-        "title",
-        "Give one of title, description, status, tags, priority, due, blocked_by, project, note.",
-    ),
-    ("add_resource", {"name": "", "content": "x"}, "name must not be empty.", "name"),
+    ("list_prompts", {"match": "some"}, "match must be one of any, all.", "match",
+     "Choose one of them, or leave match out."),
+    ("update_task", {"task": 1, "status": "in_progress"}, "A task is in progress while it is claimed.", "status",
+     "Use claim_task."),
+    ("update_resource", {"resource": "x"}, "There is nothing to update.", "content",
+     "Give one of content, mime_type, description."),
     ("add_resource", {"name": "/?/.md", "content": "x"}, "name has letters, digits, - _ and . only.", "name"),
     ("add_resource", {"name": "a", "content": "x", "uri": "no scheme"}, "uri needs a scheme, and no spaces.", "uri"),
-    (
-        "add_resource",
-        {"name": "a", "content": "x", "mime_type": "text"},
-        "mime_type must look like text/markdown.",
-        "mime_type",
-    ),
-    (
-        "add_resource",
-        {"name": "a", "content": "x" * (4 * 1024 * 1024 + 1)},
-        "content has at most 4194304 bytes.",
-        "content",
-    ),
-    ("read_resource", {"resource": "x" * 2001}, "resource has at most 2000 characters.", "resource"),
-    *(
-        (tool, {argument: reference}, f"{argument} must not be empty.", argument, hint)
-        for argument, tools, hint in [
-            ("prompt", ["get_prompt", "render_prompt", "delete_prompt"], "Give prompt: the name, title or id of one."),
-            ("resource", ["read_resource", "delete_resource"], "Give resource: the name or URI of one."),
-            ("task", ["complete_task", "delete_task"], "Give task: the number or UUID of one."),
-        ]
-        for tool in tools
-        for reference in ("", " \n")
-    ),
-    (
-        "add_task",
-        {"title": "x", "blocked_by": ["1", " "]},
-        "blocked_by[1] must not be empty.",
-        "blocked_by",
-        "Give blocked_by: numbers or UUIDs of tasks, or an empty list.",
-    ),
-    (
-        "add_task",
-        {"title": "x", "blocked_by": [1.5]},
-        "blocked_by[0] must be the number or UUID of a task.",
-        "blocked_by",
-        'For example 4, or "#4".',
-    ),
-    (
-        "add_task",
-        {"title": "x", "due": "2026-02-30"},
-        "due must be a day like 2026-11-30.",
-        "due",
-        "Leave it out where there is none.",
-    ),
-    ("add_task", {"title": "x" * 501}, "title has at most 500 characters.", "title"),
-    (
-        "add_task",
-        {"title": "x", "priority": "higher"},
-        "priority must be one of low, normal, high, urgent.",
-        "priority",
-    ),
-    (
-        "add_task",
-        {"title": "x", "blocked_by": "1"},
-        "blocked_by must be a list of tasks, by number or UUID.",
-        "blocked_by",
-    ),
-    ("add_task", {"title": "x", "blocked_by": ["1"] * 101}, "blocked_by has at most 100 entries.", "blocked_by"),
-    (
-        "add_task",
-        {"title": "x", "description": "x" * 10001},
-        "description has at most 10000 characters.",
-        "description",
-    ),
-]
+    ("add_resource", {"name": "a", "content": "x", "mime_type": "text"}, "mime_type must look like text/markdown.",
+     "mime_type"),
+    ("get_prompt", {"prompt": " \n"}, "prompt must not be empty.", "prompt",
+     "Give prompt: the name, title or id of one."),
+    ("read_resource", {"resource": ""}, "resource must not be empty.", "resource",
+     "Give resource: the name or URI of one."),
+    ("add_task", {"title": "x", "blocked_by": ["1", " "]}, "blocked_by[1] must not be empty.", "blocked_by",
+     "Give blocked_by: numbers or UUIDs of tasks, or an empty list."),
+    ("add_task", {"title": "x", "blocked_by": [1.5]}, "blocked_by[0] must be the number or UUID of a task.",
+     "blocked_by", 'For example 4, or "#4".'),
+    ("add_task", {"title": "x", "blocked_by": "1"}, "blocked_by must be a list of tasks, by number or UUID.",
+     "blocked_by", "For example [4, 7]."),
+    ("add_task", {"title": "x", "due": "2026-02-30"}, "due must be a day like 2026-11-30.", "due",
+     "Leave it out where there is none."),
+]  # fmt: skip
 
 
 def test_wrong_arguments_are_said_one_by_one(client: Client) -> None:
@@ -418,27 +273,6 @@ def test_wrong_arguments_are_said_one_by_one(client: Client) -> None:
     assert {tool.name for tool in load("satchel").tools} >= {tool for tool, *_ in WRONG}
     for tool, key in [("list_prompts", "prompts"), ("list_resources", "resources"), ("list_tasks", "tasks")]:
         assert [one for one in ok(client, tool)[key] if "desk:" not in one["name" if key != "tasks" else "title"]] == []
-
-
-def test_as_much_as_may_be_kept_is_kept(client: Client) -> None:
-    most = "ä" * (2 * 1024 * 1024)
-    ok(client, "add_prompt", title="x" * 200, content=most, name="n" * 255, description="d" * 10_000)
-    assert ok(client, "get_prompt", prompt="x" * 200, whole=True)["prompt"]["content"] == most
-    ok(client, "add_resource", name="r" * 255, content=most)
-    assert ok(client, "read_resource", resource="r" * 255)["resource"]["size"] == 4 * 1024 * 1024
-    blob = base64.b64encode(bytes(4 * 1024 * 1024)).decode()
-    ok(client, "add_resource", name="b", content=blob, mime_type="application/zip")
-    assert result_of(client, "read_resource", {"resource": "b"})["content"][1]["resource"]["blob"] == blob
-    ok(client, "add_task", title="𝔱" * 500, description="d" * 10_000)
-    assert ok(client, "complete_task", task="𝔱" * 500)["task"]["number"] == 1
-
-
-@pytest.mark.parametrize("tool", ["list_prompts", "list_resources", "list_tasks"])
-def test_cursors_that_were_never_issued(client: Client, tool: str) -> None:
-    for place in (0, 5, -1, -(10**17), 10**18, 2**63, 10**30, " 5", "1_0", "+1", "x", "", "p", "p 2026 x", "r 0"):
-        forged = base64.b64encode(f"satchel:{place}".encode()).decode()
-        for cursor in (forged, "nope", "ä", forged + "\n"):
-            assert refusal(client, tool, cursor=cursor) == NO_CURSOR, place
 
 
 def test_a_cursor_leads_to_the_next_page_of_its_list_only(client: Client) -> None:
@@ -465,11 +299,6 @@ def test_a_cursor_leads_to_the_next_page_of_its_list_only(client: Client) -> Non
         assert refusal(client, tool, **more, cursor=cursors[place][:-4]) == NO_CURSOR
         assert len(cursors[place]) < 100
         assert len(ok(client, tool, **more, cursor=cursors[place], limit=1).popitem()[1]) >= 1
-
-
-def test_an_empty_cursor_is_none(client: Client) -> None:
-    for tool in ("list_prompts", "list_resources", "list_tasks"):
-        assert ok(client, tool, cursor="") == ok(client, tool)
 
 
 def test_an_empty_page_behind_others_does_not_say_that_there_is_nothing(client: Client) -> None:
@@ -589,21 +418,12 @@ def test_a_project_that_goes_while_it_is_served(store: str, client: Client) -> N
     for tool, arguments in [
         ("get_prompt", {"prompt": "x"}),
         ("update_prompt", {"prompt": "x", "title": "z"}),
-        ("delete_prompt", {"prompt": "x"}),
-        ("render_prompt", {"prompt": "x"}),
-        ("list_prompts", {}),
-        ("list_tags", {}),
-        ("add_prompt", {"title": "a", "content": "b"}),
         ("add_resource", {"name": "a", "content": "b"}),
         ("list_resources", {}),
-        ("read_resource", {"resource": "a"}),
-        ("update_resource", {"resource": "a", "content": "b"}),
-        ("delete_resource", {"resource": "a"}),
         ("list_tasks", {}),
     ]:
         assert refusal(client, tool, {**arguments, "project": "garden"}) == gone, tool
-    # The task belongs to the user, not to the project, and stays.
-    assert ok(client, "list_tasks")["tasks"][0]["title"] == "weed"
+    assert ok(client, "list_tasks")["tasks"][0]["title"] == "weed"  # a task belongs to the user and stays
     with database.write() as tx:
         projects.delete(tx, "default")
     database.close()

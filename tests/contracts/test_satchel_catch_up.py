@@ -206,14 +206,3 @@ def test_it_tells_only_of_what_is_served(own: Client, store: str, serve: Callabl
         toolset == "documents",
     )
     assert len(answer["done"]) == 1
-
-
-def test_both_faces_tell_that_more_is_in_progress(own: Client) -> None:
-    ok(own, "add_tasks", lines=[f"Task {number}" for number in range(11)])
-    for _ in range(10):
-        ok(own, "claim_task")
-    assert "more_in_progress" not in ok(own, "catch_up")
-    ok(own, "claim_task")
-    answer = ok(own, "catch_up")
-    assert (len(answer["in_progress"]), answer["more_in_progress"], answer["open_tasks"]) == (10, True, 11)
-    assert "\nand more: list_tasks\n" in text(own, "catch_up")

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from satchel.model import PromptDraft
 from satchel.services import projects
 from satchel.storage.database import open_database
 from tests.support.command import run
@@ -180,32 +179,9 @@ def test_a_burst_is_few_notifications(listener: Listener, other: str, serve: Cal
     assert 1 <= heard.count(PROMPTS) <= 3 + took / 0.1, (took, len(heard))
 
 
-@over_stdio
-def test_one_transaction_is_one_notification(listener: Listener, other: str) -> None:
-    from satchel.model import Scope
-    from satchel.services import prompts
-
-    database = open_database(other)
-    with database.write() as tx:
-        for number in range(200):
-            prompts.add(tx, Scope(), PromptDraft(title=f"P{number}", content="x"))
-    database.close()
-    heard = listener.hears(PROMPTS) + listener.drained(0.6)
-    assert heard.count(PROMPTS) == 1
-
-
 def test_a_library_that_changes_is_told(listener: Listener, tmp_path: Path) -> None:
     make_library(tmp_path / "shelf", "desk", {"x": ("Hello", [])})
     listener.hears(PROMPTS)
-
-
-def test_who_unsubscribes_hears_no_more(other: str, serve: Callable[..., Client]) -> None:
-    client = serve("satchel", other, "2025-11-25", "--user", ANN)
-    for method in ("resources/subscribe", "resources/unsubscribe"):
-        assert answered(client, method, {"uri": "satchel://prompt/tea"})["result"] == {}
-    serve("mcpkg", other).call("create_prompt", name="tea", content="x")
-    listener = Listener(client)
-    assert listener.hears(PROMPTS) + listener.drained(0.6) == [PROMPTS]
 
 
 def test_over_http_nothing_is_promised_that_is_not_kept(other: str) -> None:

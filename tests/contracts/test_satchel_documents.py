@@ -2,8 +2,6 @@
 
 import base64
 
-import pytest
-
 from tests.support.satchel import MINUTE, Like, deleted, missing, ok, refusal, result_of, text, wrong
 from tests.support.stdio import Client, plain
 
@@ -88,17 +86,6 @@ def test_other_bytes_are_embedded_and_have_no_lines(client: Client) -> None:
         "A document of application/pdf has no lines.", "lines", "Read it without lines."
     )
     assert refusal(client, "read_resource", resource="paper.pdf", heading="x")["argument"] == "heading"
-
-
-@pytest.mark.parametrize(
-    ("name", "mime_type"),
-    [("a.md", "text/markdown"), ("a.py", "text/x-python"), ("a.json", "application/json"), ("a", "text/plain")],
-)
-def test_the_type_is_taken_from_the_name(client: Client, name: str, mime_type: str) -> None:
-    assert "mime_type" not in ok(client, "add_resource", name=name, content="{}")["resource"]
-    assert ok(client, "read_resource", resource=name)["resource"]["mime_type"] == mime_type
-    other = ok(client, "add_resource", name=f"x-{name}", content="{}", mime_type="text/csv")["resource"]
-    assert other["mime_type"] == "text/csv"
 
 
 def test_names_and_uris_of_documents_are_their_own(client: Client) -> None:

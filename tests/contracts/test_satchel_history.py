@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.satchel import ok, read_rows, refusal, text
+from tests.support.satchel import ok, read_rows, refusal
 from tests.support.stdio import NEWEST, Client
 
 ANN = "11111111-1111-4111-8111-111111111111"
@@ -84,46 +84,6 @@ def test_the_feed_tells_what_changed_and_through_what(own: Client, store: str, s
     assert ok(own, "history", since="2999-01-01")["changes"] == []
 
 
-def test_rows_tell_the_same_in_both_faces(own: Client) -> None:
-    ok(own, "add_tasks", lines=["Water, v2, by noon"])
-    for status in ("completed", "pending", "cancelled", "pending"):
-        ok(own, "update_task", task=1, status=status)
-    ok(own, "update_task", task=1, title="Water")
-    words = ["changed", "reopened", "cancelled", "reopened", "completed", "added"]
-    assert [did for (did,) in read_rows(ok(own, "history", item="#1"), "did")] == words
-    answer = ok(own, "history")
-    assert [did for _, did in read_rows(answer, "item", "did")][:6] == words
-    lines = text(own, "history").splitlines()[:-1]
-    assert [
-        f"{one['at']} #1 {one['title']} {did}, v{one['version']}, by {one['by']}"
-        for one, did in zip(answer["changes"][:6], words, strict=True)
-    ] == lines[:6]
-
-
-def test_what_any_contract_deletes_comes_back(own: Client, store: str, serve: Callable[..., Client]) -> None:
-    ok(
-        own,
-        "add_prompt",
-        title="Tea",
-        content="Boil {{ it }}",
-        arguments=[{"name": "it", "required": True}],
-        tags=["x"],
-    )
-    before = ok(own, "get_prompt", prompt="tea")["prompt"]
-    serve("mcpkg", store).call("delete_prompt", {"name": "tea"})
-    assert refusal(own, "get_prompt", prompt="tea")["code"] == "not_found"
-    restored = ok(own, "restore", item="tea")["restored"]
-    assert restored == {"kind": "prompt", "item": "tea", "version": 3, "from_version": 1, "changed": True}
-    after = ok(own, "get_prompt", prompt="tea")["prompt"]
-    assert after == before | {"version": 3, "updated": after["updated"]}
-    ok(own, "add_resource", name="notes", content="AAEC", mime_type="image/png", description="A picture")
-    document = ok(own, "read_resource", resource="notes")
-    ok(own, "delete_resource", resource="notes")
-    ok(own, "restore", item="notes")
-    after = ok(own, "read_resource", resource="notes")["resource"]
-    assert after == document["resource"] | {"version": 3, "updated": after["updated"]}
-
-
 @pytest.mark.parametrize("version", [9, 2**53])
 def test_a_version_that_is_not_there_names_those_that_are(own: Client, version: int) -> None:
     ok(own, "add_prompt", title="Tea", content="x")
@@ -136,19 +96,6 @@ def test_a_version_that_is_not_there_names_those_that_are(own: Client, version: 
     }
     assert refusal(own, "history", item="tea", version=version) == expected
     assert refusal(own, "restore", item="tea", version=version) == expected
-
-
-def test_a_name_of_several_kinds_is_refused_with_both(own: Client) -> None:
-    ok(own, "add_prompt", title="Tea", content="x")
-    ok(own, "add_resource", name="tea", content="y")
-    both = ["satchel://prompt/tea", "satchel://resource/tea"]
-    assert refusal(own, "history", item="tea") == {
-        "code": "invalid_argument",
-        "message": "Several items are called 'tea'.",
-        "hint": f"Say which: {' or '.join(both)}.",
-        "near": both,
-    }
-    assert [ok(own, "history", item=one)["kind"] for one in both] == ["prompt", "document"]
 
 
 def test_a_server_of_some_tools_tells_of_their_items_only(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from satchel.contracts import CONTRACTS, load
+from satchel.contracts import load
 from satchel.contracts.satchel.app import ICONS
 from tests.support.stdio import META, NEWEST, OLDEST, Client
 
@@ -31,11 +31,6 @@ def test_the_server_and_its_tools_have_icons_where_the_revision_has(
         assert set(result["_meta"][f"{META}serverInfo"]) == {"name", "version"}
 
 
-def test_every_listed_tool_has_a_title_annotations_and_an_icon() -> None:
-    for tool in TOOLS.values():
-        assert tool.title and tool.annotations and tool.toolset in ICONS, tool.name
-
-
 @pytest.mark.parametrize("icon", ICONS.values())
 def test_an_icon_is_a_small_drawing_without_scripts(icon: str) -> None:
     kind, _, data = icon.partition(",")
@@ -43,10 +38,3 @@ def test_an_icon_is_a_small_drawing_without_scripts(icon: str) -> None:
     root = ElementTree.fromstring(b64decode(data, validate=True))
     svg = "{http://www.w3.org/2000/svg}"
     assert [element.tag for element in root.iter()] == [f"{svg}svg", f"{svg}path"]
-
-
-@pytest.mark.parametrize("name", [name for name in CONTRACTS if name != "satchel"])
-def test_the_other_contracts_have_none(name: str) -> None:
-    contract = load(name)
-    assert contract.list_icons("") is None
-    assert all("icons" not in contract.describe_tool(tool) for tool in contract.tools)

@@ -244,14 +244,6 @@ def test_start_task_says_which_of_several_tasks(filled: str, ask: Callable[..., 
     }
 
 
-def test_what_start_task_names_can_be_read(filled: str, ask: Callable[..., Any]) -> None:
-    read = {"resource": "beds", "project": "garden"}  # as its text says
-    assert ask("tools/call", name="read_resource", arguments=read)["content"][0]["text"] == "Three beds"
-    ask("tools/call", name="add_task", arguments={"title": "Here"})
-    [message] = ask("prompts/get", name="start-task", arguments={"task": "Here"})["messages"]
-    assert "pass project" not in message["content"]["text"]
-
-
 def test_no_new_prompt_is_hidden_behind_start_task(store: str, ask: Callable[..., Any]) -> None:
     for title, name in [("Start Task", "start-task-2"), ("start task", "start-task-3")]:
         added = ask("tools/call", name="add_prompt", arguments={"title": title, "content": title})
@@ -299,13 +291,6 @@ def test_pages_lead_through_the_store_and_then_the_libraries(
     shelf = [f"{library}:q{number}" for library in ("one", "two") for number in range(300)]
     assert names == ["start-task", *(f"p{number}" for number in range(stored)), *shelf]
     assert len(sizes) <= 4 and max(sizes) <= 1001
-
-
-@pytest.mark.parametrize("method", ["prompts/list", "resources/list", "resources/templates/list", "tools/list"])
-def test_unknown_cursors_are_refused(ask: Callable[..., Any], method: str) -> None:
-    assert ask(method, cursor="nope") == wrong("Unknown cursor")
-    assert ask(method, cursor="c2F0Y2hlbDow") == wrong("Unknown cursor")
-    assert ask(method, cursor="c2F0Y2hlbDoxMTgwNTkxNjIwNzE3NDExMzAzNDI0") == wrong("Unknown cursor")
 
 
 # -- resources --------------------------------------------------------------------------------------------------

@@ -1,14 +1,10 @@
 """`--toolsets` and `--read-only` of the contract satchel; test_read_only.py has what all contracts share, and HTTP."""
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from satchel import app, config
-from satchel.app.startup import CannotStart
-from satchel.cli.serve import parse
 from satchel.contracts import load
 from satchel.model import Argument, PromptDraft, Scope
 from satchel.services import prompts
@@ -113,60 +109,18 @@ def test_nothing_points_to_a_tool_that_is_not_there(start: Callable[..., Ask], s
     }
 
 
-@pytest.mark.parametrize(
-    ("flags", "expected"),
-    [
-        (
-            ["--read-only"],
-            "Satchel keeps the user's prompts, documents and tasks by project, across sessions. Begin with catch_up. "
-            "Name an item by #4, its name or its URI, like satchel://task/4; such a URI in a text is a link. Search "
-            "here before you ask the user. `near` in an error is what was probably meant.",
-        ),
-        (
-            ["--toolsets", "prompts"],
-            "Satchel keeps the user's prompts by project, across sessions. Begin with catch_up. Name an item by #4, "
-            "its name or its URI, like satchel://task/4; such a URI in a text is a link. Search here before you ask "
-            "the user. Change texts with edit_text; do not send them whole. Pass expected_version as you read it. "
-            "`near` in an error is what was probably meant.",
-        ),
-        (
-            ["--read-only", "--toolsets", "tasks,documents"],
-            "Satchel keeps the user's documents and tasks by project, across sessions. Begin with catch_up. Name an "
-            "item by #4, its name or its URI, like satchel://task/4; such a URI in a text is a link. Search here "
-            "before you ask the user. `near` in an error is what was probably meant.",
-        ),
-    ],
-)
-def test_the_instructions_follow_what_is_there(start: Callable[..., Ask], flags: list[str], expected: str) -> None:
-    assert start(*flags)("server/discover", {})["result"]["instructions"] == expected
+def test_the_instructions_follow_what_is_there(start: Callable[..., Ask]) -> None:
+    ask = start("--read-only", "--toolsets", "tasks,documents")
+    assert ask("server/discover", {})["result"]["instructions"] == (
+        "Satchel keeps the user's documents and tasks by project, across sessions. Begin with catch_up. Name an "
+        "item by #4, its name or its URI, like satchel://task/4; such a URI in a text is a link. Search here "
+        "before you ask the user. `near` in an error is what was probably meant."
+    )
 
 
 def test_both_at_once(start: Callable[..., Ask]) -> None:
     ask = start("--read-only", "--toolsets", "tasks")
     assert listed(ask) == ["search", "catch_up", "list_tasks", "get_task", "history", "show"]
-
-
-SETS = "must be a list of prompts, documents or tasks, not"
-REFUSED: list[tuple[list[str], dict[str, str], str]] = [
-    (["--toolsets", "prompts,nope"], {}, f"--toolsets {SETS} 'prompts,nope'."),
-    (["--toolsets", "Prompts"], {}, f"--toolsets {SETS} 'Prompts'."),
-    ([], {"SATCHEL_TOOLSETS": "all"}, f"SATCHEL_TOOLSETS {SETS} 'all'."),
-    ([], {"SATCHEL_READ_ONLY": "yess"}, "SATCHEL_READ_ONLY must be yes or no, not 'yess'."),
-    (
-        ["--contract", "todo", "--toolsets", "tasks"],
-        {},
-        "--toolsets narrows the contract satchel; the others have no toolsets.",
-    ),
-]
-
-
-def test_what_cannot_be_meant_is_refused() -> None:
-    for arguments, environment, complaint in REFUSED:
-        flags = parse(arguments)
-        assert flags is not None
-        with pytest.raises((config.SettingsError, CannotStart)) as refused:
-            app.serve(config.load(flags, {**os.environ, **environment}))
-        assert str(refused.value) == complaint
 
 
 def test_the_environment_can_ask_for_it(store: str) -> None:

@@ -226,20 +226,6 @@ def test_a_change_says_where_the_item_is_and_changes_nothing(
     assert answer["project"] == "personal"
 
 
-def test_the_copy_that_an_error_advises_goes_before_the_personal_one(client: Client) -> None:
-    ok(client, "update_items", items=["standup"], project="personal", to="web", copy=True)
-    ok(client, "update_prompt", prompt="standup", title="Ours")
-    assert ok(client, "get_prompt", prompt="standup")["prompt"]["title"] == "Ours"
-    assert ok(client, "get_prompt", prompt="standup", project="personal")["prompt"]["title"] == "Standup"
-
-
-def test_what_is_added_under_a_personal_name_is_of_the_project(client: Client) -> None:
-    added = ok(client, "add_prompts", prompts=[{"title": "Standup", "content": "Ours"}])
-    assert added["project"] == "web"
-    assert ok(client, "get_prompt", prompt="standup")["prompt"]["content"] == "Ours"
-    assert ok(client, "get_prompt", prompt="standup", project="personal")["prompt"]["version"] == 1
-
-
 def test_the_personal_project_is_made_by_the_first_write(store: str, serve: Start) -> None:
     client = serve("satchel", store, NEWEST, "--user", ANN)
     empty = "Project 'personal' is empty. What is saved in it is read in every project."
@@ -259,12 +245,6 @@ def test_it_can_be_turned_off(store: str, database: Database, serve: Start) -> N
     assert refusal(client, "get_prompt", prompt="standup")["code"] == "not_found"
     assert hits(client, "voice") == []
     assert ok(client, "list_tags")["tags"] == [{"name": "code", "prompts": 1}]
-
-
-def test_the_other_contracts_do_not_know_it(store: str, database: Database, serve: Start) -> None:
-    client = serve("mcpkg", store, NEWEST, "--project", "web")
-    assert [one["name"] for one in client.request("prompts/list")["result"]["prompts"]] == ["review"]
-    assert [one["name"] for one in client.request("resources/list")["result"]["resources"]] == ["guide"]
 
 
 def test_a_limited_token_sees_it_only_where_it_opens_it(store: str, database: Database) -> None:

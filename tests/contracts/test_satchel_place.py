@@ -71,33 +71,6 @@ def test_the_order_of_who_decides(start: Callable[..., Client], tmp_path: Path) 
     assert ok(client, "list_prompts", project="")["project"] == "flagged"
 
 
-def test_every_result_names_its_project(start: Callable[..., Client], tmp_path: Path) -> None:
-    client = start(tmp_path, "--project", "flagged")
-    named: list[tuple[str, dict[str, Any]]] = [
-        ("add_prompt", {"title": "p", "content": "x"}),
-        ("list_prompts", {}),
-        ("get_prompt", {"prompt": "p"}),
-        ("render_prompt", {"prompt": "p"}),
-        ("update_prompt", {"prompt": "p", "title": "p"}),
-        ("delete_prompt", {"prompt": "p"}),
-        ("list_tags", {}),
-        ("add_resource", {"name": "r", "content": "x"}),
-        ("list_resources", {}),
-        ("read_resource", {"resource": "r"}),
-        ("update_resource", {"resource": "r", "content": "x"}),
-        ("delete_resource", {"resource": "r"}),
-        ("add_task", {"title": "t"}),
-        ("list_tasks", {}),
-    ]
-    for tool, arguments in named:
-        for project in ("flagged", "outer"):
-            given = {} if project == "flagged" else {"project": project}
-            assert ok(client, tool, {**arguments, **given})["project"] == project, tool
-    for tool, more in [("update_task", {"title": "t"}), ("complete_task", {}), ("delete_task", {})]:
-        assert ok(client, tool, task=1, **more)["project"] == "flagged"
-        assert ok(client, tool, task=2, **more)["project"] == "outer"
-
-
 def test_a_file_counts_before_a_repository_and_the_nearest_of_each(
     start: Callable[..., Client], tmp_path: Path
 ) -> None:
@@ -151,17 +124,6 @@ def test_a_file_that_names_no_project_is_an_error_of_every_call_that_needs_one(
         f"project 'markt' does not exist, but the file {mark} names it. Did you mean 'marked'?"
         in capfd.readouterr().err
     )
-
-
-def test_the_nearest_repository_counts_before_those_around_it(start: Callable[..., Client], tmp_path: Path) -> None:
-    outer = tmp_path / "outer"
-    inner = outer / "unknown"
-    inner.mkdir(parents=True)
-    for repository in (outer, inner):
-        (repository / ".git").mkdir()
-    assert place(start(inner)) == ("unknown", f"the repository {inner}, made by the first write")
-    (outer / ".satchel").write_text("marked")  # somebody chose it, and it exists
-    assert place(start(inner)) == ("marked", f"the file {outer / '.satchel'}")
 
 
 HOSTILE = [
@@ -224,15 +186,6 @@ def test_a_flag_that_names_no_project_is_refused(home: Path, tmp_path: Path) -> 
     done = subprocess.run(command, env=environment, input="", capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (3, "")
     assert "Did you mean 'flagged'?" in done.stderr
-
-
-def test_tools_work_where_the_folder_says(start: Callable[..., Client], tmp_path: Path) -> None:
-    folder = tmp_path / "repo"
-    (folder / ".git").mkdir(parents=True)
-    client = start(folder)
-    assert ok(client, "add_prompt", title="Here", content="x")["project"] == "repo"
-    assert client.request("prompts/list")["result"]["prompts"][1]["name"] == "here"
-    assert refusal(client, "get_prompt", prompt="Here", project="default")["code"] == "not_found"
 
 
 # -- over HTTP --------------------------------------------------------------------------------------------------

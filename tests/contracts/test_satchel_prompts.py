@@ -164,20 +164,6 @@ def test_values_that_a_prompt_does_not_take_are_refused(client: Client) -> None:
     assert facts["text"].endswith("arguments: tone? = warm | dry; mood? = good | ...; size = s | m")
 
 
-def test_an_argument_of_an_older_version_stays_usable_whatever_its_name(client: Client, store: str) -> None:
-    ok(client, "add_prompt", title="Old", content="Hi {{ a }}", arguments=[{"name": "digit"}, {"name": "word"}])
-    database = open_database(store)
-    with database.write() as tx:
-        older = "replace(replace(arguments, '\"digit\"', '\"1st\"'), '\"word\"', '\"not\"')"
-        tx.run(f"update prompts set arguments = {older}")
-    database.close()
-    arguments = [{"name": "1st"}, {"name": "not"}]
-    assert ok(client, "get_prompt", prompt="old")["prompt"]["arguments"] == arguments
-    assert ok(client, "render_prompt", prompt="old", arguments={"1st": "x", "not": "y"})["text"] == "Hi "
-    assert ok(client, "update_prompt", prompt="old", content="Ho {{ a }}")["prompt"]["arguments"] == ["1st?", "not?"]
-    assert refusal(client, "update_prompt", prompt="old", arguments=arguments)["argument"] == "arguments"
-
-
 def test_what_cannot_be_filled_in_is_said(client: Client, shelf: Path, store: str) -> None:
     ok(client, "add_prompt", title="Broken", content="one\n{% if a %}{% endif %}", arguments=[{"name": "a"}])
     database = open_database(store)

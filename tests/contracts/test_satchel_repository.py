@@ -99,33 +99,10 @@ def test_a_call_that_fails_makes_nothing(start: Start, store: str) -> None:
     assert names(store) == ["default"]
 
 
-def test_after_it_was_deleted_a_write_says_how_to_restore_it(start: Start, store: str) -> None:
-    client = start()
-    ok(client, "add_task", title="A")
-    database = open_database(store)
-    with database.write() as tx:
-        projects.delete(tx, "web")
-    database.close()
-    assert ok(client, "list_prompts")["prompts"] == []
-    refused = client.call("add_prompt", title="B", content="x")["structuredContent"]["error"]
-    assert refused["code"] == "not_found"
-    assert refused["hint"] == "It is in the trash: use restore with item satchel://project/web to bring it back."
-    assert ok(client, "restore", item="web")["restored"]["kind"] == "project"
-    assert ok(client, "add_prompt", title="B", content="x")["project"] == "web"
-
-
 def test_a_server_that_only_reads_shows_it_as_empty(start: Start, store: str, repository: Path) -> None:
     answer = ok(start("--read-only"), "list_prompts")
     assert answer["prompts"] == []
     assert answer["notes"][0] == f"Project 'web' is empty; nothing made it yet for the repository {repository}."
-    assert names(store) == ["default"]
-
-
-def test_other_contracts_and_a_named_project_are_as_they_were(
-    start: Start, store: str, serve: Start, repository: Path
-) -> None:
-    assert ok(start("--project", "default"), "list_prompts") == {"project": "default", "prompts": []}
-    serve("mcpkg", store).call("create_prompt", {"name": "n", "content": "c"})
     assert names(store) == ["default"]
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -71,13 +70,6 @@ def test_a_kind_narrows(client: Client, kind: str, found: list[str]) -> None:
     assert [hit["reference"] for hit in ok(client, "search", query="walrus", kind=kind)["hits"]] == found
 
 
-def test_every_reference_can_be_given_to_other_tools(client: Client) -> None:
-    tools = {"prompt": ("get_prompt", "prompt"), "document": ("read_resource", "resource")}
-    for hit in ok(client, "search", query="walrus")["hits"]:
-        tool, argument = tools.get(hit["kind"], ("complete_task", "task"))
-        ok(client, tool, {argument: hit["reference"]})
-
-
 def test_a_name_of_two_kinds_is_told_apart(client: Client) -> None:
     ok(client, "add_resource", name="feeding-plan", content="the walrus again")
     found = [hit["reference"] for hit in ok(client, "search", query="feeding plan")["hits"]]
@@ -112,15 +104,6 @@ def test_an_empty_query_is_refused_with_a_hint(client: Client, query: str) -> No
     }
 
 
-def test_a_literal_search_finds_in_texts_of_all_kinds(client: Client) -> None:
-    def found(query: str) -> list[tuple[str, int | None]]:
-        return [(hit["reference"], hit.get("line")) for hit in ok(client, "search", query=query)["hits"]]
-
-    assert found('"the walrus"') == [("zoo-rules.md", 2), ("#1", None)]
-    assert found('"TUESDAY: a"') == [("feeding-plan", 2)]
-    assert found('"dear walrus"') == [("desk:walrus-letter", 1)]
-
-
 def test_kinds_that_are_not_served_are_not_searched(store: str, client: Client, serve: Callable[..., Client]) -> None:
     narrowed = serve("satchel", store, NEWEST, "--user", ANN, "--toolsets", "tasks")
     assert [hit["kind"] for hit in ok(narrowed, "search", query="walrus")["hits"]] == ["task"]
@@ -131,30 +114,6 @@ def test_kinds_that_are_not_served_are_not_searched(store: str, client: Client, 
 def test_case_and_separators_do_not_matter_in_references(client: Client, name: str) -> None:
     assert ok(client, "get_prompt", prompt=name)["prompt"]["name"] == "feeding-plan"
     assert ok(client, "history", item=name)["item"] == "feeding-plan"
-
-
-def test_an_exact_name_goes_before_one_that_is_only_alike(client: Client) -> None:
-    ok(client, "add_prompt", title="other", name="Feeding-Plan", content="other")
-    assert ok(client, "get_prompt", prompt="Feeding-Plan")["prompt"]["title"] == "other"
-    assert ok(client, "get_prompt", prompt="feeding-plan")["prompt"]["title"] == "Feeding plan"
-    assert refusal(client, "get_prompt", prompt="FEEDINGPLAN")["near"] == ["feeding-plan", "Feeding-Plan"]
-
-
-def test_tasks_and_documents_too(client: Client) -> None:
-    assert ok(client, "read_resource", resource="Zoo_Rules.md")["resource"]["name"] == "zoo-rules.md"
-    assert ok(client, "complete_task", task="weigh-THE-walrus")["task"]["number"] == 1
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments", "near"),
-    [
-        ("get_prompt", {"prompt": "the plan for feeding them all"}, ["feeding-plan"]),
-        ("read_resource", {"resource": "house rules of our zoo"}, ["zoo-rules.md"]),
-        ("complete_task", {"task": "walrus weighing on friday morning"}, ["#1"]),
-    ],
-)
-def test_misses_get_near_ones_from_words(client: Client, tool: str, arguments: dict[str, Any], near: list[str]) -> None:
-    assert refusal(client, tool, arguments)["near"] == near
 
 
 @pytest.mark.parametrize("query", ["plants", '"plants"'])

@@ -106,33 +106,6 @@ def test_a_stream_goes_on_when_its_project_is_deleted_and_made_anew(
     assert ear.next() == [RESOURCES]
 
 
-def test_a_stream_may_be_there_before_its_project(database: Database, listen: Callable[..., Ear]) -> None:
-    ear = listen("http", project="later")
-    with database.write() as tx:
-        projects.add(tx, "sooner")
-        projects.add(tx, "later")
-    assert ear.next(2) == [PROMPTS, RESOURCES]
-    add_prompt(database, "sooner")
-    add_document(database, "later", "tea")
-    assert ear.next() == [RESOURCES]
-
-
-@both_ways
-def test_a_project_that_takes_the_name_of_another_is_heard(
-    way: str, database: Database, listen: Callable[..., Ear]
-) -> None:
-    ear = listen(way, project="work")
-    with database.write() as tx:
-        projects.rename(tx, "work", "old")
-    assert ear.next(2) == [PROMPTS, RESOURCES]
-    with database.write() as tx:
-        projects.rename(tx, "garden", "work")
-    assert ear.next(2) == [PROMPTS, RESOURCES]
-    add_prompt(database, "old")
-    add_document(database, "work", "tea")
-    assert ear.next() == [RESOURCES]
-
-
 # -- projects at a glance ---------------------------------------------------------------------------------------
 
 WORK, GARDEN, DEFAULT = "satchel://project/work", "satchel://project/garden", "satchel://project/default"

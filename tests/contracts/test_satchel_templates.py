@@ -1,6 +1,5 @@
 """Templates of the contract satchel: proved when saved, declared from their variables, filled in."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -153,15 +152,6 @@ def test_a_text_that_becomes_a_template_gets_arguments(client: Client) -> None:
     assert notes(client, "update_prompt", prompt="p", arguments=[{"name": "who"}, {"name": "tone"}]) == []
 
 
-def test_openness_is_kept_in_history(client: Client) -> None:
-    argument = {"name": "x", "values": ["a"], "open": True}
-    ok(client, "add_prompt", title="P", content="{{ x }}", arguments=[argument])
-    ok(client, "update_prompt", prompt="p", arguments=[{**argument, "open": False}])
-    assert "one of a or another" in ok(client, "history", item="p", against=1)["diff"]
-    ok(client, "restore", item="p", version=1)
-    assert arguments_of(client, "p") == [argument]
-
-
 def test_a_template_that_the_worker_cannot_check_is_kept(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_renderer: Renderer, _template: str, _work: Work) -> TemplateNames:
         raise RenderFailed("it took longer than 500 ms", is_exhausted=True)
@@ -170,30 +160,3 @@ def test_a_template_that_the_worker_cannot_check_is_kept(client: Client, monkeyp
     assert notes(client, "add_prompt", title="P", content="{{ x }}", arguments=[{"name": "x"}]) == [
         "The template could not be checked: it took longer than 500 ms."
     ]
-
-
-def test_no_transaction_is_open_while_the_worker_is_asked(
-    store: str, serve: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client = serve("satchel", store)
-    asked, free = [], []
-    ask = Renderer._ask
-
-    def watch(renderer: Renderer, job: dict[str, Any], timeout: float, work: Work | None = None) -> dict[str, Any]:
-        asked.append(job["job"])
-        # A held write lock would stop the other client for ever.
-        ok(other, "add_task", title=job["job"])
-        free.append(job["job"])
-        return ask(renderer, job, timeout, work)
-
-    other = serve("satchel", store)
-    monkeypatch.setattr(Renderer, "_ask", watch)
-    ok(client, "add_prompt", title="P", content="{{ x }}")
-    ok(client, "add_prompts", prompts=[{"title": "Q", "content": "{{ y }}"}])
-    ok(client, "update_prompt", prompt="p", arguments=[{"name": "x"}])
-    ok(client, "edit_text", item="p", append="{{ x }}!")
-    ok(client, "render_prompt", prompt="p", arguments={"x": "1"})
-    ok(client, "get_prompt", prompt="p", arguments={"x": "1"})
-    got = client.request("prompts/get", {"name": "p", "arguments": {"x": "1"}})["result"]
-    assert got["messages"][0]["content"]["text"] == "1\n1!"
-    assert asked == free == ["check"] * 4 + ["render"] * 3

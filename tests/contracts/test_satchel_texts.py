@@ -1,13 +1,12 @@
 """Parts of texts in the contract satchel: edited by edit_text, read by lines and headings, on both engines."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from tests.support.satchel import answered, deleted, missing, ok, refusal, result_of, text, wrong
-from tests.support.stdio import NEWEST, Client
+from tests.support.satchel import answered, deleted, missing, ok, refusal, result_of, wrong
+from tests.support.stdio import Client
 
 GUIDE = "# Guide\n\nIntro\n\n## Set up\n\nInstall it.\n\n## Use\n\nRun it.\n"
 LONG = "# Long\n\n" + "".join(f"## Part {one}\n\n{'Some words. ' * 30}\n\n" for one in range(40))
@@ -126,35 +125,6 @@ def test_what_cannot_be_edited_is_said(client: Client) -> None:
     assert refusal(client, "edit_text", item="x", append="y", project="gardn")["near"] == ["garden"]
 
 
-def test_only_texts_of_the_wanted_toolsets_are_edited(store: str, serve: Callable[..., Client]) -> None:
-    ok(serve("satchel", store), "add_prompt", title="P", content="x")
-    other = serve("satchel", store, NEWEST, "--toolsets", "tasks")
-    assert refusal(other, "edit_text", item="p", append="y")["code"] == "not_found"
-
-
-def test_many_changed_lines_are_counted_and_long_ones_shortened(client: Client) -> None:
-    ok(client, "add_resource", name="list", content="- a\n" * 30 + "x" * 500)
-    edited = ok(client, "edit_text", item="list", edits=[{"old": "a", "new": "b", "all": True}])
-    assert (len(edited["changed"]), edited["more"]) == (20, 10)
-    long = result_of(client, "edit_text", edit("list", ("x" * 500, "y" * 500)))
-    assert long["content"][0]["text"] == f"Edited list, version 3:\n31: {'y' * 200}..."
-
-
-def test_edits_of_several_clients_at_once_are_all_kept(store: str, serve: Callable[..., Client]) -> None:
-    clients = [serve("satchel", store) for _ in range(3)]
-    arguments = [{"name": "a"}]
-    ok(clients[0], "add_prompt", title="Log", content="{{ a }}", arguments=arguments)  # a template is proved each time
-
-    def append(which: int) -> None:
-        for number in range(4):
-            ok(clients[which], "edit_text", item="log", append=f"{which}.{number} {{{{ a }}}}")
-
-    with ThreadPoolExecutor(3) as pool:
-        list(pool.map(append, range(3)))
-    lines = ok(clients[0], "get_prompt", prompt="log")["prompt"]["content"].split("\n")[1:]
-    assert sorted(lines) == sorted(f"{which}.{number} {{{{ a }}}}" for which in range(3) for number in range(4))
-
-
 # -- parts ------------------------------------------------------------------------------------------------------
 
 
@@ -225,32 +195,11 @@ def test_a_long_text_is_shown_by_its_outline_and_beginning(read: Any) -> None:
     assert read(heading="part 39")[0]["text"] == LONG[LONG.index("## Part 39") :]
 
 
-def test_a_text_that_may_be_read_whole_is(read: Any) -> None:
-    read.add("x" * 8000)
-    assert read()[0]["text"] == "x" * 8000
-
-
-def test_a_long_line_is_cut(read: Any) -> None:
-    read.add("x" * 8001)
-    part, _ = read()
-    assert (part["text"], part["lines"], part["of"]) == ("x" * 1500, "1", 1)
-    assert part["notes"] == [
-        "It has 8001 characters in 1 line. Line 1 is longer than what is shown. Read on with whole: true."
-    ]
-
-
 def test_headings_of_the_same_text_are_told(read: Any) -> None:
     read.add("# A\n## Same\n1\n# B\n## Same\n2\n")
     part, content = read(heading="same")
     assert (part["text"], part["notes"]) == ("## Same\n1\n", ["Other headings of this text: in lines 5."])
     assert content[1]["text"].endswith("Other headings of this text: in lines 5.")
-
-
-def test_pages_of_the_server_are_read_in_parts_too(client: Client) -> None:
-    ok(client, "add_prompt", title="Guide", content=GUIDE)
-    uri = "satchel://prompt/guide"
-    read = ok(client, "read_resource", resource=uri, heading="Use")["resource"]
-    assert (read["text"], read["lines"]) == ("## Use\n\nRun it.\n", "9-11")
 
 
 def test_a_filled_in_prompt_has_no_parts(client: Client) -> None:
@@ -275,15 +224,3 @@ def test_a_long_text_is_linked(client: Client) -> None:
         assert content[2:] == [link]
         [linked] = answered(client, "resources/read", {"uri": uri})["result"]["contents"]
         assert linked["text"] == LONG
-
-
-def test_links_are_told_from_both_sides(client: Client) -> None:
-    ok(client, "add_task", title="Write it")
-    ok(client, "add_resource", name="plan", content="See satchel://task/1 and satchel://prompt/how")
-    ok(client, "add_prompt", title="How", content="As in satchel://resource/plan")
-    plan = ok(client, "read_resource", resource="plan")["resource"]
-    assert plan["links"] == ["#1 Write it", "satchel://prompt/how"]
-    assert [one.partition(" ")[0] for one in plan["linked_from"]] == ["satchel://prompt/how"]
-    how = text(client, "get_prompt", prompt="how").split("\n")
-    assert "links: satchel://resource/plan" in how
-    assert how[1].startswith("[prompt how, version 1, ")

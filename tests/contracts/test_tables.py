@@ -108,7 +108,6 @@ def test_the_contract_satchel_has_a_hint_for_every_error() -> None:
         errors.WrongArgument("prompt", "readOnly", value="x", limit="y"),
         errors.WrongArgument("x", "anyOf", limit=("x", "y")),
         errors.WrongArgument("x", "enum", limit=["x", "y"]),
-        errors.WrongArgument("x", "required", limit=("x", "y"), kind="argument"),
         errors.WrongArgument("content", "dependentRequired", limit=("text", "binary")),
         errors.WrongArgument("content", "maxBytes", limit=64 * 1024),
     ]

@@ -5,7 +5,9 @@ What the document prints is in todo.json beside this file and changes only when 
 
 import json
 import re
+from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,8 @@ from tests.support.published import answered, published_output
 from tests.support.stdio import NEWEST, OLDEST, Server
 from tests.support.variants import oldest_too
 
-PRINTED = json.loads((Path(__file__).parent / "todo.json").read_text())
+IN_ORDER = partial(json.loads, object_pairs_hook=OrderedDict)  # objects that differ when their keys stand otherwise
+PRINTED = IN_ORDER((Path(__file__).parent / "todo.json").read_text())
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
@@ -33,7 +36,7 @@ def client(revision: str, store: str, serve: Callable[..., Server]) -> Server:
 
 
 def call(client: Server, tool: str, **arguments: Any) -> Any:
-    return answered(client, "todo", tool, arguments)
+    return IN_ORDER(json.dumps(answered(client, "todo", tool, arguments)))
 
 
 def added(client: Server, user: str, title: str) -> str:
@@ -46,7 +49,7 @@ def failure(message: str, **instead: Any) -> dict[str, Any]:
 
 
 def test_five_tools_are_listed_as_printed(client: Server) -> None:
-    assert client.request("tools/list")["result"]["tools"] == [
+    printed = [
         {
             "name": name,
             "description": tool["description"],
@@ -55,6 +58,7 @@ def test_five_tools_are_listed_as_printed(client: Server) -> None:
         }
         for name, tool in PRINTED.items()
     ]
+    assert json.dumps(client.request("tools/list")["result"]["tools"]) == json.dumps(printed)  # in its order
 
 
 @oldest_too
@@ -129,6 +133,18 @@ def test_completing_twice_succeeds_and_changes_nothing_the_second_time(client: S
     }
     assert call(client, "complete_task", user_id=ADA, task_id=id.upper()) == first
     assert call(client, "update_task", user_id=ADA.upper(), task_id=id, title="x")["task"]["completed"] is True
+
+
+def test_a_deleted_task_is_gone_permanently(client: Server, store: str) -> None:
+    id = added(client, ADA, "Going")
+    call(client, "update_task", user_id=ADA, task_id=id, title="Gone")
+    assert call(client, "delete_task", user_id=ADA, task_id=id)["success"]
+    assert call(client, "delete_task", user_id=ADA, task_id=id)["message"] == "Task not found"
+    database = open_database(store)
+    with database.read() as tx:
+        assert tx.all("select 1 from tasks") == tx.all("select 1 from search_words") == []
+        assert tx.all("select action from revisions where kind = 'task'") == [("delete",)]
+    database.close()
 
 
 def test_another_users_task_is_distinguished_from_a_missing_one(client: Server) -> None:

@@ -4,16 +4,23 @@ What the document prints is in twig.json beside this file and changes only when 
 """
 
 import json
+from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from satchel.library import catalog
+from satchel.library.manifest import Manifest, parse
+from satchel.library.render import Renderer
 from tests.support.in_process import InProcess
+from tests.support.in_process_http import HttpInProcess
 from tests.support.stdio import NEWEST, OLDEST, Client, plain
 
-PRINTED = json.loads((Path(__file__).parent / "twig.json").read_text())
+IN_ORDER = partial(json.loads, object_pairs_hook=OrderedDict)  # objects that differ when their keys stand otherwise
+PRINTED = IN_ORDER((Path(__file__).parent / "twig.json").read_text())
 MANIFEST = """
 [prompts.code_review]
 description = "Review code for quality and best practices"
@@ -46,7 +53,7 @@ Focus on:
 
 def printed(section: str, label: str) -> Any:
     [message] = [one["message"] for one in PRINTED if section in one["section"] and one["label"] == label]
-    return json.loads(json.dumps(message))
+    return IN_ORDER(json.dumps(message))
 
 
 def write(root: Path, folder: str, manifest: str, **prompts: str) -> Path:
@@ -59,12 +66,15 @@ def write(root: Path, folder: str, manifest: str, **prompts: str) -> Path:
     return library
 
 
+def write_documents_library(root: Path) -> Path:
+    """Put the library of the document on disk."""
+    return write(root, "my_coding_lib", MANIFEST, code_review=REVIEW, documentation="Document {{ function_code }}")
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A folder with the library of the document."""
-    root = tmp_path / "libraries"
-    write(root, "my_coding_lib", MANIFEST, code_review=REVIEW, documentation="Document {{ function_code }}")
-    return root
+    return write_documents_library(tmp_path / "libraries").parent
 
 
 Start = Callable[..., Client]
@@ -106,7 +116,9 @@ def details(server: Client, name: str, **arguments: str) -> str:
 def send(server: Client, message: dict[str, Any]) -> Any:
     server.methods[message["id"]] = (message["method"], OLDEST)
     server.send(message)
-    return server.read()
+    while "id" not in (answer := server.read()):
+        assert answer["method"] == "notifications/prompts/list_changed"
+    return IN_ORDER(json.dumps(answer))
 
 
 # -- the document -----------------------------------------------------------------------------------------------
@@ -146,19 +158,81 @@ def test_the_printed_empty_lists(tmp_path: Path, start: Start) -> None:
 def test_the_printed_prompt(root: Path, start: Start) -> None:
     reply = printed("prompts/get", "Response (Success)")
     reply["result"]["description"] = "Review code for quality and best practices"
-    assert json.dumps(send(start(root, OLDEST), printed("prompts/get", "Request"))) == json.dumps(reply)  # in its order
+    assert send(start(root, OLDEST), printed("prompts/get", "Request")) == reply
 
 
-def test_the_printed_errors(root: Path, tmp_path: Path, start: Start) -> None:
+def test_the_printed_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are printed for the document's own folder of libraries, which is read by default."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_DATA_HOME")
     request = printed("prompts/get", "Request")
-    assert send(start(tmp_path / "missing", OLDEST), request) == printed("prompts/get", "Prompt not found")
-    server = start(root, OLDEST)
-    without = {**request, "params": {"name": request["params"]["name"]}}
-    assert send(server, without) == printed("prompts/get", "Missing required argument")
-    (root / "my_coding_lib" / "prompts" / "code_review.md").unlink()
-    reply = printed("prompts/get", "Content file missing")
-    reply["error"]["data"]["details"] = "Prompt content file not found: my_coding_lib/prompts/code_review.md"
-    assert send(server, request) == reply
+    with InProcess("-c", "twig", environment={"SATCHEL_HOME": str(tmp_path / "ours")}) as server:
+        server.initialize(OLDEST)
+        assert send(server, request) == printed("prompts/get", "Prompt not found")
+        library = write_documents_library(tmp_path / ".local/share/twig/prompts")
+        assert server.read()["method"] == "notifications/prompts/list_changed"  # the folder was watched for
+        without = {**request, "params": {"name": request["params"]["name"]}}
+        assert send(server, without) == printed("prompts/get", "Missing required argument")
+        (library / "prompts" / "code_review.md").unlink()
+        assert send(server, request) == printed("prompts/get", "Content file missing")
+
+
+def test_our_folder_of_libraries_comes_before_that_of_the_document(tmp_path: Path) -> None:
+    write(tmp_path / "ours" / "libraries", "both", "[prompts.p]\n", p="ours")
+    for folder in ("both", "theirs"):
+        write(tmp_path / "data" / "twig" / "prompts", folder, "[prompts.p]\n", p="theirs")
+    home = {"SATCHEL_HOME": str(tmp_path / "ours"), "XDG_DATA_HOME": str(tmp_path / "data")}
+    with InProcess("-c", "twig", environment=home) as server:
+        assert (text(server, "both:p"), text(server, "theirs:p")) == ("ours", "theirs")
+    with InProcess("-c", "twig", "--libraries", str(tmp_path / "ours" / "libraries"), environment=home) as server:
+        assert get(server, "theirs:p")["error"]["code"] == -32601  # the defaults are not read as well
+
+
+def test_a_missing_file_is_named_with_its_root_only_to_the_owner_of_the_server(root: Path, start: Start) -> None:
+    (root / "my_coding_lib" / "prompts" / "documentation.md").unlink()
+    arguments = {"function_code": "x"}
+    file = "my_coding_lib/prompts/documentation.md"
+    said = details(start(root), "my_coding_lib:documentation", **arguments)
+    assert said == f"Prompt content file not found: {root}/{file}"
+    params = {"name": "my_coding_lib:documentation", "arguments": arguments}
+    with HttpInProcess("--libraries", str(root)) as server:
+        error = server.ask("prompts/get", params, path="/mcp/twig").json["error"]
+    assert error["data"] == {"details": f"Prompt content file not found: {file}"}
+
+
+def test_the_first_prompt_does_not_wait_for_other_libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("a", "B lib", "b-lib", "c"):
+        write(tmp_path, folder, "[prompts.p]\n", p=f"of {folder}")
+    write(tmp_path, "b_lib", "[prompts.p\n", p="broken")
+    read: list[bytes] = []
+
+    def note(content: bytes, renderer: Renderer) -> Manifest:
+        read.append(content)
+        return parse(content, renderer)
+
+    monkeypatch.setattr(catalog, "parse", note)
+    libraries = catalog.Libraries([str(tmp_path / "none"), str(tmp_path)])
+    assert libraries.find("nothing:p") is None and not read
+    found = libraries.find("b_lib:p")
+    assert found is not None and found[0].folder == "B lib" and len(read) == 1
+    again = next(one for one in libraries.catalog.libraries if one.name == "b_lib")
+    assert again == found[0]  # a scan finds the same one
+
+
+def test_variables_that_no_argument_declares_are_logged_once_a_change(root: Path, start: Start) -> None:
+    file = root / "my_coding_lib" / "prompts" / "documentation.md"
+    server = start(root)
+
+    def said(name: str) -> int:
+        assert text(server, "my_coding_lib:documentation", function_code="x")
+        what = f"{name} is always empty: prompt documentation has no argument of this name\n"
+        return server.stderr.count(f"library my_coding_lib/prompts/documentation.md:2: {what}")
+
+    assert said("langage") == 0
+    file.write_text("{{ function_code }}\n{{ langage }}")
+    assert [said("langage") for _ in range(3)] == [1, 1, 1]
+    file.write_text("{{ function_code }}\n{{ language }}")
+    assert (said("language"), said("langage")) == (1, 1)
 
 
 def test_a_broken_template_is_told_with_its_line_and_stays_listed(root: Path, start: Start) -> None:
@@ -256,7 +330,7 @@ def test_a_prompt_without_arguments_has_an_empty_schema(tmp_path: Path, start: S
     assert plain(get(server, "lib:bare")["result"]) == {
         "messages": [{"role": "user", "content": {"type": "text", "text": "x"}}]
     }
-    assert details(server, "lib:lost") == "Prompt content file not found: lib/prompts/lost.md"
+    assert details(server, "lib:lost") == f"Prompt content file not found: {tmp_path}/lib/prompts/lost.md"
 
 
 def test_names_of_libraries_are_made_from_their_folders(tmp_path: Path, start: Start) -> None:

@@ -50,7 +50,7 @@ def test_a_key_finds_its_file_in_the_case_in_which_it_is_written_and_nowhere_els
     server = start(tmp_path / "root")
     assert names(server) == []
     for key in (".", "..", "Upper"):
-        details = f"Prompt content file not found: lib/prompts/{key}.md"
+        details = f"Prompt content file not found: {library}/prompts/{key}.md"
         assert get(server, f"lib:{key}")["error"]["data"] == {"details": details}
 
 
@@ -207,19 +207,42 @@ def test_a_content_file_that_is_no_regular_file_is_reported_and_skipped(tmp_path
     assert f"library manifest/twig.toml:1: {link}\n" in server.stderr
 
 
-def test_a_folder_that_is_a_link_is_reported_and_one_with_a_dot_is_not_looked_at(tmp_path: Path, start: Start) -> None:
+def test_a_library_may_be_a_link_and_its_files_must_be_inside_its_own_folder(tmp_path: Path, start: Start) -> None:
+    elsewhere = write(tmp_path / "elsewhere", "real", "[prompts.p]\n[prompts.out]\n[prompts.later]", p="x", later="y")
+    (elsewhere / "prompts" / "out.md").symlink_to(tmp_path / "secret.md")
+    (tmp_path / "secret.md").write_text("secret")
+    root = tmp_path / "root"
+    write(root, "zebra", "[prompts.p]\n", p="x")
+    (root / "a-link").symlink_to("../elsewhere/real")
+    server = start(root)
+    assert names(server) == ["a_link:p", "a_link:later", "zebra:p"]
+    assert text(server, "a_link:p") == "x"
+    missing = f"Prompt content file not found: {root}/a-link/prompts/out.md"
+    assert get(server, "a_link:out")["error"]["data"] == {"details": missing}
+    (elsewhere / "prompts" / "later.md").unlink()  # it is watched
+    assert eventually(lambda: names(server) == ["a_link:p", "zebra:p"])
+    other = write(tmp_path / "elsewhere", "other", "[prompts.q]\n", q="z")
+    (root / "new").symlink_to(other)
+    (root / "new").rename(root / "a-link")
+    assert eventually(lambda: names(server) == ["a_link:q", "zebra:p"])
+
+
+def test_a_link_to_no_folder_is_reported_and_names_with_a_dot_are_not_looked_at(tmp_path: Path, start: Start) -> None:
     elsewhere = write(tmp_path / "elsewhere", "real", "[prompts.p]\n", p="x")
     root = tmp_path / "root"
     write(root, "lib", "[prompts.p]\n", p="x")
     write(root, ".git", "[prompts.p\n", p="x")
     write(root, "..data", "[prompts.p]\n", p="x")
-    (root / "link").symlink_to(elsewhere)
+    (root / "link").symlink_to(elsewhere / "twig.toml")
+    (root / "dangling").symlink_to(tmp_path / "nothing")
+    (root / "disk").symlink_to("/")
     (root / ".link").symlink_to(elsewhere)
     server = start(root)
     assert names(server) == ["lib:p"]
     server.close()
     said = [line.partition(" library ")[2] for line in server.stderr.splitlines() if " library " in line]
-    assert said == ["link: skipped, because it is a symbolic link"]
+    why = "skipped, because this symbolic link leads to no folder"
+    assert said == [f"dangling: {why}", f"link: {why}"]
 
 
 def test_a_root_may_itself_be_a_link_or_begin_with_a_dot(tmp_path: Path, start: Start) -> None:

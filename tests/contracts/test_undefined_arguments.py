@@ -1,13 +1,10 @@
 """An argument that was not given is undefined in every surface that fills in templates."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.support.command import run as run_command
 from tests.support.satchel import answered, make_library, ok, refusal
 from tests.support.stdio import NEWEST, Client, plain
 
@@ -54,10 +51,6 @@ def test_in_twig(store: str, shelf: Path, serve: Callable[..., Client]) -> None:
     check_twig(serve("twig", store, NEWEST, "--libraries", str(shelf)))
 
 
-def test_in_twig_in_a_process_of_its_own(store: str, shelf: Path, serve_process: Callable[..., Client]) -> None:
-    check_twig(serve_process("twig", store, NEWEST, "--libraries", str(shelf)))
-
-
 def test_in_satchel(store: str, shelf: Path, serve: Callable[..., Client]) -> None:
     client = serve("satchel", store, NEWEST, "--libraries", str(shelf))
     for title, content in (("all", TEMPLATE), ("calls", CALLS), ("hack", HACK)):
@@ -70,15 +63,3 @@ def test_in_satchel(store: str, shelf: Path, serve: Callable[..., Client]) -> No
         assert get_text(client, f"{place}calls") == CALLED
         error = refusal(client, "render_prompt", prompt=f"{place}hack", arguments={"who": "kept"})
         assert error["message"] == f"Prompt '{place}hack' cannot be filled in at line 2: there is no function update."
-
-
-def test_on_the_command_line(shelf: Path) -> None:
-    def render(*words: str) -> Any:
-        ended = run_command("library", "render", *words, "--libraries", str(shelf), "--json")
-        return json.loads(ended.stdout) if ended.returncode == 0 else (ended.returncode, ended.stderr.decode())
-
-    assert render("lib:all") == {"name": "lib:all", "text": NONE_GIVEN}
-    assert render("lib:all", *(f"{name}=7" for name in NAMES)) == {"name": "lib:all", "text": ALL_GIVEN}
-    assert render("lib:calls") == {"name": "lib:calls", "text": CALLED}
-    status, said = render("lib:hack", "who=kept")
-    assert status == 1 and "lib/prompts/hack.md:2: there is no function update" in said

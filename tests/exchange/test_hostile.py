@@ -78,7 +78,7 @@ def test_half_a_character_in_a_title_is_left_out(tmp_path: Path) -> None:
     text = '[{"number":1,"title":"a\\ud800b","state":"OPEN"},{"number":2,"title":"fine","state":"OPEN"}]'
     entries, problems = read(write_files(tmp_path, {"i.json": text}))
     assert ([one.label for one in entries], problems) == (["ab", "fine"], [])
-    assert entries[0].notes == ("The title had characters that do not show, which are left out.",)
+    assert entries[0].notes == ("Invisible characters were removed from the title.",)
 
 
 def test_line_ends_and_marks_of_other_systems_change_nothing(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Agents that race for tasks: each task is claimed and completed by one of them, once."""
 
-import threading
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from tests.support.satchel import ok
 from tests.support.soak import amount
 from tests.support.stdio import NEWEST, Server
+from tests.support.threads import in_threads
 
 ADA = "550e8400-e29b-41d4-a716-446655440000"
 AGENTS = amount(6, 20)
@@ -37,20 +37,7 @@ def race(callers: list[Call]) -> None:
     for _ in range(2):  # a repeated call adds nothing
         added = callers[0]("add_tasks", {"lines": lines, "key": "race"})["structuredContent"]
     done: list[int] = []
-    failures: list[BaseException] = []
-
-    def run(call: Call) -> None:
-        try:
-            work(call, done)
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=run, args=(call,)) for call in callers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    in_threads(lambda call: work(call, done), callers)
     assert Counter(done) == Counter(row["number"] for row in added["tasks"])
     assert len(added["tasks"]) == TASKS
 

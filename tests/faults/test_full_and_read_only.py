@@ -3,7 +3,6 @@
 import os
 import resource
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,24 +21,6 @@ CONFINED = [sys.executable, "-m", "tests.faults.confined"]
 
 
 # -- a full disk -------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Yield a file system of two megabytes."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "satchel-tests", folder], check=True)
-    yield folder
-    subprocess.run(["umount", folder], check=True)
-
-
-def can_mount() -> bool:
-    """Return whether we may mount a file system: as root, outside most containers."""
-    if os.geteuid() != 0 or shutil.which("mount") is None:
-        return False
-    done = subprocess.run(["unshare", "--mount", "mount", "-t", "tmpfs", "x", "/mnt"], capture_output=True, check=False)
-    return done.returncode == 0
 
 
 def write_until_it_fails(server: Server, title: str) -> list[str]:
@@ -94,16 +75,6 @@ def test_files_that_may_not_grow_lose_nothing_and_grow_again(sqlite_template: Pa
         unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
         fill_up(server, lambda: resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, unlimited))
     check_file(store)
-
-
-if can_mount():
-
-    def test_a_full_disk_loses_nothing_and_is_written_again(sqlite_template: Path, small_disk: Path) -> None:
-        store = Path(shutil.copy(sqlite_template, small_disk / "s.db"))
-        with Server("--contract", "prompt-store", "--database", str(store)) as server:
-            grow = ["mount", "-o", "remount,size=64m", str(small_disk)]
-            fill_up(server, lambda: subprocess.run(grow, check=True))
-        check_file(store)
 
 
 # -- a store that cannot be written ------------------------------------------------------------------------------

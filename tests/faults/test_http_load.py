@@ -17,6 +17,7 @@ import pytest
 from satchel.storage.database import open_database
 from tests.support.postgres import PostgresServer
 from tests.support.process import TIMEOUT, eventually, is_running
+from tests.support.threads import in_threads
 from tests.support.web import HANDSHAKE, JSON, Closed, WebServer, Wire, call, request
 
 CLIENTS, CALLS = 64, 20_000
@@ -66,20 +67,8 @@ def test_64_clients_with_the_same_ids_get_their_own_answers_from_two_workers(pos
     async def run_all(port: int, first: int, count: int) -> None:
         await asyncio.gather(*(client.run(port, count) for client in clients[first::2]))
 
-    def in_thread(half: int) -> None:
-        try:
-            asyncio.run(run_all(server.port, half, -(-CALLS // CLIENTS)))
-        except BaseException as error:
-            failures.append(error)
-
-    failures: list[BaseException] = []
     with WebServer("-c", "todo", "-d", postgres.fresh(), "--workers", "2") as server:
-        halves = [threading.Thread(target=in_thread, args=(half,)) for half in (0, 1)]
-        for half in halves:
-            half.start()
-        for half in halves:
-            half.join()
-        assert failures == []
+        in_threads(lambda half: asyncio.run(run_all(server.port, half, -(-CALLS // CLIENTS))), (0, 1))
         assert sum(client.answers for client in clients) >= CALLS
         assert server.count() == sum(client.answers for client in clients)
 
@@ -107,20 +96,16 @@ def titles(where: str) -> set[str]:
 
 
 def test_the_streams_of_a_killed_worker_are_not_counted_any_more(tmp_path: Path) -> None:
-    def streams() -> float:
-        page = server.ask("GET", "/metrics").text
-        return sum(float(line.split()[-1]) for line in page.splitlines() if line.startswith("satchel_streams "))
-
     with WebServer("-c", "twig", "-d", str(tmp_path / "s.db"), "--workers", "2") as server:
         opened = [server.connect() for _ in range(6)]
         for wire in opened:
             wire.send(request("GET", "/mcp", [("Accept", "text/event-stream"), ("MCP-Protocol-Version", HANDSHAKE)]))
             assert wire.read_head()[0] == 200
-        assert eventually(lambda: streams() == 6)
+        assert eventually(lambda: server.metric("satchel_streams") == 6)
         for child in server.children():
             os.kill(child, signal.SIGKILL)
         assert eventually(lambda: len(server.children()) == 2)
-        assert eventually(lambda: streams() == 0)
+        assert eventually(lambda: server.metric("satchel_streams") == 0)
         for wire in opened:
             wire.close()
 

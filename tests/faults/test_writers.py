@@ -15,30 +15,13 @@ from tests.support.postgres import PostgresServer
 from tests.support.process import eventually
 from tests.support.soak import amount
 from tests.support.stdio import Server
+from tests.support.threads import in_threads
 
 TASKS = amount(30, 250)
 
 
 def said(result: dict[str, Any]) -> Any:
     return json.loads(result["content"][0]["text"])
-
-
-def together(*works: Callable[[], None]) -> None:
-    """Run several pieces of work at once, and fail if one of them does."""
-    failures: list[BaseException] = []
-
-    def guarded(work: Callable[[], None]) -> None:
-        try:
-            work()
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=guarded, args=(work,)) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
 
 
 def test_of_200_racing_adds_of_one_title_exactly_one_wins(store: str, serve_process: Callable[..., Server]) -> None:
@@ -50,7 +33,7 @@ def test_of_200_racing_adds_of_one_title_exactly_one_wins(store: str, serve_proc
             outcomes.append(body["error"]["code"] if "error" in body else "won")
 
     clients = [serve_process("prompt-store", store) for _ in range(4)]
-    together(*(lambda client=client: work(client) for client in clients))
+    in_threads(work, clients)
     assert sorted(outcomes) == ["DUPLICATE_TITLE"] * 199 + ["won"]
 
 
@@ -59,26 +42,27 @@ def test_crossing_updates_of_titles_are_refused_or_done_but_never_fail(
 ) -> None:
     codes: list[str] = []
 
-    def work(client: Server, ids: list[str], offset: int) -> None:
+    def work(place: int) -> None:
         for number in range(amount(60, 150)):
-            title = f"T{(number + offset) % 2}"
-            body = said(client.call("update_prompt", id=ids[number % 2], title=title, content=str(number)))
+            title = f"T{(number + place) % 2}"
+            body = said(clients[place].call("update_prompt", id=ids[number % 2], title=title, content=str(number)))
             codes.append(body["error"]["code"] if "error" in body else "done")
 
     clients = [serve_process("prompt-store", store) for _ in range(2)]
     ids = [said(clients[0].call("add_prompt", title=f"T{number}", content="x"))["id"] for number in range(2)]
-    together(lambda: work(clients[0], ids, 0), lambda: work(clients[1], ids, 1))
+    in_threads(work, range(2))
     assert set(codes) <= {"done", "DUPLICATE_TITLE"}
 
 
 def test_racing_titles_with_one_slug_all_get_names(store: str, serve_process: Callable[..., Server]) -> None:
-    def work(client: Server, offset: int) -> None:
+    def work(place: int) -> None:
         for number in range(15):
-            result = client.call("add_prompt", title="Hello" + "!" * (offset + number), content="x")
+            title = "Hello" + "!" * (15 * place + number)
+            result = clients[place].call("add_prompt", title=title, content="x")
             assert result["isError"] is False, result
 
     clients = [serve_process("prompt-store", store) for _ in range(3)]
-    together(*(lambda n=n, c=c: work(c, 15 * n) for n, c in enumerate(clients)))
+    in_threads(work, range(3))
     database = open_database(store)
     with database.read() as tx:
         names = [name for (name,) in tx.all("select name from prompts")]
@@ -111,15 +95,15 @@ def test_four_processes_add_tasks_and_none_is_starved(store: str, serve_process:
     ids: list[str] = []
     progress = [0] * 4
 
-    def work(number: int, client: Server) -> None:
+    def work(number: int) -> None:
         while min(progress) < TASKS and max(progress) < 10 * TASKS:
-            body = said(client.call("add_task", user_id=ADA, title=f"{number}/{progress[number]}"))
+            body = said(clients[number].call("add_task", user_id=ADA, title=f"{number}/{progress[number]}"))
             assert body["success"] is True, body
             ids.append(body["task"]["id"])
             progress[number] += 1
 
     clients = [serve_process("todo", store) for _ in range(4)]
-    together(*(lambda n=n, c=c: work(n, c) for n, c in enumerate(clients)))
+    in_threads(work, range(4))
     assert len(set(ids)) == len(ids) == sum(progress)
     assert said(clients[0].call("list_tasks", user_id=ADA))["count"] == len(ids)
     assert min(progress) >= TASKS, progress  # by SQLite's own waiting, one had 1 and another 5,436

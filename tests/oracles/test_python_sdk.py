@@ -9,26 +9,10 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp_types import ElicitResult, TextContent
 
-from satchel import __version__
-
 MODES = {"legacy": "2025-11-25", "auto": "2026-07-28", "2026-07-28": "2026-07-28"}
 FIXTURES = StdioServerParameters(
     command=sys.executable, args=["-m", "tests.transports.fixtures"], cwd=Path(__file__).resolve().parents[2]
 )
-
-
-@pytest.mark.parametrize("mode", ["legacy", "auto"])  # a pinned client asks nobody who he is
-def test_the_server_is_who_it_says_it_is(mode: str, store: str) -> None:
-    async def conversation() -> None:
-        arguments = ["-m", "satchel", "serve", "--contract", "prompt-store", "--database", store]
-        async with Client(StdioServerParameters(command=sys.executable, args=arguments), mode=mode) as client:
-            assert client.protocol_version == MODES[mode] and client.server_info is not None
-            assert (client.server_info.name, client.server_info.version) == ("prompt-store", __version__)
-            tools = client.server_capabilities.tools
-            assert tools is not None and tools.list_changed is False
-            assert client.server_capabilities.prompts is None and client.server_capabilities.resources is None
-
-    asyncio.run(conversation())
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -58,17 +42,6 @@ def test_every_feature_of_the_protocol_is_understood(mode: str) -> None:
             await client.call_tool("progress", {}, progress_callback=report)
             assert steps == [1, 2, 3]
             assert (await client.call_tool("print", {})).is_error is False
-
-    asyncio.run(conversation())
-
-
-def test_a_listener_hears_of_changes() -> None:
-    async def conversation() -> None:
-        async with Client(FIXTURES, mode="2026-07-28") as client, client.listen(prompts_list_changed=True) as events:
-            await client.call_tool("announce", {})
-            async with asyncio.timeout(10):
-                event = await anext(aiter(events))
-        assert "prompt" in type(event).__name__.lower()
 
     asyncio.run(conversation())
 

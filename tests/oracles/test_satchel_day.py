@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -280,7 +281,10 @@ def test_the_inspector_finds_nothing_to_complain_of(era: str, method: str, tmp_p
     options = ["--method", method, "--protocol-era", era, "--format", "json", "--quiet"]
     strict = ["--strict"] if method == "tools/list" else []
     done = node.run("node_modules/.bin/mcp-inspector", "--cli", *server, *options, *strict, home=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    # What an answer may leave open is published as `"type": ["integer", "null"]`; there is nothing else to warn of.
+    issues = set(re.findall(r"Issue: (`type` is an array)?", done.stderr))
+    assert (done.returncode, issues) == (0, {"`type` is an array"} if method == "tools/list" else set())
+    assert bool(done.stderr) == bool(issues), done.stderr
     result = json.loads(done.stdout)["result"]
     if method == "tools/list":
         assert [tool["name"] for tool in result["tools"]] == [

@@ -300,9 +300,12 @@ def test_typescript_hands_over_what_was_sent_on_stdio(
     expected: dict[str, list[Any]], client: str, tmp_path: Path
 ) -> None:
     options = ["--libraries", str(EXAMPLES), "--user", USER]
-    plan = [([*node.satchel(one, tmp_path / "satchel.db"), *options], steps_of(one)) for one in STEPS]
+    # `todo` and `tasks` list output schemas in every revision. A client that knows these refuses answers without
+    # structured content, which the two oldest revisions do not have.
+    contracts = [one for one in STEPS if one not in ("todo", "tasks") or client not in REVISIONS[:2]]
+    plan = [([*node.satchel(one, tmp_path / "satchel.db"), *options], steps_of(one)) for one in contracts]
     problems = go_through(plan, client, {**NPM, **OLDER}[client], expected, tmp_path)
-    assert problems == [[]] * len(STEPS)
+    assert problems == [[]] * len(contracts)
 
 
 def steps_of(contract: str) -> list[Step]:
@@ -321,11 +324,11 @@ def go_through(
     done = node.run("steps.mjs", client, json.dumps(plan), *token, home=home)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert [one["version"] for one in told] == [revision] * len(STEPS)
+    assert [one["version"] for one in told] == [revision] * len(plan)
     outcomes = [
         [comparable(one.get("result"), unwrapped(one.get("error"))) for one in each["outcomes"]] for each in told
     ]
-    assert outcomes == expected[revision]
+    assert outcomes == expected[revision][: len(plan)]
     return [each["problems"] for each in told]
 
 

@@ -12,7 +12,7 @@ import pytest
 from mcp import Client, MCPError
 from pydantic import BaseModel
 
-from satchel.contracts import CONTRACTS, load
+from satchel.contracts import CONTRACTS
 from satchel.sdk import create_server
 from tests.conftest import Serve
 from tests.contracts.test_real_transports import ANN, CONVERSATIONS, settled, stable
@@ -92,26 +92,6 @@ def test_a_contract_answers_as_over_stdio(make_store: MakeStore, libraries: str,
 
     in_memory = converse_in_memory(contract, mode, database=make_store(), libraries=[libraries], user=ANN)
     assert in_memory == on_stdio
-
-
-@pytest.mark.parametrize("contract", [name for name in CONTRACTS if load(name).tools])
-def test_an_unknown_tool_is_the_same_error(store: str, contract: str) -> None:
-    async def conversation() -> None:
-        async with Client(create_server(contract, database=store)) as client:
-            unknown = await ask(client, "tools/call", {"name": "nope", "arguments": {}})
-            if contract == "satchel":
-                served = ", ".join(tool.name for tool in load(contract).tools if tool.is_listed)
-                message = f"Unknown tool: nope. There are {served}."
-            else:
-                message = "Unknown tool: nope"
-            assert unknown == {"error": {"code": -32602, "message": message}}
-            with pytest.raises(MCPError) as wrong:
-                await client.list_tools(cursor="nope")
-            told = "Invalid params: Unknown cursor" if contract == "satchel" else "Invalid params"
-            details = {"code": -32602, "message": told, "data": {"details": "Unknown cursor"}}
-            assert wrong.value.error.model_dump() == details
-
-    asyncio.run(conversation())
 
 
 @pytest.mark.parametrize("contract", CONTRACTS)

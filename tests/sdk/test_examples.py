@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client
 from pydantic import ValidationError
 
 from satchel.sdk import create_server
@@ -48,32 +48,6 @@ def test_the_sdk_serves_the_contract_over_http(mode: str) -> None:
 
     with served(names["app"]) as port:
         asyncio.run(conversation(port))
-    assert not Path("satchel.db-wal").exists()
-
-
-ON_STDIO = """
-import asyncio
-from mcp.server.stdio import stdio_server
-from satchel.sdk import create_server
-
-async def main():
-    server = create_server("tasks", database="satchel.db")
-    async with stdio_server() as streams:
-        await server.run(*streams, server.create_initialization_options())
-
-asyncio.run(main())
-"""
-
-
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_the_sdk_serves_the_contract_on_stdio(mode: str) -> None:
-    async def conversation() -> None:
-        program = StdioServerParameters(command=sys.executable, args=["-c", ON_STDIO])
-        async with Client(program, mode=mode) as client:
-            added = await client.call_tool("add_task", {"title": "Tea"})
-            assert added.is_error is False
-
-    asyncio.run(conversation())
     assert not Path("satchel.db-wal").exists()
 
 

@@ -71,22 +71,6 @@ def test_tools_are_called_by_their_mounted_names(example: dict[str, Any], store:
     asyncio.run(conversation())
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_prompts_and_resources_are_mounted_too(example: dict[str, Any], store: str, mode: str) -> None:
-    async def conversation() -> None:
-        async with Client(mount(example, "mcpkg", database=store), mode=mode) as client:
-            await client.call_tool("ours_create_prompt", {"name": "tea", "content": "Boil water"})
-            await client.call_tool("ours_create_resource", {"name": "kettle", "uri": "x://kettle", "content": "On"})
-            assert [prompt.name for prompt in await client.list_prompts()] == ["ours_tea"]
-            [message] = (await client.get_prompt("ours_tea")).messages
-            assert message.content.type == "text" and message.content.text == "Boil water"
-            assert [str(resource.uri) for resource in await client.list_resources()] == ["x://ours/kettle"]
-            [content] = await client.read_resource("x://ours/kettle")
-            assert content.text == "On"
-
-    asyncio.run(conversation())
-
-
 def test_a_program_that_holds_the_lifespan_opens_the_store_once(
     example: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

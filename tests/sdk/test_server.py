@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,8 @@ from mcp_types import ElicitResult, ErrorData, TextContent
 
 from satchel.protocol import ClientChange
 from satchel.sdk import CannotStart, SettingsError, create_server
-from satchel.services import projects
-from satchel.storage.database import open_database
 from satchel.transports.sdk import SdkSession, make_server
 from tests.conftest import Serve
-from tests.contracts.test_real_transports import ANN
 from tests.support.process import TIMEOUT, eventually
 from tests.support.satchel import make_library
 from tests.transports import fixtures
@@ -156,42 +153,12 @@ def test_what_is_left_out_comes_from_the_environment(file: str, monkeypatch: pyt
     asyncio.run(conversation())
 
 
-def test_the_project_is_found_as_on_stdio(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with closing(open_database(file)) as database, database.write() as tx:
-        for name in ("named", "told"):
-            projects.add(tx, name)
-    (tmp_path / ".satchel").write_text("named\n")
-    monkeypatch.chdir(tmp_path)
-
-    async def find_project(**options: Any) -> str:
-        async with Client(create_server("satchel", database=file, **options)) as client:
-            answer = (await client.call_tool("list_projects")).structured_content
-            assert answer is not None
-            return str(answer["project"])
-
-    assert asyncio.run(find_project()) == "named"
-    assert asyncio.run(find_project(project="told")) == "told"
-
-
 def test_toolsets_and_read_only_narrow_the_server(file: str) -> None:
     async def conversation() -> None:
         server = create_server("satchel", database=file, toolsets=["tasks"], read_only=True)
         async with Client(server) as client:
             listed = (await client.list_tools()).tools
             assert [tool.name for tool in listed] == ["search", "catch_up", "list_tasks", "get_task", "history", "show"]
-
-    asyncio.run(conversation())
-
-
-def test_todo_takes_the_user_it_is_given_unless_one_is_pinned(store: str) -> None:
-    async def conversation() -> None:
-        task = {"user_id": BEN, "title": "Milk"}
-        async with Client(create_server("todo", database=store)) as client:
-            assert (await client.call_tool("add_task", task)).is_error is False
-        async with Client(create_server("todo", database=store, user=ANN)) as client:
-            refused = await client.call_tool("add_task", task)
-            message = "You don't have permission to modify this task"
-            assert refused.structured_content == {"success": False, "task": None, "message": message}
 
     asyncio.run(conversation())
 

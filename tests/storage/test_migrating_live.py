@@ -1,12 +1,10 @@
 """Migrating a PostgreSQL store that others work in: they are not held up, and an interrupted migration continues."""
 
 import contextlib
-import random
 import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,14 +18,11 @@ from satchel.storage.database import Tx, open_database
 from satchel.storage.schema.migration import Fill
 from tests.support import newer
 from tests.support.postgres import PostgresServer, find_binaries
-from tests.support.process import PATIENCE, eventually
+from tests.support.process import eventually
 from tests.support.schemas import schema_of
-from tests.support.soak import amount
 
 ADA = "550e8400-e29b-41d4-a716-446655440000"
 NOW = "2026-01-01T00:00:00.000000Z"
-TASKS = amount(1_000, 500_000)
-
 _ADD = "insert into tasks (id, owner, title, description, created_at, updated_at) values (%s, %s, %s, %s, %s, %s)"
 _MANY = """
     insert into tasks (id, owner, title, description, created_at, updated_at)
@@ -177,77 +172,3 @@ def test_a_row_that_is_committed_after_the_fill_passed_it_is_filled(
         monkeypatch.setattr(schema, "MIGRATIONS", (replace(newer.MIGRATION, fills=(Fill("tasks", mark),)),))
         open_database(store).close()
     assert ask(store, "select title from task_marks order by task") == [("LATE",), ("TASK NUMBER 2",)]
-
-
-class Worker(threading.Thread):
-    """A server of the version before, as far as the store is concerned: it adds, changes, reads and deletes."""
-
-    def __init__(self, store: str, name: str) -> None:
-        super().__init__()
-        self._store, self._name = store, name
-        self.is_over = threading.Event()
-        self.added: set[str] = set()
-        self.waits: list[float] = []
-        self.failure: BaseException | None = None
-
-    def run(self) -> None:
-        try:
-            self._work()
-        except BaseException as error:
-            self.failure = error
-
-    def _work(self) -> None:
-        draw = random.Random(self._name)
-        options = "-c lock_timeout=10s -c statement_timeout=20s"
-        with psycopg.connect(self._store, options=options, autocommit=True) as connection:
-            number = 0
-            while not self.is_over.is_set():
-                number += 1
-                id, other = f"{self._name} {number}", f"id {draw.randrange(TASKS)}"
-                begun = time.monotonic()
-                connection.execute(_ADD, [id, ADA, f"Title {number}", "text", NOW, NOW])
-                self._note(begun)
-                with connection.transaction():
-                    connection.execute("select number from tasks where id = %s for update", [other])
-                    connection.execute("update tasks set completed_at = %s where id = %s", [NOW, other])
-                self._note(begun)
-                connection.execute("select id from tasks where owner = %s order by created_at limit 20", [ADA])
-                self.added.add(id)
-                if number % 5 == 0:
-                    connection.execute("delete from tasks where id = %s", [id])
-                    self.added.discard(id)
-                self._note(begun)
-                time.sleep(0.005)
-
-    def _note(self, begun: float) -> None:
-        self.waits.append(time.monotonic() - begun)
-
-
-def test_while_a_store_is_migrated_no_call_fails_and_none_waits_for_long(store: str) -> None:
-    fill(store, TASKS)
-    ask(store, "select count(*) from tasks")
-    workers = [Worker(store, name) for name in ("a", "b", "c")]
-    for worker in workers:
-        worker.start()
-    try:
-        assert eventually(lambda: all(len(worker.added) > 10 for worker in workers))
-        quiet = max(max(worker.waits) for worker in workers)
-        begun = time.monotonic()
-        with migrating(store) as failures:
-            pass
-        took = time.monotonic() - begun
-    finally:
-        for worker in workers:
-            worker.is_over.set()
-        for worker in workers:
-            worker.join(PATIENCE)
-    assert failures == [] and [worker.failure for worker in workers] == [None] * 3
-    worst = max(max(worker.waits) for worker in workers)
-    calls = sum(len(worker.waits) for worker in workers)
-    print(f"{TASKS} tasks: {took:.1f} s, {calls} calls, quiet {quiet:.3f} s, worst {worst:.3f} s")
-    assert worst < 2 + 20 * quiet
-    assert schema_of(store) == schema.newest()
-    added = {id for worker in workers for id in worker.added}
-    assert added <= {id for (id,) in ask(store, "select id from tasks")}
-    invalid = "select indexrelid::regclass::text from pg_index where not indisvalid"
-    assert ask(store, invalid) == []

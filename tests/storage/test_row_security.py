@@ -15,7 +15,7 @@ from satchel.services.tasks import add_note
 from satchel.storage.database import Database, Tx, open_database
 from satchel.storage.postgres_schema import APPEND_ONLY, DATA, FUNCTIONS, READ_ONLY
 from tests.support.postgres import PostgresServer
-from tests.support.roles import role_of, two_roles
+from tests.support.roles import become, refuse, role_of, two_roles
 
 ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
 NOW = "2026-01-01T00:00:00.000000Z"
@@ -78,23 +78,10 @@ def database(roles: tuple[str, str]) -> Iterator[Database]:
     opened.close()
 
 
-def refuse(connection: psycopg.Connection[Any], sql: str, user: str, projects: str = "*") -> None:
-    """Check that row-level security keeps a user from doing something."""
-    become(connection, user, projects)
-    with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
-        connection.execute(sql.encode())
-    connection.rollback()
-
-
 def fill_in(sql: str, numbers: dict[str, int]) -> str:
     for name, number in numbers.items():
         sql = sql.replace(name, str(number))
     return sql
-
-
-def become(connection: psycopg.Connection[Any], user: str, projects: str = "*") -> None:
-    sql = "select set_config('satchel.user', %s, true), set_config('satchel.projects', %s, true)"
-    connection.execute(sql, [user, projects])
 
 
 def test_nothing_reaches_another_users_rows_even_without_a_where_clause(
@@ -251,13 +238,9 @@ def test_settings_do_not_outlive_their_transaction_in_the_pool(database: Databas
         assert tx.all("select distinct title from tasks") == [("T",)]
 
 
-def test_a_user_sees_their_own_notes_and_changes_none(app: psycopg.Connection[Any]) -> None:
+def test_a_user_sees_their_own_notes(app: psycopg.Connection[Any]) -> None:
     become(app, ADA)
     assert app.execute("select owner, text from task_notes").fetchall() == [(ADA, "A note")] * 2
-    for sql in ("update task_notes set text = 'x'", "delete from task_notes"):
-        with pytest.raises(errors.InsufficientPrivilege, match="permission denied"):
-            app.execute(sql.encode())
-        app.rollback()
 
 
 def test_only_whether_there_is_such_a_task_is_told(database: Database) -> None:
@@ -349,6 +332,11 @@ FORBIDDEN = [
     "insert into satchel_schema values (99)",
     "delete from satchel_schema",
     "create or replace function satchel_is_task(wanted text) returns boolean language sql as 'select true'",
+    "alter function satchel_prune set search_path = pg_temp",
+    "alter function satchel_prune security invoker",
+    "alter table revisions disable row level security",
+    "drop policy revisions_visible on revisions",
+    "alter policy revisions_visible on revisions using (true)",
     "set session authorization satchel",
     "set role satchel",
 ]

@@ -162,13 +162,6 @@ def test_a_constraint_is_named_whichever_statement_of_a_transaction_it_refuses(a
     database.close()
 
 
-def test_much_data_goes_both_ways_at_once(opened: Database) -> None:
-    large = "x" * 1_000_000
-    with opened.write() as tx:
-        tx.many("insert into settings values (:name, :value)", [{"name": f"{n}", "value": large} for n in range(30)])
-        assert tx.one("select sum(length(value)) from settings") == (30_000_000,)
-
-
 def test_a_commit_after_a_failed_statement_is_a_failure(address: str) -> None:
     database = open_database(address)
     with pytest.raises(StoreFailed, match="nothing was done"), database.write() as tx:

@@ -10,6 +10,7 @@ from satchel.errors import StoreFailed, TooCostly
 from satchel.storage.database import Database, open_database
 from tests.support.postgres import PostgresServer
 from tests.support.process import PATIENCE
+from tests.support.threads import in_threads
 
 
 def with_options(store: str, options: str) -> str:
@@ -88,7 +89,8 @@ def test_a_deadlock_is_a_conflict_for_one_and_nothing_for_the_other(postgres: Po
     both = threading.Barrier(2)
     outcomes: list[str] = []
 
-    def cross(first: str, second: str) -> None:
+    def cross(names: list[str]) -> None:
+        first, second = names
         try:
             with database.write() as tx:
                 tx.run("update settings set value = 'x' where name = :name", name=first)
@@ -98,10 +100,6 @@ def test_a_deadlock_is_a_conflict_for_one_and_nothing_for_the_other(postgres: Po
         except StoreFailed as error:
             outcomes.append(type(error).__name__)
 
-    threads = [threading.Thread(target=cross, args=names) for names in (("a", "b"), ("b", "a"))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(cross, [["a", "b"], ["b", "a"]])
     assert sorted(outcomes) == ["StoreConflict", "done"]
     database.close()

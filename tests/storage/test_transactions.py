@@ -1,6 +1,5 @@
 """Transactions: whole or not at all, one moment for a reader, and the index in step with what it indexes."""
 
-import threading
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from satchel.storage import projects as project_rows
 from satchel.storage.database import Database, Violation, open_database
 from satchel.storage.write_lock import WriteLock
 from tests.faults.injection import SQLITE_FAULTS, inject_sqlite
-from tests.support.postgres import PostgresServer
+from tests.support.threads import in_threads
 
 SCOPE = Scope()
 
@@ -67,17 +66,6 @@ def test_numbers_never_return(database: Database) -> None:
         assert prompts.add(tx, SCOPE, PromptDraft(title="B", content="x")).number > first.number
 
 
-def test_every_change_counts_the_version_up(database: Database) -> None:
-    projects.require(database, SCOPE)
-    with database.write() as tx:
-        prompt = prompts.add(tx, SCOPE, PromptDraft(title="A", content="x"))
-        versions = [prompt.version]
-        versions += [
-            prompts.update(tx, SCOPE, prompt.id, PromptPatch(content=f"y{again}")).version for again in range(3)
-        ]
-    assert versions == [1, 2, 3, 4]
-
-
 def test_every_update_is_later_than_the_one_before_whatever_the_clock_says(database: Database) -> None:
     projects.require(database, SCOPE)
     with database.write() as tx:
@@ -116,24 +104,15 @@ def test_all_names_of_a_file_share_one_gate(tmp_path: Path) -> None:
 
 def test_threads_share_a_store(database: Database) -> None:
     projects.require(database, SCOPE)
-    failures: list[BaseException] = []
 
     def work(worker: int) -> None:
-        try:
-            for number in range(20):
-                with database.write() as tx:
-                    prompts.add(tx, SCOPE, PromptDraft(title=f"{worker}/{number}", content="x"))
-                with database.read() as tx:
-                    prompts.list_counted(tx, SCOPE, PromptQuery(), limit=5, offset=0)
-        except BaseException as error:
-            failures.append(error)
+        for number in range(20):
+            with database.write() as tx:
+                prompts.add(tx, SCOPE, PromptDraft(title=f"{worker}/{number}", content="x"))
+            with database.read() as tx:
+                prompts.list_counted(tx, SCOPE, PromptQuery(), limit=5, offset=0)
 
-    threads = [threading.Thread(target=work, args=(worker,)) for worker in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    in_threads(work, range(6))
     with database.read() as tx:
         assert prompts.list_counted(tx, SCOPE, PromptQuery(), limit=1, offset=0).total == 120
 
@@ -164,18 +143,6 @@ def test_a_connection_that_cannot_roll_back_is_replaced(
         prompts.add(tx, SCOPE, PromptDraft(title="T", content="x"))
     with database.read() as tx:
         assert prompts.list_counted(tx, SCOPE, PromptQuery(), limit=1, offset=0).total == 1
-    database.close()
-
-
-def test_a_read_that_finds_nothing_keeps_its_prepared_statements(postgres: PostgresServer) -> None:
-    database = open_database(postgres.fresh())
-    for _ in range(10):  # more often than psycopg waits before it prepares a statement
-        with pytest.raises(LookupError), database.read() as tx:
-            tx.one("select 1 from projects where name = :name", name="absent")
-            raise LookupError
-    with database.read() as tx:
-        prepared = tx.all("select statement from pg_prepared_statements")
-    assert "select 1 from projects where name = $1" in {statement for (statement,) in prepared}
     database.close()
 
 

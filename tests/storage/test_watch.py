@@ -156,21 +156,6 @@ def test_quick_changes_of_another_process_are_all_heard_or_told_as_everything(
     assert heard[:-1] == expected or EVERYTHING in heard
 
 
-def test_2000_changes_in_one_transaction_are_heard(database: Database, ear: Ear) -> None:
-    changes = [StoreChange("prompt", "p", key=f"{number} " + "ü" * 100) for number in range(2000)]
-    with database.write() as tx:
-        for change in changes:
-            tx.changed(change)
-    assert ear.next(2000) == changes
-
-
-def test_a_change_too_long_to_tell_is_everything_or_itself(database: Database, ear: Ear) -> None:
-    change = StoreChange("document", "p", key="x:" + "y" * 10_000)
-    with database.write() as tx:
-        tx.changed(change)
-    assert ear.next(1)[0] in (change, EVERYTHING)
-
-
 def test_a_listener_that_fails_hears_the_next_change(database: Database) -> None:
     ear = Ear()
 
@@ -298,37 +283,6 @@ def test_on_postgres_each_is_heard_once_in_whatever_order_transactions_end(postg
         assert ear.next(1) == [changes[place]]
     assert ear.is_empty
     database.close()
-
-
-@pytest.mark.soak
-def test_on_postgres_a_write_that_waits_for_an_absent_standby_holds_up_no_news() -> None:
-    postgres = PostgresServer()
-    try:
-        store = postgres.fresh()
-        database, ear = open_database(f"{store}&options=-c%20synchronous_commit%3Dlocal"), Ear()
-        database.watch(ear)
-        waiting = open_database(store)
-        with database.write(ADA) as tx:
-            projects.add(tx, "first")  # and its author, whom the others would wait for
-        assert ear.next(3) == all_of("first")
-        postgres.execute("alter system set synchronous_standby_names = 'absent'")
-        postgres.execute("select pg_reload_conf()")
-        writer = threading.Thread(target=add_when_it_answers, args=(waiting,))
-        writer.start()
-        is_waiting = "select 1 from pg_stat_activity where wait_event = 'SyncRep'"
-        assert eventually(lambda: bool(postgres.execute(is_waiting)))
-        for name in ("a", "b"):
-            with database.write(ADA) as tx:
-                projects.add(tx, name)
-            assert ear.next(3) == all_of(name)
-        postgres.execute("alter system reset synchronous_standby_names")
-        postgres.execute("select pg_reload_conf()")
-        writer.join(PATIENCE)
-        assert ear.next(3) == all_of("p")
-        database.close()
-        waiting.close()
-    finally:
-        postgres.close()
 
 
 def test_on_postgres_old_changes_are_removed(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:

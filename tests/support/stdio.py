@@ -17,7 +17,7 @@ REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28
 META = "io.modelcontextprotocol/"
 CLIENT = {"name": "satchel-tests", "version": "1"}
 
-_END = object()
+END = object()
 
 
 def modern_meta(version: str = NEWEST) -> dict[str, Any]:
@@ -25,13 +25,32 @@ def modern_meta(version: str = NEWEST) -> dict[str, Any]:
     return {f"{META}protocolVersion": version, f"{META}clientInfo": CLIENT, f"{META}clientCapabilities": {}}
 
 
-class Client:
+class Inbox:
+    """What has arrived from a server and was not read yet, with `END` behind the last of it."""
+
+    def __init__(self) -> None:
+        self._arrived: queue.Queue[object] = queue.Queue()
+
+    def ended(self, patience: float = PATIENCE) -> bool:
+        """Return whether it ends without another message."""
+        return self._arrived.get(timeout=patience) is END
+
+    def is_silent(self, seconds: float = 0.2) -> bool:
+        """Return whether nothing more arrives for a while."""
+        try:
+            self._arrived.put(self._arrived.get(timeout=seconds))
+        except queue.Empty:
+            return True
+        return False
+
+
+class Client(Inbox):
     """A raw client: numbers its requests and checks every message it reads. Subclasses move the lines."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.methods: dict[object, tuple[str, str]] = {}  # id → method and revision of what we asked
         self.revision: str | None = None
-        self._arrived: queue.Queue[object] = queue.Queue()
         self._id = 0
 
     @property
@@ -53,25 +72,13 @@ class Client:
     def read(self, patience: float = PATIENCE) -> Any:
         """Return the next message, held against the official models and schemas of its revision."""
         arrived = self._arrived.get(timeout=patience)
-        if arrived is _END:
+        if arrived is END:
             raise EOFError(f"the server has ended: {self.stderr}")
         assert isinstance(arrived, bytes)
         message = json.loads(arrived)
         for one in message if isinstance(message, list) else [message]:
             self._judge(one)
         return message
-
-    def ended(self, patience: float = PATIENCE) -> bool:
-        """Return whether the output ends without another message."""
-        return self._arrived.get(timeout=patience) is _END
-
-    def is_silent(self, seconds: float = 0.2) -> bool:
-        """Return whether nothing more arrives for a while."""
-        try:
-            self._arrived.put(self._arrived.get(timeout=seconds))
-        except queue.Empty:
-            return True
-        return False
 
     def request(self, method: str, params: dict[str, Any] | None = None, revision: str | None = None) -> Any:
         """Ask and wait for the whole answer, notifications in between not expected."""
@@ -116,7 +123,7 @@ class Client:
     def _read_lines(self, stream: IO[bytes]) -> None:
         for line in stream:
             self._arrived.put(line)
-        self._arrived.put(_END)
+        self._arrived.put(END)
 
 
 class Server(ServerProcess, Client):

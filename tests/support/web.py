@@ -1,6 +1,7 @@
 """A raw HTTP client, which sends exactly the bytes that a test gives, and the server process it talks to."""
 
 import json
+import re
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,11 +36,13 @@ class WebClient:
 
     def count(self, headers: Headers = ()) -> float:
         """Count the requests that reached a handler so far, by the server's own metrics."""
+        return self.metric("satchel_requests_total", headers)
+
+    def metric(self, name: str, headers: Headers = ()) -> float:
+        """Return the sum of a metric over all labels."""
         page = self.ask("GET", "/metrics", headers)
         assert page.status == 200, page
-        return sum(
-            float(line.split()[-1]) for line in page.text.splitlines() if line.startswith("satchel_requests_total")
-        )
+        return sum(float(line.split()[-1]) for line in page.text.splitlines() if re.match(rf"{name}[ {{]", line))
 
 
 class WebServer(WebClient, HttpProcess):

@@ -7,7 +7,6 @@ import contextlib
 import os
 import signal
 import socket
-import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -16,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from satchel.transports.http.limits import Timeouts
-from tests.attacks.floods import in_threads
 from tests.support import short_timeouts
 from tests.support.in_process_http import WebInProcess
+from tests.support.locks import locked
+from tests.support.threads import in_threads
 from tests.support.web import (
     HANDSHAKE,
     JSON,
@@ -47,17 +47,9 @@ class Server(WebServer):
         (library / "prompts").mkdir(parents=True)
         (library / "prompts" / "hello.md").write_text("Hello")
         (library / "twig.toml").write_text('[library]\nname = "one"\n\n[prompts.hello]\ndescription = "Hi"\n')
-        self.store = folder / "s.db"
-        options = ("-c", "prompt-store", "-d", str(self.store), "-l", str(folder / "libraries"))
+        self.store = str(folder / "s.db")
+        options = ("-c", "prompt-store", "-d", self.store, "-l", str(folder / "libraries"))
         super().__init__(*options, *more, command=[sys.executable, "-m", "tests.support.short_timeouts"])
-
-    @contextlib.contextmanager
-    def held_up(self) -> Iterator[None]:
-        """Block all writes during the block."""
-        with contextlib.closing(sqlite3.connect(self.store, isolation_level=None)) as database:
-            database.execute("begin immediate")
-            yield
-            database.execute("rollback")
 
 
 @pytest.fixture(scope="module")
@@ -272,18 +264,13 @@ def test_who_never_reads_is_cut_off_and_costs_no_memory_for_long(server: WebServ
 STREAM = request("GET", "/mcp/twig", [("Accept", "text/event-stream"), ("MCP-Protocol-Version", HANDSHAKE)])
 
 
-def streams(server: WebServer) -> float:
-    page = server.ask("GET", "/metrics").text
-    return sum(float(line.split()[-1]) for line in page.splitlines() if line.startswith("satchel_streams "))
-
-
 def test_a_stream_outlives_the_deadline_and_ends_with_its_client(server: WebServer) -> None:
     with server.connect() as wire:
         wire.send(STREAM)
         assert wire.read_head()[0] == 200
-        assert eventually(lambda: streams(server) == 1)
+        assert eventually(lambda: server.metric("satchel_streams") == 1)
         assert not wire.is_closed(patience=DEADLINE * 2)
-    assert eventually(lambda: streams(server) == 0)
+    assert eventually(lambda: server.metric("satchel_streams") == 0)
 
 
 def test_a_stream_with_a_request_behind_it_ends_with_its_client_too(server: WebServer) -> None:
@@ -293,7 +280,7 @@ def test_a_stream_with_a_request_behind_it_ends_with_its_client_too(server: WebS
         wire.send(STREAM)
         assert wire.read_head()[0] == 200
         wire.send(behind[what])
-    assert eventually(lambda: streams(server) >= 1)
+    assert eventually(lambda: server.metric("satchel_streams") >= 1)
     time.sleep(DEADLINE * 1.5)
     for what, wire in wires:
         # Nothing but events may be in the stream; half a request may have been the end of it.
@@ -303,7 +290,7 @@ def test_a_stream_with_a_request_behind_it_ends_with_its_client_too(server: WebS
                 assert b"HTTP/1.1" not in chunk, what
         wire.close()
     # That the client has left is noticed at the next sign of life.
-    assert eventually(lambda: streams(server) == 0)
+    assert eventually(lambda: server.metric("satchel_streams") == 0)
 
 
 # -- many at once ---------------------------------------------------------------------------------------------------
@@ -365,7 +352,7 @@ def test_a_large_request_has_its_whole_time_after_the_one_in_front(server: Serve
     """While we do not read on, its time stands still."""
     large = write(size=300_000)
     with server.connect() as wire:
-        with server.held_up():
+        with locked(server.store, "prompts"):
             wire.send(write() + large[:100_000])
             time.sleep(DEADLINE * 1.5)
         wire.send(large[100_000:])
@@ -487,7 +474,7 @@ def test_a_pipelined_request_without_its_body_has_the_usual_time(server: Server)
 
 def test_a_request_behind_another_is_not_cut_off_by_the_first_byte_of_a_third(server: Server) -> None:
     with server.connect() as wire:
-        with server.held_up():
+        with locked(server.store, "prompts"):
             wire.send(read(1) + write("second", id=7))
             assert wire.read().json["id"] == 1
             wire.send(b"GET /health HTTP/1.1\r\n")

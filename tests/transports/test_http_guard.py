@@ -302,6 +302,9 @@ def test_no_body_at_all_is_an_empty_object_for_a_tool_of_tasks(server: WebClient
             answer = wire.ask("POST", "/mcp/tool/list_tasks", kind, b"")
             assert (answer.status, answer.json["success"]) == (200, True), kind
             assert wire.ask("POST", "/mcp/tool/add_task", kind, b"").json["details"]["constraint"] == "required"
+            wire.send(request("POST", "/mcp/tool/list_tasks", [*kind, ("Transfer-Encoding", "chunked")]))
+            wire.send(b"0\r\n\r\n")
+            assert wire.read().status == 200, kind
 
 
 TOO_LARGE = f"A body has at most {MAX_BODY} bytes."

@@ -3,21 +3,7 @@
 import sys
 from pathlib import Path
 
-import pytest
-
-from satchel.transports.http import metrics
 from tests.support.web import WebServer
-
-
-def test_without_its_extra_nothing_is_counted_and_the_page_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(metrics, "IS_COUNTING", False)
-    counters = metrics.Metrics()
-    counters.called("satchel", "tools/call", "search", is_error=True)
-    counters.refused(401)
-    counters.stream_opened()
-    assert counters.show() is None
 
 
 def test_a_server_without_its_extras_serves_and_answers_metrics_with_advice(tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.attacks.floods import Token, in_threads, make_token, read_titles
+from tests.attacks.floods import Token, make_token, read_titles
 from tests.support.nginx import HOST, Nginx, find_nginx
 from tests.support.process import eventually
+from tests.support.threads import in_threads
 from tests.support.web import HANDSHAKE, JSON, Answer, WebServer, Wire, call, request, rpc
 
 if find_nginx() is None:

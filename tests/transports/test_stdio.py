@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import apsw
-import psycopg
 import pytest
 
 from satchel.protocol import MAX_MESSAGE_BYTES
 from satchel.storage.database import open_database
+from tests.support.locks import locked
 from tests.support.stdio import META, NEWEST, PATIENCE, Server, modern_meta
 from tests.support.web import eventually
 
@@ -122,19 +121,6 @@ def test_progress_is_sent_before_the_response(fixtures: Server) -> None:
     assert fixtures.read()["id"] == id
 
 
-def test_a_cancellation_overtakes_what_waits_behind_a_slow_request(fixtures: Server) -> None:
-    meta = modern_meta()
-    lines = [
-        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "sleep", "_meta": meta}},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"_meta": meta}},
-        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}},
-        {"jsonrpc": "2.0", "id": 3, "method": "tools/list", "params": {"_meta": meta}},
-    ]
-    fixtures.methods |= {1: ("tools/call", NEWEST), 3: ("tools/list", NEWEST)}
-    fixtures.send_line(b"\n".join(json.dumps(line).encode() for line in lines))
-    assert [fixtures.read()["id"] for _ in range(2)] == [1, 3]
-
-
 def test_changes_reach_both_generations_on_one_connection(fixtures: Server) -> None:
     fixtures.initialize("2025-06-18")
     fixtures.request("resources/subscribe", {"uri": "test://one"})
@@ -182,12 +168,6 @@ def test_a_server_that_shuts_down_ends_its_subscriptions(fixtures: Server) -> No
 
 
 # -- the end ----------------------------------------------------------------------------------------------------
-
-
-def test_it_ends_with_status_0_when_stdin_closes(tmp_path: Path, serve_process: Callable[..., Server]) -> None:
-    server = serve_process("prompt-store", str(tmp_path / "s.db"))
-    ping(server)
-    assert server.close() == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -290,25 +270,17 @@ def test_a_server_that_waits_for_a_lock_still_ends_in_time(store: str, way: str)
     process.stdin.write(PING + b"\n")
     process.stdin.flush()
     process.stdout.readline()
-    if store.startswith("postgresql"):
-        lock = psycopg.connect(store)
-        lock.execute("lock table prompts in access exclusive mode")
-        release: Callable[[], object] = lock.close
-    else:
-        raw = apsw.Connection(store)
-        raw.execute("begin immediate")
-        release = raw.close
-    process.stdin.write(ADD_LINE)
-    process.stdin.flush()
-    time.sleep(0.3)  # by now it waits for the lock, inside of the database
-    if way == "signal":
-        process.send_signal(signal.SIGTERM)
-    else:
-        process.stdin.close()
-    process.wait(PATIENCE)
-    assert process.stdout.read() == b""  # it ended before the database gave up on the lock, which would be an answer
-    assert ended(process) == 0
-    release()
+    with locked(store, "prompts"):
+        process.stdin.write(ADD_LINE)
+        process.stdin.flush()
+        time.sleep(0.3)  # by now it waits for the lock, inside of the database
+        if way == "signal":
+            process.send_signal(signal.SIGTERM)
+        else:
+            process.stdin.close()
+        process.wait(PATIENCE)
+        assert process.stdout.read() == b""  # it ended before the database gave up on the lock, which is an answer
+        assert ended(process) == 0
     database = open_database(store)
     with database.read() as tx:
         assert tx.all("select title from prompts") == []
@@ -332,29 +304,6 @@ def test_requests_in_the_pipe_when_the_input_closes_are_all_answered(tmp_path: P
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert [answer["id"] for answer in answers] == list(range(1000))
     assert not any(answer["result"]["isError"] for answer in answers)
-
-
-def test_a_signal_among_many_writes_loses_none_that_was_acknowledged(store: str) -> None:
-    open_database(store).close()
-    process = satchel(store)
-    assert process.stdin is not None and process.stdout is not None
-    for number in range(100):
-        arguments = {"title": f"T{number}", "content": "x"}
-        call = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {**ADD, "arguments": arguments}}
-        process.stdin.write(json.dumps(call).encode() + b"\n")
-    process.stdin.flush()
-    answers = [process.stdout.readline() for _ in range(3)]
-    process.send_signal(signal.SIGTERM)
-    answers += process.stdout
-    assert ended(process) == 0
-    acknowledged = [json.loads(answer)["id"] for answer in answers]
-    assert acknowledged == list(range(len(acknowledged)))
-    database = open_database(store)
-    with database.read() as tx:
-        stored = {title for (title,) in tx.all("select title from prompts")}
-    database.close()
-    assert {f"T{number}" for number in acknowledged} <= stored
-    assert len(stored) - len(acknowledged) <= 1  # the one that the bounded wait cut off
 
 
 def test_a_signal_during_the_start_ends_it_with_status_0(tmp_path: Path) -> None:
@@ -420,23 +369,6 @@ def test_a_client_that_ignores_stderr_does_not_stop_the_server(tmp_path: Path) -
     process.stderr.close()
 
 
-def test_every_call_is_logged_with_name_outcome_and_duration_but_no_content(server: Server) -> None:
-    server.call("add_prompt", title="Sesame", content="open", tags=["magic"])
-    server.call("add_prompt", title="Sesame", content="open")
-    server.call("get_prompt", id="x")
-    server.call("search_prompts")
-    server.close()
-    lines = [line.split(" ", 1)[1] for line in server.stderr.splitlines()]
-    assert [line.rsplit(" ", 2)[0] for line in lines] == [
-        "add_prompt ok",
-        "add_prompt Taken",
-        "get_prompt NotFound",
-        "search_prompts WrongArgument",
-    ]
-    assert all(line.endswith(" ms") for line in lines)
-    assert not any(word in server.stderr for word in ("Sesame", "open", "magic"))
-
-
 # -- questions to the user ----------------------------------------------------------------------------------------
 
 
@@ -454,14 +386,6 @@ def read_text(fixtures: Server, call: int) -> str:
     assert message["id"] == call
     text: str = message["result"]["content"][0]["text"]
     return text
-
-
-def test_a_call_waits_for_the_user_while_others_are_answered(fixtures: Server) -> None:
-    call, question = ask_to_confirm(fixtures)
-    ping(fixtures)
-    assert fixtures.call("progress")["content"] == [{"type": "text", "text": "progress"}]
-    fixtures.send({"jsonrpc": "2.0", "id": question, "result": {"action": "decline"}})
-    assert read_text(fixtures, call) == "decline"
 
 
 def test_a_client_that_leaves_without_an_answer_is_told_that_nothing_was_done() -> None:

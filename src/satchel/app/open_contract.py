@@ -71,7 +71,7 @@ class OpenContract:
     def _libraries(self) -> "Libraries":
         from satchel.library import catalog  # 8 ms, and not every client uses libraries
 
-        libraries = catalog.Libraries(self._library_folders)
+        libraries = catalog.Libraries(self._library_folders, shows_roots=True)
         self._closing.callback(libraries.renderer.close)
         return libraries
 

@@ -30,7 +30,7 @@ class AccessDenied(Exception):
 class Callers(Struct, frozen=True, kw_only=True):
     """The identification of callers by one server."""
 
-    scope: Scope  # without a token and a named project
+    scope: Scope  # if there is neither a token nor a named project
     default_user: str  # for contracts that act as a user
     identify: Callable[[str], Identity] | None = None  # None: no token is needed
     is_local: bool = True  # `identify` reads one row of a file, so it needs no thread
@@ -100,7 +100,7 @@ class Callers(Struct, frozen=True, kw_only=True):
         return token.strip()
 
     def _unauthorized(self, description: str, *, is_given: bool) -> AccessDenied:
-        # RFC 6750: no error code where no token was sent.
+        # RFC 6750: no error code if no token was sent.
         error = ('error="invalid_token"', f'error_description="{description}"') if is_given else ()
         challenge = _challenge(*error, *((_NEEDED_SCOPE,) if self.has_scopes else ()))
         return AccessDenied(401, f"{description[:1].upper()}{description[1:]}.", challenge)

@@ -29,7 +29,7 @@ from satchel.log import log
 _MAX_AGE = 300.0  # seconds after which metadata and keys are fetched again
 _PAUSE = 10.0  # seconds between two fetches: after a failure, and for unknown keys, because a forged token can name any
 _WAIT = 5.0  # seconds that a request waits for a fetch
-_ABANDONED = 60.0  # seconds after which a fetch that hangs does not prevent the next one
+_ABANDONED = 60.0  # seconds after which a hanging fetch no longer prevents the next one
 _FETCH_TIMEOUT = 5.0  # seconds
 _MAX_DOCUMENT = 1024 * 1024  # bytes
 

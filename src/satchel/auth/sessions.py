@@ -17,7 +17,7 @@ from satchel.storage.sessions import BrowserSession
 _PREFIXES = {"session": "satchelsession_", "code": "satchelcode_"}
 _RANDOM_PART = r"[A-Za-z0-9_-]{43}"
 _LONGEST_MINUTES = 7 * 24 * 60
-ISSUED_MINUTES = 12 * 60  # for a login with an issuer, which does not report that someone lost access
+ISSUED_MINUTES = 12 * 60  # after a login with an issuer, which does not report lost access
 _IDLE_MINUTES = 12 * 60
 _TOUCH_MINUTES = 5  # between two updates of `used_at`, because each is a write
 _CODE_MINUTES = 1

@@ -50,13 +50,15 @@ COMMANDS = {
     "completion": ("completion:cli", "Print the completion script for bash, zsh or fish."),
     "contract": ("contract:cli", "List and show the contracts that can be served."),
 }
+DOCUMENTATION = "https://github.com/satchel-mcp/satchel/blob/main/docs/README.md"
 WELCOME = f"""\
 Satchel {__version__} keeps prompts, documents and tasks for your AI agents.
 
   satchel install    connect Claude Code, Cursor, VS Code, Codex, Gemini CLI and others
   satchel doctor     check that everything works
 
-All commands: satchel help
+All commands:  satchel help
+Documentation: {DOCUMENTATION}
 """
 _SERVE_HELP = "Serve prompts, documents and tasks to MCP clients, over stdio or HTTP."
 
@@ -78,9 +80,9 @@ _OTHER_WORDS = {
     **dict.fromkeys(("kanban", "tui"), ("board",)),
     **dict.fromkeys(("status", "today"), ("catch-up",)),
 }
-_UNKNOWN = (click.NoSuchOption, click.NoSuchCommand)  # its own suggestions know only some of the words
+_UNKNOWN = (click.NoSuchOption, click.NoSuchCommand)  # click's own suggestions know only some of the words
 _MOST = 3  # suggestions
-_ALIKE = 0.65  # the least likeness of similar words, as difflib counts it
+_ALIKE = 0.65  # the minimum ratio of difflib for similar words
 
 
 def run_command(arguments: list[str]) -> int:
@@ -117,6 +119,8 @@ class LazyGroup(Group):
         write_examples(ctx, formatter)
         with formatter.section("Exit status"):
             formatter.write_dl([(str(one.status), one.meaning) for one in EXITS])
+        formatter.write_paragraph()
+        formatter.write_text(f"Documentation: {DOCUMENTATION}")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         own = [(name, command.get_short_help_str(200)) for name, command in self.commands.items()]
@@ -208,7 +212,7 @@ def _report_usage(arguments: Sequence[str]) -> Iterator[None]:
         near = _find_near(error)
         hint = f"Did you mean {' or '.join(near)}?" if near else _find_hint(error)
         message = (error.message if isinstance(error, _UNKNOWN) else error.format_message()).rstrip()
-        message = message.encode("utf-8", "replace").decode()  # it quotes what was typed, which may not be UTF-8
+        message = message.encode("utf-8", "replace").decode()  # it quotes the user's input, which may not be UTF-8
         message += "" if message.endswith((".", "?", "!")) else "."
         if as_json:
             help = f"See: {error.ctx.command_path} --help" if error.ctx else ""

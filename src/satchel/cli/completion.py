@@ -40,7 +40,7 @@ class Name(click.types.StringParamType):
         try:
             names = [name for source in self._sources for name in source(ctx, incomplete)]
         except Exception:
-            return []  # a shell that completes has no place for messages
+            return []  # a completing shell cannot show messages
         return [CompletionItem(name) for name in dict.fromkeys(names) if name.startswith(incomplete)]
 
 

@@ -34,7 +34,7 @@ def list_(as_json: bool) -> None:
 @cli.command()
 @click.argument("name", type=CONTRACT)
 @click.argument("tool", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, as by default.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (the default).")
 @click.option("--output", "folder", metavar="DIR", help="Write one file per tool into this folder.")
 def show(name: str, tool: str | None, as_json: bool, folder: str | None) -> None:
     """Print the JSON Schema of a tool, its input and output, or of all tools."""

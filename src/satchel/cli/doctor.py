@@ -179,7 +179,8 @@ def check_private(path: str, mode: int) -> str:
 
 def check_libraries(settings: Settings) -> Iterator[Finding]:
     """Yield every problem of a library, or the number of libraries."""
-    if settings.libraries == (os.path.join(settings.home, "libraries"),) and not os.path.lexists(settings.libraries[0]):
+    is_default = settings.libraries[0] == os.path.join(settings.home, "libraries")
+    if is_default and not any(map(os.path.lexists, settings.libraries)):
         hint = "make one with: satchel library new NAME"
         yield Finding(check="libraries", status="ok", message=f"there are none yet; {hint}")
         return
@@ -248,7 +249,7 @@ def _is_satchel(host: str, port: int) -> bool:
 def check_store(where: str, direct: str | None = None, *, is_fixing: bool) -> Iterator[Finding]:
     """Yield all findings about a store. Nothing is made or migrated without --fix.
 
-    `direct` is the address of the PostgreSQL server itself, where a pooler stands before it.
+    `direct` is the address of the PostgreSQL server itself, if there is a pooler in front of it.
     """
     try:
         is_shared = is_postgres(where)

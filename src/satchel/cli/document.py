@@ -32,8 +32,8 @@ def cli() -> None:
 @click.argument("name")
 @click.argument("rest", metavar="[URI] [CONTENT]", nargs=-1)
 @click.option("--uri", "uri", metavar="URI", help="Its URI.  [default: satchel://resource/NAME]")
-@click.option("--mime-type", metavar="TYPE", help="Its type.  [default: by the name of the file or document]")
-@click.option("--description", metavar="TEXT", help="What it is, in a line.")
+@click.option("--mime-type", metavar="TYPE", help="Its MIME type.  [default: from the name of the file or document]")
+@click.option("--description", metavar="TEXT", help="A description in one line.")
 @command()
 def add(
     session: Session, name: str, rest: tuple[str, ...], uri: str | None, mime_type: str | None, description: str | None
@@ -83,7 +83,7 @@ def list_(session: Session, query: str | None, page: Page) -> None:
 
 @cli.command()
 @click.argument("ref", type=DOCUMENT)
-@click.option("--lines", metavar="A-B", help="Only these lines, as 10-40.")
+@click.option("--lines", metavar="A-B", help="Only these lines, such as 10-40.")
 @click.option("--heading", metavar="TEXT", help="Only the section with this heading.")
 @command(reads=True)
 def show(session: Session, ref: str, lines: str | None, heading: str | None) -> None:
@@ -103,7 +103,7 @@ def show(session: Session, ref: str, lines: str | None, heading: str | None) -> 
 @click.argument("ref", type=DOCUMENT)
 @click.argument("content", required=False)
 @click.option("--mime-type", metavar="TYPE", help="Another type.")
-@click.option("--description", metavar="TEXT", help="Another description; '' removes it.")
+@click.option("--description", metavar="TEXT", help="The new description; '' removes it.")
 @expected_version_option
 @command()
 def edit(

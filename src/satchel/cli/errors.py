@@ -41,7 +41,7 @@ class Exit(NamedTuple):
     """An exit status."""
 
     status: int
-    codes: tuple[str, ...]  # of the errors that end with it
+    codes: tuple[str, ...]  # the types of error that end with this status
     meaning: str
 
 
@@ -59,7 +59,7 @@ EXITS = (
 )
 STATUSES = {code: one.status for one in EXITS for code in one.codes}
 
-_CODES: dict[type[SatchelError], str] = {  # the most specific type counts
+_CODES: dict[type[SatchelError], str] = {  # the most specific type wins
     SatchelError: "failed",
     StoreError: "unavailable",
     WrongArgument: "invalid_argument",

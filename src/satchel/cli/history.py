@@ -34,7 +34,7 @@ _PAGE = 500  # of the audit trail: each is a transaction of its own, so that a s
 @click.argument("item", type=ITEM, required=False)
 @click.option("--since", metavar="TIME", default="", help="Only since 2h, 3d, yesterday, monday, a day or a UTC time.")
 @click.option("--by", metavar="WHO", default="", help="Only by you, person, model, a user, token, client or contract.")
-@click.option("--limit", type=click.IntRange(1, 10**9), help=f"How many at most.  [default: {_LIMIT}; jsonl: no limit]")
+@click.option("--limit", type=click.IntRange(1, 10**9), help=f"The maximum.  [default: {_LIMIT}; jsonl: no limit]")
 @click.option("--all", "is_everything", is_flag=True, help="All projects and users: for the owner of the store.")
 @click.option("--format", type=click.Choice(["text", "jsonl"]), help="With --all: jsonl for one object a line.")
 @command(as_user=True, reads=True)
@@ -209,7 +209,7 @@ def diff(session: Session, item: str, a: int | None, b: int | None) -> None:
 def _show_diff(text: str) -> None:
     """Print a diff: coloured and without control characters on a terminal, unchanged for other programs."""
     if not sys.stdout.isatty() and not has_colors():
-        click.echo(text.encode())  # as bytes: from a text, click would remove colours that it has itself
+        click.echo(text.encode())  # as bytes: click would remove colours from a text
         return
     visible = "".join(one if one.isprintable() or one in "\t\n" else "\N{REPLACEMENT CHARACTER}" for one in text)
     click.echo(color_diff(visible) if has_colors() else visible)
@@ -276,7 +276,7 @@ def trash() -> None:
 
 
 @trash.command("list")
-@click.option("--all", "is_everything", is_flag=True, help="Those of all projects, and deleted projects.")
+@click.option("--all", "is_everything", is_flag=True, help="Deleted items of all projects, and deleted projects.")
 @command(as_user=True, reads=True)
 def list_trash(session: Session, is_everything: bool) -> None:
     """List deleted items that can be brought back, last deleted first."""

@@ -116,7 +116,7 @@ def choose_clients(
 @click.option("--project", "-p", type=PROJECT, metavar="NAME", help="The project to work in, regardless of the folder.")
 @click.option("--url", metavar="URL", help="Connect to a server at this address, instead of starting one.")
 @click.option("--token-env", metavar="VARIABLE", help="With --url: the environment variable with the token.")
-@click.option("--rule", is_flag=True, help="Also tell agents when to use Satchel, in AGENTS.md or CLAUDE.md.")
+@click.option("--rule", is_flag=True, help="Also tell agents, in AGENTS.md or CLAUDE.md, when to use Satchel.")
 @name_option
 @click.option("--print", "prints", is_flag=True, help="Print the lines for the client's file, and write nothing.")
 @dry_option
@@ -137,7 +137,7 @@ def cli(
 ) -> None:
     """Connect MCP clients to Satchel: write the entry into their settings, show the change and keep a backup.
 
-    Without CLIENT, those on this machine are found, and you are asked about each. For a client that is not listed,
+    Without CLIENT, Satchel finds the clients on this machine and asks about each. For a client that is not listed,
     --print json prints the lines that most clients read.
     """
     machine = Machine.current()
@@ -207,7 +207,7 @@ def _make_target(
     _warn_of_missing_project(settings, project)
     command, *arguments = entries.own_command(machine.environment)
     if scope == "project" and os.path.basename(command) == "satchel" and _is_on_path(command, machine):
-        command = "satchel"  # the file of a project goes to other machines
+        command = "satchel"  # a project's file is used on other machines too
     arguments += entries.serve_arguments(contract, project)
     return entries.Local(command, tuple(arguments), entries.carry_variables(machine.environment, settings.home))
 
@@ -219,7 +219,7 @@ def _find_project(url: str, scope: Scope) -> str | None:
     try:
         settings = config.load({})
     except config.SettingsError:
-        return None  # a setting that only a server of our own needs
+        return None  # only a server on this machine needs this setting
     if settings.why_project is not None:
         return settings.project
     if scope == "project":

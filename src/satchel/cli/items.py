@@ -31,7 +31,7 @@ def tags_option(type: Name, help: str) -> Option:
 
 
 expected_version_option = click.option(
-    "--version", "version", type=VERSION, metavar="N", help="Only if this is still its version."
+    "--version", "version", type=VERSION, metavar="N", help="Only if it still has this version."
 )
 
 
@@ -56,7 +56,7 @@ def add_commands(group: click.Group, kind: Kind) -> None:
     @click.argument("ref", type=reference)
     @click.option("--version", type=VERSION, metavar="N", help="Show this version.")
     @click.option("--against", type=VERSION, metavar="N", help="Show what changed since this version.")
-    @click.option("--cursor", metavar="CURSOR", help="Continue after a page: its next_cursor.")
+    @click.option("--cursor", metavar="CURSOR", help="The next_cursor of the previous page.")
     @command(in_project=kind != "task", as_user=kind == "task", reads=True)
     def history(session: Session, ref: str, **options: Any) -> None:
         item = ref if "://" in ref else uri_of(kind, ref)
@@ -120,7 +120,7 @@ def _add_transfer(group: click.Group, kind: Kind, verb: str, past: str) -> None:
         transfer_one = copying.copy if verb == "copy" else copying.move
 
         def change(tx: Tx) -> list[tuple[Prompt | Document | Task, tuple[str, ...]]]:
-            projects.get(tx, session.scope, to)  # before the first item, which is not to blame
+            projects.get(tx, session.scope, to)  # checked first, because the error is not about an item
             found = [_find(tx, session.scope, kind, verb, ref) for ref in refs]
             items = {one.number: one for one in found}  # each once
             return [transfer_one(tx, session.scope, one, to, renames=is_renamed) for one in items.values()]
@@ -135,11 +135,11 @@ def _add_transfer(group: click.Group, kind: Kind, verb: str, past: str) -> None:
     noun = kind
     wrapped = command(in_project=kind != "task", needs_project=kind != "task", as_user=True)(transfer)
     if kind != "task":
-        option = click.option("--rename", "is_renamed", is_flag=True, help="Take the next free name where it is taken.")
+        option = click.option(
+            "--rename", "is_renamed", is_flag=True, help="If the name is taken, take the next free one."
+        )
         wrapped = option(wrapped)
-    wrapped = click.option("--to", type=PROJECT, required=True, metavar="PROJECT", help="The project to go to.")(
-        wrapped
-    )
+    wrapped = click.option("--to", type=PROJECT, required=True, metavar="PROJECT", help="The target project.")(wrapped)
     wrapped = click.argument("refs", type=REFERENCES[kind], metavar="REF...", nargs=-1, required=True)(wrapped)
     group.command(verb, help=f"{help} REF is {_REFERENCES_HELP[kind]}.")(wrapped)
 

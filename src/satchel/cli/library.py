@@ -51,7 +51,7 @@ Please review the following {{ language or "code" }}:
 }
 
 roots_option = click.option(*_SETTING.flags, metavar=_SETTING.metavar, multiple=True, help=_SETTING.full_help)
-anyway_option = click.option("--anyway", is_flag=True, help="Even if it has problems, or its files were changed here.")
+anyway_option = click.option("--anyway", is_flag=True, help="Accept problems and local changes.")
 
 
 def find_roots(given: tuple[str, ...]) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ _HARMFUL_IN_JSON = (
     "\U000e0000-\U000e007f]"
 )
 _PROSE = {"TITLE", "DESCRIPTION", "TEXT", "WHAT", "WHO", "WITH", "ABOUT"}  # columns whose words may be broken
-_LEAST = 12  # columns of the terminal that a prose column takes at least
+_LEAST = 12  # the minimum width of a column with prose
 _COLORS = {"always": True, "never": False, "auto": None}
 
 
@@ -145,7 +145,7 @@ def show_progress(what: str) -> Iterator[Callable[[int, int], None]]:
     if not sys.stderr.isatty():
         yield lambda _done, _total: None
         return
-    from rich.console import Console  # only where a bar is drawn
+    from rich.console import Console  # needed only to draw a bar
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())

@@ -49,7 +49,7 @@ def argument_options(run: Callable[..., None]) -> Callable[..., None]:
 @click.argument("content", required=False)
 @click.option("--name", metavar="NAME", help="Its name.  [default: made from the title]")
 @tags_option(TAG, "A tag; may be repeated.")
-@click.option("--description", metavar="TEXT", help="What it is for, in a line.")
+@click.option("--description", metavar="TEXT", help="A description in one line.")
 @argument_options
 @command()
 def add(
@@ -118,7 +118,7 @@ def tags(session: Session) -> None:
 
 @cli.command()
 @click.argument("ref", type=ANY_PROMPT)
-@click.option("--lines", metavar="A-B", help="Only these lines, as 10-40.")
+@click.option("--lines", metavar="A-B", help="Only these lines, such as 10-40.")
 @click.option("--heading", metavar="TEXT", help="Only the section with this heading.")
 @command(reads=True)
 def show(session: Session, ref: str, lines: str | None, heading: str | None) -> None:
@@ -144,8 +144,8 @@ def render(session: Session, ref: str, values: tuple[str, ...]) -> None:
 @cli.command(epilog=CONTENT_HELP)
 @click.argument("ref", type=PROMPT)
 @click.argument("content", required=False)
-@click.option("--title", metavar="TEXT", help="Another title; the name stays.")
-@click.option("--description", metavar="TEXT", help="Another description; '' removes it.")
+@click.option("--title", metavar="TEXT", help="The new title; the name stays.")
+@click.option("--description", metavar="TEXT", help="The new description; '' removes it.")
 @tags_option(TAG, EDIT_TAGS_HELP)
 @click.option("--no-tags", is_flag=True, help="Remove all tags.")
 @argument_options

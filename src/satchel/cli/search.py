@@ -17,7 +17,7 @@ _KINDS = ("prompt", "document", "task")
 @click.argument("words", nargs=-1, required=True)
 @click.option("--kind", "-k", type=click.Choice(_KINDS), help="Only items of this kind.")
 @click.option("--limit", default=10, show_default=True, type=click.IntRange(1, _MOST), help="How many at most.")
-@click.option("--cursor", metavar="CURSOR", help="Continue after a page: its next_cursor.")
+@click.option("--cursor", metavar="CURSOR", help="The next_cursor of the previous page.")
 @project_option("Only in this project.")
 @command(in_project=False, as_user=True, reads=True)
 def cli(
@@ -36,7 +36,7 @@ def cli(
         ]
         for hit in answer.value["hits"]
     ]
-    empty = f"Nothing is found in project '{answer.value['project']}'. Try fewer words, or another project with -p."
+    empty = f"Nothing was found in project '{answer.value['project']}'. Try fewer words, or another project with -p."
     session.show_list(answer, ("REFERENCE", "KIND", "TITLE", "TEXT", "FROM"), rows, empty=empty)
 
 

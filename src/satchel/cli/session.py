@@ -78,7 +78,7 @@ class Session:
         self.database = database
         self.as_json = as_json
         self.scope = Scope(project=settings.project, user=settings.user)
-        self.failure: tuple[Refused, str] | None = None  # of the last tool that failed, and its name
+        self.failure: tuple[Refused, str] | None = None  # the error of the last failed tool, and the tool's name
         self._settings = settings
         self._lacks_default = False  # the project, which the command would work in
         self._makes_default = False  # before a tool is called
@@ -269,7 +269,7 @@ def command(
                     run(session, **options)
 
         if in_project and reads:
-            help = "Without what the project personal holds. [env: SATCHEL_NO_PERSONAL]"
+            help = "Leave out the items of the project personal. [env: SATCHEL_NO_PERSONAL]"
             with_session = click.option("--no-personal", flag_value="yes", help=help)(with_session)
         return session_options(with_session, in_project=in_project, as_user=as_user)
 
@@ -298,8 +298,8 @@ def page_options(run: Callable[..., None]) -> Callable[..., None]:
     """Add the options that choose a part of a list, and give the command a `Page`."""
 
     @click.option("--limit", default=_LIMIT, show_default=True, type=click.IntRange(1, 10**6), help="How many at most.")
-    @click.option("--all", "is_all", is_flag=True, help="All of them, whatever the limit.")
-    @click.option("--cursor", metavar="CURSOR", help="Continue after a page: its next_cursor.")
+    @click.option("--all", "is_all", is_flag=True, help="All entries, regardless of the limit.")
+    @click.option("--cursor", metavar="CURSOR", help="The next_cursor of the previous page.")
     @wraps(run)
     def with_page(session: Session, *, limit: int, is_all: bool, cursor: str | None, **options: Any) -> None:
         run(session, page=Page(None if is_all else limit, cursor), **options)
@@ -363,7 +363,7 @@ def _check_file(error: SatchelError, session: Session) -> None:
 
 
 def address_command(run: Callable[..., tuple[str, Any]]) -> Callable[..., None]:
-    """Wrap a command that gets the address of the store unopened; print its result as text or JSON."""
+    """Wrap a command that gets the store's address and opens it itself; print its result as text or JSON."""
 
     @database_option
     @json_option

@@ -15,7 +15,7 @@ from satchel.exchange.entries import Unreadable
 from satchel.exchange.syncing import SyncOptions, SyncReport
 from satchel.files import printable
 
-_POLL = 500  # milliseconds between looks at whether the store changed
+_POLL = 500  # milliseconds between checks whether the store has changed
 _DEBOUNCE = 200  # milliseconds in which changes of files are collected
 _FULL = 30.0  # seconds after which everything is compared even without an event
 
@@ -56,7 +56,7 @@ def _sync(session: Session, folder: str, options: SyncOptions) -> SyncReport:
 def _watch(session: Session, folder: str, options: SyncOptions, report: SyncReport) -> None:
     from watchfiles import watch  # only here
 
-    changed = [True]  # what happened before the watcher was ready
+    changed = [True]  # changes made before the watcher was ready
     session.database.watch(lambda _changes: changed.__setitem__(0, True))
     last = time.monotonic()
     events = watch(folder, rust_timeout=_POLL, debounce=_DEBOUNCE, yield_on_timeout=True)

@@ -67,7 +67,7 @@ def cli() -> None:
 @tags_option(TASK_TAG, "A tag; may be repeated.")
 @priority_option("Its priority.")
 @due_option("The day it is due: 2026-12-31, tomorrow, friday or 3d.")
-@blockers_option("A task that comes first; may be repeated.")
+@blockers_option("A blocker, a task to finish first; may be repeated.")
 @project_option("Its project.  [default: the current one]")
 @command(in_project=False, as_user=True)
 def add(
@@ -177,14 +177,14 @@ def show(session: Session, ref: str) -> None:
 @cli.command()
 @click.argument("ref", type=TASK)
 @click.argument("title", required=False)
-@click.option("--description", metavar="TEXT", help="Another description; '' removes it.")
+@click.option("--description", metavar="TEXT", help="The new description; '' removes it.")
 @tags_option(TASK_TAG, EDIT_TAGS_HELP)
 @click.option("--no-tags", is_flag=True, help="Remove all tags.")
 @priority_option("Another priority.")
-@due_option("Another due day; '' removes it.")
-@blockers_option("The tasks that come first, in place of the old ones; +REF adds one and -REF removes one.")
-@click.option("--no-after", is_flag=True, help="Remove all tasks that come first.")
-@project_option("Move it to this project.")
+@due_option("The new due day; '' removes it.")
+@blockers_option("The blockers, in place of the old ones; +REF adds one and -REF removes one.")
+@click.option("--no-after", is_flag=True, help="Remove all blockers.")
+@project_option("Move the task to this project.")
 @click.option("--note", metavar="TEXT", help="Add a note.")
 @expected_version_option
 @command(in_project=False, as_user=True)
@@ -208,7 +208,7 @@ def edit(
         "project": wanted,
     }
     if all(value is None for value in patch.values()):
-        raise click.UsageError("Give a TITLE, or an option for what to change.")
+        raise click.UsageError("Give a new TITLE or an option.")
     answer = session.call("update_task", task=ref, **patch, expected_version=version)
     _show_task(session, "Changed task {number}: {title}", answer)
 
@@ -218,7 +218,7 @@ def edit(
 
 @cli.command()
 @click.argument("refs", type=TASK, metavar="REF...", nargs=-1, required=True)
-@click.option("--note", metavar="TEXT", help="Add a note, to one task.")
+@click.option("--note", metavar="TEXT", help="Add a note to the task; only one task can be named.")
 @command(in_project=False, as_user=True)
 def done(session: Session, refs: tuple[str, ...], note: str | None) -> None:
     """Mark tasks as done: all that are named, or none."""
@@ -257,7 +257,7 @@ def _set_status(session: Session, refs: tuple[str, ...], status: str, word: str)
 
 @cli.command()
 @click.argument("ref", type=TASK, required=False)
-@click.option("--minutes", type=click.IntRange(1, 1440), help="How long it is yours.  [default: 30]")
+@click.option("--minutes", type=click.IntRange(1, 1440), help="How long the claim lasts, in minutes.  [default: 30]")
 @project_option("Without REF: the project to take the next task from.  [default: the current one]")
 @command(in_project=False, as_user=True)
 def claim(session: Session, ref: str | None, minutes: int | None, wanted: str | None) -> None:

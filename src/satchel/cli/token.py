@@ -19,11 +19,11 @@ def cli() -> None:
 
 
 @cli.command()
-@click.option("--name", metavar="TEXT", default="", help="What the token is for, as laptop.")
+@click.option("--name", metavar="TEXT", default="", help="What the token is for, such as laptop.")
 @click.option("--user", "-u", "owner", metavar="UUID", help="Its user.  [default: the local user; env: SATCHEL_USER]")
-@click.option("--read-only", "is_read_only", is_flag=True, help="It changes nothing.")
+@click.option("--read-only", "is_read_only", is_flag=True, help="The token may not change anything.")
 @project_option("Only for this project; may be repeated.", "names", multiple=True)
-@click.option("--expires", metavar="WHEN", help="In 12h, 90d or 2w, on its last day, or at a UTC time.")
+@click.option("--expires", metavar="WHEN", help="The expiry: 12h, 90d or 2w from now, the end of a day, or a UTC time.")
 @command(in_project=False)
 def create(
     session: Session, name: str, owner: str | None, is_read_only: bool, names: tuple[str, ...], expires: str | None

@@ -9,7 +9,7 @@ from satchel.cli.session import Session, command
 @click.command(cls=Command)
 @command(in_project=False, as_user=True)
 def cli(session: Session) -> None:
-    """Show the user whose tasks are yours, a UUID: that of SATCHEL_USER, else the local user.
+    """Show your user, a UUID: SATCHEL_USER, or else the local user. Tasks belong to a user.
 
     The local user is created once, and kept in the store, or in the data folder if the store is on PostgreSQL.
     """

@@ -32,7 +32,7 @@ class Change(Struct, frozen=True, kw_only=True):
     diff: str = ""
     note: str = ""  # a warning about the file
     mode: int = USER_MODE
-    is_rule: bool = False  # a file that holds nothing but the rule is removed with it
+    is_rule: bool = False  # a file with nothing but the rule is removed
 
     @property
     def is_needed(self) -> bool:
@@ -85,7 +85,7 @@ def _change(client: Client, path: str, before: str | None, after: str, shown: li
     if before and merging.find_comments(client, before):
         note = f"{client.title} reads plain JSON, and this file has comments or trailing commas, which it may refuse."
     mode = USER_MODE if scope == "user" else PROJECT_MODE
-    # Texts of YAML need no quotes, by which they would be masked, so the lines around are left out.
+    # YAML texts need no quotes, so they cannot be masked; the surrounding lines are left out.
     diff = make_diff(path, before, after, shown, context=0 if client.format == "yaml" else 2)
     return Change(path=path, before=before, after=after, diff=diff, note=note, mode=mode)
 

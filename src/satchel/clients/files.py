@@ -49,7 +49,7 @@ def replace(path: str, before: str | None, after: str, *, mode: int) -> str | No
     backups: list[str] = []
 
     def check_and_back_up() -> None:
-        # As late as possible: clients write their own files at any time, and no such change may be lost.
+        # As late as possible: a client may write its file at any time, and its change must not be lost.
         if read(path) != before:
             raise UnusableFile(f"{path} was changed by another program just now. Try again.")
         if before is not None:

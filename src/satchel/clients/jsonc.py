@@ -103,7 +103,7 @@ class _Parser:
                 return position
             comment = _COMMENT.match(self._text, position)
             if comment is None:
-                what = "a comment does not end" if self._text.startswith("/*", position) else "a value cannot begin so"
+                what = "a comment does not end" if self._text.startswith("/*", position) else "this is not a value"
                 raise WrongSyntax(self._text, position, what)
             self.has_extras = True
             position = comment.end()

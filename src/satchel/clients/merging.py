@@ -15,7 +15,7 @@ from satchel.clients.jsonc import WrongSyntax
 from satchel.clients.table import Client, Shape
 from satchel.yaml_reader import WrongYaml, read_yaml
 
-# Members that decide how the server is reached: those that the wanted entry lacks are removed.
+# Members that say how to reach the server: those that the wanted entry lacks are removed.
 _REACHING = ("type", "source", "command", "cmd", "args", *URL_KEYS, "headers", "bearer_token_env_var")
 _CARRIED = ("SATCHEL_HOME", "SATCHEL_DATABASE", "SATCHEL_LIBRARIES")
 

@@ -3,7 +3,7 @@
     contract       the types of a contract, a tool and the context of a call
     runner         runs a call by the table of its contract
     schema         arguments and answers: their JSON Schema, and the check of arguments
-    content        contents and descriptions as MCP carries them
+    content        contents and descriptions in MCP's form
     satchel        our own contract: prompts, documents, tasks and libraries together
     prompt_store   the prompts of one project
     mcpkg          the prompts and documents of one project
@@ -29,7 +29,7 @@ CONTRACTS = {
 
 
 def load(name: str) -> Contract:
-    """Load the contract of a name.
+    """Load the contract with this name.
 
     Raises:
         KeyError: there is none.

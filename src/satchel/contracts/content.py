@@ -1,4 +1,4 @@
-"""Answers of any contract: bounded lists, pages, and contents as MCP carries them."""
+"""Answers of any contract: bounded lists, pages, and contents in MCP's form."""
 
 from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Sequence
@@ -19,10 +19,10 @@ Row = TypeVar("Row")
 def collect(
     batches: Iterable[Sequence[Row]], size_of: Callable[[Row], int], what: str, argument: str | None = None
 ) -> list[Row]:
-    """Return all rows of a list without pages; `size_of` is at most the bytes of a row in the answer.
+    """Return all rows of a list without pages; `size_of` returns a lower bound of a row's bytes in the answer.
 
     Raises:
-        AnswerTooLarge: they do not fit into an answer to `what`, of which `argument` asks for less.
+        AnswerTooLarge: the rows do not fit into an answer to `what`; `argument` makes it smaller.
     """
     rows: list[Row] = []
     size = 0
@@ -35,7 +35,7 @@ def collect(
 
 
 class PageRows:
-    """The rows of one page, as many as fit on it."""
+    """The rows of one page, as many as fit."""
 
     def __init__(self) -> None:
         self.rows: list[Any] = []
@@ -52,7 +52,7 @@ class PageRows:
 
 
 def count_fitting(rows: Iterable[object]) -> int:
-    """Return how many of the first rows of a page fit on it: at least one."""
+    """Return how many rows from the first on fit on a page, at least one."""
     page = PageRows()
     return sum(1 for _ in takewhile(page.add, rows))
 
@@ -71,7 +71,7 @@ def without_nulls(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def encode_arguments(arguments: tuple[Argument, ...]) -> list[dict[str, Any]]:
-    """Return the arguments of a prompt as `prompts/list` answers them."""
+    """Return the arguments of a prompt in the form of `prompts/list`."""
     return [
         without_nulls({"name": one.name, "description": one.description, "required": one.is_required})
         for one in arguments
@@ -79,7 +79,7 @@ def encode_arguments(arguments: tuple[Argument, ...]) -> list[dict[str, Any]]:
 
 
 def encode_document(document: Document) -> dict[str, Any]:
-    """Return a document as `resources/read` answers it."""
+    """Return a document in the form of `resources/read`."""
     value = {"uri": document.uri, "mimeType": document.mime_type}
     if isinstance(document.content, bytes):
         return {**value, "blob": b2a_base64(document.content, newline=False).decode()}

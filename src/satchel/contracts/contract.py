@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Reply(Struct, frozen=True):
-    """An answer whose content is not simply the JSON of its structured part."""
+    """An answer with another content than the JSON of its structured part."""
 
     content: list[dict[str, Any]]
     structured: Struct | dict[str, Any] | None = None
@@ -32,7 +32,7 @@ Report = Callable[[float, float | None, str | None], None]  # progress, total, m
 
 
 class NeedsConfirmation(Exception):
-    """The user must be asked before a call goes on; the runner has them asked, and runs the call again."""
+    """The user must be asked before a call continues; the runner sends the question, and repeats the call."""
 
     def __init__(self, question: Question) -> None:
         super().__init__(question.message)
@@ -40,7 +40,7 @@ class NeedsConfirmation(Exception):
 
 
 class Transactions:
-    """The transactions of one call, one at a time. A call that has committed a write is not tried again."""
+    """The transactions of one call, one at a time. A call that has committed a write is not repeated."""
 
     def __init__(self, database: Database, scope: Scope, work: Work) -> None:
         self.has_committed = False  # a write: it is the last transaction of the call
@@ -53,7 +53,7 @@ class Transactions:
         """Open a transaction, which commits at the end of the block, and yield its context.
 
         Raises:
-            StoreConflict: it was rolled back because of another writer, and the call can be tried again.
+            StoreConflict: it was rolled back because of another writer, and the call can be repeated.
             Abandoned: the call was cancelled.
         """
         assert not self.has_committed, "a call ends with its write, so that it can be tried again before that"
@@ -83,7 +83,7 @@ class Context(Struct, frozen=True):
 
     @property
     def libraries(self) -> "Libraries":
-        """The libraries, which the first call that needs them reads."""
+        """The libraries, read by the first call that needs them."""
         return self.find_libraries()
 
     def read(self) -> AbstractContextManager["Context"]:
@@ -92,7 +92,7 @@ class Context(Struct, frozen=True):
         return self.transactions.open(self, writes=False)
 
     def write(self) -> AbstractContextManager["Context"]:
-        """Open a write transaction, and yield its context; nothing that can fail may come after it."""
+        """Open a write transaction, and yield its context; nothing that can fail may follow it."""
         assert self.transactions is not None, "this contract reads no store"
         return self.transactions.open(self, writes=True)
 
@@ -109,7 +109,7 @@ class Context(Struct, frozen=True):
         self.ask(message)
 
     def within(self, project: str | UnsetType) -> "Context":
-        """Return the context in the project that a call names, if it names one."""
+        """Return the context in the project named by a call, if it names one."""
         if project is UNSET or not project:
             return self
         scope = structs.replace(self.scope, project=project, why="the argument project")
@@ -142,21 +142,21 @@ class Tool(Struct, frozen=True):
 
     @property
     def writes(self) -> bool:
-        """Whether it changes the store; a tool that opens its own transactions says so in its annotations."""
+        """Whether the tool changes the store; a tool that opens its own transactions says so in its annotations."""
         if self.transaction is None:
             return not (self.annotations or {}).get("readOnlyHint", False)
         return self.transaction == "write"
 
 
 class Method(Struct, frozen=True):
-    """One MCP method beside the tools: it answers the parameters of a request, or raises ProtocolError."""
+    """One MCP method beside the tools: it returns the result for some parameters, or raises ProtocolError."""
 
     run: Callable[[Context, dict[str, Any]], Result]
     transaction: Literal["read"] | None = "read"
 
 
 def find_row(failures: Mapping[type[Exception], Row], error: Exception) -> Row | None:
-    """Return the row of an error in a table of failures: that of its most specific type."""
+    """Return the row for an error in a table of failures: the one for its most specific type."""
     return next((failures[kind] for kind in type(error).__mro__ if kind in failures), None)
 
 
@@ -202,7 +202,7 @@ class Contract(Struct, frozen=True, kw_only=True):
         return body if self.shape_failure is None else self.shape_failure(tool, body)
 
     def client_changes(self, changes: Iterable[StoreChange], scope: Scope) -> list[ClientChange]:
-        """Return changes as a client of a scope may see them, without those of other users and closed projects."""
+        """Translate changes for a client of a scope, without those of other users and of projects it cannot enter."""
         found: dict[ClientChange, None] = {}
         for change in changes:
             if not change.is_open_to(scope):
@@ -237,7 +237,7 @@ class Contract(Struct, frozen=True, kw_only=True):
         return {name: value for name, value in entry.items() if value is not None}
 
     def list_icons(self, toolset: str) -> list[dict[str, Any]] | None:
-        """Return the icons of a toolset, or of the server, as MCP has them; None if it has none."""
+        """Return the icons of a toolset, or of the server, in MCP's form; None if there are none."""
         icon = self.icons.get(toolset)
         return None if icon is None else [{"src": icon}]
 

@@ -166,7 +166,7 @@ def name_in_errors(name: str) -> Iterator[None]:
 
 
 def protocol_error(missing: NotFound) -> ProtocolError:
-    """Return the JSON-RPC error of a method that did not find something."""
+    """Return the JSON-RPC error of a method for a missing item."""
     project = missing.scope.project
     if missing.kind == "project":
         return ProtocolError(INTERNAL_ERROR, f"Error: Project '{project}' does not exist")

@@ -31,8 +31,12 @@ class AddPrompt(Struct):
 
 
 class ListPrompts(Struct):
-    limit: Annotated[int, Meta(ge=1, le=100, description="Maximum number of prompts to return")] = 10
-    offset: Annotated[int, Meta(ge=0, description="Number of prompts to skip")] = 0
+    # With the keywords in the printed order.
+    limit: Annotated[
+        int,
+        Meta(ge=1, le=100, extra_json_schema={"default": 10, "description": "Maximum number of prompts to return"}),
+    ] = 10
+    offset: Annotated[int, Meta(ge=0, extra_json_schema={"default": 0, "description": "Number of prompts to skip"})] = 0
 
 
 class GetPrompt(Struct):

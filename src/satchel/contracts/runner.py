@@ -84,11 +84,11 @@ class Runner:
 
     @property
     def offer(self) -> Offer:
-        """The offer of this server to clients of no particular user."""
+        """The offer to clients without a particular user."""
         return self.offer_to(None)
 
     def _make_offer(self, user: str | None) -> Offer:
-        """Return the offer of this server to the clients of a user."""
+        """Return the offer to the clients of a user."""
         methods = set(self._contract.methods)
         if "tools" in self._contract.capabilities:  # even where none is left of them
             methods |= {"tools/list", "tools/call"}
@@ -107,7 +107,7 @@ class Runner:
 
     @property
     def header_arguments(self) -> dict[str, dict[str, str]]:
-        """By tool: the arguments that its schema has clients repeat in a header, and the name of the header."""
+        """For each tool, the arguments that clients must repeat in a header, with the name of the header."""
         return {
             tool.name: {
                 field.name: f"Mcp-Param-{field.schema['x-mcp-header']}"
@@ -122,10 +122,10 @@ class Runner:
         return self.tools.get(call.params["name"]) if call.method == "tools/call" else None
 
     def answer(self, call: Call, scope: Scope, report: Report, work: Work | None = None) -> Result:
-        """Return the result of a call. Its members are encoded already, so that its size is known.
+        """Return the result of a call, with encoded members, so that its size is known.
 
         Raises:
-            ProtocolError: for what goes to the client as a JSON-RPC error.
+            ProtocolError: the client gets a JSON-RPC error.
             Abandoned: the work was cancelled; nothing of it remains.
         """
         work = work or Work()
@@ -145,7 +145,7 @@ class Runner:
         call: Call | None = None,
         work: Work | None = None,
     ) -> Result:
-        """Return the result of a tool, which says whether it succeeded; `call` is None for a request without MCP.
+        """Run a tool and return its result, success or failure; `call` is None for a request without MCP.
 
         Raises:
             ProtocolError: there is no such tool.
@@ -177,7 +177,7 @@ class Runner:
     def perform(
         self, name: str, arguments: dict[str, Any], scope: Scope
     ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Run a tool for a caller in this process; return the value and the content of its answer. Errors are raised.
+        """Run a tool for a caller in this process; return the value and the content of the answer.
 
         Raises:
             SatchelError: the tool failed; nothing of it remains.
@@ -185,7 +185,7 @@ class Runner:
         return self._try_tool(self.tools[name], arguments, scope, lambda *_: None, None, Work(), _take_values)
 
     def describe_failure(self, name: str, error: SatchelError) -> dict[str, Any]:
-        """Return an error as a tool answers it."""
+        """Return an error in the words of a tool."""
         body = self._contract.explain_failure(self.tools[name], error)
         assert isinstance(body, Reply) and isinstance(body.structured, dict), "the failures of this contract are so"
         return body.structured
@@ -200,7 +200,7 @@ class Runner:
         work: Work,
         take: Callable[[Tool, Body, Revision], Value],
     ) -> Value:
-        """Run a tool, and apply `take` to its answer before the transaction commits; return the result."""
+        """Run a tool, and return what `take` makes of its answer before the transaction commits."""
         contract = self._contract
         if contract.resolve_scope is not None:
             scope = contract.resolve_scope(scope, arguments)
@@ -251,7 +251,7 @@ class Runner:
         )
 
     def _sign(self, scope: Scope, call: Call | None) -> Scope:
-        """Complete a scope with the user and the client that history names; the command line's is complete."""
+        """Add the user and the client that history records to a scope; that of the command line has them."""
         if call is None and scope.author.contract:
             return scope
         author = Author(
@@ -265,9 +265,9 @@ class Runner:
         return replace(scope, author=author)
 
     def _carry_out(self, start: Context, transaction: Transaction, run: Callable[[Context], Value]) -> Value:
-        """Run a call in one transaction, or in those that it opens; retry if another writer caused a rollback.
+        """Run a call in one transaction, or in those that it opens; repeat it if another writer caused a rollback.
 
-        What it returns is complete before the commit: if the answer is refused, nothing of the call remains.
+        The answer is complete before the commit: if it is refused, nothing of the call remains.
         """
         for attempt in range(1, _TRIES + 1):
             try:
@@ -348,7 +348,7 @@ def _encode(what: str, argument: str | None, revision: Revision, result: Result)
     """Return a result in the form of a revision, with its lists and objects encoded; the protocol adds to `_meta`.
 
     Raises:
-        AnswerTooLarge: they are too large together; `argument` asks for less.
+        AnswerTooLarge: the members are too large together; `argument` makes the answer smaller.
     """
     encoded, size = fit_result(revision, result), 0
     for name, value in encoded.items():

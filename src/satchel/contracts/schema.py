@@ -1,8 +1,8 @@
-"""Arguments and answers of tools: Structs as the JSON Schema that clients see, and the check of arguments against it.
+"""Arguments and answers of tools: Structs, their JSON Schema for clients, and the check of arguments.
 
 Each rule is stated once, in the annotations of a Struct: `Meta` holds what is published, `hidden` the rules that the
 published schema lacks. All contracts check in one order: missing arguments, types, bounds, unknown arguments. A Struct
-in an argument is an object of a list, such as a prompt among several; services check the bounds of its members.
+in an argument is an object in a list, such as one of several prompts; services check the bounds of its members.
 """
 
 import re
@@ -74,12 +74,12 @@ class UnknownArgument(Struct, frozen=True):
 
     @property
     def argument(self) -> str:
-        """The argument itself, or the one that contains it."""
+        """The argument itself, or the argument that contains it."""
         return self.place.partition(".")[0].partition("[")[0] or self.name
 
 
 def json_schema(model: type[Struct], *, is_strict: bool = False) -> Schema:
-    """Return the `inputSchema` of a tool; a strict one forbids unknown arguments, and always lists what is required."""
+    """Return the `inputSchema` of a tool; a strict one forbids unknown arguments, and always has `required`."""
     fields = fields_of(model)
     schema: Schema = {"type": "object", "properties": {field.name: field.schema for field in fields}}
     required = [field.name for field in fields if field.is_required]
@@ -111,12 +111,12 @@ def parse(
     refuses_unknown: bool = False,
     at_least_one: Sequence[str] = (),
 ) -> Parsed:
-    """Return arguments as an input Struct. Unless strict, null counts as absent, and unknown arguments may be ignored.
+    """Parse arguments into an input Struct. Unless strict, null counts as absent, and unknown arguments may be ignored.
 
     Unknown arguments are refused before all other checks: a wrong name is often why another argument is missing.
 
     Raises:
-        WrongArgument: the first rule that they break.
+        WrongArgument: the arguments break a rule; the first one is reported.
     """
     fields = fields_of(model)
     if refuses_unknown:
@@ -171,7 +171,7 @@ def _members_of(model: type[Struct]) -> Schema:
 
 
 def _find_unknown(schema: Schema, value: Any, place: str = "") -> Iterator[UnknownArgument]:
-    """Yield every unknown name in a value, from the outside in; types are checked elsewhere."""
+    """Yield every unknown name in a value, outer ones first; types are checked elsewhere."""
     if isinstance(value, list) and "items" in schema:
         for index, item in enumerate(value):
             yield from _find_unknown(schema["items"], item, f"{place}[{index}]")
@@ -195,7 +195,7 @@ def fields_of(model: type[Struct]) -> tuple[Field, ...]:
 
 @lru_cache(maxsize=256)
 def _has_structs(model: type[Struct]) -> bool:
-    """Return whether there are Structs in lists among the arguments."""
+    """Return whether an argument is a list of Structs."""
     types = [getattr(field.type, "type", field.type) for field in _struct_fields(model)]
     return any(isinstance(getattr(one, "item_type", None), shapes.StructType) for one in types)
 
@@ -223,7 +223,7 @@ def _read_field(field: shapes.Field) -> Field:
 
 
 def _schema_of(shape: shapes.Type, *, of_arguments: bool = False, is_published: bool = True) -> Schema:
-    """Return the schema of a type; unless it is published, without the keywords that replace its own."""
+    """Return the schema of a type; an unpublished one lacks the keywords that replace its own."""
 
     def inner(shape: shapes.Type) -> Schema:
         return _schema_of(shape, of_arguments=of_arguments, is_published=is_published)
@@ -286,7 +286,7 @@ _PYTHON_TYPES: dict[str, type[Any]] = {"string": str, "integer": int, "boolean":
 
 
 def _clean_type(schema: Schema, value: Any, name: str, place: str) -> Any:
-    """Return a value in the type of a schema; whole numbers, in any notation, become integers."""
+    """Convert a value to the type of a schema; whole numbers in any notation become integers."""
     kind = schema["type"]
     if isinstance(kind, list):
         if value is None:
@@ -321,7 +321,7 @@ def _clean_members(schema: Schema, value: dict[str, Any], name: str, place: str)
 
 
 def _to_integer(value: Any) -> Any:
-    """Return a number without a fraction as an integer, as JSON Schema sees it: 5.0 is 5."""
+    """Return a number without a fraction as an integer, as in JSON Schema: 5.0 is 5."""
     if not isinstance(value, float):
         return value
     if abs(value) == float("inf"):  # how 1e999 is decoded

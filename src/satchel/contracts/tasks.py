@@ -20,9 +20,10 @@ _TRIMMED = hidden(is_trimmed=True)
 Title = Annotated[str, Meta(min_length=1, max_length=255, description="Task title", extra=_TRIMMED)]
 Description = Annotated[str, Meta(max_length=1000, description="Task description", extra=_TRIMMED)]
 TaskId = Annotated[int, Meta(ge=1, description="ID of the task")]
-Status = Annotated[
+# The values are repeated because msgspec does not keep their order.
+Status = Annotated[Literal["pending", "completed"], Meta(extra_json_schema={"enum": ["pending", "completed"]})]
+StatusFilter = Annotated[
     Literal["pending", "completed"],
-    # Repeated because msgspec does not keep the order.
     Meta(description="Only tasks with this status", extra_json_schema={"enum": ["pending", "completed", None]}),
 ]
 
@@ -33,7 +34,7 @@ class AddTask(Struct):
 
 
 class ListTasks(Struct):
-    status: Status | None = None
+    status: StatusFilter | None = None
 
 
 class UpdateTask(Struct):
@@ -53,7 +54,7 @@ class TaskData(Struct):
     id: int
     title: str
     description: str | None
-    status: Literal["pending", "completed"]
+    status: Status
     created_at: Time
     completed_at: Time | None
 
@@ -115,7 +116,7 @@ def delete_task(context: Context, args: TaskReference) -> Body:
 
 
 def _measure(task: Task) -> int:
-    """Return a lower bound of a task's bytes in an answer, which has it as text and as structured content."""
+    """Return a lower bound of a task's bytes in an answer, which contains it as text and as structured content."""
     return 2 * (len(task.title) + len(task.description or ""))
 
 

@@ -19,32 +19,38 @@ from satchel.services import tasks
 _UUID = {"format": "uuid"}
 _TITLE = hidden(is_trimmed=True)
 
-User = Annotated[str, Meta(description="The ID of the user", extra_json_schema=_UUID)]
+
+def _describe(description: str, **keywords: object) -> Meta:
+    """Return keywords and a description in the printed order."""
+    return Meta(extra_json_schema={**keywords, "description": description})
+
+
+User = Annotated[str, _describe("The ID of the user", **_UUID)]
 
 
 class AddTask(Struct):
-    user_id: Annotated[str, Meta(description="The ID of the user creating the task", extra_json_schema=_UUID)]
+    user_id: Annotated[str, _describe("The ID of the user creating the task", **_UUID)]
     title: Annotated[str, Meta(min_length=1, max_length=500, description="The task title/description", extra=_TITLE)]
 
 
 class ListTasks(Struct):
     user_id: User
-    include_completed: Annotated[bool, Meta(description="Whether to include completed tasks")] = True
+    include_completed: Annotated[bool, _describe("Whether to include completed tasks", default=True)] = True
 
 
 class CompleteTask(Struct):
     user_id: User
-    task_id: Annotated[str, Meta(description="The ID of the task to complete", extra_json_schema=_UUID)]
+    task_id: Annotated[str, _describe("The ID of the task to complete", **_UUID)]
 
 
 class DeleteTask(Struct):
     user_id: User
-    task_id: Annotated[str, Meta(description="The ID of the task to delete", extra_json_schema=_UUID)]
+    task_id: Annotated[str, _describe("The ID of the task to delete", **_UUID)]
 
 
 class UpdateTask(Struct):
     user_id: User
-    task_id: Annotated[str, Meta(description="The ID of the task to update", extra_json_schema=_UUID)]
+    task_id: Annotated[str, _describe("The ID of the task to update", **_UUID)]
     title: Annotated[str, Meta(min_length=1, max_length=500, description="The new task title", extra=_TITLE)]
 
 
@@ -142,7 +148,7 @@ def update_task(context: Context, args: UpdateTask) -> Body:
 
 
 def resolve_scope(scope: Scope, arguments: dict[str, Any]) -> Scope:
-    """Return the scope of the user that a call names. If the connection has a user, calls may name no other.
+    """Return the scope of the user named by a call. If the connection has a user, calls can name no other.
 
     This is checked before everything else.
     """

@@ -8,7 +8,7 @@ from satchel.contracts.content import encode_arguments, without_nulls
 from satchel.contracts.contract import Context, Contract, Method, Result
 from satchel.errors import AnswerTooLarge
 from satchel.library.catalog import ContentMissing, Library
-from satchel.library.manifest import PROMPTS, LibraryPrompt
+from satchel.library.manifest import LibraryPrompt
 from satchel.library.render import RenderFailed
 from satchel.protocol import METHOD_NOT_FOUND, ClientChange, ProtocolError, invalid_params
 from satchel.protocol.codec import encode
@@ -48,7 +48,7 @@ def render(context: Context, library: Library, prompt: LibraryPrompt, values: di
     try:
         return context.libraries.render(library, prompt, values, context.work)
     except ContentMissing:
-        file = f"{library.folder}/{PROMPTS}/{prompt.file}"
+        file = context.libraries.describe_file(library, prompt)
         raise invalid_params(f"Prompt content file not found: {file}") from None
     except RenderFailed as failure:
         line = "" if failure.line is None else f" at line {failure.line}"

@@ -231,7 +231,7 @@ def drop_hidden_characters(entry: Entry) -> Entry:
     """Remove invisible characters from the title of an entry, and add a note on them."""
     if isinstance(entry, DocumentEntry) or find_hidden(entry.title.strip()) is None:
         return entry
-    note = "The title had characters that do not show, which are left out."
+    note = "Invisible characters were removed from the title."
     return replace(entry, title=drop_hidden(entry.title.strip()), notes=(*entry.notes, note))
 
 

@@ -228,7 +228,7 @@ class _Known:
         self._scope = scope
         self._project = project
         self._read: set[Kind] = set()
-        self.is_new = False  # with a dry run: the project would be made
+        self.is_new = False  # in a dry run: the project would be created
         self.items: dict[tuple[Kind, str], list[_Item]] = {}  # by name; tasks by title
         self.others: dict[tuple[Kind, str], _Item] = {}  # prompts by title, documents by URI
 
@@ -381,7 +381,7 @@ class Placer:
                 is_matched = item.id in self._matched
                 has_own_entry = item.key != getattr(free, "name", None) and (entry.project, item.key) in self._named
                 is_open = not is_matched and (number == 1 if is_task else not has_own_entry)
-                # An item that is the same as an entry to come, of this one's name or title, is left for that.
+                # An item that equals a later entry with this one's name or title is left for that entry.
                 if clashing is None and is_open:
                     wanted = self._wanted[(*_identify(entry)[:3], storing.facts(known.read(tx, item)))]
                     clashing = None if wanted > 0 else (free, item)
@@ -414,7 +414,7 @@ class Placer:
     ) -> object:
         """Add or change an item, and return its name or number."""
         if self._is_dry_run:
-            return -1 - len(self._matched)  # a number that no task of the store has
+            return -1 - len(self._matched)  # a number that no stored task has
         if not isinstance(entry, TaskEntry):
             if item is None:
                 return storing.add(tx, scope, entry).name

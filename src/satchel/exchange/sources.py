@@ -30,7 +30,7 @@ class SourceFile:
         self.shown = printable(shown or path)
         self.name = os.path.basename(path)
         self.folders = tuple(os.path.dirname(os.path.abspath(path)).split(os.sep)[1:])
-        self.is_given = is_trusted  # named by the user, so that it may be a link
+        self.is_given = is_trusted  # named by the user, so it may be a link
         self._given = data
 
     @property
@@ -128,7 +128,7 @@ def _walk(folder: str, shown: str, depth: int) -> Iterator[SourceFile | Problem]
         yield Problem(printable(shown), f"the folder cannot be read: {error.strerror}")
         return
     names = {entry.name for entry in entries}
-    if MARKER in names:  # its reader looks into the folder by itself
+    if MARKER in names:  # its reader reads the folder
         yield SourceFile(os.path.join(folder, MARKER), shown=os.path.join(shown, MARKER))
         return
     for entry in entries:

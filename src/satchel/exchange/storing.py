@@ -292,13 +292,13 @@ class TaskLinks:
         self.numbers = dict(numbers or {})  # of tasks, by key
         self.lost: list[Problem] = []  # dependencies that the store refused
         self._new: set[int] = set()
-        self._waiting: dict[str, list[tuple[int, TaskEntry]]] = {}  # tasks by the key of one that has not come yet
+        self._waiting: dict[str, list[tuple[int, TaskEntry]]] = {}  # waiting tasks, by the key of an unread one
 
     def find_blockers(self, entry: TaskEntry) -> list[int]:
         """Return the known tasks that block a new task."""
         found = sorted({self.numbers[key] for key in entry.after if key in self.numbers})
         is_safe = entry.key not in self._waiting and len(found) <= rules.MAX_BLOCKERS
-        return found if is_safe else []  # otherwise `learn` links one by one, and reports refusals
+        return found if is_safe else []  # otherwise `learn` links them one by one, and reports refusals
 
     def learn(self, tx: Tx, number: int, entry: TaskEntry, linked: Sequence[int] | None) -> None:
         """Link a task with the tasks that block it, and with those that it blocks.
@@ -327,14 +327,14 @@ class TaskLinks:
                 tasks.update(tx, self._scope, number, patch)
         except Refused as refused:
             is_circular = getattr(refused, "rule", "") == "acyclic"
-            many = f"'{entry.label}' waits for more than {rules.MAX_BLOCKERS} tasks"
-            circle = f"'{entry.label}' and what it waits for wait for each other"
+            many = f"'{entry.label}' has more than {rules.MAX_BLOCKERS} blockers; the rest is left out"
+            circle = f"a dependency of '{entry.label}' is left out, because it is circular"
             self.lost.append(Problem(entry.where, circle if is_circular else many))
 
     def list_missing(self) -> list[Problem]:
         """Return the dependencies on tasks that are missing."""
         return [
-            Problem(task.where, f"'{task.label}' waits for {key.rpartition(chr(0))[2]}, which is not here")
+            Problem(task.where, f"'{task.label}' depends on {key.rpartition(chr(0))[2]}, which was not imported")
             for key, waiting in self._waiting.items()
             for _, task in waiting
         ]

@@ -110,9 +110,9 @@ class FolderSide(Struct, kw_only=True):
     tasks_file: ReadFile | None = None
     details: folder.Details = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
-    broken: set[Key] = field(default_factory=set)  # items that are left alone
-    broken_kinds: set[Kind] = field(default_factory=set)  # kinds of which all items are left alone
-    unclear: set[Kind] = field(default_factory=set)  # kinds with a broken file of an unknown item: no item is missing
+    broken: set[Key] = field(default_factory=set)  # protected items
+    broken_kinds: set[Kind] = field(default_factory=set)  # kinds of which all items are protected
+    unclear: set[Kind] = field(default_factory=set)  # kinds with a broken file of an unknown item: none is missing
     broken_paths: set[str] = field(default_factory=set)
 
 
@@ -282,7 +282,7 @@ def _match_tasks(theirs: dict[str, Entry], here: Snapshot, base: SyncState, plan
     """
     found = {key: task for key, task in theirs.items() if isinstance(task, TaskEntry)}
     here_too = {key for key, task in found.items() if key in here.tasks and here.tasks[key].title == task.title}
-    matched = {key: key for key in found if key in base.task or key in here_too}  # the key of ours by that of theirs
+    matched = {key: key for key in found if key in base.task or key in here_too}  # our keys by theirs
     free: dict[tuple[object, ...], list[str]] = {}
     for key, mine in here.tasks.items():
         if key not in base.task and key not in matched:

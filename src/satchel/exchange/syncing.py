@@ -321,7 +321,7 @@ def _explain_clash(step: Step, results: Results) -> str:
 
 
 class _StoreSide:
-    """The side of the store in a sync."""
+    """The store's side of a sync."""
 
     def __init__(self, scope: Scope, here: Snapshot, steps: Sequence[Step]) -> None:
         self._scope = scope

@@ -5,6 +5,7 @@ import threading
 import time
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from msgspec import Raw, Struct
@@ -70,6 +71,11 @@ class Library(Struct, frozen=True):
     skipped: frozenset[str] = frozenset()  # the keys of prompts with mistakes in their declaration
     has_manifest: bool = True  # otherwise each text has front matter
 
+    @property
+    def path(self) -> str:
+        """Its folder, which may be a link; its files must be inside of what that leads to."""
+        return os.path.join(self.root, self.folder)
+
 
 class Catalog(Struct, frozen=True):
     """Every library at one moment, sorted by name."""
@@ -112,6 +118,17 @@ def _list_entries(states: Mapping[str, _State]) -> list[tuple[Any, ...]]:
     return [(name, description, arguments) for name, (description, arguments, _) in states.items()]
 
 
+def find_undeclared(prompt: LibraryPrompt, names: TemplateNames) -> list[Problem]:
+    """Return the variables of a template that no argument declares."""
+    declared, file = {argument.name for argument in prompt.arguments}, f"{PROMPTS}/{prompt.file}"
+    what = f"is always empty: prompt {prompt.key} has no argument of this name"
+    return [
+        Problem(names.files.get(name, file), line, f"{name} {what}")
+        for name, line in names.empty.items()
+        if name not in declared
+    ]
+
+
 def library_name(folder: str) -> str:
     """Return the name of a library: its folder in lower case, with `_` for all but letters and digits."""
     plain = unicodedata.normalize("NFC", folder).lower()
@@ -123,8 +140,9 @@ def library_name(folder: str) -> str:
 class Libraries:
     """The libraries below some root folders, and their renderer."""
 
-    def __init__(self, roots: Sequence[str], *, is_quiet: bool = False) -> None:
-        self._is_quiet = is_quiet  # do not log problems, because the caller shows them
+    def __init__(self, roots: Sequence[str], *, is_quiet: bool = False, shows_roots: bool = False) -> None:
+        self._is_quiet = is_quiet  # do not log problems; the caller shows them
+        self._shows_roots = shows_roots  # to clients, who are the owner of this process
         self.roots = tuple(os.path.abspath(root) for root in roots)
         self.renderer = Renderer()
         self._scanning = threading.RLock()
@@ -137,6 +155,7 @@ class Libraries:
         self._texts: tuple[Catalog, list[tuple[str, LibraryPrompt, str]]] | None = None
         self._declared = DeclaredPrompts()
         self._parts: dict[tuple[str, str, str], tuple[str, ...]] = {}  # included files by root, folder and file
+        self._checked: dict[tuple[str, str], int] = {}  # the states of prompts whose variables were checked
 
     # -- the snapshot -------------------------------------------------------------------------------------------
 
@@ -161,9 +180,9 @@ class Libraries:
             return after.since(before) if before is not None else []
 
     def list_names(self) -> list[str] | None:
-        """List the full names of all declared prompts; None if a root folder cannot be read."""
+        """List the full names of all declared prompts; None if no root folder can be read."""
         catalog = self.catalog
-        if any(root not in catalog.folders for root in self.roots):
+        if not any(root in catalog.folders for root in self.roots):
             return None
         return [f"{library.name}:{prompt.key}" for library in catalog.libraries for prompt in library.prompts]
 
@@ -190,12 +209,32 @@ class Libraries:
         return f"{library.name}:{prompt.key}", prompt, text
 
     def find(self, name: str) -> tuple[Library, LibraryPrompt] | None:
-        """Find a prompt by its full name, `library:prompt`."""
-        library_name, _, key = name.partition(":")
-        for library in self.catalog.libraries:
-            if library.name == library_name:
-                return next(((library, prompt) for prompt in library.prompts if prompt.key == key), None)
+        """Find a prompt by its full name, `library:prompt`. Before the first scan, only its library is read."""
+        wanted, _, key = name.partition(":")
+        if self._catalog is None:
+            library = self._read_library(wanted)
+        else:
+            library = next((one for one in self._catalog.libraries if one.name == wanted), None)
+        prompts = () if library is None else library.prompts
+        return next(((library, prompt) for prompt in prompts if library and prompt.key == key), None)
+
+    def _read_library(self, name: str) -> Library | None:
+        """Read the library of a name without the others: the one that a scan would find first."""
+        for root in self.roots:
+            with suppress(OSError):
+                for folder in _list_libraries(root)[0]:
+                    library = self._load(root, folder, [], []) if library_name(folder) == name else None
+                    if library is not None:
+                        return library
         return None
+
+    def describe_file(self, library: Library, prompt: LibraryPrompt) -> str:
+        """Return the path of a prompt's file as its reader may know it: in the library, or as they would type it."""
+        path = os.path.join(library.folder, PROMPTS, prompt.file)
+        if not self._shows_roots:
+            return path
+        home, path = os.path.expanduser("~"), os.path.join(library.root, path)
+        return os.path.join("~", os.path.relpath(path, home)) if path.startswith(os.path.join(home, "")) else path
 
     def read_one(self, folder: str) -> Catalog:
         """Read a single library of the first root folder."""
@@ -203,7 +242,7 @@ class Libraries:
 
     def is_library(self, folder: str) -> bool:
         """Return whether a folder of the first root is a library, regardless of its name."""
-        with files.open_folder(self.roots[0], folder) as opened:
+        with files.open_folder(os.path.join(self.roots[0], folder)) as opened:
             return self._read_manifest(self.roots[0], folder, opened) is not None
 
     def _scan(self, only: str | None = None) -> Catalog:
@@ -212,8 +251,7 @@ class Libraries:
         folders: list[str] = []
         for root in self.roots:
             try:
-                with files.open_folder(root) as opened:
-                    names, links = files.list_folders(opened)
+                names, links = _list_libraries(root)
             except FileNotFoundError:
                 continue  # it need not exist, and the next scan looks again
             except OSError as error:
@@ -221,7 +259,9 @@ class Libraries:
                 continue
             folders.append(root)
             problems += [
-                Problem(link, None, "skipped, because it is a symbolic link") for link in links if only in (None, link)
+                Problem(link, None, "skipped, because this symbolic link leads to no folder")
+                for link in links
+                if only in (None, link)
             ]
             for folder in names:
                 library = self._load(root, folder, folders, problems) if only in (None, folder) else None
@@ -241,9 +281,9 @@ class Libraries:
 
     def _load(self, root: str, folder: str, folders: list[str], problems: list[Problem]) -> Library | None:
         """Read a library; None if the folder is not one, or cannot be served."""
+        path = os.path.join(root, folder)
         try:
-            with files.open_folder(root, folder) as opened:
-                folders.append(os.path.join(root, folder))
+            with files.open_folder(path) as opened:
                 manifest = self._read_manifest(root, folder, opened)
                 has_manifest = files.sign(opened, NAME) is not None
         except FileNotFoundError:
@@ -251,6 +291,9 @@ class Libraries:
         except OSError as error:
             problems.append(Problem(folder, None, f"skipped, because it cannot be read: {error.strerror}"))
             return None
+        if manifest is None and os.path.islink(path):
+            return None  # not watched, because it may be any folder of the disk
+        folders.append(path)
         if manifest is None:
             folders += _list_watched(root, folder, only=PROMPTS)  # a text with front matter makes it a library
             return None
@@ -319,7 +362,7 @@ class Libraries:
             return Problem(prompt.declared_in, None, what)
 
         try:
-            with files.open_folder(root, folder, PROMPTS) as opened:
+            with files.open_folder(os.path.join(root, folder), PROMPTS) as opened:
                 present = files.list_files(opened)
                 signatures = {
                     one.key: _sign_all(root, folder, opened, one.file, self._parts.get((root, folder, one.file), ()))
@@ -361,7 +404,7 @@ class Libraries:
             Unreadable: the file is too large, or not UTF-8.
         """
         try:
-            with files.open_folder(library.root, library.folder, PROMPTS) as folder:
+            with files.open_folder(library.path, PROMPTS) as folder:
                 text = files.decode(files.read_file(prompt.file, MAX_TEMPLATE, folder=folder, is_single=True))
         except OSError:
             raise ContentMissing from None
@@ -383,13 +426,30 @@ class Libraries:
             RenderFailed: the template is wrong, or exceeds a limit.
             Abandoned: the work was cancelled.
         """
-        return self._ask(library, prompt, lambda text, parts: self.renderer.render(text, values, work, parts))
+        text = self._ask(library, prompt, lambda text, parts: self.renderer.render(text, values, work, parts))
+        self._log_undeclared(library, prompt)
+        return text
 
     def render_messages(
         self, library: Library, prompt: LibraryPrompt, values: dict[str, str], work: Work | None = None
     ) -> list[Message]:
         """Fill in a prompt as the messages of its sections. Raises as `render`."""
-        return self._ask(library, prompt, lambda text, parts: self.renderer.render_messages(text, values, work, parts))
+        found = self._ask(library, prompt, lambda text, parts: self.renderer.render_messages(text, values, work, parts))
+        self._log_undeclared(library, prompt)
+        return found
+
+    def _log_undeclared(self, library: Library, prompt: LibraryPrompt) -> None:
+        """Log the variables that no argument declares, at the first use of a prompt after each change."""
+        place = (library.path, prompt.key)
+        try:
+            state = hash((self.read(library, prompt).text, prompt))
+            if self._is_quiet or self._checked.get(place) == state:
+                return
+            self._checked[place] = state
+            for problem in find_undeclared(prompt, self.check(library, prompt)):
+                log(f"library {problem.below(library.folder)}")
+        except (ContentMissing, RenderFailed):
+            pass  # it was changed meanwhile, and is checked at its next use
 
     def check(self, library: Library, prompt: LibraryPrompt) -> TemplateNames:
         """Return the names that a prompt and its included files use without setting them first.
@@ -432,6 +492,14 @@ class Libraries:
                 self._parts.pop(place, None)
 
 
+def _list_libraries(root: str) -> tuple[list[str], list[str]]:
+    """List the folders in a root, links to folders included, and the links that lead to no folder."""
+    with files.open_folder(root) as opened:
+        names, links = files.list_folders(opened)
+    followed = [link for link in links if os.path.isdir(os.path.join(root, link))]
+    return sorted(names + followed), [link for link in links if link not in followed]
+
+
 def _broken(what: str) -> Manifest:
     return Manifest((), (Problem(NAME, 1, what),), is_broken=True)
 
@@ -453,7 +521,7 @@ def _read_part(library: Library, path: str) -> str | None:
     if any(not one or one.startswith(".") or "\0" in one for one in (*folders, name)):
         return None
     try:
-        with files.open_folder(library.root, library.folder, *folders) as opened:
+        with files.open_folder(library.path, *folders) as opened:
             text = files.decode(files.read_file(name, MAX_TEMPLATE, folder=opened, is_single=True))
     except OSError:
         return None
@@ -477,7 +545,7 @@ def _sign_all(root: str, folder: str, opened: int, file: str, paths: tuple[str, 
     for path in paths:
         *folders, name = path.split("/")
         try:
-            with files.open_folder(root, folder, *folders) as beside:
+            with files.open_folder(os.path.join(root, folder), *folders) as beside:
                 part = files.sign(beside, name)
         except OSError:
             part = None
@@ -492,7 +560,7 @@ def _list_watched(root: str, folder: str, only: str | None = None) -> list[str]:
     while waiting and len(found) < _MAX_WATCHED:
         path = waiting.pop(0)
         try:
-            with files.open_folder(root, folder, *path) as opened:
+            with files.open_folder(os.path.join(root, folder), *path) as opened:
                 names, _ = files.list_folders(opened)
         except OSError:
             continue

@@ -1,5 +1,6 @@
 """The prompts that a library declares: in twig.toml, or in the front matter of each text."""
 
+import os
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -204,7 +205,7 @@ class DeclaredPrompts:
         """
         before = self._known.get((root, folder), {})
         try:
-            with files.open_folder(root, folder, PROMPTS) as opened:
+            with files.open_folder(os.path.join(root, folder), PROMPTS) as opened:
                 names = sorted(one for one in files.list_files(opened) if one.endswith(_ENDING))
                 found = {name: _read_declared(opened, name, before.get(name)) for name in names[:MAX_PROMPTS]}
         except OSError:

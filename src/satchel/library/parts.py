@@ -47,7 +47,7 @@ class Part(NamedTuple):
 
 def has_parts(source: str) -> bool:
     """Return whether a template may name other files; this quick test avoids parsing most templates."""
-    # A search for each word takes 1 µs a kilobyte, and the pattern 40 µs.
+    # Searching for each word takes 1 µs a kilobyte, the pattern 40 µs.
     return any(word in source for word in _STATEMENTS) and _STATEMENT.search(source) is not None
 
 

@@ -31,7 +31,7 @@ MAX_TEMPLATE = 64 * 1024
 _START_TIMEOUT = 60.0  # seconds by the clock; long, because a busy machine is not the fault of a template
 _CLOCK_FACTOR = 10  # a job may take this much longer by the clock than on the processor
 _MAX_ANSWER = 8 * 1024 * 1024  # bytes
-_MOST_WORKERS = 4  # that render at once, however many cores there are; each has about 15 MB
+_MOST_WORKERS = 4  # workers at once, however many cores there are; each takes about 15 MB
 _KEPT = 1  # workers that stay when nothing is rendered
 _IDLE_SECONDS = 10.0  # after which the others end
 
@@ -69,7 +69,7 @@ class TemplateNames(Struct, frozen=True):
     files: dict[str, str] = {}  # the file of each name that another file of the library uses
 
     def shift(self, offset: int) -> "TemplateNames":
-        """Return the names with lines counted from the beginning of a longer file."""
+        """Return the same names with line numbers increased, for a template that begins further down in its file."""
         shifted = {
             field: {name: line if name in self.files else line + offset for name, line in getattr(self, field).items()}
             for field in ("variables", "empty", "functions", "optional", "unusual")
@@ -140,7 +140,7 @@ class Worker:
         content, size = bytearray(), 4
         while len(content) < size:
             _wait_for(file, select.POLLIN, deadline)
-            chunk = os.read(file, 65536)  # not more than one message: the next is sent for the next job
+            chunk = os.read(file, 65536)  # read one message at most: the next one belongs to the next job
             if not chunk:
                 raise EOFError
             content += chunk
@@ -177,7 +177,7 @@ class Renderer:
         self._share = max(1, self._most // 2)  # of one user
         self._changed = threading.Condition()
         self._rendering: Counter[str] = Counter()  # jobs that run, by user
-        self._idle: list[Worker] = []  # the one that was used last at the end
+        self._idle: list[Worker] = []  # the last used one at the end
         self._alive: set[Worker] = set()
         self._is_closed = False
 

@@ -61,12 +61,12 @@ def has_skills(root: str, folder: str) -> bool:
 
 
 def _list_folders(root: str, folder: str) -> tuple[list[str], list[str]]:
-    with files.open_folder(root, folder, FOLDER) as opened:
+    with files.open_folder(os.path.join(root, folder), FOLDER) as opened:
         return files.list_folders(opened)
 
 
 def _has_main(root: str, folder: str, name: str) -> bool:
-    with files.open_folder(root, folder, FOLDER, name) as opened:
+    with files.open_folder(os.path.join(root, folder), FOLDER, name) as opened:
         return files.sign(opened, SKILL) is not None
 
 
@@ -123,7 +123,7 @@ def read_skill(library: "Library", name: str) -> Skill:
         raise SkillRefused(f"it has no {SKILL}")
     frontmatter = parse_head(main.content)
     if frontmatter["name"] != name:
-        raise SkillRefused(f"its name in {SKILL} is not that of its folder")
+        raise SkillRefused(f"the name in {SKILL} must be the name of the folder")
     return Skill(frontmatter, (main, *(file for file in found if file is not main)))
 
 
@@ -159,7 +159,7 @@ def _read_all(library: "Library", name: str) -> Iterator[SkillFile]:
     waiting: list[tuple[str, ...]] = [()]
     while waiting:
         folder = waiting.pop(0)
-        with files.open_folder(library.root, library.folder, FOLDER, name, *folder) as opened:
+        with files.open_folder(library.path, FOLDER, name, *folder) as opened:
             folders, _ = files.list_folders(opened)
             if len(folder) < _MOST_DEPTH:
                 waiting += [(*folder, one) for one in folders]

@@ -205,7 +205,7 @@ def _unpack_zip(file: IO[bytes], into: Unpacking) -> None:
             if one.is_dir():
                 continue
             if kind not in (0, stat.S_IFREG):
-                raise SourceRefused(f"{one.filename} in the archive is a link or a device, and only files are taken")
+                raise SourceRefused(f"{one.filename} in the archive is a link or a device, and only files are accepted")
             if not into.wants(one.filename):
                 continue
             if one.flag_bits & _ENCRYPTED:
@@ -239,7 +239,7 @@ def _unpack_tar(file: _Readable, into: Unpacking) -> None:
             if one.isdir():
                 continue
             if not one.isreg() or one.issparse():
-                raise SourceRefused(f"{one.name} in the archive is a link or a device, and only files are taken")
+                raise SourceRefused(f"{one.name} in the archive is a link or a device, and only files are accepted")
             path = one.name.removeprefix("./")
             if into.wants(path):
                 member = archive.extractfile(one)
@@ -291,7 +291,7 @@ def find_protocol(source: str) -> str | None:
         return None
     user, has_user, _ = rest.partition("/")[0].rpartition("@")
     if has_user and ":" in user:
-        raise SourceRefused("an address must not hold a password: use ssh, or a .netrc file.", 2)
+        raise SourceRefused("an address must not contain a password: use ssh, or a .netrc file.", 2)
     if scheme not in ("https", "ssh", "file") or rest.startswith("-") or (scheme == "file" and rest[:1] != "/"):
         raise SourceRefused(f"{source!r} is not the address of a library: give https://, ssh:// or a path.", 2)
     return scheme

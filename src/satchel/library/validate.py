@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from satchel import files
-from satchel.library.catalog import ContentMissing, Libraries, Library
+from satchel.library.catalog import ContentMissing, Libraries, Library, find_undeclared
 from satchel.library.manifest import NAME, PROMPTS, LibraryPrompt, Problem
 from satchel.library.render import RenderFailed
 from satchel.library.skills import find_problems
@@ -85,17 +85,11 @@ def _check_template(libraries: Libraries, library: Library, prompt: LibraryPromp
     names, file = libraries.check(library, prompt), f"{PROMPTS}/{prompt.file}"
     declared = [argument.name for argument in prompt.arguments]
     wrong = [
-        Problem(
-            names.files.get(name, file),
-            line,
-            f"{name} is always empty: prompt {prompt.key} has no argument of this name",
-        )
-        for name, line in names.empty.items()
-        if name not in declared
-    ]
-    wrong += [
-        Problem(names.files.get(name, file), line, f"there is no function {name}")
-        for name, line in names.functions.items()
+        *find_undeclared(prompt, names),
+        *(
+            Problem(names.files.get(name, file), line, f"there is no function {name}")
+            for name, line in names.functions.items()
+        ),
     ]
     yield from wrong
     for name in declared:
@@ -113,7 +107,7 @@ def _find_other_files(library: Library, included: frozenset[str]) -> Iterator[Pr
     """Yield files in the folder of prompts that no prompt declares or includes."""
     named = {prompt.file for prompt in library.prompts} | {f"{key}.md" for key in library.skipped}
     try:
-        with files.open_folder(library.root, library.folder, PROMPTS) as opened:
+        with files.open_folder(library.path, PROMPTS) as opened:
             others = sorted(files.list_files(opened) - named)
     except OSError:
         return  # reported with each prompt

@@ -23,7 +23,7 @@ from satchel.library.sandbox import SELF, Sandbox
 
 MEMORY = 256 * 1024 * 1024
 MAX_OUTPUT = 1024 * 1024  # bytes
-_WORN = 96 * 1024 * 1024  # bytes that a worker may keep: the leftovers of one template must not fail the next
+_WORN = 96 * 1024 * 1024  # bytes that a worker may keep, so that leftovers do not make the next template fail
 _NICENESS = 10
 _MAX_ERROR = 1000  # characters of an error, which may quote a value
 # Compiled templates are kept up to this many characters, at some 30 bytes of memory each; a short one counts more.
@@ -53,10 +53,10 @@ class Templates:
     """
 
     def __init__(self) -> None:
-        jinja2.lexer.newline_re = re.compile("(\n)")  # Jinja2 would turn every other line end into this one
+        jinja2.lexer.newline_re = re.compile("(\n)")  # Jinja2 would convert every other line end to this one
         for module in _LATE_IMPORTS:
             import_module(module)
-        self._token = str(int.from_bytes(os.urandom(12), "big"))  # digits: most filters leave them as they are
+        self._token = str(int.from_bytes(os.urandom(12), "big"))  # digits, because most filters do not change them
         self._compiled: dict[tuple[str, str], Template] = {}
         self._trees: dict[tuple[str, str], nodes.Template] = {}
         self._sandbox = Sandbox(self._compile)
@@ -239,7 +239,7 @@ def open_memory_meter() -> Callable[[], int]:
     getrusage would not do: its maximum includes the memory of the caller at the start of this process.
     """
     try:
-        meter = os.open("/proc/self/statm", os.O_RDONLY)  # now, because later the process can open no file
+        meter = os.open("/proc/self/statm", os.O_RDONLY)  # now, because the process cannot open files later
     except OSError:
         return lambda: 0
     return lambda: int(os.pread(meter, 100, 0).split()[1]) * resource.getpagesize()

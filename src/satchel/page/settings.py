@@ -46,7 +46,7 @@ def revoke_token(visit: Visit) -> Answer:
 
 
 def end_session(visit: Visit) -> Answer:
-    """End a session of the user; a caller who is limited ends their own only."""
+    """End a session of the user; a limited caller can end only its own."""
     id = visit.path["id"]
     if not _is_limited(visit) or id == visit.session:
         # Not `visit.write`, because a caller who may only read may log out too.

@@ -23,7 +23,7 @@ _NOTES = 50
 _VERSIONS = 10
 _MOST_CARDS = 200  # open tasks on a board
 _DONE = 20
-_CLAIM_MINUTES = 480  # that a person holds a task which they move to "in progress"
+_CLAIM_MINUTES = 480  # minutes for which a person holds a task that they move to "in progress"
 
 
 def show_list(visit: Visit) -> Answer:
@@ -127,7 +127,7 @@ def move(visit: Visit, numbers: Sequence[int], page: str) -> Redirect:
 
         return before != [tasks.find(tx, visit.scope, number).version for number in numbers]
 
-    is_recorded = visit.write(act)  # not where only a claim was taken or given back
+    is_recorded = visit.write(act)  # not if only a claim was taken or released
     with visit.read() as tx:
         moved = [tasks.find(tx, visit.scope, number) for number in numbers]
     what = to if to in PRIORITIES else moved[0].status.replace("_", " ")

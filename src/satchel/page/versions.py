@@ -30,7 +30,7 @@ def show(visit: Visit) -> Answer:
 
 
 def restore(visit: Visit) -> Answer:
-    """Make a version of an item the newest."""
+    """Restore a version of an item, as its newest version."""
     reference, address = _locate(visit)
     version = visit.number("version")
     restored = visit.write(lambda tx: restoring.restore(tx, visit.scope, reference, version or None))

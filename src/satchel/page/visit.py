@@ -24,7 +24,7 @@ class Server(Struct, frozen=True, kw_only=True):
 
     database: Database
     libraries: Libraries
-    url: str  # as clients reach it, without a slash at the end
+    url: str  # the address for clients, without a slash at the end
     auth: str  # none, token or oauth
     contracts: Sequence[str]
 

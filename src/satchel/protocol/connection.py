@@ -63,7 +63,7 @@ class Offer(Struct, frozen=True, kw_only=True):
     capabilities: Json
     methods: frozenset[str]  # that the application answers; `Connection` answers PROTOCOL_METHODS
     instructions: str | None = None
-    tells_reasons: bool = False  # error messages include the details, which are else only in the data of the error
+    tells_reasons: bool = False  # error messages include the details, which otherwise are only in the error's data
 
     def without_subscriptions(self) -> "Offer":
         """Return this offer for a transport without subscriptions."""
@@ -178,7 +178,7 @@ class Exchange:
         messages: list[Json | Raw] = []
         for reply in self._replies:
             if isinstance(reply, Subscription):
-                if self._connection._subscriptions.get(reply.id) is reply:  # else its client has cancelled it
+                if self._connection._subscriptions.get(reply.id) is reply:  # otherwise its client has cancelled it
                     reply.is_open = True
                     messages.append(reply.acknowledgement)
             elif not isinstance(reply, Call):

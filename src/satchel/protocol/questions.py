@@ -49,7 +49,7 @@ class Question(Struct, frozen=True):
 def can_ask(revision: Revision, capabilities: object) -> bool:
     """Return whether a client with these capabilities can show forms of a server to its user."""
     offered = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
-    # An empty object means forms: it dates from when there was no other mode.
+    # An empty object means forms, which once were the only mode.
     return revision.has_elicitation and isinstance(offered, dict) and (not offered or "form" in offered)
 
 

@@ -1,6 +1,6 @@
 """The store: one database, SQLite or PostgreSQL, and the same SQL for both. Only services use it.
 
-database            opening a store, transactions, and what the engines do differently
+database            opening a store, transactions, and the methods that engines implement
 sqlite              the embedded engine
 write_lock          the fair queue of writers to a SQLite file
 sqlite_file         the files of a SQLite store: owner, modes, integrity, and whether this process may write them
@@ -22,12 +22,12 @@ links               queries about links between items, and the URIs in a text th
 lookup              finds items of all kinds by number, id, name, title or URI
 search              the index of words: its rows, the items that have a word, and the texts of hits
 search_words        turns texts into words, each with a level of relevance
-search_engines      the full-text index, and the literal search for prompts, on each engine
-revisions           queries about changes: who made them, the states that they replaced, and what they cost
+search_engines      the full-text index and the literal search for prompts, on each engine
+revisions           queries about changes: authors, replaced states, sizes
 deltas              old states as differences from the next one
 trash               queries about deleted items
 pruning             removes what is older than the retention, in small steps
-completion          names that start with a text, or contain it
+completion          queries for completion of names and values
 users               the local user, and how much each user has stored
 tokens              queries about tokens
 sessions            queries about sessions of browsers

@@ -1,4 +1,4 @@
-"""Backup of a SQLite store to a checked and sealed copy, and restore from one.
+"""Backs up a SQLite store to a checked and sealed copy, and restores one.
 
 The seal is the SHA-256 of everything in the copy, kept in the copy itself. A backup can be opened as a store; once
 something is changed in it, the seal no longer fits.
@@ -36,7 +36,7 @@ _OBJECTS = "select type, name, case type when 'table' then '' else sql end from 
 
 
 class Backup(Struct, frozen=True, kw_only=True):
-    """A copy that was made and checked."""
+    """The facts about a checked copy."""
 
     bytes: int
     schema: int
@@ -44,7 +44,7 @@ class Backup(Struct, frozen=True, kw_only=True):
 
 
 class Replaced(Struct, frozen=True, kw_only=True):
-    """A store that replaced another."""
+    """The facts about a replaced store."""
 
     schema: int  # of the backup or dump
     rows: int
@@ -52,15 +52,15 @@ class Replaced(Struct, frozen=True, kw_only=True):
 
 
 class _Damaged(Exception):
-    """A file is not an intact store; the message is a clause that says why."""
+    """A file is not an intact store; the message is a clause with the reason."""
 
 
 def backup(store: str, file: str, progress: Progress = lambda _done, _all: None) -> Backup:
     """Copy a store to a new file with mode 0600, check the copy, and seal it.
 
     Raises:
-        StoreUnusable: there is no such store, it cannot be opened, or the file is there already.
-        StoreFailed: it could not be read or written.
+        StoreUnusable: the store does not exist or cannot be opened, or the file exists already.
+        StoreFailed: reading or writing failed.
     """
     if not os.path.isfile(store):
         raise StoreUnusable(f"there is no store {store} to copy. Check --database.")
@@ -76,11 +76,11 @@ def backup(store: str, file: str, progress: Progress = lambda _done, _all: None)
 
 
 def restore(store: str, file: str, *, needs_seal: bool = True, progress: Progress = lambda _d, _a: None) -> Replaced:
-    """Replace a store by a checked copy of a backup. Processes that have the old one open notice it.
+    """Replace a store by a checked copy of a backup. Processes that have the old store open detect this.
 
     Raises:
-        StoreUnusable: the file is no sound backup, or the store cannot be replaced. Nothing is changed then.
-        StoreFailed: the disk or a lock failed. Nothing is changed then.
+        StoreUnusable: the file is not an intact backup, or the store cannot be replaced; nothing was changed.
+        StoreFailed: the disk or a lock failed; nothing was changed.
     """
     path = os.path.realpath(store)
     with _stage(path) as staged:
@@ -103,7 +103,7 @@ def restore(store: str, file: str, *, needs_seal: bool = True, progress: Progres
 
 
 def restore_dump(store: str, file: BinaryIO, progress: Progress = lambda _d, _a: None) -> Replaced:
-    """Replace a store by a new one with the content of a dump. Raises as `restore`."""
+    """Replace a store by a new one with the content of a dump. Raises as `restore` does."""
     path = os.path.realpath(store)
     dump = Dump(file, progress)
     with _stage(path) as staged:
@@ -245,7 +245,7 @@ def _stage(path: str) -> Iterator[str]:
 
 
 def _put_in_place(staged: str, path: str) -> str | None:
-    """Rename a new store to the path of another; return the new path of that one. Both are always complete."""
+    """Replace a store by renaming a new one to its path; return the new path of the old one. Both stay complete."""
     with closing(apsw.Connection(staged, flags=apsw.SQLITE_OPEN_READWRITE)) as new:
         new.execute("pragma journal_mode = delete")  # one file without a log
     sync(staged)
@@ -280,7 +280,7 @@ def _empty_log(connection: apsw.Connection, path: str) -> bool:
     """Move the log of a store into its file, and lock out all writers; return False if the store is damaged.
 
     Raises:
-        StoreUnusable: it is the database of another program, or another process reads it all the time.
+        StoreUnusable: it is another program's database, or another process keeps reading it.
         StoreFailed: another program writes to it.
     """
     try:

@@ -1,4 +1,4 @@
-"""How changes reach other processes: a writer adds them to the table `changes`, and each watching process polls it."""
+"""Announces changes to other processes: a writer adds them to the table `changes`, which watching processes poll."""
 
 import threading
 import time
@@ -122,7 +122,7 @@ class SqliteWatcher(Watcher):
         self._connection.close()
 
     def _find_last(self) -> int:
-        """Return the highest number ever used; the row itself may be deleted."""
+        """Return the highest number ever used, even if its row was deleted."""
         rows: list[Row] = self._connection.execute("select seq from sqlite_sequence where name = 'changes'").fetchall()
         return int(rows[0][0]) if rows else 0
 
@@ -150,7 +150,7 @@ class PostgresWatcher(Watcher):
         rows = self._look_up(lambda tx: tx.all(_READ, last=self._snapshot), 0.0)
         self._snapshot, self._server, _ = rows[0]
         self._polled_at = time.time()
-        # A server that was started again, or took over from another one, may lack changes or number them differently.
+        # A restarted server, or one that took over from another, may lack changes or number them differently.
         if self._server != server or abs(self._polled_at - polled_at) > _LATE:
             return [EVERYTHING]
         return [change for *_, what in rows if what is not None for change in decode(what)]

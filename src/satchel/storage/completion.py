@@ -1,4 +1,4 @@
-"""Queries for completion: names that begin with or contain a text, and values given to the arguments of prompts."""
+"""Queries for completion: names that begin with or contain a text, and earlier values of prompts' arguments."""
 
 from collections.abc import Mapping, Sequence
 
@@ -56,7 +56,7 @@ _KEPT = 20  # values of one argument, the newest
 
 
 def used_values(tx: Tx, owner: str, prompt: str) -> dict[tuple[str, str], Timestamp]:
-    """Return when each value of each argument of a prompt was last used, newest first."""
+    """Return the values of each argument of a prompt with the time of their last use, newest first."""
     sql = """
         select argument, value, used_at from argument_values where owner = :owner and prompt = :prompt
         order by used_at desc, value
@@ -88,10 +88,10 @@ def put_values(tx: Tx, owner: str, prompt: str, values: Mapping[str, str]) -> No
 
 
 def find_forgotten_values(tx: Tx, libraries: Sequence[str] | None, before: Timestamp) -> list[str]:
-    """Return the keys of prompts that do not exist but have values, of any user.
+    """Return the keys of prompts that have values of any user but do not exist any more.
 
-    A library's prompt counts as gone if it is not among `libraries` and was not used since a time; with None, which
-    means that the libraries are unknown, none does. PostgreSQL has the function `satchel_forget_values` for this.
+    A library's prompt counts as gone if it is not in `libraries` and was not used since a time. If `libraries` is None,
+    they are unknown, and no prompt counts as gone. PostgreSQL has the function `satchel_forget_values` for this.
     """
     sql = """
         select v.prompt, max(v.used_at) from argument_values v

@@ -40,7 +40,7 @@ NEWEST: PromptPosition = ("~", 0)  # before every prompt: "~" sorts after all ti
 
 
 class Cutoffs(Struct, frozen=True):
-    """Limits of pruning: the times before which it removes, and the number of versions of an item that it keeps."""
+    """Limits of pruning: rows from before these times are removed, except some versions of each item."""
 
     history: str
     versions: int
@@ -50,7 +50,7 @@ class Cutoffs(Struct, frozen=True):
 class Violation(StoreFailed):
     """A constraint, named TABLE_COLUMN, refused a write. Services translate those that they expect.
 
-    Any other is a failure of the store: its rows contradict each other.
+    Any other means that the store is damaged: its rows contradict each other.
     """
 
     def __init__(self, constraint: str) -> None:
@@ -59,7 +59,7 @@ class Violation(StoreFailed):
 
 
 class Tx:
-    """One transaction. It has one time, and is rolled back whole when anything in it fails."""
+    """One transaction with one timestamp. If anything in it fails, all of it is rolled back."""
 
     scope = Scope()  # the caller
     retention = Retention()
@@ -72,7 +72,7 @@ class Tx:
 
     @cached_property
     def now(self) -> str:
-        """Return the one time of this transaction."""
+        """Return the timestamp of this transaction."""
         return clock.now()
 
     @cached_property
@@ -81,7 +81,7 @@ class Tx:
         return {}
 
     def changed(self, change: StoreChange) -> None:
-        """Announce a change to every process that watches the store, once this is committed."""
+        """Announce a change to every process that watches the store, after the commit."""
         self.changes[change] = None
 
     @staticmethod
@@ -101,12 +101,12 @@ class Tx:
         return rows[0] if rows else None
 
     def one_to_change(self, columns: str, table: str, where: str, **values: object) -> Row | None:
-        """Return some columns of the row that this transaction updates or deletes next, or None."""
+        """Return some columns of a row that this transaction will update or delete, or None."""
         self.settle()
         return self.one(f"select {columns} from {table} where {where}", **values)
 
     def all_beside(self, sql: str, column: str, text: str, limit: int, **values: object) -> list[Row]:
-        """Return the rows of a `select … where …` on both sides of a text in the order of a column, nearest first."""
+        """Return the rows of a `select … where …` before and after a text in the order of a column, nearest first."""
         before = f"{sql} and {column} < :text order by {column} desc limit :limit"
         after = f"{sql} and {column} >= :text order by {column} limit :limit"
         return [row for one in (before, after) for row in self.all(one, **values, text=text, limit=limit)]
@@ -118,11 +118,11 @@ class Tx:
     def renew(
         self, table: str, changes: str, where: str, *, columns: str, version: int | None = None, **values: Any
     ) -> Row | None:
-        """Update the row that a condition selects, and return some of its columns; None if there is no such row.
+        """Update the row selected by a condition, and return some of its columns; None if there is no such row.
 
-        The row gets the next version and a later time, even where the clock goes back or two writers wait for each
-        other: if it is not older than this transaction, it gets the tick after its time. With `version`, only a row of
-        this version is updated.
+        The row gets the next version and a later time, even if the clock goes back or two writers wait for each
+        other: a row that is not older than this transaction gets the tick after its own time. With `version`, only
+        a row of this version is updated.
         """
         condition = f"{where} and (:any_version or version = :version)"
         sql = f"""
@@ -175,7 +175,7 @@ class Tx:
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
-        """Roll back the block if it is refused, and continue the transaction. Any other error ends the transaction."""
+        """Roll back only the block if it raises Refused. Any other error ends the transaction."""
         known, gathered = len(self.changes), self._gathered
         counts = {one: len(values) for one, values in (gathered or {}).items()}
         self.run("savepoint block")
@@ -219,7 +219,7 @@ class Tx:
     def in_all_projects(self) -> Iterator[None]:
         """Show the user's rows of all projects, despite row-level security, during the block.
 
-        A change may affect tasks that its caller may not see, such as those that a deleted task blocked. Nothing that
+        A change may affect tasks that its caller cannot see, such as those that a deleted task blocked. Nothing that
         is read here may reach the caller.
         """
         yield
@@ -231,18 +231,18 @@ class Tx:
     def prompts_containing(
         self, project: int, query: PromptQuery, limit: int, *, offset: int = 0, after: PromptPosition | None = None
     ) -> tuple[list[int], int]:
-        """Return a page of the numbers of prompts with a folded text, last updated first, and their total.
+        """Return a page of the numbers of prompts that contain a folded text, last updated first, and their total.
 
-        The total does not depend on the position that the page starts after.
+        The total does not depend on where the page starts.
         """
         raise NotImplementedError
 
     def find_words(self, spaces: Sequence[int], lists: Sequence[WordList], most: int) -> list[tuple[list[int], int]]:
-        """Return for each list the index numbers of at most `most` of its items, and an estimate of their number."""
+        """Return for each list the index numbers of up to `most` items, and an estimate of its length."""
         raise NotImplementedError
 
     def find_together(self, spaces: Sequence[int], words: Sequence[tuple[str, bool]], most: int) -> list[int]:
-        """Return the index numbers of items with all of some words; True marks a word as a prefix."""
+        """Return the index numbers of items that have all the words; True marks a word as a prefix."""
         raise NotImplementedError
 
     def add_words(self, space: int, words: Sequence[str]) -> None:
@@ -250,7 +250,7 @@ class Tx:
         raise NotImplementedError
 
     def clean_words(self, after: tuple[int, str]) -> tuple[int, str] | None:
-        """Delete a batch of words that no item has, after a position; return the position of the next batch, if any."""
+        """Delete a batch of unused words after a position; return the position of the next batch, if any."""
         raise NotImplementedError
 
     def forget_words(self, space: int, words: Sequence[str]) -> None:
@@ -258,7 +258,7 @@ class Tx:
         raise NotImplementedError
 
     def clear_search(self) -> None:
-        """Empty the index of words, before it is built again."""
+        """Empty the index of words before it is rebuilt."""
         for table in ("delete from search_items", "delete from search_words", "delete from search_spaces"):
             self.run(table)
 
@@ -267,14 +267,14 @@ class Database:
     """An open store, safe to use from several threads."""
 
     is_shared = False  # by several machines, so it stores nothing about a single one
-    why_read_only = ""  # the reason why this process cannot write it; empty if it can
+    why_read_only = ""  # why this process cannot write the store; empty if it can
     has_row_security = False  # our role owns nothing, and row-level security applies to it
     retention = Retention()
 
     def read(self, scope: Scope | None = None, deadline: float | None = None) -> AbstractContextManager[Tx]:
         """Begin a read-only transaction that sees one snapshot.
 
-        Under row-level security it shows the tasks of the scope's user and the scope's projects. It waits for an
+        Row-level security limits it to the tasks of the scope's user and the scope's projects. It waits for an
         unreachable server until the deadline, a time of `time.monotonic()`, or for `WAIT` seconds.
         """
         raise NotImplementedError
@@ -283,7 +283,7 @@ class Database:
         """Begin a transaction that may write; it commits when the block ends, and rolls back when the block raises.
 
         Raises:
-            StoreConflict: it was rolled back, or the connection was lost before the commit: nothing was done.
+            StoreConflict: it was rolled back, or the connection was lost before the commit; nothing was done.
         """
         raise NotImplementedError
 
@@ -305,7 +305,7 @@ class Database:
             return find(tx)
 
     def watch(self, listen: Listener) -> None:
-        """Pass every change that any process commits from now on to `listen`, within a second, in another thread."""
+        """Call `listen` from another thread with every change that any process commits from now on, within a second."""
         raise NotImplementedError
 
     def prune(self, cutoffs: Cutoffs, after: int) -> tuple[int, int] | None:
@@ -313,11 +313,11 @@ class Database:
         raise NotImplementedError
 
     def forget_values(self, libraries: Sequence[str] | None, before: str) -> int:
-        """Delete the values of `completion.find_forgotten_values` in transactions of its own; return how many."""
+        """Delete the values of `completion.find_forgotten_values` in separate transactions; return their number."""
         raise NotImplementedError
 
     def measure_tables(self, tables: Sequence[str]) -> tuple[int, int | None]:
-        """Return the bytes on disk of some tables with their indexes, and those of the whole file, if there is one."""
+        """Return the size on disk of some tables with their indexes, and of the whole file if there is one."""
         raise NotImplementedError
 
     def scrub(self) -> str:
@@ -339,12 +339,12 @@ class Database:
 
 
 def explain_damage(what: str, error: Exception) -> StoreFailed:
-    """Return the error for a malformed row, which another program or the disk has changed."""
+    """Return the error for a malformed row, which another program or the disk must have changed."""
     return StoreFailed(f"{what} in the store cannot be read: {error}. Restore a backup of it")
 
 
 def patch_values(patch: Struct) -> dict[str, Any]:
-    """Return the parameters of an update: each field of a patch, None if unset, and whether it is set."""
+    """Return the parameters of an update: each field of a patch (None if unset), and whether it is set."""
     fields = asdict(patch)
     given = {f"has_{name}": value is not UNSET for name, value in fields.items()}
     return given | {name: None if value is UNSET else value for name, value in fields.items()}
@@ -353,11 +353,11 @@ def patch_values(patch: Struct) -> dict[str, Any]:
 def open_database(where: str, direct: str | None = None, *, must_exist: bool = False) -> Database:
     """Open the store at a file path or a `postgresql://` address, bringing its schema up to date.
 
-    A store that does not exist is made, unless it must exist. If a pooler stands before PostgreSQL and shares sessions,
+    A store that does not exist is created, unless it must exist. If a pooler in front of PostgreSQL shares sessions,
     `direct` is the address of the server itself.
 
     Raises:
-        StoreUnusable: it cannot be opened; the message says why and what to do.
+        StoreUnusable: the store cannot be opened; the message has the reason and the remedy.
     """
     if is_postgres(where):
         from satchel.storage.postgres import PostgresDatabase, check_existence
@@ -374,10 +374,10 @@ def open_database(where: str, direct: str | None = None, *, must_exist: bool = F
 
 
 def is_postgres(where: str) -> bool:
-    """Return whether a store is on a PostgreSQL server, and not in a file.
+    """Return whether a store is on a PostgreSQL server, not in a file.
 
     Raises:
-        StoreUnusable: it is neither.
+        StoreUnusable: the address is neither.
     """
     if "://" not in where:
         return False

@@ -1,6 +1,6 @@
-"""Old states as differences from the next one, without common prefix and suffix, and compressed.
+"""Old states as compressed differences from the next state, without the common prefix and suffix.
 
-zlib takes the replaced part of the next state as its dictionary, so that a second edit far from the first costs little.
+zlib uses the replaced part of the next state as its dictionary, so that two distant edits cost little.
 Its window is 32 KiB; beyond it a text is compressed by itself.
 """
 
@@ -14,7 +14,7 @@ _WORTH_COMPRESSING = 48  # bytes; below, the header of zlib costs more than it s
 
 
 def make_delta(old: bytes, new: bytes) -> bytes:
-    """Return what `apply_delta` needs to turn `new` into `old`; with an empty `new`, all of `old`."""
+    """Return the difference with which `apply_delta` turns `new` into `old`; for an empty `new`, all of `old`."""
     start = common_prefix(old, new)
     end = common_prefix(old[start:][::-1], new[start:][::-1])
     middle = old[start : len(old) - end]

@@ -42,14 +42,14 @@ def add(tx: Tx, project: int, draft: DocumentDraft) -> Document | None:
 
 
 def find(tx: Tx, project: str, column: Literal["name", "uri", "number"], key: str) -> Document | None:
-    """Return the document of a project, given by name, with a key in one of its columns, whole."""
+    """Return the whole document that has a key in a column, in a project given by name."""
     sql = _BY[column]
     row = tx.one(sql, project=project, key=key)
     return _document(row) if row else None
 
 
 def find_to_change(tx: Tx, project: str, _column: Literal["name"], key: str) -> Document | None:
-    """Return the document of a name, whole, to update or delete it next."""
+    """Return the whole document with this name, in order to update or delete it."""
     row = tx.one_to_change(_WHOLE, "documents", f"{_IN_PROJECT} and name = :key", project=project, key=key)
     return _document(row) if row else None
 
@@ -61,7 +61,7 @@ def list_after(tx: Tx, project: int, *, after: int = 0, limit: int = 2**31) -> l
 
 
 def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Document]:
-    """List the documents of a project, given by name, after a number, whole, in order of creation."""
+    """List whole documents after a number, in order of creation, in a project given by name."""
     sql = f"{_FIND} and number > :after order by number limit :limit"
     return [_document(row) for row in tx.all(sql, project=project, after=after, limit=limit)]
 
@@ -91,10 +91,10 @@ def find_deleted(tx: Tx, number: int) -> Document | None:
 
 
 def restore(tx: Tx, seen: Document, name: str, uri: str) -> Document | None:
-    """Mark a document as no longer deleted, under a name and a URI; None if it was restored or purged meanwhile.
+    """Mark a document as not deleted, with this name and URI; return None if it was restored or purged meanwhile.
 
     Raises:
-        Violation: documents_name or documents_uri: one is taken.
+        Violation: documents_name or documents_uri, if one is taken.
     """
     where = "number = :number and project = :project and deleted_at is not null"
     values = {"number": seen.number, "project": seen.project, "name": name, "uri": uri}

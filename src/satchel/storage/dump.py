@@ -1,4 +1,4 @@
-"""Dump and load: everything in a store as JSON Lines, and from there into an empty store of either engine.
+"""Dumps a whole store as JSON Lines, and loads a dump into an empty store of either engine.
 
 The first line says what the file is. A line with an object begins a table and names its columns; each line with a list
 is a row, bytes in base64. The last line has the number of lines before it and their SHA-256, so that a dump that was
@@ -63,14 +63,14 @@ class Table(Struct, frozen=True, kw_only=True):
     is_numbered: bool  # its key is a number that is never used again, even after the row is deleted
 
     def fill(self, sql: str) -> str:
-        """Put the names of this table into a statement for {table}, {columns} and {key}, and a ? each for {marks}."""
+        """Fill the names of this table into a statement: {table}, {columns}, {key}, and a ? per column for {marks}."""
         columns, marks = ", ".join(self.columns), ", ".join("?" * len(self.columns))
         return sql.format(table=self.name, columns=columns, key=", ".join(self.key), marks=marks)
 
 
 @cache
 def list_tables() -> tuple[Table, ...]:
-    """List every table with data, each after those that it refers to; read from the schema, so that none is missing."""
+    """List every table with data, after those that it refers to. It is read from the schema, so none is missing."""
     with closing(open_empty()) as empty:
         names = [str(row[0]) for row in empty.execute("select name from pragma_table_list where type = 'table'")]
         # The table `changes` is for processes that watch the store.
@@ -80,7 +80,7 @@ def list_tables() -> tuple[Table, ...]:
 
 
 def open_empty(number: int | None = None) -> apsw.Connection:
-    """Open a store in memory without rows, of a given schema or the newest."""
+    """Open an empty store in memory, with a given schema or the newest."""
     empty = apsw.Connection(":memory:")
     for statements in schema.list_statements(0, number):
         sql = for_sqlite(statements)
@@ -146,7 +146,7 @@ class _SqliteStore:
         return list(self.read(sql, *values))
 
     def prepare(self) -> None:
-        """Do nothing: the full-text indexes are filled at the end, and the others stay."""
+        """Do nothing: the full-text indexes are filled at the end, the other indexes stay."""
 
     def add_rows(self, table: Table, rows: Iterator[Row]) -> int:
         before = self._connection.total_changes()
@@ -222,7 +222,7 @@ _Store = _SqliteStore | _PostgresStore
 
 
 def _open(where: str, *, writes: bool) -> AbstractContextManager[_Store]:
-    """Open a store in one transaction, which is committed when the block ends."""
+    """Open a store in one transaction, and commit it when the block ends."""
     return _open_server(where, writes) if is_postgres(where) else _open_file(os.path.realpath(where), writes)
 
 
@@ -290,11 +290,11 @@ class End(Struct, kw_only=True):
 
 
 def dump(where: str, write: Callable[[bytes], object], progress: Progress = lambda _done, _all: None) -> dict[str, int]:
-    """Write a store while it is in use, as it is at one moment; return the number of rows of each table.
+    """Write a snapshot of a store, which may be in use; return the number of rows of each table.
 
     Raises:
-        StoreUnusable: there is no such store, its schema is not the newest, or this role does not see all of it.
-        StoreFailed: it cannot be read.
+        StoreUnusable: the store does not exist, its schema is not the newest, or this role does not see all of it.
+        StoreFailed: reading failed.
     """
     status = read_status(where)
     schema.check_number(status.schema, "the store")
@@ -339,7 +339,7 @@ def dump_to_file(where: str, file: str, progress: Progress = lambda _d, _a: None
     """Write a store to a new file with mode 0600, compressed; return its size in bytes and the result of `dump`.
 
     Raises:
-        StoreUnusable: as `dump`; or the file is there already.
+        StoreUnusable: as `dump` does, or if the file exists already.
     """
     with open_new(file) as raw, gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=1, mtime=0) as packed:
         counts = dump(where, packed.write, progress)
@@ -348,17 +348,17 @@ def dump_to_file(where: str, file: str, progress: Progress = lambda _d, _a: None
 
 @contextmanager
 def open_new(file: str) -> Iterator[BinaryIO]:
-    """Write a new file with mode 0600. Raises as `make_part`."""
+    """Write a new file with mode 0600. Raises as `make_part` does."""
     with make_part(file) as part, open(part, "wb") as opened:
         yield opened
 
 
 @contextmanager
 def make_part(file: str) -> Iterator[str]:
-    """Yield the path of an empty file with mode 0600, which gets the name of a new file when the block ends.
+    """Yield the path of an empty file with mode 0600, which is renamed to a new file when the block ends.
 
     Raises:
-        StoreUnusable: the file is there already, or another process made it meanwhile.
+        StoreUnusable: the file exists already, or another process created it meanwhile.
         StoreFailed: it cannot be written.
     """
     part = f"{file}.{clock.new_id()}.part"
@@ -383,10 +383,10 @@ def make_part(file: str) -> Iterator[str]:
 
 
 class Dump:
-    """An open dump whose lines were checked against its last one."""
+    """An open dump that was checked against its last line."""
 
     def __init__(self, file: BinaryIO, progress: Progress = lambda _done, _all: None) -> None:
-        """Check that the file is a whole dump; raises StoreUnusable if it was cut off or changed."""
+        """Check that the dump is complete and unchanged; otherwise raise StoreUnusable."""
         self._file = file
         self._progress = progress
         self._size = os.fstat(file.fileno()).st_size
@@ -394,7 +394,7 @@ class Dump:
         self.schema = self._check()
 
     def tables(self) -> Iterator[tuple[Table, int, Iterator[Row]]]:
-        """Yield each table with its last number and its rows, which must be read before the next table is.
+        """Yield each table with its last number and its rows; read the rows before the next table.
 
         Raises:
             StoreUnusable: the dump has a table or column that the store does not have, or lacks a column that it needs.
@@ -479,8 +479,8 @@ def load(where: str, dump: Dump) -> dict[str, int]:
     A column that the dump lacks gets its default, and a table that it lacks stays empty.
 
     Raises:
-        StoreUnusable: the store is not empty, or the dump does not fit it. Nothing is changed then.
-        StoreFailed: the store failed. Nothing is changed then.
+        StoreUnusable: the store is not empty, or the dump does not fit it; nothing was changed.
+        StoreFailed: the store failed; nothing was changed.
     """
     open_database(where).close()  # which makes or migrates it
     counts: dict[str, int] = {}
@@ -514,7 +514,7 @@ def _check_empty(store: _Store, table: Table) -> None:
 
 
 def _check_head(line: bytes) -> int:
-    """Return the schema of a dump in a format that this Satchel reads."""
+    """Return the schema of a dump; refuse formats that this Satchel cannot read."""
     try:
         head = msgspec.json.decode(line, type=Head)
     except msgspec.DecodeError:

@@ -1,4 +1,4 @@
-"""Queries about links: the `satchel://` URIs in the texts of items, from both sides."""
+"""Queries about links, the `satchel://` URIs in the texts of items, in both directions."""
 
 import re
 from collections.abc import Sequence
@@ -87,7 +87,7 @@ class Referrer(Struct, frozen=True, kw_only=True):
 
 
 def find_targets(text: str) -> list[Target]:
-    """Find the targets of the URIs in a text, each once, in their order, up to a hundred."""
+    """Find the targets of the URIs in a text, each once, in order, up to a hundred."""
     found: dict[Target, None] = {}
     if SCHEME not in text:
         return []
@@ -130,9 +130,9 @@ def existing(tx: Tx, project: int, targets: Sequence[Target]) -> set[Target]:
 def to(
     tx: Tx, target: Target, owner: str | None, projects: Sequence[int] | None, limit: int, *, has_loose: bool
 ) -> list[Referrer]:
-    """List the tasks of an owner, then the prompts and documents that link to a target, up to a limit of both.
+    """List an owner's tasks, then the prompts and documents, that link to a target, each up to a limit.
 
-    They are in some projects, or with None in all; `has_loose` adds the tasks of no project.
+    Only items in `projects` are listed, or in all for None; `has_loose` adds the tasks of no project.
     """
     values = {"kind": target[0], "key": target[1], "owner": owner, "limit": limit, "has_loose": has_loose}
     rows = tx.all(_TO, **values, any_project=projects is None, projects=list(projects or ()))

@@ -46,9 +46,9 @@ _ALL = by_confinement(f"{_TEXTS} {_TASKS}")
 def find_exactly(
     tx: Tx, project: str, owner: str | None, keys: Sequence[str], allowed: Allowed
 ) -> list[tuple[str, int, Item]]:
-    """Find the items of a project and an owner that have some keys; return key, rank of the column, and item.
+    """Find the items of a project and an owner by some keys; return key, rank of the matching column, and item.
 
-    The items are without their content. Of tasks with the same titles, only the first are returned.
+    The items come without content. Of tasks with the same title, only the first are returned.
     """
     values: dict[str, object] = {"project": project, "keys": list(keys)}
     sql = _TEXTS

@@ -120,7 +120,7 @@ class PostgresDatabase(Database):
         return tx
 
     def _list_shown(self, scope: Scope | None) -> dict[str, str]:
-        """Return the settings of row-level security for a scope; none if it does not apply."""
+        """Return the settings of row-level security for a scope; empty if it does not apply."""
         if not self.has_row_security:
             return {}
         user = scope.user if scope is not None and scope.user is not None else ""
@@ -172,7 +172,7 @@ class PostgresDatabase(Database):
 
 
 def _end_read(connection: Connection) -> None:
-    """Commit, because a rollback would make psycopg forget its prepared statements."""
+    """Commit; a rollback would make psycopg forget its prepared statements."""
     with suppress(psycopg.Error):  # all is read by now
         connection.commit()
 
@@ -185,7 +185,7 @@ def check_existence(address: str, direct: str | None = None) -> None:
     """Check that there is a store at an address.
 
     Raises:
-        StoreUnusable: there is none, or the server is out of reach.
+        StoreUnusable: there is none, or the server cannot be reached.
     """
     with operators_connection(Address(address, direct)) as (connection, name):
         if not postgres_schema.version(connection):

@@ -33,7 +33,7 @@ _IDENTITY = """
 
 
 class Address:
-    """The address of a store on a PostgreSQL server, and that of the server itself behind a pooler.
+    """The address of a store on a PostgreSQL server, and the direct address if there is a pooler.
 
     Raises:
         StoreUnusable: one of them cannot be read.
@@ -49,7 +49,7 @@ class Address:
         self._options = str(given).replace("-", "_")  # --lock-timeout=… is another way to write -c lock_timeout=…
 
     def connect(self, *, read_only: bool = False) -> Connection:
-        """Connect for calls. Behind a pooler the connection has no state: no prepared statements and no timeouts."""
+        """Connect for calls. Behind a pooler the connection keeps no state: no prepared statements and no timeouts."""
         connection = _connect(self._conninfo)
         try:
             connection.read_only = read_only  # a note for us: in autocommit mode psycopg begins no transaction
@@ -73,7 +73,7 @@ class Address:
         return {name: value for name, value in timeouts.items() if name not in self._options}
 
     def connect_directly(self) -> Connection:
-        """Connect for migrations and maintenance, with a session of its own and without timeouts."""
+        """Connect for migrations and maintenance, directly to the server and without timeouts."""
         connection = _connect(self._direct)
         connection.prepare_threshold = None  # a pooler may exist anyway
         return connection
@@ -118,7 +118,7 @@ def complete(address: str) -> str:
     """Add our defaults to an address.
 
     Raises:
-        StoreUnusable: it cannot be read.
+        StoreUnusable: the address cannot be read.
     """
     try:
         given = psycopg.conninfo.conninfo_to_dict(address)
@@ -137,10 +137,10 @@ def complete(address: str) -> str:
 
 @contextmanager
 def operators_connection(address: str | Address) -> Iterator[tuple[Connection, str]]:
-    """Begin a transaction for maintenance, without timeouts; yield it with the store's name without password.
+    """Begin a transaction for maintenance, without timeouts; yield it with the store's address without password.
 
     Raises:
-        StoreUnusable: the server is out of reach, or refuses us.
+        StoreUnusable: the server cannot be reached, or refuses the connection.
     """
     address = Address(address) if isinstance(address, str) else address
     name = address.name
@@ -169,7 +169,7 @@ def _connect(conninfo: str) -> Connection:
 
 
 def _is_behind_pooler(connection: Connection) -> bool:
-    """Return whether the process that serves us is not the one of the greeting, because a pooler invented that."""
+    """Return whether our server process differs from the one in the greeting, which a pooler then invented."""
     row = connection.execute("select pg_backend_pid()").fetchone()
     connection.commit()  # it may hold the only session that the pooler has
     return row != (connection.info.backend_pid,)

@@ -1,4 +1,4 @@
-"""The connections of a process to a PostgreSQL server: a bounded number, each lent to one caller at a time.
+"""The connections of a process to a PostgreSQL server: a bounded pool that lends each to one caller at a time.
 
 There is no background thread. A caller without an idle connection opens one, and retries until its own deadline, so a
 server is found again as soon as it is back.
@@ -21,7 +21,7 @@ _LONGEST_IDLE = 600.0  # seconds; a connection that was not needed for so long i
 
 
 class Pool:
-    """Connections that are lent in the order in which callers asked."""
+    """A pool that lends connections in the order of the requests."""
 
     def __init__(self, connect: Callable[[], Connection], size: int, purpose: str) -> None:
         self._connect = connect
@@ -30,15 +30,15 @@ class Pool:
         self._lock = threading.Lock()
         self._free = size  # the number of connections that may still be lent
         self._waiting: deque[threading.Event] = deque()  # callers, the first in the front
-        self._idle: list[tuple[float, Connection]] = []  # with the time since when; the last used at the end
+        self._idle: list[tuple[float, Connection]] = []  # with the time of its return; the last used one at the end
         self._is_closed = False
 
     @contextmanager
     def lend(self, deadline: float) -> Iterator[Connection]:
-        """Lend a connection that is not in a transaction; roll back an open transaction at the end.
+        """Lend a connection outside of a transaction; roll back an open transaction when it returns.
 
         Raises:
-            StoreFailed: none was free before the deadline, a time of `time.monotonic()`.
+            StoreFailed: no connection was free before the deadline, a time of `time.monotonic()`.
         """
         self._enter(deadline)
         try:
@@ -51,7 +51,7 @@ class Pool:
             self._leave()
 
     def close(self) -> None:
-        """Close the connections that are idle now, and the others when they come back."""
+        """Close the idle connections now, and the others when they are returned."""
         self._is_closed = True
         self._drop_idle()
 
@@ -69,7 +69,7 @@ class Pool:
         finally:
             if not has_turn:
                 with self._lock:
-                    is_late = turn.is_set()  # given to us just now
+                    is_late = turn.is_set()  # we have just got it
                     if not is_late:
                         self._waiting.remove(turn)
                 if is_late:
@@ -85,7 +85,7 @@ class Pool:
                 self._free += 1
 
     def _take(self, deadline: float) -> Connection:
-        """Return a connection that works: an idle one, or else a new one."""
+        """Return a working connection, idle or new."""
         while (connection := self._pop_idle()) is not None:
             if not is_lost(connection):
                 return connection

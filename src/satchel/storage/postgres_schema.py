@@ -1,8 +1,8 @@
-"""The schema on a PostgreSQL server: its owner migrates it, and grants its use to a role that owns nothing.
+"""The schema on a PostgreSQL server: migrations by its owner, and grants to an application role that owns nothing.
 
 A migration runs while others work, so that none of their calls fails or waits for long. It has three phases:
-statements, fills and indexes. Whoever opens the store after an interruption continues: the table `satchel_progress`
-exists as soon as the statements are done; fills skip filled rows, and built indexes are skipped.
+statements, fills and indexes. After an interruption, the next process continues: the table `satchel_progress`
+exists once the statements are done; fills skip filled rows, and existing indexes are skipped.
 """
 
 import time
@@ -49,7 +49,7 @@ FUNCTIONS = (
 
 _MIGRATION_LOCK = 0x53415443
 _LOCK_PAUSE = 0.1  # seconds between tries to get the lock
-# Building an index takes as long as it takes, whatever the role's defaults are.
+# Building an index may take any time, whatever the role's default timeouts are.
 _NO_TIMEOUTS = """
     select set_config(name, '0', false)
     from unnest(array['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']) as name
@@ -94,7 +94,7 @@ _LOCK_TIMEOUT = "select set_config('lock_timeout', %s, true)"
 
 
 def version(connection: Connection) -> int:
-    """Return the schema of a store; 0 if there is none that this role can see."""
+    """Return the schema number of a store; 0 if this role can see none."""
     if connection.execute("select to_regclass('satchel_schema')").fetchone() == (None,):
         return 0
     row = connection.execute("select max(version) from satchel_schema").fetchone()
@@ -102,10 +102,10 @@ def version(connection: Connection) -> int:
 
 
 def migrate(connection: Connection, name: str, as_tx: Callable[[Connection], Tx]) -> None:
-    """Make or migrate a store that is not of the newest schema; one process does it when several try.
+    """Create a store, or migrate it to the newest schema; if several processes try, one does it.
 
     Raises:
-        StoreUnusable: its schema is not known, or this role may not change it.
+        StoreUnusable: the schema is unknown, or this role may not change it.
     """
     if _read_version(connection, name) == schema.newest():
         return
@@ -124,7 +124,7 @@ def migrate(connection: Connection, name: str, as_tx: Callable[[Connection], Tx]
 
 
 def _lock(connection: Connection) -> None:
-    """Wait until no other process migrates.
+    """Wait until no other process is migrating.
 
     It polls, because building an index concurrently waits for all statements and transactions before it.
     """
@@ -175,7 +175,7 @@ def _make(connection: Connection) -> None:
 def _run_migration(
     connection: Connection, number: int, migration: Migration, as_tx: Callable[[Connection], Tx]
 ) -> None:
-    """Run a migration, or the rest of one that was interrupted, on a connection that commits by itself.
+    """Run a migration, or the rest of an interrupted one, on a connection in autocommit mode.
 
     Raises:
         StoreUnusable: others held a lock for too long.
@@ -185,7 +185,7 @@ def _run_migration(
         _retry(f"change the tables for schema {number}", partial(_alter, connection, migration))
     for fill in migration.fills * _ROUNDS:
         after: int | None = 0
-        last = _read_last(connection, fill.table)  # where rows come all the time, there is no end
+        last = _read_last(connection, fill.table)  # with a constant stream of rows there would be no end
         reported = time.monotonic()
         while after is not None and after < last:
             after = _retry(f"fill the tables of schema {number}", partial(_fill, connection, as_tx, fill, after))
@@ -234,7 +234,7 @@ def _build_index(connection: Connection, statement: str, _failures: int) -> None
 
 
 def _retry(what: str, attempt: Callable[[int], Result]) -> Result:
-    """Retry an attempt, given the number of its failures, until no lock of another process stops it."""
+    """Retry an attempt until no lock of another process stops it; the attempt gets the number of failures so far."""
     deadline, failures = time.monotonic() + _LONGEST_WAIT, 0
     while True:
         try:
@@ -259,7 +259,7 @@ def check_grants(connection: Connection, name: str) -> None:
     """Check that a role that owns nothing has the grants that it needs.
 
     Raises:
-        StoreUnusable: it has none, or only those of an older schema.
+        StoreUnusable: grants are missing, or are those of an older schema.
     """
     found = connection.execute(_LACKING, [[*DATA, *APPEND_ONLY, *READ_ONLY], [*FUNCTIONS]]).fetchall()
     if found:

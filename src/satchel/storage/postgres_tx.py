@@ -25,7 +25,7 @@ _OF_NO_USE = (*_SHUTDOWN, psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.
 
 
 class PostgresTx(Tx):
-    """A transaction on one connection of a pool, or a look-up of one statement.
+    """A transaction on a pooled connection, or a look-up of one statement.
 
     Each statement is a round trip. In psycopg's pipelines a statement that fails leaves the next ones marked as
     prepared, and a lost connection cannot be told from other failures, so only `many` uses one.
@@ -36,7 +36,7 @@ class PostgresTx(Tx):
         self._shown = shown or {}  # the settings of row-level security; empty where it does not apply to our role
 
     def begin(self, how: str, settings: Mapping[str, str]) -> None:
-        """Begin the transaction with some settings, in one round trip."""
+        """Begin the transaction and apply some settings, in one round trip."""
         calls = ["select set_config(%s, %s, true)"] * len(settings)
         values = [word for setting in settings.items() for word in setting]
         with _translate_errors(self._connection):
@@ -54,7 +54,7 @@ class PostgresTx(Tx):
 
         Raises:
             StoreConflict: nothing was done, and the transaction can be tried again.
-            StoreFailed: nothing was done, or it is not known, because the connection was lost meanwhile.
+            StoreFailed: nothing was done, or the outcome is unknown because the connection was lost during the commit.
         """
         if self.changes:
             self.run("insert into changes (what) values (:what)", what=encode(list(self.changes)))
@@ -92,7 +92,7 @@ class PostgresTx(Tx):
                 thread.join()  # a later request would hit the next transaction on this connection
 
     def _cancel(self) -> None:
-        with suppress(psycopg.Error):  # the statement ends by its timeout then
+        with suppress(psycopg.Error):  # then the statement ends by its timeout
             self._connection.cancel_safe(timeout=_CANCEL_TIMEOUT)
 
     def one_to_change(self, columns: str, table: str, where: str, **values: object) -> Row | None:
@@ -125,7 +125,7 @@ class PostgresTx(Tx):
         try:
             yield
         finally:
-            with suppress(StoreFailed):  # a failed transaction shows nothing any more
+            with suppress(StoreFailed):  # a failed transaction cannot read any more
                 self._show_projects(projects)
 
     def _show_projects(self, projects: str) -> None:
@@ -149,14 +149,14 @@ class PostgresTx(Tx):
 
 
 def _list(names: Iterable[str], values: Mapping[str, object]) -> list[object]:
-    """Return the values of parameters in the order of their numbers, tuples as lists: psycopg sends these as arrays."""
+    """Return the parameters' values by number, tuples as lists, which psycopg sends as arrays."""
     given = [values[name] for name in names]
     return [list(value) if isinstance(value, tuple) else value for value in given]
 
 
 @lru_cache(maxsize=512)
 def _number_parameters(sql: str) -> tuple[bytes, tuple[str, ...]]:
-    """Return a statement with `$1` for `:name`, and the names in the order of their numbers."""
+    """Replace `:name` by `$1` in a statement; return it with the names in the order of their numbers."""
     numbers: dict[str, int] = {}
 
     def number(found: re.Match[str]) -> str:
@@ -216,7 +216,7 @@ def _translate_errors(connection: Connection) -> Iterator[None]:
 
 
 def _describe(error: psycopg.Error) -> str:
-    """Return the message of PostgreSQL without its details, which quote statements and rows."""
+    """Return PostgreSQL's message without details, which quote statements and rows."""
     return error.diag.message_primary or str(error)
 
 

@@ -16,14 +16,14 @@ _COUNT_OPEN = by_confinement("""
 
 
 def by_name(tx: Tx, name: str) -> Project | None:
-    """Return the project of a name."""
+    """Return the project with this name."""
     sql = f"select {_COLUMNS} from projects where name = :name and deleted_at is null"
     row = tx.one(sql, name=name)
     return Project(*row) if row else None
 
 
 def list_all(tx: Tx, allowed: tuple[str, ...] | None = None, most: int = 2**31) -> list[tuple[Project, ProjectCounts]]:
-    """List all projects, or the allowed ones, by name, with what each holds, counted up to a bound."""
+    """List all projects, or the allowed ones, by name, each with its counts, which stop at a bound."""
     sql = f"""
         select {_COLUMNS},
             (select count(*) from (
@@ -39,7 +39,7 @@ def list_all(tx: Tx, allowed: tuple[str, ...] | None = None, most: int = 2**31) 
 
 
 def count_tasks(tx: Tx, name: str) -> int:
-    """Return how many tasks are in a project, of those that the transaction may see."""
+    """Count the tasks in a project that the transaction may see."""
     sql = """
         select count(*) from tasks
         where deleted_at is null and project = (select number from projects where name = :name and deleted_at is null)
@@ -61,7 +61,7 @@ def numbers(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[int]:
 
 
 def find_to_change(tx: Tx, name: str) -> Project | None:
-    """Return the project of a name to rename or delete it next."""
+    """Return the project with this name, in order to rename or delete it."""
     row = tx.one_to_change(_COLUMNS, "projects", "name = :name and deleted_at is null", name=name)
     return Project(*row) if row else None
 
@@ -89,7 +89,7 @@ def rename(tx: Tx, number: int, name: str) -> None:
 
 
 def delete(tx: Tx, number: int) -> None:
-    """Mark a project as deleted; its contents stay as they are."""
+    """Mark a project as deleted; its contents do not change."""
     tx.renew(
         "projects", "deleted_at = :now", "number = :number and deleted_at is null", columns="number", number=number
     )
@@ -103,7 +103,7 @@ def find_deleted(tx: Tx, number: int) -> Project | None:
 
 
 def restore(tx: Tx, seen: Project, name: str) -> Project | None:
-    """Mark a project as no longer deleted, under a name; None if it was restored or purged meanwhile.
+    """Mark a project as not deleted, with this name; return None if it was restored or purged meanwhile.
 
     Raises:
         Violation: projects_name: the name is taken.
@@ -123,7 +123,7 @@ def names_of(tx: Tx, numbers: list[int]) -> dict[int, str]:
 
 
 def tags_in_use(tx: Tx, project: int, owner: str, limit: int) -> list[str]:
-    """List the tags that most prompts of a project and open tasks of an owner in it have, most frequent first."""
+    """List the most frequent tags of a project's prompts and of an owner's open tasks in it, most frequent first."""
     sql = """
         select tag from (
             select tag from prompt_tags where project = :project
@@ -137,7 +137,7 @@ def tags_in_use(tx: Tx, project: int, owner: str, limit: int) -> list[str]:
 
 
 def count_open_tasks(tx: Tx, owner: str, allowed: Allowed) -> dict[int, int]:
-    """Count the open tasks of an owner by the numbers of their projects; 0 stands for no project."""
+    """Count an owner's open tasks by the number of their project; 0 stands for no project."""
     sql = _COUNT_OPEN[allowed is not None]
     return {int(project): count for project, count in tx.all(sql, owner=owner, **confine(tx, allowed))}
 
@@ -164,11 +164,11 @@ _TAGS = f"""
 
 
 def find_shadowed(tx: Tx, kind: LayeredKind, upper: int, numbers: Sequence[int]) -> set[int]:
-    """Return the items among some of the lower project whose name or URI the upper project has too."""
+    """Return those of some items of the lower project whose name or URI also exists in the upper project."""
     sql = _SHADOWED_PROMPTS if kind == "prompt" else _SHADOWED_DOCUMENTS
     return {number for (number,) in tx.all(sql, upper=upper, numbers=list(numbers))} if numbers else set()
 
 
 def count_visible_tags(tx: Tx, upper: int, lower: int) -> list[TagCount]:
-    """Count the tags of the prompts of the lower project that the upper one does not shadow, by name."""
+    """Count the tags of the lower project's prompts that the upper project does not shadow, by name."""
     return [TagCount(tag, prompts) for tag, prompts in tx.all(_TAGS, upper=upper, lower=lower)]

@@ -1,4 +1,4 @@
-"""Queries about prompts, their tags, their folded texts, and the pages of their list."""
+"""Queries about prompts, their tags and folded texts, and pages of their list."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -36,14 +36,14 @@ _ARGUMENTS = msgspec.json.Decoder(tuple[Argument, ...])
 
 
 class PromptSlice(Struct, frozen=True, kw_only=True):
-    """A prompt with the part of its content that a list needs."""
+    """A prompt with only that part of its content that a list needs."""
 
     number: int
     columns: dict[str, Any]  # the columns of a prompt's summary, except excerpt and tags
     text: str  # the part of the content
     start: int  # of the part in the content, from 0
-    hit: int  # of the search text in the folded content, from 0; -1 where it is not in it
-    has_same_length: bool  # as the folded content; otherwise an offset in that is not the same in the content
+    hit: int  # of the search text in the folded content, from 0; -1 if it is not there
+    has_same_length: bool  # as the folded content; otherwise offsets in the two differ
 
 
 # Versions continue those of a deleted prompt of the same name, so that a version names one text.
@@ -87,13 +87,13 @@ def add(tx: Tx, project: str, id: str, name: str, draft: PromptDraft) -> Prompt 
 
 
 def find(tx: Tx, project: str, column: Literal["id", "name", "title", "number"], key: str) -> Prompt | None:
-    """Return the prompt of a project with a key in one of its columns, whole. The project is given by name."""
+    """Return the whole prompt that has a key in a column, in a project given by name."""
     sql = _BY[column]
     return _prompt(tx.one(sql, project=project, key=key))
 
 
 def decode_arguments(text: str | None) -> tuple[Argument, ...]:
-    """Return the arguments of a prompt, from their column."""
+    """Decode the arguments of a prompt from their column."""
     try:
         return _ARGUMENTS.decode(text) if text else ()
     except msgspec.DecodeError as error:
@@ -101,14 +101,14 @@ def decode_arguments(text: str | None) -> tuple[Argument, ...]:
 
 
 def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Prompt]:
-    """Return the prompts of a project after a number, whole, in order of creation. The project is given by name."""
+    """Return whole prompts after a number, in order of creation, in a project given by name."""
     sql = f"{_FIND} and number > :after order by number limit :limit"
     rows = tx.all(sql, project=project, after=after, limit=limit)
     return [prompt for row in rows if (prompt := _prompt(row))]
 
 
 def find_to_change(tx: Tx, project: str, id: str) -> Prompt | None:
-    """Return the prompt with an id, whole, to update or delete it next."""
+    """Return the whole prompt with this id, in order to update or delete it."""
     return _prompt(tx.one_to_change(_WHOLE, "prompts", f"{_IN_PROJECT} and id = :key", project=project, key=id))
 
 
@@ -122,7 +122,7 @@ def update(tx: Tx, seen: Prompt, patch: PromptPatch, version: int | None) -> tup
     """Update a prompt, except its tags; return its new time and version, or None if it has another version.
 
     Raises:
-        Violation: prompts_title, where its title is taken.
+        Violation: prompts_title, if its title is taken.
     """
     changes = """
         title = coalesce(:title, title),
@@ -138,7 +138,7 @@ def update(tx: Tx, seen: Prompt, patch: PromptPatch, version: int | None) -> tup
 
 
 def mark_deleted(tx: Tx, project: str, id: str) -> Item | None:
-    """Mark the prompt with an id as deleted, and return what it was, without its content; `leave_lists` follows."""
+    """Mark the prompt with this id as deleted; return it without its content. Call `leave_lists` afterwards."""
     columns = "'prompt', number, id, version - 1, updated_at, name, title, project"  # as in Item
     row = tx.renew(
         "prompts", "deleted_at = :now", f"{_IN_PROJECT} and id = :id", columns=columns, project=project, id=id
@@ -153,10 +153,10 @@ def leave_lists(tx: Tx, numbers: Sequence[int]) -> None:
 
 
 def restore(tx: Tx, seen: Prompt, name: str, title: str) -> Prompt | None:
-    """Mark a prompt as no longer deleted, under a name and a title; None if it was restored or purged meanwhile.
+    """Mark a prompt as not deleted, with this name and title; return None if it was restored or purged meanwhile.
 
     Raises:
-        Violation: prompts_name or prompts_title, where one is taken.
+        Violation: prompts_name or prompts_title, if one is taken.
     """
     changes = "deleted_at = null, name = :name, title = :title"
     where = "number = :number and project = :project and deleted_at is not null"
@@ -186,7 +186,7 @@ def add_tags(tx: Tx, project: int, number: int, tags: Sequence[str]) -> None:
 
 
 def set_text(tx: Tx, number: int, *, title: str, content: str) -> None:
-    """Replace the folded text by which a prompt is found."""
+    """Replace the folded text of a prompt, which searches read."""
     is_indexed = int(len(content) <= MAX_INDEXED_CHARACTERS)
     tx.gather(_put_texts, None, {"prompt": number, "title": title, "content": content, "is_indexed": is_indexed})
 
@@ -218,13 +218,13 @@ def tag_counts(tx: Tx, project: int) -> list[TagCount]:
 
 
 def tags_in_use(tx: Tx, project: int, tags: Sequence[str]) -> set[str]:
-    """Return those of some tags that a prompt of the project has."""
+    """Return those of some tags that any prompt of the project has."""
     sql = "select distinct tag from prompt_tags where project = :project and tag in :tags"
     return {tag for (tag,) in tx.all(sql, project=project, tags=list(tags))}
 
 
 def first_tags(tx: Tx, project: int, *, limit: int, most: int) -> list[TagCount]:
-    """Return the first tags by name, each with the number of its prompts, counted up to a bound."""
+    """Return the first tags by name, each with the number of its prompts, which stops at a bound."""
     # From tag to tag along the index, so that it does not matter how many prompts have each.
     sql = """
         with recursive known (tag) as (
@@ -243,7 +243,7 @@ def first_tags(tx: Tx, project: int, *, limit: int, most: int) -> list[TagCount]
 
 
 def tags_of_newest(tx: Tx, project: int, *, newest: int, limit: int, most: int) -> list[TagCount]:
-    """Return the tags that the last updated prompts have most often, by name, counted up to a bound."""
+    """Return the most frequent tags of the last updated prompts, by name, with counts that stop at a bound."""
     sql = """
         select tag, (
             select count(*) from (
@@ -358,7 +358,7 @@ _AMONG_FEW = f"project + 0 = :project and deleted_at is null and number in :few 
 
 
 def numbers(tx: Tx, project: int, query: PromptQuery, limit: int, after: PromptPosition | None) -> list[int]:
-    """Return the numbers of the prompts that match a query with folded text and tags, last updated first."""
+    """Return the numbers of the prompts that match a query (text and tags folded), last updated first."""
     moment, last = after or NEWEST
     values = {
         "project": project,
@@ -389,7 +389,7 @@ def numbers(tx: Tx, project: int, query: PromptQuery, limit: int, after: PromptP
 
 
 def numbers_and_total(tx: Tx, project: int, query: PromptQuery, *, limit: int, offset: int) -> tuple[list[int], int]:
-    """Return a page of `numbers`, by an offset, and the total."""
+    """Return a page of `numbers` from an offset on, and the total."""
     if query.text:
         return tx.prompts_containing(project, query, limit, offset=offset)
     count = "select count(*) from prompts where project = :project and deleted_at is null"
@@ -415,8 +415,8 @@ def numbers_and_total(tx: Tx, project: int, query: PromptQuery, *, limit: int, o
 def _scan_newest(tx: Tx, sql: str, values: dict[str, object], wanted: int) -> list[int] | None:
     """Return the first prompts of a list, by scanning only the newest prompts; None if these are not enough.
 
-    A common word or tag is in many of the newest, so there is no need to collect every prompt that has it. How many
-    hits the first scan has predicts how many prompts the second must read.
+    A common word or tag occurs in many of the newest, so not every prompt that has it must be collected. The number of
+    hits in the first scan predicts how many prompts the second must read.
     """
     newest = _NEWEST
     while newest <= _MOST:
@@ -430,7 +430,7 @@ def _scan_newest(tx: Tx, sql: str, values: dict[str, object], wanted: int) -> li
 
 
 def _collect_tagged(tx: Tx, query: PromptQuery, values: dict[str, object]) -> list[int]:
-    """Return a page of the prompts with the tags, all of which are read and sorted."""
+    """Return a page of the prompts with the tags, by reading and sorting all of them."""
     sql = _COLLECT_WITH_ALL_TAGS if query.needs_all_tags else _COLLECT_WITH_ONE_TAG
     return [number for (number,) in tx.all(sql, **{"offset": 0, **values})]
 
@@ -446,7 +446,7 @@ def _few(tx: Tx, project: int, query: PromptQuery) -> list[int] | None:
 
 
 def headers(tx: Tx, project: int, *, after: int, limit: int) -> list[PromptHeader]:
-    """Return the prompts after a number as MCP lists them, in order of creation."""
+    """Return the prompts after a number in the form of MCP's list, in order of creation."""
     sql = """
         select number, name, title, description, arguments from prompts
         where project = :project and deleted_at is null and number > :after order by number limit :limit

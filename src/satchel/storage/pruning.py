@@ -1,4 +1,4 @@
-"""Removes expired rows in small steps, each a transaction of its own; and single items for good.
+"""Removes expired rows in small steps, each in its own transaction; and single items for good.
 
 On PostgreSQL the steps are the body of the function `satchel_prune`, because an application role may not delete
 revisions.
@@ -70,7 +70,7 @@ STEPS = (
 def prune(tx: Tx, cutoffs: Cutoffs, after: int) -> tuple[int, int] | None:
     """Run one step; return the revision that it reached and the number of removed rows, or None if nothing is left.
 
-    `after` is the revision that the last step came to, 0 at first.
+    `after` is the revision that the previous step reached; 0 at first.
     """
     values = {"kept_since": cutoffs.history, "kept_versions": cutoffs.versions, "trashed_before": cutoffs.trash}
     values |= {"after": after, "most": MOST, "few": MOST // 10}

@@ -1,10 +1,10 @@
-"""Queries about the keys by which a repeated call is recognized."""
+"""Queries about retry keys, which identify repeated calls."""
 
 from satchel.storage.database import Tx
 
 
 def find(tx: Tx, owner: str, tool: str, key: str, since: str) -> tuple[str, bytes] | None:
-    """Return the input's digest and the answer that are stored for an owner's key since a time."""
+    """Return the input's digest and the answer stored for an owner's key, unless it is older than a time."""
     sql = """
         select digest, answer from retry_keys
         where owner = :owner and tool = :tool and retry_key = :key and at >= :since
@@ -27,7 +27,7 @@ def add(tx: Tx, owner: str, tool: str, key: str, *, digest: str, answer: bytes) 
 
 
 def remove_oldest(tx: Tx, owner: str, *, before: str, most: int) -> None:
-    """Remove an owner's keys from before a time, and the oldest of those beyond a number."""
+    """Remove an owner's keys from before a time, and the oldest ones beyond a maximum number."""
     sql = """
         delete from retry_keys where owner = :owner and (
             at < :before

@@ -1,6 +1,6 @@
-"""Queries about revisions: changes and their authors, the states that they replaced, and their size.
+"""Queries about revisions: changes, their authors, the states that they replaced, and sizes.
 
-Rows are only inserted. `pruning.py` and the removal of an item delete them.
+Rows are only inserted; `pruning.py` and the removal of an item delete them.
 """
 
 from collections.abc import Sequence
@@ -73,7 +73,7 @@ _LAST_CHANGE_WITHIN = """
 
 
 def add(tx: Tx, item: Item, action: Action, version: int, size: int = 0) -> None:
-    """Record a change by the author of the transaction, which made this version of an item.
+    """Record that the transaction's author made this version of an item.
 
     `size` is the number of bytes by which the store grew.
     """
@@ -136,7 +136,7 @@ def of_items(
 
 
 def states_since(tx: Tx, kind: ItemKind, item: int, version: int) -> list[tuple[int, bytes | None]]:
-    """Return version and stored state of an item's revisions down to a version, newest first."""
+    """Return the version and the stored state of an item's revisions down to a version, newest first."""
     sql = """
         select version, state from revisions left join revision_states on revision = number
         where kind = :kind and item = :item and version >= :version order by version desc
@@ -154,7 +154,7 @@ def time_of(tx: Tx, number: int) -> str:
 def feed(
     tx: Tx, query: ChangeQuery, *, projects: Sequence[int] | None, has_loose: bool, owner: str | None, limit: int
 ) -> list[Version]:
-    """Return changes in some or all projects, newest first; of tasks those of one owner, or of all with None.
+    """Return changes in some or all projects, newest first; changes of tasks only of one owner, or of all for None.
 
     `has_loose` adds the tasks of no project.
     """
@@ -169,9 +169,9 @@ def feed(
 def _choose_walks(
     tx: Tx, query: ChangeQuery, projects: Sequence[int] | None, *, has_loose: bool
 ) -> list[tuple[str, int | None]]:
-    """Choose the statements that find a feed together, each with the number of the author or project to read.
+    """Choose the statements that together find a feed, each with the number of the author or project to read.
 
-    A caller who may enter only some projects (without `has_loose`) has these walked, however many they are.
+    For a caller with access to some projects only (no `has_loose`), each of these is walked, however many they are.
     """
     is_confined = projects is not None and not has_loose
     if query.by and not is_confined:
@@ -198,9 +198,10 @@ _IS_WITHIN = "(:all_projects or r.kind <> 'project' and r.project in :projects)"
 
 
 def last_by(tx: Tx, user: str, projects: Sequence[int] | None, limit: int) -> list[str]:
-    """Return the times of a user's last transactions that were not undone and undid nothing, newest first.
+    """Return the times of a user's last transactions, newest first, without undone ones and undos.
 
-    With `projects`, those that changed something in one of these. One that only removed items for good is left out.
+    With `projects`, only transactions that changed something in one of these. One that only removed items for good is
+    left out.
     """
     sql = f"""
         select at from revisions r
@@ -214,14 +215,14 @@ def last_by(tx: Tx, user: str, projects: Sequence[int] | None, limit: int) -> li
 
 
 def last_change_by(tx: Tx, user: str, client: str, projects: Sequence[int] | None = None) -> str | None:
-    """Return when a client of a user last changed something, in some projects or anywhere; None if it never did."""
+    """Return the time of the last change by a user's client, in some projects or anywhere; None if there is none."""
     sql = _LAST_CHANGE if projects is None else _LAST_CHANGE_WITHIN
     row = tx.one(sql, user=user, client=client, projects=list(projects or ()))
     return row[0] if row else None
 
 
 def taken_back(tx: Tx, changes: Sequence[Version]) -> set[tuple[str, str]]:
-    """Return the times and users of the transactions among some changes that were undone."""
+    """Return the times and users of undone transactions among some changes."""
     sql = """
         select distinct t.at, a.user_id from revisions u join revisions t on t.number = u.undoes
             join authors a on a.number = t.author where t.at in :times
@@ -291,7 +292,7 @@ def names_of(
 ) -> dict[int, tuple[str, str]]:
     """Return the names and titles of some items, deleted or not; of tasks only those in some projects.
 
-    With None these are all projects, and tasks of none.
+    For None, all projects count, and tasks of no project.
     """
     sql = _NAMES[kind]
     values = {"all_projects": projects is None, "projects": list(projects or ())} if kind == "task" else {}

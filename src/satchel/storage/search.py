@@ -1,6 +1,6 @@
-"""The index of words: its rows, the items that have a word, and the texts of hits.
+"""The index of words: adding and removing items, finding items by words, and the texts of hits.
 
-An item is indexed in a space, the part of the store that one search can be confined to. Rows of the index go with the
+An item is indexed in a space, the part of the store to which a search can be confined. Rows of the index go with the
 rows of their items. Words for correcting mistyped ones stay until `Tx.clean_words` runs after pruning, except those of
 items that are removed for good.
 """
@@ -56,13 +56,13 @@ class FoundText(Struct, frozen=True):
 
 
 def list_spaces(tx: Tx, projects: Sequence[int], kinds: Sequence[FoundKind]) -> list[tuple[int, int]]:
-    """List the spaces of some projects for some kinds but tasks, each with its project."""
+    """List the spaces of some projects for some kinds (not tasks), each with its project."""
     sql = "select number, project from search_spaces where project in :projects and kind in :kinds order by number"
     return [(number, project) for number, project in tx.all(sql, projects=list(projects), kinds=list(kinds))]
 
 
 def list_task_spaces(tx: Tx, owner: str, allowed: tuple[str, ...] | None, project: int | None = None) -> list[int]:
-    """List the spaces of an owner's tasks in the allowed projects, or all for None; with `project`, only in that."""
+    """List the spaces of an owner's tasks in the allowed projects (None: all); with `project`, only in that one."""
     sql = """
         select number from search_spaces
         where owner = :owner and (cast(:project as bigint) is null or within = :project)
@@ -134,7 +134,7 @@ _OF_SPACE: dict[FoundKind, str] = {
 
 
 def put(tx: Tx, space: Space, items: Sequence[tuple[int, ItemText]]) -> None:
-    """Index items of one space that were added or changed."""
+    """Index added or changed items of one space."""
     rows: list[dict[str, object]] = []
     correctable: set[str] = set()
     for item, text in items:
@@ -168,7 +168,7 @@ def forget_words(tx: Tx, space: Space, words: Iterable[str]) -> None:
 
 
 def read_items(tx: Tx, spaces: Sequence[int], numbers: Sequence[int]) -> list[IndexedItem]:
-    """Return those items of the index that are in some spaces."""
+    """Return those of some indexed items that are in the given spaces."""
     sql = """
         select number, prompt, document, task, name_key, title_key, words, space from search_items
         where number in :numbers
@@ -185,13 +185,13 @@ def read_items(tx: Tx, spaces: Sequence[int], numbers: Sequence[int]) -> list[In
 
 
 def keep_known(tx: Tx, spaces: Sequence[int], words: Sequence[str]) -> list[str]:
-    """Return the words that items of some spaces have, or had until the next purge."""
+    """Return those of some words that items of the given spaces have, or had since the last purge."""
     sql = "select distinct word from search_words where space in :spaces and word in :words"
     return [word for (word,) in tx.all(sql, spaces=list(spaces), words=list(words))]
 
 
 def find_alike(tx: Tx, spaces: Sequence[int], kind: FoundKind, reference: str) -> list[int]:
-    """Return the first items whose name, or else title, has the key of a reference, as `make_key` makes it."""
+    """Return the first items whose name, or else title, has the same `make_key` as a reference."""
     key = make_key(reference)
     if not key or not spaces:
         return []
@@ -233,7 +233,7 @@ _ITEMS = {
 
 
 def index_all(tx: Tx) -> None:
-    """Index every item, after a load of items that did not come through services."""
+    """Index every item; needed after a load, which bypasses the services."""
     for kind in KINDS:
         after = 0
         while batch := list(read_batch(tx, kind, after)):
@@ -248,7 +248,7 @@ def index_all(tx: Tx) -> None:
 def read_batch(
     tx: Tx, kind: FoundKind, after: int, last: int = 2**63 - 1, batch: int = _BATCH
 ) -> Iterator[tuple[int, Space, ItemText]]:
-    """Yield the number, the space and the text of the first items of a kind after one number and up to another."""
+    """Yield number, space and text of a batch of items of one kind, between two numbers."""
     sql = _ITEMS[kind]
     found: list[Row] = tx.all(sql, after=after, last=last, batch=batch, longest=MAX_INDEXED)
     for number, project, owner, title, name, tags, description, text in found:
@@ -280,14 +280,14 @@ _DOCUMENTS = """
 
 
 def read_texts(tx: Tx, kind: FoundKind, numbers: Sequence[int], owner: str, allowed: Allowed) -> list[FoundText]:
-    """Return the texts of some items of a kind; of tasks only those of an owner in the allowed projects."""
+    """Return the texts of some items of a kind; of tasks, only of the owner's in the allowed projects."""
     sql = _TEXTS[kind]
     found = tx.all(sql, numbers=list(numbers), longest=MAX_INDEXED, owner=owner, **confine(tx, allowed))
     return [FoundText(*row) for row in found]
 
 
 def keep_closed(tx: Tx, numbers: Sequence[int]) -> set[int]:
-    """Return the tasks among some that are completed or cancelled."""
+    """Return those of some tasks that are completed or cancelled."""
     sql = "select number from tasks where number in :numbers and completed_at is not null"
     return {number for (number,) in tx.all(sql, numbers=list(numbers))}
 
@@ -299,7 +299,7 @@ def read_documents(tx: Tx, project: int, before: int, batch: int) -> list[FoundT
 
 
 def find_shared_names(tx: Tx, projects: Sequence[int], names: Sequence[str]) -> set[str]:
-    """Return the names among some that both a prompt and a document of some projects have."""
+    """Return those of some names that both a prompt and a document of the projects have."""
     sql = """
         select p.name from prompts p join documents r on r.name = p.name
         where p.project in :projects and r.project in :projects and p.name in :names

@@ -1,7 +1,7 @@
-"""The two searches on each engine: for words, and for a literal text in prompts.
+"""The two searches on each engine: by words, and for a literal text in prompts.
 
 The index of words is FTS5 on SQLite, GIN over tsvectors on PostgreSQL, both without positions. Every indexed word
-begins with the number of its space, so that a search reads nothing of other spaces. Literal texts are found by their
+begins with the number of its space, so that a search reads nothing from other spaces. Literal texts are found by their
 trigrams.
 """
 
@@ -50,12 +50,12 @@ _FORGET = f"delete from search_words where space = :space and word in :words and
 def find_in_sqlite(
     tx: "Tx", spaces: Sequence[int], lists: Sequence["WordList"], most: int
 ) -> list[tuple[list[int], int]]:
-    """Return for each list its newest items, up to a number, newest first, and their count."""
+    """Return for each list up to `most` of its items, newest first, and their count."""
     return [_find_list(tx, spaces, one, most) for one in lists]
 
 
 def find_together_in_sqlite(tx: "Tx", spaces: Sequence[int], words: Sequence[tuple[str, bool]], most: int) -> list[int]:
-    """Return the newest items with all of some words, up to a number, newest first."""
+    """Return up to `most` items that have all the words, newest first."""
     if not spaces or not words:
         return []
     each = (f"({_write_match(spaces, LEVELS, word, is_prefix)})" for word, is_prefix in words)
@@ -68,7 +68,7 @@ def add_words_in_sqlite(tx: "Tx", space: int, words: Sequence[str]) -> None:
 
 
 def clean_words_in_sqlite(tx: "Tx", after: Position) -> Position | None:
-    """Delete a batch of words that no item has, after a position; return the position of the next batch, if any."""
+    """Delete a batch of unused words after a position; return the position of the next batch, if any."""
     sql = """
         select space, word from search_words where (space, word) > (:space, :word)
         order by space, word limit 1 offset :most
@@ -98,7 +98,7 @@ def _find_list(tx: "Tx", spaces: Sequence[int], wanted: "WordList", most: int) -
 
 
 def _write_match(spaces: Sequence[int], levels: str, word: str, is_prefix: bool) -> str:
-    """Write a word at one of some levels in one of some spaces in the language of FTS5."""
+    """Write the FTS5 expression for a word at some levels in some spaces."""
     end = '" *' if is_prefix else '"'
     return " OR ".join(f'"{space}.{level}.{word}{end}' for space in spaces for level in levels)
 
@@ -131,7 +131,7 @@ def find_prompts_in_sqlite(
     offset: int = 0,
     after: PromptPosition | None = None,
 ) -> tuple[list[int], int]:
-    """Return a page of the numbers of prompts with a folded text, last updated first, and their total."""
+    """Return a page of the numbers of prompts that contain a folded text, last updated first, and their total."""
     hits = _find_text(tx, query.text, project)
     if hits and query.tags:
         tagged = _find_tagged(tx, project, query)
@@ -154,8 +154,8 @@ def find_prompts_in_sqlite(
 def _find_text(tx: "SqliteTx", folded: str, project: int) -> list[int]:
     """Return the numbers of prompts with a text in title or content, in no particular order.
 
-    They belong to all projects, except for callers who may not enter all: the index has the texts of all projects, so
-    its response time would reveal them.
+    They belong to all projects, unless the caller's access is limited: the index has the texts of all projects, so
+    its response time would reveal other projects.
     """
     is_short, is_confined = len(folded) <= _SHORT, tx.scope.projects is not None
     # Too short for trigrams, or with one of three characters that FTS5 does not tell apart.
@@ -172,7 +172,7 @@ def _find_text(tx: "SqliteTx", folded: str, project: int) -> list[int]:
 
 
 def _find_tagged(tx: "SqliteTx", project: int, query: PromptQuery) -> set[int]:
-    """Return the numbers of a project's prompts with one of the tags of a query, or with all."""
+    """Return the numbers of a project's prompts with one of the query's tags, or with all of them."""
     sql = "select prompt from prompt_tags where project = :project and tag = :tag"
     sets = [{number for (number,) in tx.all(sql, project=project, tag=tag)} for tag in query.tags]
     return set.intersection(*sets) if query.needs_all_tags else set.union(*sets)
@@ -205,7 +205,7 @@ _ADD_ALL = """
 def find_in_postgres(
     tx: "Tx", spaces: Sequence[int], lists: Sequence["WordList"], most: int
 ) -> list[tuple[list[int], int]]:
-    """Return for each list its items, up to a number, and an estimate of their count."""
+    """Return for each list up to `most` of its items, and an estimate of their count."""
     found: list[tuple[list[int], int]] = [([], 0)] * len(lists)
     levels, words, prefixes = ([one[part] for one in lists] for part in range(3))
     values = {"spaces": list(spaces), "levels": levels, "words": words, "prefixes": prefixes, "most": most}
@@ -217,7 +217,7 @@ def find_in_postgres(
 def find_together_in_postgres(
     tx: "Tx", spaces: Sequence[int], words: Sequence[tuple[str, bool]], most: int
 ) -> list[int]:
-    """Return the items with all of some words, up to a number."""
+    """Return up to `most` items that have all the words."""
     values = {"spaces": list(spaces), "levels": list(LEVELS), "most": most}
     values |= {"words": [word for word, _ in words], "prefixes": [is_prefix for _, is_prefix in words]}
     [[numbers]] = tx.execute(_FIND_TOGETHER, values)
@@ -230,7 +230,7 @@ def add_words_in_postgres(tx: "Tx", space: int, words: Sequence[str]) -> None:
 
 
 def clean_words_in_postgres(tx: "Tx", after: Position) -> Position | None:
-    """Delete the words that no item has from the first space after a position; return the next position, if any."""
+    """Delete the unused words of the first space after a position; return the next position, if any."""
     [[space]] = tx.all("select satchel_clean_words(:space, :levels::text[])", space=after[0], levels=list(LEVELS))
     return None if space is None else (space, "")
 
@@ -279,7 +279,7 @@ def find_prompts_in_postgres(
     offset: int = 0,
     after: PromptPosition | None = None,
 ) -> tuple[list[int], int]:
-    """Return a page of the numbers of prompts with a folded text, last updated first, and their total."""
+    """Return a page of the numbers of prompts that contain a folded text, last updated first, and their total."""
     # `like` uses the trigram index; for a text too short for trigrams, `strpos` is faster.
     hits = _HITS.format(_LIKE if len(query.text) >= 3 else _POSITION)
     if tx.is_guarded:

@@ -1,4 +1,4 @@
-"""Turns texts into the words of the index; items and queries are treated alike.
+"""Turns texts into the words of the index, for items and queries alike.
 
 A word is a run of letters and digits, without case and diacritics. Compounds (post-mortem, max_tokens, maxTokens,
 store.path) count by their parts and as a whole; scripts without spaces between words count by pairs of characters.
@@ -41,16 +41,16 @@ IMPACTS = {
 }
 _TITLE, _TAG, _DESCRIPTION, _TEXT = 9.0, 6.0, 3.0, 4.0
 _USUAL_TITLE, _USUAL_DESCRIPTION, _USUAL_TEXT = 4, 25, 400  # words
-_HALF_TEXT = 2.2  # so many occurrences in a usual text weigh half of what any number does
+_HALF_TEXT = 2.2  # this many occurrences in a usual text weigh half as much as any number
 
-_MANY = 5000  # words, of which the least important are left out where they do not fit
+_MANY = 5000  # words; the least important are left out if they do not fit
 _MAX_BYTES = 400_000  # of all words of an item: a tsvector takes 1 MiB
 _FEW = _MAX_BYTES // (4 * MAX_WORD + 12)  # words that fit, however long they are
 _SHORTEST_CORRECTED, _LONGEST_CORRECTED = 4, 24  # letters of words that mistyped ones are compared with
 
 
 class ItemText(Struct, frozen=True, kw_only=True):
-    """The fields by which an item is found."""
+    """The searchable fields of an item."""
 
     title: str
     name: str = ""
@@ -76,17 +76,17 @@ def fold(text: str) -> str:
 
 
 def make_key(text: str) -> str:
-    """Return what names and titles share that differ only in case, diacritics, spaces, hyphens and underscores."""
+    """Return a key that ignores case, diacritics, spaces, hyphens and underscores of a name or title."""
     return re.sub(r"[-_\s]+", "", fold(text))[:200]
 
 
 def split_tokens(text: str) -> list[str]:
-    """Return the runs of letters, digits and joining marks of a text."""
+    """Return the runs of letters, digits and joining marks in a text."""
     return re.findall(_TOKEN, _compose(text))
 
 
 def split(text: str) -> list[str]:
-    """Return the words of a text in their order; a compound is followed by its parts."""
+    """Return the words of a text in order; a compound is followed by its parts."""
     return [word for token in split_tokens(text) for word in expand(token)]
 
 
@@ -105,7 +105,7 @@ def count_words(text: str) -> dict[str, int]:
 
 @lru_cache(maxsize=8192)
 def expand(token: str) -> tuple[str, ...]:
-    """Return the words of one run of letters, digits and joining marks, the whole first."""
+    """Return the words in one run of letters, digits and joining marks, the whole run first."""
     words = re.findall(_LETTERS, fold(token))  # folding may split a word, as in ½
     if len(words) > 1:
         words = [*(["".join(words)] if len(words) <= _MOST_PARTS else ()), *words]
@@ -118,7 +118,7 @@ def expand(token: str) -> tuple[str, ...]:
 
 
 def _compose(text: str) -> str:
-    """Return a text in which a letter and its marks are one character, so that marks do not end words."""
+    """Compose each letter and its marks to one character, so that marks do not end words."""
     if text.isascii():
         return text
     import unicodedata
@@ -127,7 +127,7 @@ def _compose(text: str) -> str:
 
 
 def _pair(word: str) -> list[str]:
-    """Return the pairs of characters of a word in a script without spaces; any other word alone."""
+    """Split a word into pairs of characters if its script has no spaces; return any other word alone."""
     if re.fullmatch(_UNSPACED, word) is None or len(word) < 3:
         return [word]
     return [word[start : start + 2] for start in range(len(word) - 1)]
@@ -137,7 +137,7 @@ def _pair(word: str) -> list[str]:
 
 
 def make_words(item: ItemText) -> str:
-    """Return the words of an item with their levels, each as ` LEVEL.WORD`, with a space at the end if there is any."""
+    """Return the words of an item as ` LEVEL.WORD ...`, with a space at the end; empty if there are none."""
     weights = _weigh(item)
     found: Iterable[tuple[str, float]] = weights.items()
     if len(weights) > _MANY:
@@ -154,18 +154,18 @@ def make_words(item: ItemText) -> str:
 
 
 def list_correctable(words: str) -> list[str]:
-    """Return the words of an item with which mistyped words are compared, sorted."""
+    """Return the sorted words of an item that can correct mistyped words."""
     least, most = _SHORTEST_CORRECTED + 2, _LONGEST_CORRECTED + 2  # with level and dot
     return sorted([one[2:] for one in words.split() if least <= len(one) <= most and one[2:].isalpha()])
 
 
 def is_correctable(word: str) -> bool:
-    """Return whether mistyped words are compared with a word."""
+    """Return whether a word can correct mistyped words."""
     return _SHORTEST_CORRECTED <= len(word) <= _LONGEST_CORRECTED and word.isalpha()
 
 
 def _weigh(item: ItemText) -> dict[str, float]:
-    """Weigh each word of an item: name and title count most, then tags, description and text."""
+    """Compute the weight of each word of an item: name and title count most, then tags, description and text."""
     text = count_words(item.text[:MAX_INDEXED])
     half = _HALF_TEXT * (0.4 + 0.6 * min(sum(text.values()) / _USUAL_TEXT, 8))
     weights = {word: _TEXT * count / (count + half) for word, count in text.items()}

@@ -1,4 +1,4 @@
-"""Queries about sessions of browsers. The store keeps only a hash of each secret."""
+"""Queries about browser sessions. The store keeps only a hash of each secret."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ _COLUMNS = "id, kind, token, owner, is_read_only, projects, created_at, used_at,
 
 
 class BrowserSession(Struct, frozen=True, kw_only=True):
-    """A session of a browser, or a code that opens one once."""
+    """A browser session, or a code that opens one session."""
 
     id: str
     kind: Literal["session", "code"]
@@ -35,7 +35,7 @@ def add(tx: Tx, hash: str, session: BrowserSession) -> None:
 
 
 def by_hash(tx: Tx, hash: str, kind: str) -> BrowserSession | None:
-    """Return the session or code whose secret has this hash, unless it or its token is no longer valid."""
+    """Return the session or code whose secret has this hash, if it and its token are still valid."""
     sql = f"""
         select {_COLUMNS} from sessions s where hash = :hash and kind = :kind and expires_at > :now and (
             token is null or exists (
@@ -49,7 +49,7 @@ def by_hash(tx: Tx, hash: str, kind: str) -> BrowserSession | None:
 
 
 def touch(tx: Tx, id: str) -> None:
-    """Record that a session is in use."""
+    """Record that a session was used."""
     tx.run("update sessions set used_at = :now where id = :id", id=id, now=tx.now)
 
 
@@ -68,7 +68,7 @@ def delete(tx: Tx, id: str, owner: str) -> bool:
 
 
 def delete_expired(tx: Tx, unused_since: Timestamp) -> None:
-    """Remove sessions that expired, or that were not used since a time."""
+    """Remove sessions that have expired or were not used since a time."""
     sql = "delete from sessions where expires_at <= :now or used_at < :since"
     tx.run(sql, now=tx.now, since=unused_since)
 

@@ -34,7 +34,7 @@ from satchel.work import Work, seconds_for
 
 _CHECK_INTERVAL = 0.05  # seconds after which a read checks again that the file is the one that was opened
 _ROWS = 500  # of one insert
-_STEPS = 10_000  # of SQLite's machine between two looks at the time: a millisecond where rows are short
+_STEPS = 10_000  # steps of SQLite's machine between two checks of the time: a millisecond if rows are short
 _encode_json = msgspec.json.Encoder().encode
 _STATEMENTS = 250  # prepared ones that a connection keeps; all tools of a contract have fewer
 
@@ -79,7 +79,7 @@ class SqliteTx(Tx):
             self._connection.set_progress_handler(None)
 
     def _must_stop(self) -> bool:
-        """Return whether SQLite must end the running statement, because it is late or its call was cancelled."""
+        """Return whether SQLite must stop the running statement, because its time is over or its call was cancelled."""
         is_cancelled = self._work is not None and self._work.is_cancelled
         return is_cancelled or time.monotonic() > self._ends_at
 
@@ -104,7 +104,7 @@ class SqliteTx(Tx):
         """Do nothing: there is only one writer at a time."""
 
     def record_changes(self) -> None:
-        """Record the announced changes for other processes; the last thousand are kept."""
+        """Store the announced changes for other processes, and keep the last thousand."""
         if not self.changes:
             return
         sql = "insert into changes (what) values (:what) returning number"
@@ -129,7 +129,7 @@ class SqliteTx(Tx):
         super().clear_search()
 
     def walk(self, sql: str, **values: object) -> Iterator[Row]:
-        """Yield the rows of a query one by one, for a caller who may stop before the end."""
+        """Yield the rows of a query one by one; the caller may stop early."""
         self._ends_at = time.monotonic() + self._seconds
         with _translate_errors():
             yield from self._connection.execute(sql, values)
@@ -139,10 +139,10 @@ class SqliteDatabase(Database):
     """A store in one file."""
 
     def __init__(self, path: str) -> None:
-        self._path = os.path.realpath(path)  # so that every name of a file means the same lock
+        self._path = os.path.realpath(path)  # so that all names of a file share one lock
         self._write_lock = WriteLock(self._path)
         self._idle_readers: list[apsw.Connection] = []
-        self._is_writer_lost = False  # because its transaction could not be ended
+        self._is_writer_lost = False  # because its transaction could not be rolled back
         self._watchers: list[changes.Watcher] = []
         try:
             sqlite_file.make_private(self._path)
@@ -187,7 +187,7 @@ class SqliteDatabase(Database):
                 self._idle_readers.append(connection)
 
     def _take_reader(self) -> apsw.Connection:
-        """Return a connection with a read transaction."""
+        """Return a connection that has begun a read transaction."""
         try:
             connection = self._idle_readers.pop()
         except IndexError:
@@ -260,7 +260,7 @@ class SqliteDatabase(Database):
         return size, pages * page_size
 
     def scrub(self) -> str:
-        # Texts that were replaced or deleted stay in free space of the file, and in the log, until both are rewritten.
+        # Replaced and deleted texts stay in the file's free space and in the log until both are rewritten.
         with self._write_lock.hold(), _translate_errors():
             # The index keeps words that are deleted until it merges what it wrote after them.
             self._writer.execute("insert into search_index (search_index) values ('optimize')")
@@ -315,7 +315,7 @@ class SqliteDatabase(Database):
             self._writer.execute("pragma journal_mode = wal")
             if (version := self._version()) == schema.newest():  # another process was first
                 return
-            # A failure anywhere leaves the transaction to be undone by closing.
+            # If anything fails, closing the connection undoes the transaction.
             self._writer.execute("begin immediate")
             for statements in schema.list_statements(version):
                 self._writer.execute(for_sqlite(statements))
@@ -337,7 +337,7 @@ class SqliteDatabase(Database):
 
 
 def _roll_back(connection: apsw.Connection) -> bool:
-    """Roll back an open transaction and return True, or close the connection, which ends it too, and return False."""
+    """Roll back an open transaction and return True; if that fails, close the connection and return False."""
     try:
         if connection.in_transaction:
             connection.execute("rollback")
@@ -350,7 +350,7 @@ def _roll_back(connection: apsw.Connection) -> bool:
 
 @lru_cache(maxsize=512)
 def _spell_lists(sql: str) -> tuple[str, frozenset[str]]:
-    """Return a statement that reads its lists from JSON, and the names of these lists."""
+    """Make a statement read its list parameters from JSON; return it with the names of these parameters."""
     lists = frozenset(found[2] for found in PARAMETERS.finditer(sql) if found[2])
 
     def spell(found: re.Match[str]) -> str:
@@ -361,7 +361,7 @@ def _spell_lists(sql: str) -> tuple[str, frozenset[str]]:
 
 @lru_cache(maxsize=16)
 def _repeat_values(sql: str, count: int) -> str:
-    """Repeat the values of an `insert … values (…)` for several rows; their parameters end in the place of the row."""
+    """Repeat the values of an `insert … values (…)` for several rows, whose parameters end in the row's position."""
     before, row, after = re.split(r"(?<=values )(\([^()]*\))", sql, maxsplit=1)  # one that has no others inside
     rows = (re.sub(r":(\w+)", rf":\1_{place}", row) for place in range(count))
     return f"{before}{', '.join(rows)}{after}"

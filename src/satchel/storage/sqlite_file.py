@@ -1,4 +1,4 @@
-"""The files of a SQLite store: their existence, owner, modes and integrity, and whether this process may write them."""
+"""The files of a SQLite store: existence, owner, modes and integrity, and whether this process may write them."""
 
 import os
 import stat
@@ -17,7 +17,7 @@ _BESIDE = ("-wal", "-shm", "-gate")  # the files of SQLite and of our write lock
 
 
 def check_file(path: str) -> None:
-    """Check that a file exists, of any kind.
+    """Check that a file of any kind exists.
 
     Raises:
         StoreUnusable: there is none.
@@ -32,7 +32,7 @@ def check_file(path: str) -> None:
 
 
 def check_kind(path: str) -> None:
-    """Check that a path is a regular file or free.
+    """Check that a path is a regular file or does not exist.
 
     Raises:
         StoreUnusable: it is a folder, a device, …
@@ -42,10 +42,10 @@ def check_kind(path: str) -> None:
 
 
 def make_private(path: str) -> None:
-    """Create the file with mode 0600, if it is not there; SQLite gives its log files the same mode.
+    """Create the file with mode 0600 unless it exists; SQLite gives its log files the same mode.
 
     Raises:
-        StoreUnusable: it is no regular file.
+        StoreUnusable: it is not a regular file.
     """
     check_kind(path)
     if not os.path.exists(path):
@@ -55,7 +55,7 @@ def make_private(path: str) -> None:
 
 
 def check_owner(path: str) -> None:
-    """Check that a store and the files beside it belong to this user, and that no other user can replace it.
+    """Check that a store and its files belong to this user, and that no other user can replace it.
 
     Raises:
         StoreUnusable: the store or its folder belongs to another user.
@@ -149,16 +149,16 @@ def explain_read_only(path: str) -> str:
 
 
 def is_at_rest(path: str) -> bool:
-    """Return whether a store must be read as a file that no process changes.
+    """Return whether a store must be opened as an immutable file.
 
-    SQLite keeps its log and its locks beside the file. If we cannot make them, and no other process has, the file alone
-    is the whole store.
+    SQLite keeps its log and its locks beside the file. If we cannot create them and no other process has, the file
+    alone is the whole store.
     """
     return not _is_writable(os.path.dirname(path)) and not os.path.exists(f"{path}-wal")
 
 
 def connect_at_rest(path: str) -> apsw.Connection:
-    """Connect to a store at rest, without locks."""
+    """Connect to an immutable store, without locks."""
     from urllib.parse import quote  # takes 5 ms, and few stores are at rest
 
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
@@ -166,7 +166,7 @@ def connect_at_rest(path: str) -> apsw.Connection:
 
 
 def identify(path: str, *, at_rest: bool) -> tuple[int, ...] | None:
-    """Return an identity that changes if the file is replaced, or a store at rest is written; None without a file."""
+    """Return an identity that changes if the file is replaced, or an immutable store written; None without a file."""
     try:
         found = os.stat(path)
     except OSError:

@@ -1,4 +1,4 @@
-"""The state of a store for its operator: its contents, its integrity, and whether the search index fits the items."""
+"""The state of a store for its operator: contents, integrity, and whether the search index matches the items."""
 
 import os
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ _INDEXED = {
 
 
 class StoreStatus(Struct, frozen=True, kw_only=True):
-    """Facts about a store; a count is None if our role may not see it, or the schema is not one of ours."""
+    """Facts about a store; a count is None if our role may not see it, or the schema is unknown."""
 
     engine: str
     store: str
@@ -63,7 +63,7 @@ class StoreStatus(Struct, frozen=True, kw_only=True):
 
 
 class IndexState(Struct, frozen=True):
-    """How the search index differs from the items."""
+    """The differences between the search index and the items."""
 
     compared: int  # items whose words were computed again and compared
     missing: int  # items that are not in the index
@@ -71,7 +71,7 @@ class IndexState(Struct, frozen=True):
 
     @property
     def is_in_step(self) -> bool:
-        """Return whether nothing is missing or stale."""
+        """Return whether the index has no missing and no stale items."""
         return not self.missing and not self.stale
 
 
@@ -142,7 +142,7 @@ def _open_file(path: str) -> Iterator[apsw.Connection]:
 
 
 def compare_index(tx: Tx) -> IndexState:
-    """Compare the search index with the items, in a transaction that sees all of them."""
+    """Compare the search index with all items, in a transaction that sees all of them."""
     missing = sum(tx.all(_UNINDEXED)[0])
     compared = stale = 0
     for kind in search.KINDS:

@@ -1,6 +1,6 @@
 """Queries about tasks, their pages, claims, notes and blockers. Every statement has the owner in its WHERE clause.
 
-Lists without pages read only the members of a `Task` that have no default; `details` reads everything.
+Lists without pages read only the fields of a `Task` without a default; `details` reads everything.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ CONFINED = "(not :is_confined or project in :allowed)"
 
 
 def by_confinement(sql: str) -> dict[bool, str]:
-    """Return a query on an owner's tasks by whether the caller is confined to some projects."""
+    """Return a query in two forms: for callers limited to some projects (True), and for others (False)."""
     return {is_confined: sql.format(owned=owned) for is_confined, owned in _OWNED.items()}
 
 
@@ -66,7 +66,7 @@ _WITH_CLAIM = f"""
 
 
 def confine(tx: Tx, allowed: Allowed) -> dict[str, object]:
-    """Return the parameters of CONFINED."""
+    """Return the parameters of the condition CONFINED."""
     if allowed is None:
         return {"is_confined": False, "allowed": ()}
     sql = "select number from projects where name in :names and deleted_at is null"
@@ -98,7 +98,7 @@ _LIST_OPEN = by_confinement(f"""
 
 
 def find_number(tx: Tx, owner: str, id: str, allowed: Allowed) -> int | None:
-    """Return the number of an owner's task with an id."""
+    """Return the number of an owner's task, given its id."""
     row = tx.one(f"select number from tasks where {_BY_ID}", owner=owner, key=id, **confine(tx, allowed))
     return row[0] if row else None
 
@@ -116,7 +116,7 @@ def newest_open(tx: Tx, owner: str, limit: int, allowed: Allowed = None) -> list
 
 
 def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed, *, with_deleted: bool = False) -> set[int]:
-    """Return the numbers among some that are an owner's tasks in the allowed projects."""
+    """Return those of some numbers that are an owner's tasks in the allowed projects."""
     sql = f"""
         select number from tasks where owner || '' = :owner and number in :numbers
             and (:with_deleted or deleted_at is null) and {CONFINED}
@@ -126,7 +126,7 @@ def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed, *, wit
 
 
 def details(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None) -> list[Task]:
-    """Return some of an owner's tasks and their claims with everything that is stored, in the order given."""
+    """Return some of an owner's tasks with all stored fields and claims, in the order given."""
     if not numbers:
         return []
     rows = tx.all(_WITH_CLAIM, owner=owner, numbers=list(numbers), now=tx.now, **confine(tx, allowed))
@@ -135,7 +135,7 @@ def details(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None)
 
 
 def lock(tx: Tx, owner: str, key: int | str, allowed: Allowed = None) -> Task | None:
-    """Lock an owner's task with a number or an id, and return it with everything that is stored about it."""
+    """Lock an owner's task, given by number or id, and return it with all stored fields."""
     where = _BY_NUMBER if isinstance(key, int) else _BY_ID
     row = tx.one_to_change(_DETAILS, "tasks", where, owner=owner, key=key, **confine(tx, allowed))
     if row is None:
@@ -146,7 +146,7 @@ def lock(tx: Tx, owner: str, key: int | str, allowed: Allowed = None) -> Task | 
 
 
 def find_deleted(tx: Tx, owner: str, number: int) -> Task | None:
-    """Return an owner's deleted task, with everything that is stored about it."""
+    """Return an owner's deleted task with all stored fields."""
     sql = f"select {_DETAILS} from tasks where {_DELETED}"
     row = tx.one(sql, owner=owner, number=number)
     return _read(row) if row else None
@@ -155,7 +155,7 @@ def find_deleted(tx: Tx, owner: str, number: int) -> Task | None:
 def list_newest(
     tx: Tx, owner: str, allowed: Allowed, *, is_open: bool, before: tuple[str, int], limit: int
 ) -> list[Task]:
-    """Return an owner's tasks before a time of creation and a number, all or only the open ones, newest first."""
+    """Return an owner's tasks created before a time and number, all or only open ones, newest first."""
     sql = _LIST_OPEN[allowed is not None] if is_open else _LIST[allowed is not None]
     values = {"owner": owner, "moment": before[0], "last": before[1], "limit": limit}
     return [Task(*row) for row in tx.all(sql, **values, **confine(tx, allowed))]
@@ -191,7 +191,7 @@ def add(tx: Tx, owner: str, draft: TaskDraft, project: int | None) -> Task:
     """Insert a task, except its tags and blockers.
 
     Raises:
-        Violation: foreign key, where its project was purged.
+        Violation: of the foreign key, if its project was purged.
     """
     sql = f"""
         insert into tasks (id, owner, title, description, project, priority, due, created_at, updated_at)
@@ -208,7 +208,7 @@ def update(tx: Tx, task: Task) -> None:
     """Store the new state of a locked task, except its tags and blockers.
 
     Raises:
-        Violation: foreign key, where its project was purged.
+        Violation: of the foreign key, if its project was purged.
     """
     sql = """
         update tasks set title = :title, description = :description, project = :project, priority = :priority,
@@ -223,21 +223,21 @@ def update(tx: Tx, task: Task) -> None:
 
 
 def delete(tx: Tx, owner: str, number: int) -> None:
-    """Mark an owner's task as deleted, and remove it from the search by text."""
+    """Mark an owner's task as deleted, and remove it from the text search."""
     where = "number = :number and owner = :owner and deleted_at is null"
     tx.renew("tasks", "deleted_at = :now", where, columns="number", number=number, owner=owner)
     tx.run("delete from task_texts where task = :number and owner = :owner", number=number, owner=owner)
 
 
 def restore(tx: Tx, seen: Task) -> bool:
-    """Mark a task as no longer deleted; return False if it was restored or purged meanwhile."""
+    """Mark a task as not deleted; return False if it was restored or purged meanwhile."""
     values = {"owner": seen.owner, "number": seen.number}
     row = tx.renew("tasks", "deleted_at = null", _DELETED, columns="number", version=seen.version, **values)
     return row is not None
 
 
 def set_text(tx: Tx, owner: str, number: int, *, title: str, description: str) -> None:
-    """Replace the folded text by which a task is found."""
+    """Replace the folded text of a task, which searches read."""
     sql = """
         insert into task_texts (task, owner, title, description) values (:task, :owner, :title, :description)
         on conflict (task) do update set title = excluded.title, description = excluded.description
@@ -247,7 +247,7 @@ def set_text(tx: Tx, owner: str, number: int, *, title: str, description: str) -
 
 
 def change_tags(tx: Tx, owner: str, number: int, before: Sequence[str], after: Sequence[str]) -> None:
-    """Replace the tags of an owner's task by others."""
+    """Replace the tags of an owner's task."""
     if gone := [tag for tag in before if tag not in after]:
         # `owner || ''` keeps SQLite off the index by tags, of which it would read all that the owner has.
         sql = "delete from task_tags where task = :task and owner || '' = :owner and tag in :gone"
@@ -260,9 +260,9 @@ def change_tags(tx: Tx, owner: str, number: int, before: Sequence[str], after: S
 
 
 def set_blockers(tx: Tx, owner: str, task: int, blockers: Sequence[int], *, with_deleted: bool = False) -> list[int]:
-    """Replace the blockers of a task; return those that are stored now because they are the owner's.
+    """Replace the blockers of a task; return those that were stored, which are the owner's tasks.
 
-    Deleted blockers stay, and no others are added; with `with_deleted` they are replaced too.
+    Deleted blockers are kept and none is added; `with_deleted` replaces them too.
     """
     values = {"owner": owner, "task": task, "blockers": list(blockers), "with_deleted": with_deleted}
     # Those that stay are not inserted again: row-level security may hide the tasks that they are.
@@ -277,7 +277,7 @@ def set_blockers(tx: Tx, owner: str, task: int, blockers: Sequence[int], *, with
 
 
 def add_blockers(tx: Tx, owner: str, task: int, blockers: Sequence[int], *, with_deleted: bool = False) -> list[int]:
-    """Add blockers to a task that may have them already; return those that are stored now, as `set_blockers`."""
+    """Add blockers that a task may already have; return those that are stored, as `set_blockers` does."""
     sql = """
         insert into task_blocks (task, blocker, owner)
         select :task, number, owner from tasks
@@ -304,7 +304,7 @@ def is_circular(tx: Tx, owner: str, task: int) -> bool:
 
 
 def blocked_tasks(tx: Tx, owner: str, blocker: int) -> list[tuple[int, str | None]]:
-    """Return the tasks that a task blocks, with the names of the projects that they are in."""
+    """Return the tasks that a task blocks, with the names of their projects."""
     sql = """
         select t.number, (select name from projects p where p.number = t.project and p.deleted_at is null)
         from task_blocks b join tasks t on t.number = b.task
@@ -325,7 +325,7 @@ def last_claim(tx: Tx, owner: str, task: int) -> Claim | None:
 
 
 def put_claim(tx: Tx, owner: str, task: int, holder: Holder, until: str) -> Claim:
-    """Claim an owner's task, from any holder, with the next fence."""
+    """Claim an owner's task with the next fence, whoever holds it."""
     sql = f"""
         insert into task_claims (task, owner, holder, holder_key, until, fence)
         values (:task, :owner, :holder, :holder_key, :until, 1)
@@ -339,7 +339,7 @@ def put_claim(tx: Tx, owner: str, task: int, holder: Holder, until: str) -> Clai
 
 
 def renew_claim(tx: Tx, owner: str, task: int, until: str) -> Claim:
-    """Change the time at which a claim of an owner's task ends; keep its fence."""
+    """Change the end of a claim on an owner's task; keep its fence."""
     sql = f"update task_claims set until = :until where task = :task and owner = :owner returning {_CLAIM}"
     row = tx.one(sql, task=task, owner=owner, until=until)
     assert row is not None, "only a claim that is there is renewed"
@@ -360,7 +360,7 @@ def _read_claim(row: Row) -> Claim:
 
 
 def add_note(tx: Tx, owner: str, task: int, text: str, at: str | None = None) -> None:
-    """Add a note by the author of the transaction to an owner's task, with the transaction's time or another."""
+    """Add a note by the transaction's author to an owner's task, with the transaction's time or the given one."""
     sql = """
         insert into task_notes (task, owner, author, at, text) values (:task, :owner, :author, :at, :text)
     """
@@ -368,13 +368,13 @@ def add_note(tx: Tx, owner: str, task: int, text: str, at: str | None = None) ->
 
 
 def count_notes(tx: Tx, owner: str, task: int) -> int:
-    """Return how many notes an owner's task has."""
+    """Count the notes of an owner's task."""
     row = tx.one("select count(*) from task_notes where task = :task and owner = :owner", task=task, owner=owner)
     return row[0] if row else 0
 
 
 def newest_notes(tx: Tx, owner: str, task: int, limit: int) -> list[TaskNote]:
-    """Return the last notes of an owner's task, the oldest of them first."""
+    """Return the last notes of an owner's task, in order."""
     sql = f"""
         select n.at, n.text, {AUTHOR} from task_notes n join authors a on a.number = n.author
         where n.task = :task and n.owner = :owner order by n.number desc limit :limit
@@ -392,7 +392,7 @@ def notes_of(tx: Tx, owner: str, tasks: Sequence[int]) -> list[tuple[int, str, s
 def newest_notes_of_open(
     tx: Tx, owner: str, project: int, since: str, limit: int, *, has_loose: bool
 ) -> list[tuple[int, TaskNote]]:
-    """Return the last notes on an owner's open tasks of a project, with their tasks, newest first.
+    """Return the last notes on an owner's open tasks in a project, with their tasks, newest first.
 
     `has_loose` adds the tasks of no project.
     """
@@ -502,7 +502,7 @@ _AMONG_FEW = """
 def numbers(
     tx: Tx, owner: str, query: TaskQuery, allowed: Allowed, limit: int, after: TaskPosition | None = None
 ) -> list[int]:
-    """Return the numbers of the tasks that match a query with folded text and tags, from a position on."""
+    """Return the numbers of the tasks that match a query (text and tags folded), from a position on."""
     few, are_of_text = _few(tx, owner, query, allowed)
     if few == []:
         return []
@@ -531,7 +531,7 @@ def numbers(
 
 
 def _walk(tx: Tx, sql: str, ranges: Sequence[_Range], limit: int, values: dict[str, object]) -> list[int]:
-    """Return the numbers of the first tasks in some ranges, one range after the other."""
+    """Return the numbers of the first tasks in some ranges, in the order of the ranges."""
     found: list[int] = []
     # Only with the requested conditions, so that the engine plans for no others.
     for condition, order in ranges:
@@ -550,21 +550,21 @@ def tags(tx: Tx, owner: str, tasks: Sequence[int]) -> list[str]:
 
 
 def count_held(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> int:
-    """Return how many ready tasks of a query with folded text and tags others hold now."""
+    """Count the ready tasks that match a query (text and tags folded) and are held by others."""
     sql = " ".join([_COUNT_HELD[allowed is not None], *_conditions(query)])
     row = tx.one(sql, **_values(tx, owner, query, allowed))
     return row[0] if row else 0
 
 
 def count_blocked(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> int:
-    """Return how many open tasks of a query with folded text and tags are blocked."""
+    """Count the blocked tasks among the open ones that match a query (text and tags folded)."""
     sql = " ".join([_COUNT_BLOCKED[allowed is not None], *_conditions(query)])
     row = tx.one(sql, **_values(tx, owner, query, allowed))
     return row[0] if row else 0
 
 
 def _conditions(query: TaskQuery) -> tuple[str, ...]:
-    """Return the conditions that a query sets, besides its filter."""
+    """Return the conditions of a query, apart from its filter."""
     return (
         "" if query.project is None else _IN_PROJECT_OR_NONE if query.takes_unfiled else _IN_PROJECT,
         _TAGGED if query.tags else "",
@@ -600,7 +600,7 @@ def _ranges(filter: TaskFilter, after: TaskPosition | None) -> Sequence[_Range]:
 def _few(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> tuple[list[int] | None, bool]:
     """Return the tasks with one of the tags, with a rare one of them, or with the text; None if there are many.
 
-    Also whether they are those with the text. For a caller who may not see all tasks of the owner it is always None:
+    Also return whether the text selected them. For a caller who may not see all of the owner's tasks it is always None:
     these look-ups read all of them.
     """
     if allowed is not None:

@@ -29,7 +29,7 @@ def by_hash(tx: Tx, hash: str) -> Token | None:
 
 
 def starting(tx: Tx, prefix: str, owner: str | None = None) -> list[str]:
-    """Return at most two ids that start with a prefix, of all tokens or of those of an owner."""
+    """Return up to two ids that start with a prefix, of all tokens or of an owner's."""
     # A range uses the index. "~" sorts after every character of an id.
     sql = "select id from tokens where id >= :prefix and id < :beyond and (:is_any or owner = :owner) limit 2"
     values = {"prefix": prefix, "beyond": f"{prefix}~", "is_any": owner is None, "owner": owner or ""}
@@ -43,7 +43,7 @@ def list_all(tx: Tx) -> list[Token]:
 
 
 def revoke(tx: Tx, id: str) -> Token | None:
-    """Revoke a token now, unless it was revoked before; return None if there is none."""
+    """Revoke a token, unless it is revoked already; return None if there is none."""
     sql = f"""
         update tokens set revoked_at = coalesce(revoked_at, :now) where id = :id
         returning {_COLUMNS}
@@ -53,14 +53,14 @@ def revoke(tx: Tx, id: str) -> Token | None:
 
 
 def to_columns(access: Struct) -> dict[str, Any]:
-    """Return the values to store of a token or of a session."""
+    """Return the column values of a token or session."""
     fields = asdict(access)
     projects = None if fields["projects"] is None else ",".join(fields["projects"])
     return {**fields, "is_read_only": int(fields["is_read_only"]), "projects": projects}
 
 
 def from_columns(names: str, row: Row) -> Mapping[str, Any]:
-    """Return the fields of a token or of a session, given the names and values of its columns."""
+    """Return the fields of a token or session from the names and values of its columns."""
     columns = dict(zip(names.split(", "), row, strict=True))
     projects = None if columns["projects"] is None else tuple(columns["projects"].split(","))
     return {**columns, "is_read_only": bool(columns["is_read_only"]), "projects": projects}

@@ -25,13 +25,13 @@ _NEWEST_FIRST = "order by deleted_at desc, number desc"
 
 
 def kept_since(tx: Tx) -> str:
-    """Return the time of the oldest deletion that can be undone."""
+    """Return the time of the oldest deletion that can still be undone."""
     days = tx.retention.trash_days
     return clock.days_before(tx.now, days) if days else tx.now
 
 
 def named(tx: Tx, kind: ItemKind, project: int | None, name: str, since: str) -> list[Item]:
-    """Return the deleted items with a name in a project, or in none for projects, last deleted first."""
+    """Return the deleted items with this name in a project (none for projects), last deleted first."""
     sql = f"{_SELECT} and kind = :kind and name = :name and (kind = 'project' or project = :project) {_NEWEST_FIRST}"
     return _all(tx, sql, kind=kind, project=project, name=name, since=since)
 
@@ -43,7 +43,7 @@ def by_id(tx: Tx, id: str, since: str) -> list[Item]:
 
 
 def by_number(tx: Tx, kind: ItemKind, numbers: Sequence[int], since: str = "") -> list[Item]:
-    """Return the deleted items of a kind among some numbers."""
+    """Return the deleted items of a kind that have some numbers."""
     sql = f"{_SELECT} and kind = :kind and number in :numbers"
     return _all(tx, sql, kind=kind, numbers=list(numbers), since=since)
 
@@ -58,7 +58,7 @@ def list_newest(
     since: str,
     limit: int,
 ) -> list[Item]:
-    """Return the deleted items of some kinds in some or all projects, last deleted first; of tasks only an owner's.
+    """Return the deleted items of some kinds in some or all projects, last deleted first; tasks only of one owner.
 
     `has_loose` adds the tasks of no project.
     """

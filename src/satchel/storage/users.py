@@ -1,10 +1,10 @@
-"""Queries about users: the setting that names the local user, and how much each user has stored."""
+"""Queries about users: the setting with the local user, and the usage of each user."""
 
 from satchel.storage.database import Tx
 
 
 def read_usage(tx: Tx, user: str) -> tuple[int, int]:
-    """Return how many items and bytes count as a user's; triggers on revisions count them."""
+    """Return a user's number of items and bytes, which triggers on revisions count."""
     sql = "select coalesce(sum(items), 0), coalesce(sum(bytes), 0) from user_usage where owner = :user"
     [[items, size]] = tx.all(sql, user=user)
     return int(items), int(size)
@@ -17,7 +17,7 @@ def get_setting(tx: Tx, name: str) -> str | None:
 
 
 def keep_setting(tx: Tx, name: str, value: str) -> str:
-    """Store a setting unless it has a value, and return its value."""
+    """Store a setting unless it exists, and return its value."""
     sql = "insert into settings (name, value) values (:name, :value) on conflict (name) do nothing"
     tx.run(sql, name=name, value=value)
     return get_setting(tx, name) or value

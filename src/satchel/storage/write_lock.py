@@ -1,4 +1,4 @@
-"""The lock of the writers to a SQLite store: a kernel file lock on a file beside the database.
+"""The write lock of a SQLite store: a kernel file lock on a file beside the database.
 
 SQLite's busy handler starves writers: of eight, one made 1 commit while another made 5,436. The kernel's queue is fair.
 """
@@ -13,7 +13,7 @@ from satchel.errors import StoreFailed
 
 
 class WriteLock:
-    """Held by one writer at a time among all threads and processes on this machine."""
+    """A lock that one writer among all threads and processes of this machine holds at a time."""
 
     def __init__(self, store: str) -> None:
         self._path = f"{store}-gate"

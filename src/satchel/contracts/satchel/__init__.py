@@ -1,7 +1,7 @@
 """The `satchel` contract, our own: prompts, documents, tasks and libraries together, in one vocabulary.
 
-`tools` lists the tools; the stub of each names the module that does its work. The functions here and there import it
-when they are called, so that a start does not.
+`tools` is the table of the tools. The module with the function of a tool is imported by its first call, so that a start
+does not wait for it.
 
 tools              the list of all tools: inputs, schemas of answers, descriptions
 prompts            the tools for prompts, and how answers describe one

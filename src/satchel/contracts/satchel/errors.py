@@ -316,10 +316,8 @@ METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
 
 def describe(wrong: errors.WrongArgument) -> tuple[str, str]:
     """Describe the fault of an argument in a sentence, with a hint at a remedy."""
-    field, rule, limit = wrong.field, wrong.rule, wrong.limit
+    field, rule, limit = "tags" if wrong.field == "tag" else wrong.field, wrong.rule, wrong.limit
     place = wrong.place if len(wrong.place) <= _MAX_PLACE else f"{wrong.place[:_MAX_PLACE]}..."
-    if rule == "required" and wrong.kind == "argument" and isinstance(limit, tuple):
-        return f"The prompt needs a value for {' and '.join(limit)}.", "Give it in arguments, by name."
     if rule == "readOnly":
         other = f"The stored prompt of this title is called '{limit}': use that name." if limit else None
         message = f"Prompt '{wrong.value}' is of a library and cannot be changed here."
@@ -355,8 +353,12 @@ def _describe_wrong_type(wrong: errors.WrongArgument, place: str) -> tuple[str, 
     if field == "blocked_by":
         return f"{place} must be a list of tasks, by number or UUID.", "For example [4, 7]."
     what = {"string": "a text", "integer": "a whole number", "boolean": "true or false", "array": "a list"}
-    kind, where = limit.partition(" ")[0], f"{field}[]" if place.startswith(f"{field}[") else place
-    example = _EXAMPLES.get((where, kind)) or _EXAMPLES.get(("", kind), _OTHER_HINT)
+    kind, entry = limit.partition(" ")[0], _ENTRIES.get(field)
+    example = _EXAMPLES.get(kind, _OTHER_HINT)
+    if kind == "object" and place == "arguments":
+        example = 'For example {"who": "Ann"}.'
+    elif entry and (kind == "object" or place == field):
+        example = f"For example {entry}." if kind == "object" else f"For example [{entry}]."
     return f"{place} must be {what.get(limit, f'an {limit}')}.", example
 
 
@@ -372,21 +374,17 @@ _MEANINGS = {
     "blocked_by": "numbers or UUIDs of tasks, or an empty list",
 }
 _EXAMPLES = {
-    ("", "string"): "Put it into quotes.",
-    ("", "integer"): "For example 20, without quotes.",
-    ("", "boolean"): "Without quotes.",
-    ("", "array"): 'For example ["one", "two"].',
-    ("arguments", "array"): 'For example [{"name": "who", "required": true}].',
-    ("arguments", "object"): 'For example {"who": "Ann"}.',
-    ("edits", "array"): 'For example [{"old": "a", "new": "b"}].',
-    ("edits[]", "object"): 'For example {"old": "a", "new": "b"}.',
-    ("prompts", "array"): 'For example [{"title": "Review", "content": "Review the diff."}].',
-    ("prompts[]", "object"): 'For example {"title": "Review", "content": "Review the diff."}.',
-    ("resources", "array"): 'For example [{"name": "notes.md", "content": "..."}].',
-    ("resources[]", "object"): 'For example {"name": "notes.md", "content": "..."}.',
-    ("", "object"): 'For example {"name": "who", "required": true}.',
+    "string": "Put it into quotes.",
+    "integer": "For example 20, without quotes.",
+    "boolean": "Without quotes.",
+    "array": 'For example ["one", "two"].',
 }
-_REST = "Add the rest with another call."
+_ENTRIES = {  # examples of an entry of these lists
+    "arguments": '{"name": "who", "required": true}',
+    "edits": '{"old": "a", "new": "b"}',
+    "prompts": '{"title": "Review", "content": "Review the diff."}',
+    "resources": '{"name": "notes.md", "content": "..."}',
+}
 _OTHER_HINT = "See what the tool takes."
 # Where tools take another form than people write, or less.
 _OWN_SENTENCES = {
@@ -396,27 +394,19 @@ _OWN_SENTENCES = {
     ("arguments", "not"): "Give arguments or {value}, not both",
     ("item", "contentEncoding"): "{value} is not text",
     ("content", "contentEncoding"): "content must be base64, which the type {value} needs",
-    ("tag", "pattern"): "{field}: a tag has 1 to 50 letters, digits, - and _",
     ("tags", "pattern"): "{field}: a tag has 1 to 50 letters, digits, - and _",
     ("lines", "minLength"): "There is no task in lines",
-    ("lines", "maxItems"): "A call adds at most {limit} tasks. Nothing was added",
-    ("prompts", "maxItems"): "A call adds at most {limit} prompts. Nothing was added",
-    ("resources", "maxItems"): "A call adds at most {limit} documents. Nothing was added",
-    ("items", "maxItems"): "A call takes at most {limit} items. Nothing was done",
 }
 _ARGUMENT_HINTS = {  # by field and rule
     ("", "required"): "Give {field}.",
     ("", "minLength"): "Give {field}, or leave it out.",
     ("", "maxLength"): "Shorten it.",
     ("", "maxBytes"): "Shorten it, or save it in parts.",
-    ("", "maxItems"): "Leave some out.",
+    ("", "maxItems"): "Leave some out, or give them to another call.",
     ("", "minimum"): "Give a larger number.",
     ("", "maximum"): "Give a smaller number.",
     ("query", "minLength"): "Give words; the list tools show everything.",
-    ("limit", "minimum"): "Leave it out for the usual 50.",
     ("limit", "maximum"): "Ask for fewer; next_cursor leads to the rest.",
-    ("expected_version", "minimum"): "Give the version that you read.",
-    ("expected_version", "maximum"): "Give the version that you read.",
     ("", "signs"): "Write +x to add, -x to remove; entries without signs replace all.",
     ("", "uniqueItems"): "Name each once.",
     ("cursor", "format"): "Ask again without it for the first page.",
@@ -430,14 +420,12 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("content", "template"): "Correct it, or give arguments: [] to keep it as plain text.",
     ("heading", "not"): "Leave one of them out.",
     ("arguments", "not"): "A filled-in prompt is given whole.",
-    ("lines", "contentEncoding"): "Read it without lines.",
-    ("heading", "contentEncoding"): "Read it without heading.",
+    ("", "contentEncoding"): "Read it without {field}.",
     ("item", "contentEncoding"): "Replace it with update_resource.",
     ("", "minItems"): "Give one or more.",
     ("lines", "format"): "Lines count from 1.",
     ("lines", "maximum"): "Ask for lines that it has.",
     ("content", "contentEncoding"): "Encode it, or give a mime_type of text.",
-    ("tag", "pattern"): "Put a - where a space would be.",
     ("tags", "pattern"): "Put a - where a space would be.",
     ("name", "pattern"): "For example code-review.",
     ("name", "not"): "Choose another, or leave it out: one is made from the title.",
@@ -446,10 +434,6 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("after", "acyclic"): "Leave one after: out.",
     ("after", "maximum"): "A bare number counts the tasks of the call from 1; write an existing task with #.",
     ("lines", "minLength"): 'For example ["Write docs !high +docs", "Test after:1"].',
-    ("lines", "maxItems"): _REST,
-    ("prompts", "maxItems"): _REST,
-    ("resources", "maxItems"): _REST,
-    ("items", "maxItems"): "Give the rest to another call.",
     ("lines", "grammar"): "Leave one of them out.",
     ("lines", "claims"): "Leave [~] out, and use claim_task then.",
     ("lines", "uniqueItems"): "Give each line its own label, or none.",

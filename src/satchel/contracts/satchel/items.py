@@ -10,6 +10,7 @@ from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers, task_answers, tools
 from satchel.contracts.satchel import documents as document_tools
 from satchel.contracts.satchel import prompts as prompt_tools
+from satchel.contracts.satchel import tasks as task_tools
 from satchel.contracts.satchel.answers import format_item
 from satchel.contracts.satchel.errors import WrongValue, describe, name_place
 from satchel.contracts.satchel.templates import check_templates, find_in_libraries, find_stored, settle_update
@@ -326,3 +327,14 @@ def _show(one: Prompt | Document | Task, here: str, there: str) -> tuple[dict[st
         return {"kind": "prompt", **to_builtins(prompt), **elsewhere}, prompt_tools.format_row(prompt)
     document = document_tools.make_row(one, is_echo=True)
     return {"kind": "document", **to_builtins(document), **elsewhere}, document_tools.format_row(document)
+
+
+# -- show -------------------------------------------------------------------------------------------------------
+
+
+def show(context: Context, args: tools.Show) -> Body:
+    """Show tasks or prompts; hosts without apps get the same in words."""
+    if args.what == "prompts":
+        return prompt_tools.list_prompts(context, tools.ListPrompts(query=args.query, project=args.project))
+    wanted = tools.ListTasks(status="pending", query=args.query, project=args.project)
+    return task_tools.list_tasks(context, wanted)

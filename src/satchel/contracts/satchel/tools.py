@@ -1,9 +1,10 @@
 """The tools of the `satchel` contract as clients see them: inputs, schemas of answers, and the table of all tools.
 
-Each function imports the module that does its work: a server starts in half the time without them.
+The functions are in the modules of the nouns, which the first call of a tool imports: a server starts in half the time.
 """
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
@@ -251,46 +252,6 @@ COMPLETES = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": 
 DELETES = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": False}
 
 
-def _tool(
-    toolset: str,
-    description: str,
-    output_schema: Schema,
-    annotations: dict[str, bool] = READS,
-    at_least_one: tuple[str, ...] = (),
-    *,
-    opens_transactions: bool = False,
-    is_listed: bool = True,
-    make_meta: Callable[[], dict[str, Any]] | None = None,
-) -> Callable[[Callable[[Context, Any], Body]], Tool]:
-    """Register a function as the tool of its name."""
-
-    def make(run: Callable[[Context, Any], Body]) -> Tool:
-        name, input = run.__name__, run.__annotations__["args"]
-        transaction: Transaction = "read" if annotations["readOnlyHint"] else "write"
-        return Tool(
-            name,
-            description,
-            input,
-            _in_project(run) if issubclass(input, InProject) else run,
-            transaction=None if opens_transactions else transaction,
-            title=name.replace("_", " ").capitalize(),
-            size_argument="limit" if "limit" in input.__struct_fields__ else None,
-            toolset=toolset,
-            at_least_one=at_least_one,
-            output_schema=output_schema,
-            annotations=annotations,
-            is_listed=is_listed,
-            make_meta=make_meta,
-        )
-
-    return make
-
-
-def _in_project(run: Callable[[Context, Any], Body]) -> Callable[[Context, Any], Body]:
-    """Run a tool in the project that its arguments name."""
-    return lambda context, args: run(context.within(args.project), args)
-
-
 # -- search, catch_up, projects -----------------------------------------------------------------------------------
 
 
@@ -314,58 +275,6 @@ class AddProject(Struct):
 
 class ListProjects(Struct):
     pass
-
-
-@_tool(
-    "",
-    "Find prompts, documents and tasks by words, best first",
-    answer_of("hits", hits=list_of(HIT), next_cursor=STRING),
-)
-def search(context: Context, args: Search) -> Body:
-    from satchel.contracts.satchel import search
-
-    return search.search(context, args)
-
-
-@_tool(
-    "",
-    "Call first: recent changes, claimed tasks and tasks ready to start",
-    answer_of(
-        "why since done",
-        why=STRING,
-        since=STRING,
-        **dict.fromkeys(("tags", "done", "task_notes"), STRINGS),
-        **dict.fromkeys(
-            ("prompts", "documents", "open_tasks", "more_others", "more_ready", "ready_elsewhere"), INTEGER
-        ),
-        **dict.fromkeys(("in_progress", "ready"), TASKS),
-        **dict.fromkeys(("more_done", "more_in_progress"), BOOLEAN),
-        others=list_of(COUNTED),
-    ),
-)
-def catch_up(context: Context, args: CatchUp) -> Body:
-    from satchel.contracts.satchel import projects
-
-    return projects.catch_up(context, args)
-
-
-@_tool("", "Make a project", answer_of("added", added=BOOLEAN), ADDS)
-def add_project(context: Context, args: AddProject) -> Body:
-    from satchel.contracts.satchel import projects
-
-    return projects.add_project(context, args)
-
-
-@_tool(
-    "",
-    "Projects, and which is current",
-    answer_of("why projects", why=STRING, projects=list_of(COUNTED)),
-    is_listed=False,
-)
-def list_projects(context: Context, args: ListProjects) -> Body:
-    from satchel.contracts.satchel import projects
-
-    return projects.list_projects(context, args)
 
 
 # -- prompts ------------------------------------------------------------------------------------------------------
@@ -450,99 +359,6 @@ class RenderPrompt(InProject):
     arguments: Values | UnsetType = UNSET
 
 
-@_tool(
-    "prompts",
-    "Find saved and library prompts, newest first, without their content",
-    answer_of("prompts", prompts=list_of(PROMPT), next_cursor=STRING),
-)
-def list_prompts(context: Context, args: ListPrompts) -> Body:
-    from satchel.contracts.satchel import prompts
-
-    return prompts.list_prompts(context, args)
-
-
-@_tool(
-    "prompts",
-    "Read a prompt; with arguments filled in, to follow it",
-    answer_of("prompt", "name text", prompt=WHOLE_PROMPT, **FILLED_IN),
-    opens_transactions=True,
-)
-def get_prompt(context: Context, args: GetPrompt) -> Body:
-    from satchel.contracts.satchel import prompts
-
-    return prompts.get_prompt(context, args)
-
-
-@_tool(
-    "prompts", "Save prompts, all or none", answer_of("prompts", prompts=list_of(PROMPT)), ADDS, opens_transactions=True
-)
-def add_prompts(context: Context, args: AddPrompts) -> Body:
-    from satchel.contracts.satchel import prompts
-
-    return prompts.add_prompts(context, args)
-
-
-@_tool(
-    "prompts",
-    "Change the given fields of a prompt; empty clears",
-    answer_of("prompt", prompt=PROMPT),
-    UPDATES,
-    at_least_one=("title", "content", "description", "tags", "arguments"),
-    opens_transactions=True,
-)
-def update_prompt(context: Context, args: UpdatePrompt) -> Body:
-    from satchel.contracts.satchel import prompts
-
-    return prompts.update_prompt(context, args)
-
-
-@_tool(
-    "prompts",
-    "Save a prompt for later use",
-    answer_of("prompt", prompt=PROMPT),
-    ADDS,
-    opens_transactions=True,
-    is_listed=False,
-)
-def add_prompt(context: Context, args: AddPrompt) -> Body:
-    from satchel.contracts.satchel import prompts
-
-    return prompts.add_prompt(context, args)
-
-
-@_tool(
-    "prompts",
-    "Fill in a prompt",
-    answer_of("name text", **FILLED_IN),
-    opens_transactions=True,
-    is_listed=False,
-)
-def render_prompt(context: Context, args: RenderPrompt) -> Body:
-    from satchel.contracts.satchel import prompts
-
-    return prompts.render_prompt(context, args)
-
-
-@_tool(
-    "prompts",
-    "Delete a prompt; restore brings it back",
-    answer_of("deleted", deleted=STRING, referred=REFERRED),
-    DELETES,
-    is_listed=False,
-)
-def delete_prompt(context: Context, args: OnePrompt) -> Body:
-    from satchel.contracts.satchel import items
-
-    return items.delete_prompt(context, args)
-
-
-@_tool("prompts", "Tags of prompts with counts", answer_of("tags", tags=list_of(COUNTED)), is_listed=False)
-def list_tags(context: Context, args: InProject) -> Body:
-    from satchel.contracts.satchel import prompts
-
-    return prompts.list_tags(context, args)
-
-
 # -- documents ----------------------------------------------------------------------------------------------------
 
 
@@ -604,69 +420,6 @@ class UpdateResource(InProject):
     expected_version: Version | UnsetType = UNSET
 
 
-@_tool(
-    "documents",
-    "Find documents of the project",
-    answer_of("resources", resources=list_of(DOCUMENT), next_cursor=STRING),
-)
-def list_resources(context: Context, args: ListResources) -> Body:
-    from satchel.contracts.satchel import documents
-
-    return documents.list_resources(context, args)
-
-
-@_tool("documents", "Read a document, or of a long one its outline and parts", answer_of("resource", resource=DOCUMENT))
-def read_resource(context: Context, args: ReadResource) -> Body:
-    from satchel.contracts.satchel import documents
-
-    return documents.read_resource(context, args)
-
-
-@_tool(
-    "documents",
-    "Save documents with the project, all or none",
-    answer_of("resources", resources=list_of(DOCUMENT)),
-    ADDS,
-)
-def add_resources(context: Context, args: AddResources) -> Body:
-    from satchel.contracts.satchel import documents
-
-    return documents.add_resources(context, args)
-
-
-@_tool(
-    "documents",
-    "Change the given fields of a document; empty clears",
-    answer_of("resource", resource=DOCUMENT),
-    UPDATES,
-    at_least_one=("content", "mime_type", "description"),
-)
-def update_resource(context: Context, args: UpdateResource) -> Body:
-    from satchel.contracts.satchel import documents
-
-    return documents.update_resource(context, args)
-
-
-@_tool("documents", "Save a document", answer_of("resource", resource=DOCUMENT), ADDS, is_listed=False)
-def add_resource(context: Context, args: AddResource) -> Body:
-    from satchel.contracts.satchel import documents
-
-    return documents.add_resource(context, args)
-
-
-@_tool(
-    "documents",
-    "Delete a document; restore brings it back",
-    answer_of("deleted", deleted=STRING, referred=REFERRED),
-    DELETES,
-    is_listed=False,
-)
-def delete_resource(context: Context, args: OneResource) -> Body:
-    from satchel.contracts.satchel import items
-
-    return items.delete_resource(context, args)
-
-
 # -- parts of texts -----------------------------------------------------------------------------------------------
 
 
@@ -691,20 +444,6 @@ class EditText(InProject):
     append: Added | UnsetType = UNSET
     prepend: Added | UnsetType = UNSET
     expected_version: Version | UnsetType = UNSET
-
-
-@_tool(
-    "",
-    "Change parts of a prompt, document or task description, all or none",
-    answer_of("item version changed", item=STRING, version=INTEGER, changed=list_of(LINE), more=INTEGER),
-    EDITS,
-    at_least_one=("edits", "append", "prepend"),
-    opens_transactions=True,
-)
-def edit_text(context: Context, args: EditText) -> Body:
-    from satchel.contracts.satchel import items
-
-    return items.edit_text(context, args)
 
 
 # -- tasks --------------------------------------------------------------------------------------------------------
@@ -792,91 +531,6 @@ class ClaimTask(Struct):
     project: Project | UnsetType = UNSET
 
 
-@_tool("tasks", "List tasks, most urgent first", answer_of("tasks", tasks=TASKS, next_cursor=STRING, held=INTEGER))
-def list_tasks(context: Context, args: ListTasks) -> Body:
-    from satchel.contracts.satchel import tasks
-
-    return tasks.list_tasks(context, args)
-
-
-@_tool("tasks", "The whole task, with notes", answer_of("task", task=WHOLE_TASK))
-def get_task(context: Context, args: OneTask) -> Body:
-    from satchel.contracts.satchel import tasks
-
-    return tasks.get_task(context, args)
-
-
-@_tool("tasks", "Add tasks, one per line", answer_of("tasks", tasks=TASKS), ADDS)
-def add_tasks(context: Context, args: AddTasks) -> Body:
-    from satchel.contracts.satchel import tasks
-
-    return tasks.add_tasks(context, args)
-
-
-@_tool(
-    "tasks",
-    "Change given fields; empty clears. tags, blocked_by: all replaced, or +x and -x. note is appended",
-    answer_of("task", task=TASK, ready=TASKS),
-    UPDATES,
-    at_least_one=(*TASK_FIELDS, "note"),
-)
-def update_task(context: Context, args: UpdateTask) -> Body:
-    from satchel.contracts.satchel import tasks
-
-    return tasks.update_task(context, args)
-
-
-@_tool(
-    "tasks",
-    "Complete a task; lists the tasks that became ready",
-    answer_of("task", task=TASK, ready=TASKS, already_completed=BOOLEAN),
-    COMPLETES,
-)
-def complete_task(context: Context, args: CompleteTask) -> Body:
-    from satchel.contracts.satchel import tasks
-
-    return tasks.complete_task(context, args)
-
-
-@_tool(
-    "tasks",
-    "Claim a task so that other agents leave it; call again to renew",
-    answer_of(
-        "task",
-        task={"anyOf": [WHOLE_TASK, TASK]},  # the second if it was released
-        holder=STRING,
-        until=STRING,
-        fence=INTEGER,
-        released=BOOLEAN,
-    ),
-    ADDS,
-)
-def claim_task(context: Context, args: ClaimTask) -> Body:
-    from satchel.contracts.satchel import tasks
-
-    return tasks.claim_task(context, args)
-
-
-@_tool("tasks", "Note something to do, now or later", answer_of("task", task=TASK), ADDS, is_listed=False)
-def add_task(context: Context, args: AddTask) -> Body:
-    from satchel.contracts.satchel import tasks
-
-    return tasks.add_task(context, args)
-
-
-@_tool(
-    "tasks",
-    "Delete a task; restore brings it back",
-    answer_of("deleted", deleted=INTEGER, referred=REFERRED),
-    DELETES,
-    is_listed=False,
-)
-def delete_task(context: Context, args: OneTask) -> Body:
-    from satchel.contracts.satchel import items
-
-    return items.delete_task(context, args)
-
-
 # -- items of any kind, their history, and the chat app -----------------------------------------------------------
 
 Items = Annotated[
@@ -916,101 +570,387 @@ class Show(InProject):
     query: Annotated[str, Meta(extra=_QUERY)] | UnsetType = UNSET
 
 
-@_tool(
-    "",
-    "Tag (+x, -x), close, reopen, move or copy items, all or none",
-    answer_of("items", items=list_of(ITEM), ready=TASKS),
-    UPDATES,
-    at_least_one=("tags", "status", "to"),
-)
-def update_items(context: Context, args: UpdateItems) -> Body:
+# -- the table of all tools ------------------------------------------------------------------------------------------
+
+
+def _search() -> ModuleType:
+    from satchel.contracts.satchel import search
+
+    return search
+
+
+def _projects() -> ModuleType:
+    from satchel.contracts.satchel import projects
+
+    return projects
+
+
+def _prompts() -> ModuleType:
+    from satchel.contracts.satchel import prompts
+
+    return prompts
+
+
+def _documents() -> ModuleType:
+    from satchel.contracts.satchel import documents
+
+    return documents
+
+
+def _tasks() -> ModuleType:
+    from satchel.contracts.satchel import tasks
+
+    return tasks
+
+
+def _items() -> ModuleType:
     from satchel.contracts.satchel import items
 
-    return items.update_items(context, args)
+    return items
 
 
-@_tool(
-    "",
-    "Delete items; restore brings them back",
-    answer_of("deleted", deleted=list_of(DELETED), referred=REFERRED),
-    DELETES,
-)
-def delete(context: Context, args: Delete) -> Body:
-    from satchel.contracts.satchel import items
-
-    return items.delete(context, args)
-
-
-@_tool(
-    "",
-    "What changed in the project; with item its versions, one of them, or a diff",
-    answer_of(
-        *("changes", "kind item versions", "kind item version text", "kind item version against diff"),
-        **dict.fromkeys(("kind", "item", "text", "diff", "since", "next_cursor"), STRING),
-        **dict.fromkeys(("version", "against"), INTEGER),
-        changes=list_of(CHANGE),
-        versions=list_of(object_of(*VERSION, **VERSION)),
-    ),
-)
-def history(context: Context, args: History) -> Body:
+def _history() -> ModuleType:
     from satchel.contracts.satchel import history
 
-    return history.history(context, args)
+    return history
 
 
-@_tool("", "Bring back an old version or a deleted item", answer_of("restored", restored=RESTORED), UPDATES)
-def restore(context: Context, args: Restore) -> Body:
-    from satchel.contracts.satchel import history
+def _tool(
+    find_module: Callable[[], ModuleType],
+    name: str,
+    input: type[Struct],
+    toolset: str,
+    description: str,
+    output_schema: Schema,
+    annotations: dict[str, bool] = READS,
+    *,
+    at_least_one: tuple[str, ...] = (),
+    opens_transactions: bool = False,
+    is_listed: bool = True,
+    make_meta: Callable[[], dict[str, Any]] | None = None,
+) -> Tool:
+    """Return the tool whose work is done by the function of its name in a module."""
 
-    return history.restore(context, args)
+    def run(context: Context, args: Any) -> Body:
+        if isinstance(args, InProject):
+            context = context.within(args.project)
+        body: Body = getattr(find_module(), name)(context, args)
+        return body
 
-
-@_tool(
-    "tasks",
-    "Show the user their tasks as a board, or prompts to pick",
-    answer_of("tasks", "prompts", tasks=TASKS, prompts=list_of(PROMPT), next_cursor=STRING),
-    make_meta=describe_ui,
-)
-def show(context: Context, args: Show) -> Body:
-    """Show tasks or prompts; hosts without apps get the same in words."""
-    from satchel.contracts.satchel import prompts, tasks
-
-    if args.what == "prompts":
-        return prompts.list_prompts(context, ListPrompts(query=args.query, project=args.project))
-    return tasks.list_tasks(context, ListTasks(status="pending", query=args.query, project=args.project))
+    transaction: Transaction = "read" if annotations["readOnlyHint"] else "write"
+    return Tool(
+        name,
+        description,
+        input,
+        run,
+        transaction=None if opens_transactions else transaction,
+        title=name.replace("_", " ").capitalize(),
+        size_argument="limit" if "limit" in input.__struct_fields__ else None,
+        toolset=toolset,
+        at_least_one=at_least_one,
+        output_schema=output_schema,
+        annotations=annotations,
+        is_listed=is_listed,
+        make_meta=make_meta,
+    )
 
 
 TOOLS = (
-    search,
-    catch_up,
-    add_project,
-    list_projects,
-    list_prompts,
-    get_prompt,
-    add_prompts,
-    update_prompt,
-    add_prompt,
-    render_prompt,
-    delete_prompt,
-    list_tags,
-    list_resources,
-    read_resource,
-    add_resources,
-    update_resource,
-    add_resource,
-    delete_resource,
-    edit_text,
-    list_tasks,
-    get_task,
-    add_tasks,
-    update_task,
-    complete_task,
-    claim_task,
-    add_task,
-    delete_task,
-    update_items,
-    delete,
-    history,
-    restore,
-    show,
+    _tool(
+        _search,
+        "search",
+        Search,
+        "",
+        "Find prompts, documents and tasks by words, best first",
+        answer_of("hits", hits=list_of(HIT), next_cursor=STRING),
+    ),
+    _tool(
+        _projects,
+        "catch_up",
+        CatchUp,
+        "",
+        "Call first: recent changes, claimed tasks and tasks ready to start",
+        answer_of(
+            "why since done",
+            why=STRING,
+            since=STRING,
+            **dict.fromkeys(("tags", "done", "task_notes"), STRINGS),
+            **dict.fromkeys(
+                ("prompts", "documents", "open_tasks", "more_others", "more_ready", "ready_elsewhere"), INTEGER
+            ),
+            **dict.fromkeys(("in_progress", "ready"), TASKS),
+            **dict.fromkeys(("more_done", "more_in_progress"), BOOLEAN),
+            others=list_of(COUNTED),
+        ),
+    ),
+    _tool(_projects, "add_project", AddProject, "", "Make a project", answer_of("added", added=BOOLEAN), ADDS),
+    _tool(
+        _projects,
+        "list_projects",
+        ListProjects,
+        "",
+        "Projects, and which is current",
+        answer_of("why projects", why=STRING, projects=list_of(COUNTED)),
+        is_listed=False,
+    ),
+    _tool(
+        _prompts,
+        "list_prompts",
+        ListPrompts,
+        "prompts",
+        "Find saved and library prompts, newest first, without their content",
+        answer_of("prompts", prompts=list_of(PROMPT), next_cursor=STRING),
+    ),
+    _tool(
+        _prompts,
+        "get_prompt",
+        GetPrompt,
+        "prompts",
+        "Read a prompt; with arguments filled in, to follow it",
+        answer_of("prompt", "name text", prompt=WHOLE_PROMPT, **FILLED_IN),
+        opens_transactions=True,
+    ),
+    _tool(
+        _prompts,
+        "add_prompts",
+        AddPrompts,
+        "prompts",
+        "Save prompts, all or none",
+        answer_of("prompts", prompts=list_of(PROMPT)),
+        ADDS,
+        opens_transactions=True,
+    ),
+    _tool(
+        _prompts,
+        "update_prompt",
+        UpdatePrompt,
+        "prompts",
+        "Change the given fields of a prompt; empty clears",
+        answer_of("prompt", prompt=PROMPT),
+        UPDATES,
+        at_least_one=("title", "content", "description", "tags", "arguments"),
+        opens_transactions=True,
+    ),
+    _tool(
+        _prompts,
+        "add_prompt",
+        AddPrompt,
+        "prompts",
+        "Save a prompt for later use",
+        answer_of("prompt", prompt=PROMPT),
+        ADDS,
+        opens_transactions=True,
+        is_listed=False,
+    ),
+    _tool(
+        _prompts,
+        "render_prompt",
+        RenderPrompt,
+        "prompts",
+        "Fill in a prompt",
+        answer_of("name text", **FILLED_IN),
+        opens_transactions=True,
+        is_listed=False,
+    ),
+    _tool(
+        _items,
+        "delete_prompt",
+        OnePrompt,
+        "prompts",
+        "Delete a prompt; restore brings it back",
+        answer_of("deleted", deleted=STRING, referred=REFERRED),
+        DELETES,
+        is_listed=False,
+    ),
+    _tool(
+        _prompts,
+        "list_tags",
+        InProject,
+        "prompts",
+        "Tags of prompts with counts",
+        answer_of("tags", tags=list_of(COUNTED)),
+        is_listed=False,
+    ),
+    _tool(
+        _documents,
+        "list_resources",
+        ListResources,
+        "documents",
+        "Find documents of the project",
+        answer_of("resources", resources=list_of(DOCUMENT), next_cursor=STRING),
+    ),
+    _tool(
+        _documents,
+        "read_resource",
+        ReadResource,
+        "documents",
+        "Read a document, or of a long one its outline and parts",
+        answer_of("resource", resource=DOCUMENT),
+    ),
+    _tool(
+        _documents,
+        "add_resources",
+        AddResources,
+        "documents",
+        "Save documents with the project, all or none",
+        answer_of("resources", resources=list_of(DOCUMENT)),
+        ADDS,
+    ),
+    _tool(
+        _documents,
+        "update_resource",
+        UpdateResource,
+        "documents",
+        "Change the given fields of a document; empty clears",
+        answer_of("resource", resource=DOCUMENT),
+        UPDATES,
+        at_least_one=("content", "mime_type", "description"),
+    ),
+    _tool(
+        _documents,
+        "add_resource",
+        AddResource,
+        "documents",
+        "Save a document",
+        answer_of("resource", resource=DOCUMENT),
+        ADDS,
+        is_listed=False,
+    ),
+    _tool(
+        _items,
+        "delete_resource",
+        OneResource,
+        "documents",
+        "Delete a document; restore brings it back",
+        answer_of("deleted", deleted=STRING, referred=REFERRED),
+        DELETES,
+        is_listed=False,
+    ),
+    _tool(
+        _items,
+        "edit_text",
+        EditText,
+        "",
+        "Change parts of a prompt, document or task description, all or none",
+        answer_of("item version changed", item=STRING, version=INTEGER, changed=list_of(LINE), more=INTEGER),
+        EDITS,
+        at_least_one=("edits", "append", "prepend"),
+        opens_transactions=True,
+    ),
+    _tool(
+        _tasks,
+        "list_tasks",
+        ListTasks,
+        "tasks",
+        "List tasks, most urgent first",
+        answer_of("tasks", tasks=TASKS, next_cursor=STRING, held=INTEGER),
+    ),
+    _tool(_tasks, "get_task", OneTask, "tasks", "The whole task, with notes", answer_of("task", task=WHOLE_TASK)),
+    _tool(_tasks, "add_tasks", AddTasks, "tasks", "Add tasks, one per line", answer_of("tasks", tasks=TASKS), ADDS),
+    _tool(
+        _tasks,
+        "update_task",
+        UpdateTask,
+        "tasks",
+        "Change given fields; empty clears. tags, blocked_by: all replaced, or +x and -x. note is appended",
+        answer_of("task", task=TASK, ready=TASKS),
+        UPDATES,
+        at_least_one=(*TASK_FIELDS, "note"),
+    ),
+    _tool(
+        _tasks,
+        "complete_task",
+        CompleteTask,
+        "tasks",
+        "Complete a task; lists the tasks that became ready",
+        answer_of("task", task=TASK, ready=TASKS, already_completed=BOOLEAN),
+        COMPLETES,
+    ),
+    _tool(
+        _tasks,
+        "claim_task",
+        ClaimTask,
+        "tasks",
+        "Claim a task so that other agents leave it; call again to renew",
+        answer_of(
+            "task",
+            task={"anyOf": [WHOLE_TASK, TASK]},  # the second if it was released
+            holder=STRING,
+            until=STRING,
+            fence=INTEGER,
+            released=BOOLEAN,
+        ),
+        ADDS,
+    ),
+    _tool(
+        _tasks,
+        "add_task",
+        AddTask,
+        "tasks",
+        "Note something to do, now or later",
+        answer_of("task", task=TASK),
+        ADDS,
+        is_listed=False,
+    ),
+    _tool(
+        _items,
+        "delete_task",
+        OneTask,
+        "tasks",
+        "Delete a task; restore brings it back",
+        answer_of("deleted", deleted=INTEGER, referred=REFERRED),
+        DELETES,
+        is_listed=False,
+    ),
+    _tool(
+        _items,
+        "update_items",
+        UpdateItems,
+        "",
+        "Tag (+x, -x), close, reopen, move or copy items, all or none",
+        answer_of("items", items=list_of(ITEM), ready=TASKS),
+        UPDATES,
+        at_least_one=("tags", "status", "to"),
+    ),
+    _tool(
+        _items,
+        "delete",
+        Delete,
+        "",
+        "Delete items; restore brings them back",
+        answer_of("deleted", deleted=list_of(DELETED), referred=REFERRED),
+        DELETES,
+    ),
+    _tool(
+        _history,
+        "history",
+        History,
+        "",
+        "What changed in the project; with item its versions, one of them, or a diff",
+        answer_of(
+            *("changes", "kind item versions", "kind item version text", "kind item version against diff"),
+            **dict.fromkeys(("kind", "item", "text", "diff", "since", "next_cursor"), STRING),
+            **dict.fromkeys(("version", "against"), INTEGER),
+            changes=list_of(CHANGE),
+            versions=list_of(object_of(*VERSION, **VERSION)),
+        ),
+    ),
+    _tool(
+        _history,
+        "restore",
+        Restore,
+        "",
+        "Bring back an old version or a deleted item",
+        answer_of("restored", restored=RESTORED),
+        UPDATES,
+    ),
+    _tool(
+        _items,
+        "show",
+        Show,
+        "tasks",
+        "Show the user their tasks as a board, or prompts to pick",
+        answer_of("tasks", "prompts", tasks=TASKS, prompts=list_of(PROMPT), next_cursor=STRING),
+        make_meta=describe_ui,
+    ),
 )

@@ -34,16 +34,16 @@ def newest() -> int:
 
 
 def list_statements(after: int, up_to: int | None = None) -> Iterator[Statements]:
-    """List the steps that migrate a store from a schema, 0 for none, to another one, by default the newest."""
+    """List the steps that migrate a store from one schema (0: none) to another one, by default the newest."""
     if not after:
         yield from SCHEMA
     yield from MIGRATIONS[max(0, after - NUMBER) : (up_to or newest()) - NUMBER]
 
 
 def explain_number(found: int) -> str:
-    """Explain in a clause why a store of some schema cannot be opened; empty if it can.
+    """Explain in a clause why a store with this schema cannot be opened; empty if it can.
 
-    A migration may come before it; 0 stands for a new store.
+    It may be migrated first; 0 stands for a new store.
     """
     if found > newest():
         return (
@@ -60,7 +60,7 @@ def explain_number(found: int) -> str:
 
 
 def check_number(found: int, store: str) -> None:
-    """Check that a store of some schema can be opened, perhaps after a migration; 0 stands for a new store.
+    """Check that a store with this schema can be opened, perhaps after a migration; 0 stands for a new store.
 
     Raises:
         StoreUnusable: this Satchel does not know the schema.

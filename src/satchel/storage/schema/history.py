@@ -9,7 +9,7 @@ _TABLES = ("prompts", "documents", "tasks", "projects")  # of items
 
 
 def _spell(sql: str) -> str:
-    """Return a statement with variables of a function for its parameters."""
+    """Replace the parameters of a statement by variables of a function."""
     return re.sub(r":(\w+)", r"\1", sql)
 
 

@@ -1,7 +1,7 @@
 """Statements in the SQL of both engines, and the migrations made of them.
 
-Words in braces stand for what the engines spell differently. A unique constraint is named TABLE_COLUMN after its last
-column: both engines report a violation by that name.
+Words in braces stand for syntax that differs between the engines. A unique constraint is named TABLE_COLUMN after its
+last column: both engines report a violation by that name.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ $$;
 
 
 class Statements(Struct, frozen=True):
-    """Statements that make or change tables: first those for both engines, then those for one."""
+    """Statements that create or change tables: first for both engines, then for one."""
 
     both: str = ""
     sqlite: str = ""
@@ -42,8 +42,8 @@ class Statements(Struct, frozen=True):
 class Fill(Struct, frozen=True):
     """A function that computes new columns, which SQL cannot, for the rows of a table in batches.
 
-    A batch is some rows with numbers greater than the given one, in order, without those that are filled already. The
-    function returns the number of the last one, or None if there were none.
+    A batch is a number of rows after the given one, in order, without those that are filled already. The
+    function returns the number of the last row, or None if there was none.
     """
 
     table: str

@@ -1,4 +1,4 @@
-"""The index of words by which prompts, documents and tasks are found."""
+"""The index of words for searching prompts, documents and tasks."""
 
 from satchel.storage.schema.migration import Statements
 

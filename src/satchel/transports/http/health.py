@@ -1,4 +1,4 @@
-"""`GET /health`: checks that the database answers, in a thread that calls cannot occupy."""
+"""`GET /health`: checks that the database answers, in a thread reserved for this."""
 
 import asyncio
 from collections.abc import Callable

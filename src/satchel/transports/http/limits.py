@@ -105,7 +105,7 @@ class Rate:
 
     def __init__(self, calls_per_minute: int) -> None:
         self._calls_per_minute = calls_per_minute  # 0: no limit
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # by user: how many calls, and when
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # by user: the number of calls, and the time
 
     def count(self, user: str, calls: int, id: str | int | None = None) -> None:
         """Count some calls of a user.

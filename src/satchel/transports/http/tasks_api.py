@@ -47,12 +47,7 @@ class TasksApi(Struct, frozen=True):
             raise messages.deny(callers.refuse_write(), tools=[name])
         work = self.calls.begin(scope)
         self.calls.rate.count(work.user, 1)
-        head = messages.head_of(request)
-        if "transfer-encoding" not in head.last and head.last.get("content-length", "0") == "0":
-            raw = bytearray(b"{}")
-        else:
-            messages.check_body(head)
-            raw = await messages.read_body(request)
+        raw = await _read_arguments(request)
         try:
             act = partial(self._call, request, name, scope, raw, work)
             return await self.calls.run(request, work, act, writes=tool.writes, is_large=len(raw) > LARGE_MESSAGE)
@@ -76,6 +71,19 @@ class TasksApi(Struct, frozen=True):
         self.metrics.called("tasks", "door", name, seconds=seconds, is_error=result["isError"])
         body = bytes(result["structuredContent"])
         return messages.json_response(_STATUSES.get(decode(body)["code"], 500) if result["isError"] else 200, body)
+
+
+async def _read_arguments(request: Request) -> bytearray:
+    """Read a body. No body at all is an empty object, whatever its type; in chunks, this shows only at their end."""
+    head = messages.head_of(request)
+    is_chunked = "transfer-encoding" in head.last
+    raw = bytearray()
+    if not is_chunked and head.last.get("content-length", "0") != "0":
+        messages.check_body(head)
+        raw = await messages.read_body(request)
+    elif is_chunked and (raw := await messages.read_body(request)):
+        messages.check_body(head)
+    return raw or bytearray(b"{}")
 
 
 def refuse(refusal: Refusal) -> Response:
