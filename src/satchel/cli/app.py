@@ -15,7 +15,6 @@ from satchel.cli.output import color_option
 from satchel.cli.serve import serve
 from satchel.config import SETTINGS
 from satchel.log import escape
-from satchel.services.texts import closest_names
 
 # name → (module and the command in it, help)
 COMMANDS = {
@@ -256,6 +255,8 @@ def _find_hint(error: click.UsageError) -> str:
 
 def _pick(word: str, known: list[str]) -> tuple[str, ...]:
     """Return the known words most similar to one, ignoring the dashes of options."""
+    from satchel.services.texts import closest_names  # with the store, and only after a mistake
+
     plain = {one.lstrip("-"): one for one in known}
     wanted = word.lstrip("-").lower()
     near = tuple(get_close_matches(wanted, plain, _MOST, _ALIKE)) or closest_names(wanted, plain, _MOST)
