@@ -110,9 +110,12 @@ class Machine(RuleBasedStateMachine):
         self.past = past
         return past.things[thing.key]
 
-    def delete(self, user: str, thing: Thing) -> None:
+    def delete(self, user: str, thing: Thing, *, permanently: bool = False) -> None:
         past = self.past.begin(user, self.contract)
-        past.delete(past.things[thing.key])
+        if permanently:
+            past.purge(past.things[thing.key], is_named=False)
+        else:
+            past.delete(past.things[thing.key])
         self.past = past
 
     def add(self, user: str, kind: str, project: int | None, owner: str | None, state: State) -> Thing:

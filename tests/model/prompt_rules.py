@@ -100,7 +100,7 @@ class PromptRules(Machine):
             found = self.ask("satchel", "delete_prompt", user, prompt=key, project=place)
         self.expect(found, "ok" if target else "missing")
         if target is not None:
-            self.delete(user, target)
+            self.delete(user, target, permanently=way == "prompt-store")
 
     @rule(user=USERS, way=st.sampled_from(["prompt-store", "mcpkg", "satchel", "render", "method"]), pick=PICKS)
     def get_prompt(self, user: str, way: str, pick: int) -> None:

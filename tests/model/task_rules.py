@@ -132,7 +132,7 @@ class TaskRules(Machine):
         found = self.ask(way, "delete_task", user, **key_of(way, thing))
         if self.expect_own(found, user, way, thing):
             self.claimed.discard(thing.number)
-            self.delete(user, thing)
+            self.delete(user, thing, permanently=way == "todo")
 
     @rule(user=USERS, pick=PICKS)
     def get_task(self, user: str, pick: int) -> None:

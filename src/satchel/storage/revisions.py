@@ -271,7 +271,7 @@ def _revision(row: Row) -> Version:
     action = row[4]
     if action not in _ACTIONS:
         raise explain_damage("a change", ValueError(f"{action!r} is no action"))
-    return Version(*row[:_COUNT], make_author(row[_COUNT:]))
+    return Version(*row[:_COUNT], author=make_author(row[_COUNT:]))
 
 
 # -- current names of items ----------------------------------------------------------------------------------------
