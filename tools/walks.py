@@ -104,8 +104,9 @@ def over_stdio(folder: Path) -> Walk:
     process = server.process
     assert process.stdin is not None and process.stdout is not None
     client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "walk", "version": "1"}}
-    call = {"name": "add_prompt", "arguments": {"title": "A", "content": "b", "tags": ["c"]}}
-    for id, (method, params) in enumerate((("initialize", client), ("tools/call", call))):
+    calls = [{"name": "add_prompt", "arguments": {"title": title, "content": "b", "tags": ["c"]}} for title in "AB"]
+    asked = [("initialize", client), *(("tools/call", call) for call in calls)]  # the first call finds the local user
+    for id, (method, params) in enumerate(asked):
         server.begin()
         message = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
         process.stdin.write(json.dumps(message).encode() + b"\n")

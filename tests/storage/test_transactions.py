@@ -9,7 +9,7 @@ from satchel.model import PromptDraft, PromptPatch, PromptQuery, Scope
 from satchel.services import projects, prompts
 from satchel.storage import projects as project_rows
 from satchel.storage.database import Database, Violation, open_database
-from satchel.storage.write_lock import WriteLock
+from satchel.storage.sqlite_file import WriteLock
 from tests.faults.injection import SQLITE_FAULTS, inject_sqlite
 from tests.support.threads import in_threads
 

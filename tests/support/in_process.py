@@ -14,7 +14,7 @@ from satchel import config, log
 from satchel.app import stdio as app_stdio
 from satchel.cli.serve import parse
 from satchel.transports import stdio
-from satchel.transports.shutdown import Shutdown
+from satchel.transports.stdio import Shutdown
 from tests.support.process import TIMEOUT
 from tests.support.stdio import Client
 

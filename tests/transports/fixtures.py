@@ -14,7 +14,7 @@ from satchel.contracts.contract import Report
 from satchel.protocol import Call, ClientChange, Offer, invalid_params, make_question
 from satchel.protocol.cursors import page
 from satchel.transports import stdio
-from satchel.transports.shutdown import Shutdown
+from satchel.transports.stdio import Shutdown
 from satchel.work import Work
 
 OFFER = Offer(

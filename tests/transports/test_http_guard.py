@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from satchel.auth.allowed_names import allow
+from satchel.transports.http.app import allow
 from tests.support.in_process_http import WebInProcess
 from tests.support.soak import amount
 from tests.support.web import HANDSHAKE, JSON, Answer, WebClient, call, refusal, request, rpc

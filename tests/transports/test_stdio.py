@@ -190,8 +190,8 @@ def test_a_signal_in_mid_request_lets_the_request_finish(fixtures: Server) -> No
 
 PATIENT = """
 import runpy
-from satchel.transports import shutdown
-shutdown.TIMEOUT = 600.0
+from satchel.transports import stdio
+stdio.TIMEOUT = 600.0
 runpy.run_module("tests.transports.fixtures", run_name="__main__")
 """
 

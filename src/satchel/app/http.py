@@ -14,8 +14,7 @@ from satchel.app import project_discovery, upkeep
 from satchel.app.greeting import write_greeting
 from satchel.app.startup import CannotStart, end_start, open_store, print_message
 from satchel.auth import tokens
-from satchel.auth.allowed_names import allow, is_loopback
-from satchel.auth.callers import Callers
+from satchel.auth.callers import Callers, is_loopback
 from satchel.auth.sessions import BrowserSessions
 from satchel.config import Http, Settings
 from satchel.contracts import CONTRACTS, load
@@ -26,7 +25,7 @@ from satchel.library.catalog import Libraries
 from satchel.model import Quota, Scope, StoreChange
 from satchel.services import projects, users
 from satchel.storage.database import Database, open_database
-from satchel.transports.http.app import Guard, build_app
+from satchel.transports.http.app import Guard, allow, build_app
 from satchel.transports.http.endpoint import Calls, Endpoint
 from satchel.transports.http.health import Health
 from satchel.transports.http.limits import Timeouts

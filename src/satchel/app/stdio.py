@@ -8,8 +8,7 @@ from satchel.app.open_contract import OpenContract
 from satchel.app.startup import end_start, print_message
 from satchel.config import Settings
 from satchel.protocol import ClientChange
-from satchel.transports.shutdown import Shutdown
-from satchel.transports.stdio import StandardStreams, StdioServer
+from satchel.transports.stdio import Shutdown, StandardStreams, StdioServer
 
 
 def serve(settings: Settings, streams: StandardStreams | None = None, shutdown: Shutdown | None = None) -> int:

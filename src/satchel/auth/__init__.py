@@ -1,6 +1,5 @@
 """Authentication over HTTP: Satchel's own tokens, and access tokens of an OAuth issuer.
 
-allowed_names  host names and origins that are served
 callers        the caller of a request and their rights
 tokens         bearer tokens that the store keeps as hashes
 sessions       sessions of browsers, opened by a token or a one-time code

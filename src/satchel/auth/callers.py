@@ -1,6 +1,7 @@
 """The caller of an HTTP request: anyone on this machine, the user of a token, or a user of an OAuth issuer."""
 
 from collections.abc import Callable
+from ipaddress import ip_address
 from urllib.parse import parse_qs
 
 from msgspec import Struct
@@ -126,3 +127,11 @@ def _find_project(header: ReadHeader, query: str) -> tuple[str | None, str]:
 
 def _challenge(*parts: str) -> str:
     return "Bearer " + ", ".join(('realm="satchel"', *parts))
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host, perhaps in brackets, is this machine."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"

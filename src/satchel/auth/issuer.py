@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from msgspec import Struct
 
-from satchel.auth.allowed_names import is_loopback
+from satchel.auth.callers import is_loopback
 from satchel.errors import AuthUnavailable, AuthUnusable
 from satchel.log import log
 

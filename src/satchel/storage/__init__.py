@@ -2,8 +2,7 @@
 
 database            opening a store, transactions, and the methods that engines implement
 sqlite              the embedded engine
-write_lock          the fair queue of writers to a SQLite file
-sqlite_file         the files of a SQLite store: owner, modes, integrity, and whether this process may write them
+sqlite_file         the files of a SQLite store: owner, modes, integrity, who may write; the fair queue of writers
 backup              backs up and restores a SQLite store
 dump                writes a store as JSON Lines, and loads it into an empty store of either engine
 postgres            the shared engine

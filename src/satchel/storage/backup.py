@@ -21,9 +21,8 @@ from satchel.files import create_file, sync
 from satchel.storage import schema
 from satchel.storage.database import Row, open_database
 from satchel.storage.dump import Dump, Progress, load, make_part, open_empty
-from satchel.storage.sqlite_file import APPLICATION_ID, check_kind, check_owner
+from satchel.storage.sqlite_file import APPLICATION_ID, WriteLock, check_kind, check_owner
 from satchel.storage.status import list_damage
-from satchel.storage.write_lock import WriteLock
 
 _SEAL = "backup_seal"  # its name among the settings
 _BATCH = 1000  # rows hashed at once

@@ -28,8 +28,8 @@ from satchel.storage import schema
 from satchel.storage.changes import EVERYTHING, encode
 from satchel.storage.database import Row, is_postgres, open_database
 from satchel.storage.schema.migration import for_sqlite
+from satchel.storage.sqlite_file import WriteLock
 from satchel.storage.status import read_status
-from satchel.storage.write_lock import WriteLock
 
 if TYPE_CHECKING:
     from satchel.storage.postgres_connect import Connection

@@ -28,8 +28,7 @@ from satchel.storage.database import (
     Violation,
 )
 from satchel.storage.schema.migration import fill_all, for_sqlite
-from satchel.storage.sqlite_file import APPLICATION_ID
-from satchel.storage.write_lock import WriteLock
+from satchel.storage.sqlite_file import APPLICATION_ID, WriteLock
 from satchel.work import Work, seconds_for
 
 _CHECK_INTERVAL = 0.05  # seconds after which a read checks again that the file is the one that was opened

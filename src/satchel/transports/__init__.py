@@ -1,7 +1,6 @@
 """Transports: they move bytes between clients and the protocol, and identify the caller.
 
-stdio      one client on stdin and stdout: a thread that reads, a queue, a thread that runs the calls
-shutdown   ends a stdio process in time
+stdio      one client on stdin and stdout: a thread that reads, a queue, a thread that runs the calls; ends in time
 http       many clients over HTTP
 sdk        a server of the official SDK, for programs that embed Satchel
 """
