@@ -121,7 +121,7 @@ def test_what_is_wrong_is_said_with_what_to_do(satchel: Command, tmp_path: Path)
         "error": {
             "code": "not_found",
             "message": "Prompt 'code-reviw' does not exist in project 'default'.",
-            "hint": "Did you mean code-review?",
+            "hint": "Did you mean 'code-review'? List them with: satchel prompt list -p default",
             "near": ["code-review"],
         }
     }
@@ -273,8 +273,8 @@ def test_tasks_are_added_listed_edited_finished_and_deleted(satchel: Command) ->
     assert listed == [["3", "", "Third"]]
     every = [line.split("\t")[:3] for line in done(satchel("task", "list", "--status", "all")).splitlines()]
     assert every == [["3", "", "Third"], ["2", "done", "Call mom"], ["1", "done", "Buy milk"]]
-    assert [task["title"] for task in value(satchel("task", "list", "--pending", "--json"))["tasks"]] == ["Third"]
-    assert len(value(satchel("task", "list", "--done", "--json"))["tasks"]) == 2
+    assert [task["title"] for task in value(satchel("task", "list", "--json"))["tasks"]] == ["Third"]
+    assert len(value(satchel("task", "list", "--status", "done", "--json"))["tasks"]) == 2
     assert "Buy oat milk" in done(satchel("task", "edit", "1", "Buy oat milk", "--description", ""))
     assert "description" not in value(satchel("task", "show", "1", "--json"))["task"]
     assert "not among your tasks" in failed(satchel("task", "delete", "2", "99"), 3)

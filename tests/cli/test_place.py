@@ -12,6 +12,7 @@ import pytest
 from satchel.model import PromptDraft, Scope
 from satchel.services import projects, prompts
 from satchel.storage.database import open_database
+from satchel.storage.sqlite import SqliteDatabase
 from tests.support.command import run as run_command
 from tests.support.satchel import ok
 from tests.support.stdio import NEWEST, Server
@@ -72,6 +73,21 @@ def test_the_first_write_in_a_repository_makes_its_project(run: Run, folder: Pat
     with database.read() as tx:
         assert prompts.get_by_name(tx, Scope(project="web"), "a").content == "x"
     database.close()
+
+
+def test_a_command_opens_one_transaction_before_its_own(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run(folder, "prompt", "add", "First", "x", "-p", "told")
+    assert first.returncode == 0, first.stderr
+    opened: list[str] = []
+    for name in ("read", "write"):
+        method = getattr(SqliteDatabase, name)
+        monkeypatch.setattr(
+            SqliteDatabase, name, lambda *given, name=name, method=method: opened.append(name) or method(*given)
+        )
+    assert run(folder, "prompt", "add", "Second", "x").returncode == 0
+    assert opened == ["read", "write"]
 
 
 def test_a_file_that_names_no_project_is_an_error(run: Run, folder: Path) -> None:

@@ -18,7 +18,7 @@ from msgspec import structs
 
 from satchel import __version__, config, extras
 from satchel.cli.completion import PROJECT
-from satchel.cli.errors import code_of, end, explain
+from satchel.cli.errors import code_of, end, explain_apart
 from satchel.cli.output import (
     color_option,
     print_result,
@@ -185,10 +185,11 @@ class Session:
         return Answer({**value, "next_cursor": cursor} if cursor else value, answer.content)
 
     def describe_failure(self, error: SatchelError) -> Mapping[str, Any] | None:
-        """Return an error in the words of the tool that raised it; None for any other error."""
+        """Return the code, message and facts of an error that a tool raised; None for any other error."""
         if self.failure is None or self.failure[0] is not error:
             return None
-        return self._runner.describe_failure(self.failure[1], error)
+        facts: Mapping[str, Any] = self._runner.describe_failure(self.failure[1], error)["error"]
+        return facts
 
     def close(self) -> None:
         """End the worker that fills in templates, and close the store."""
@@ -338,9 +339,11 @@ def _report_failure(session: Session) -> Iterator[None]:
         yield
     except SatchelError as error:
         _check_file(error, session)
-        value = session.describe_failure(error)
-        code = value["error"]["code"] if value else code_of(error)
-        end(explain(error, session.database, session.scope), code, as_json=as_json, value=value)
+        what, advice = explain_apart(error, session.database, session.scope)
+        facts = session.describe_failure(error)
+        code = facts["code"] if facts else code_of(error)
+        value = {"error": {**facts, "hint": advice or facts["hint"]}} if facts else None
+        end(f"{what}. {advice}".rstrip(), code, as_json=as_json, value=value)
     except click.UsageError:
         raise
     except click.ClickException as error:
