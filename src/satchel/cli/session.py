@@ -249,12 +249,13 @@ class Session:
 
 
 def command(
-    *, in_project: bool = True, needs_project: bool = False, as_user: bool = False, reads: bool = False
+    *, in_project: bool = True, needs_project: bool = False, as_user: bool = False, reads: bool | str = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add the common options to a command, give it a session, and report its errors.
 
     A command `in_project` has the option --project. One that `needs_project` fails at once if the project does not
-    exist and the first write does not make it. One that only `reads` makes no store.
+    exist and the first write does not make it. One that only `reads`, always or with the option of that name, makes no
+    store.
     """
 
     def decorate(run: Callable[..., None]) -> Callable[..., None]:
@@ -262,14 +263,17 @@ def command(
         def with_session(*, as_json: bool, **options: Any) -> None:
             given = ("database", "project", "user", "no_personal")
             flags: dict[str, str | None] = {name: options.pop(name, None) for name in given}
+            only_reads = bool(options[reads]) if isinstance(reads, str) else reads
             with ExitStack() as opened:
                 with report_errors(as_json=as_json):
-                    session = opened.enter_context(open_session(flags, reads=reads, as_json=as_json))
+                    session = opened.enter_context(open_session(flags, reads=only_reads, as_json=as_json))
                 with _report_failure(session):
-                    session.enter(in_project=in_project, needs_project=needs_project, as_user=as_user, reads=reads)
+                    session.enter(
+                        in_project=in_project, needs_project=needs_project, as_user=as_user, reads=only_reads
+                    )
                     run(session, **options)
 
-        if in_project and reads:
+        if in_project and reads is True:
             help = "Leave out the items of the project personal. [env: SATCHEL_NO_PERSONAL]"
             with_session = click.option("--no-personal", flag_value="yes", help=help)(with_session)
         return session_options(with_session, in_project=in_project, as_user=as_user)
