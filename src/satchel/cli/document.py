@@ -32,7 +32,9 @@ def cli() -> None:
 @click.argument("name")
 @click.argument("rest", metavar="[URI] [CONTENT]", nargs=-1)
 @click.option("--uri", "uri", metavar="URI", help="Its URI.  [default: satchel://resource/NAME]")
-@click.option("--mime-type", metavar="TYPE", help="Its MIME type.  [default: from its name, else from that of the file]")
+@click.option(
+    "--mime-type", metavar="TYPE", help="Its MIME type.  [default: from its name, else from that of the file]"
+)
 @click.option("--description", metavar="TEXT", help="A description in one line.")
 @command()
 def add(

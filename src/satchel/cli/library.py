@@ -132,8 +132,8 @@ def show(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
 def validate(path: str | None, libraries: tuple[str, ...], as_json: bool) -> None:
     """Check the library in folder PATH; without PATH, all libraries that would be served.
 
-    Each problem is printed with its file, and with its line where that is known. The exit status is 1 if the server
-    would skip something, fail to render it or render it empty; warnings do not count.
+    Each prompt is rendered with sample values, and each problem printed with its file and, if known, its line. The exit
+    status is 1 if the server would skip something, fail to render it or render it empty; warnings do not count.
     """
     if path is not None and libraries:
         end("give PATH or --libraries, not both.", "invalid_argument")

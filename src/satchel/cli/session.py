@@ -268,9 +268,7 @@ def command(
                 with report_errors(as_json=as_json):
                     session = opened.enter_context(open_session(flags, reads=only_reads, as_json=as_json))
                 with _report_failure(session):
-                    session.enter(
-                        in_project=in_project, needs_project=needs_project, as_user=as_user, reads=only_reads
-                    )
+                    session.enter(in_project=in_project, needs_project=needs_project, as_user=as_user, reads=only_reads)
                     run(session, **options)
 
         if in_project and reads is True:
