@@ -81,6 +81,7 @@ class Scope(Struct, frozen=True, kw_only=True):
     personal: str = ""  # its prompts and documents can be read in every other project; empty: none
     author: Author = Author()
     quota: Quota | None = None  # None: no limits
+    began: Timestamp = ""  # when a command of several transactions began: history has this time for all, as undo groups
     refuses_hidden: bool = False  # refuse invisible characters in new titles and URIs; each contract decides
 
     @property

@@ -333,6 +333,67 @@ def test_everything_that_one_command_did_is_undone_together(satchel: Command) ->
     ]
 
 
+def test_an_import_of_several_transactions_is_undone_together_and_comes_back_whole(
+    satchel: Command, tmp_path: Path
+) -> None:
+    rows = [f"Tea {number},Boil {number}" for number in range(1, 1003)]
+    (tmp_path / "prompts.csv").write_text("\n".join(["act,prompt", *rows]))
+    satchel("project", "create", "imp")
+    done(satchel("import", "prompts.csv", "-p", "imp"))
+    plan = failed(satchel("undo"), 1).splitlines()
+    assert plan[:2] == ["satchel: This will", "  in project 'imp', not the current 'default': delete 1002 prompts"]
+    assert plan[2].startswith("  delete prompt 'tea-1002', which was added ")
+    assert plan[22:] == ["  and 982 more", "Do it? Not done: there is no terminal to ask on. Add --yes to do it."]
+    said = done(satchel("undo", "--last", "2", "--yes")).splitlines()
+    assert said[:4] == [
+        "In project 'imp', not the current 'default': deleted 1002 prompts.",
+        "Deleted 1 project.",
+        "Deleted prompt 'tea-1002'.",
+        "Deleted prompt 'tea-1001'.",
+    ]
+    assert said[22:] == ["and 983 more"]
+    assert done(satchel("restore", "satchel://project/imp")) == (
+        "Brought back project 'imp' as it was in version 1; it is version 3 now.\n"
+    )
+    assert done(satchel("prompt", "list", "-p", "imp", "--all")).count("\n") == 1002
+
+
+def test_a_sync_of_several_transactions_is_undone_together(satchel: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "folder" / "prompts"
+    folder.mkdir(parents=True)
+    for number in range(1001):
+        (folder / f"tea-{number}.md").write_text("Boil")
+    done(satchel("sync", "folder", "--yes"))
+    said = done(satchel("undo", "--yes")).splitlines()
+    assert (said[0], said[-1]) == ("In project 'default': deleted 1001 prompts.", "and 981 more")
+    assert done(satchel("prompt", "list")) == ""
+
+
+def test_several_items_are_restored_or_none(satchel: Command) -> None:
+    for title in ("One", "Two"):
+        satchel("prompt", "add", title, "x")
+    satchel("prompt", "delete", "one", "two")
+    failed(satchel("restore", "one", "three"), 3)
+    assert "Restore one ITEM with --version" in failed(satchel("restore", "one", "two", "--version", "1"), 2)
+    assert "or one FILE, at a time" in failed(satchel("restore", "one", "./two"), 2)
+    assert done(satchel("restore", "one", "two")).splitlines() == [
+        "Brought back prompt 'one' as it was in version 1; it is version 3 now.",
+        "Brought back prompt 'two' as it was in version 1; it is version 3 now.",
+    ]
+    again = value(satchel("restore", "one", "two", "--json"))["restored"]
+    assert [(one["item"], one["changed"]) for one in again] == [("one", False), ("two", False)]
+
+
+def test_what_only_reads_or_takes_back_makes_no_store(satchel: Command, tmp_path: Path) -> None:
+    none = tmp_path / "none.db"
+    for words in ("undo", "token list", "history size", "project list"):
+        assert satchel(*words.split(), SATCHEL_DATABASE=str(none)).returncode == 0
+    for words in ("restore tea", "diff tea", "log tea", "prompt show tea"):
+        said = failed(satchel(*words.split(), SATCHEL_DATABASE=str(none)), 3)
+        assert said.endswith("satchel: there is nothing stored yet.\n")
+    assert not none.exists()
+
+
 def test_a_reader_of_the_audit_trail_may_stop_early(satchel: Command, store: str, tmp_path: Path) -> None:
     for number in range(5):
         satchel("prompt", "add", f"Tea {number}", "x" * 100)

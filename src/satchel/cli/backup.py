@@ -82,44 +82,51 @@ def _explain_restore(where: str, file: str) -> str:
 
 
 @click.command(cls=Command)
-@click.argument("item", type=ITEM, metavar="ITEM|FILE")
+@click.argument("items", type=ITEM, metavar="ITEM...|FILE", nargs=-1, required=True)
 @click.option("--version", type=VERSION, help="The version to restore.  [default: the one before the last change]")
 @click.option("--without-seal", is_flag=True, help="Restore a FILE whose seal is missing or does not match.")
 @session_options
-def restore(item: str, version: int | None, without_seal: bool, **options: Any) -> None:
-    """Restore ITEM, as it was when it was deleted or before its last change; or the store from a backup in FILE.
+def restore(items: tuple[str, ...], version: int | None, without_seal: bool, **options: Any) -> None:
+    """Restore items, all or none, as they were when deleted or before the last change; or the store from a backup.
 
     ITEM is as in `satchel log`; its present version stays in its history. FILE was made by `satchel backup`: a path,
     such as ./NAME. It is checked first, and the old store is kept beside the new one.
     """
-    if item.startswith(_PATHS) and version is None:
-        _restore_file(item, needs_seal=not without_seal, options=options)
+    if len(items) > 1 and (version is not None or any(item.startswith(_PATHS) for item in items)):
+        raise click.UsageError("Restore one ITEM with --version, or one FILE, at a time.")
+    if items[0].startswith(_PATHS) and version is None:
+        _restore_file(items[0], needs_seal=not without_seal, options=options)
     elif without_seal:
         raise click.UsageError("--without-seal is for a backup in a FILE, such as ./NAME.")
     else:
-        _restore_item(item=item, version=version, **options)
+        _restore_items(items=items, version=version, **options)
 
 
-@command(as_user=True)
-def _restore_item(session: Session, item: str, version: int | None) -> None:
-    def bring_back(tx: Tx) -> tuple[Restored, str | None]:
-        done = restoring.restore(tx, session.scope, item, version)
-        number = done.item.project or 0
-        return done, projects.names_of(tx, [number]).get(number)
+@command(as_user=True, reads=True)  # without a store there is nothing to restore
+def _restore_items(session: Session, items: tuple[str, ...], version: int | None) -> None:
+    def bring_back(tx: Tx) -> list[tuple[Restored, str | None]]:
+        done = [restoring.restore(tx, session.scope, item, version) for item in items]
+        names = projects.names_of(tx, [one.item.project or 0 for one in done])
+        return [(one, names.get(one.item.project or 0)) for one in done]
 
     try:
-        done, project = session.transact(bring_back)
+        done = session.transact(bring_back)
     except NotFound as missing:
-        if version is None and os.path.isfile(item):
+        if version is None and os.path.isfile(items[0]):
             raise StoreUnusable(
-                f"no item is called '{item}'. For the backup in that file say: satchel restore ./{item}"
+                f"no item is called '{items[0]}'. For the backup in that file say: satchel restore ./{items[0]}"
             ) from missing
         raise
+    values = [_describe(one, project) for one, project in done]
+    lines = [line for one, _ in done for line in (_summarize(one), *one.notes)]
+    session.say("\n".join(lines), values[0] if len(values) == 1 else {"restored": values})
+
+
+def _describe(done: Restored, project: str | None) -> dict[str, Any]:
     now = done.item
-    key = now.name or f"#{now.number}"
-    value = {
+    return {
         "kind": now.kind,
-        "item": key,
+        "item": now.key,
         "title": now.title,
         "project": project,
         "version": now.version,
@@ -128,10 +135,10 @@ def _restore_item(session: Session, item: str, version: int | None) -> None:
         "changed": done.is_changed,
         "notes": done.notes,
     }
-    session.say("\n".join([_summarize(done, name_item(now.kind, key, now.title)), *done.notes]), value)
 
 
-def _summarize(done: Restored, name: str) -> str:
+def _summarize(done: Restored) -> str:
+    name = name_item(done.item.kind, done.item.key, done.item.title)
     if not done.is_changed:
         return f"Nothing to do: {name} is the same as in version {done.from_version}."
     if done.was_deleted:

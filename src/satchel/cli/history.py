@@ -1,7 +1,8 @@
 """History: `satchel log`, `diff`, `undo`, `trash`, `purge` and `history`."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -14,7 +15,7 @@ from satchel.cli.output import color_diff, count, has_colors, name_item, say, to
 from satchel.cli.session import VERSION, Session, check_owner, command, confirm, project_option
 from satchel.clock import parse_past
 from satchel.errors import StoreFailed, WrongArgument
-from satchel.model import Author, ChangeQuery, Scope, Version
+from satchel.model import Author, ChangeQuery, ItemKind, Scope, Version
 from satchel.services import diffs, lookup, projects, restoring
 from satchel.services import history as changes
 from satchel.services.history import FeedEntry
@@ -24,6 +25,10 @@ from satchel.storage.database import Tx
 from satchel.storage.revisions import TABLES, measure
 
 _LIMIT = 50
+_MOST_UNDONE = 20  # changes that undo lists one by one
+# By the action of a change: what undo will do, and did; it puts back what any other action did.
+_PROPOSED = {"add": "delete", "delete": "bring back"}
+_REPORTED = {"add": "deleted", "delete": "brought back"}
 _PAGE = 500  # of the audit trail: each is a transaction of its own, so that a slow reader blocks nothing
 
 
@@ -222,7 +227,7 @@ def _show_diff(text: str) -> None:
 @click.option("--last", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many calls to undo.")
 @project_option("Only changes in this project.")
 @click.option("--yes", is_flag=True, help="Do it without asking.")
-@command(in_project=False, as_user=True)
+@command(in_project=False, as_user=True, reads=True)  # without a store there is nothing to undo
 def undo(session: Session, last: int, wanted: str | None, yes: bool) -> None:
     """Undo the last call or command of yours, or of your agents, with everything that it changed.
 
@@ -237,8 +242,9 @@ def undo(session: Session, last: int, wanted: str | None, yes: bool) -> None:
     if not steps:
         session.say("Nothing to undo.", {"undone": []})
         return
-    plan = "\n".join(f"  {_propose(entry)}" for step in steps for entry in step.changes)
-    confirm(f"This will\n{plan}\nDo it?", is_yes=yes)
+    here = wanted or session.scope.project
+    plan = [*_count_changes(steps, here, _PROPOSED), *_list_first(steps, _propose)]
+    confirm("\n".join(["This will", *(f"  {line}" for line in plan), "Do it?"]), is_yes=yes)
 
     def take_back(tx: Tx) -> list[Step]:
         if not yes and restoring.plan_undo(tx, session.scope, last) != steps:
@@ -247,7 +253,37 @@ def undo(session: Session, last: int, wanted: str | None, yes: bool) -> None:
 
     done = session.transact(take_back)
     value = [{"at": step.at, "changes": [describe_entry(entry) for entry in step.changes]} for step in done]
-    session.say("\n".join(_report(done)), {"undone": value})
+    counts = [f"{line[0].upper()}{line[1:]}." for line in _count_changes(done, here, _REPORTED)]
+    session.say("\n".join([*counts, *_list_first(done, _report)]), {"undone": value})
+
+
+def _count_changes(steps: Sequence[Step], here: str, verbs: Mapping[str, str]) -> list[str]:
+    """Count many changes, or changes of other projects, in a line for each project."""
+    changed = [entry for step in steps for entry in step.changes]
+    counts: dict[str, Counter[tuple[str, ItemKind]]] = {}
+    for entry in changed:
+        one = entry.revision
+        counts.setdefault(_place(entry), Counter())[verbs.get(one.action, "put back"), one.kind] += 1
+    if len(changed) <= _MOST_UNDONE and not {*counts} - {"", here}:
+        return []
+    lines = []
+    for project, counted in counts.items():
+        what = ", ".join(f"{verb} {count(number, kind)}" for (verb, kind), number in counted.items())
+        where = f"in project '{project}'" + (f", not the current '{here}'" if project != here else "")
+        lines.append(f"{where}: {what}" if project else what)
+    return lines
+
+
+def _place(entry: FeedEntry) -> str:
+    """Return the project that an item is in; empty for a project itself and for a task in none."""
+    return "" if entry.revision.kind == "project" else entry.project or ""
+
+
+def _list_first(steps: Sequence[Step], describe: Callable[[FeedEntry], str]) -> list[str]:
+    """Describe the first changes in a line each, and count the others."""
+    changed = [entry for step in steps for entry in step.changes]
+    more = len(changed) - _MOST_UNDONE
+    return [*map(describe, changed[:_MOST_UNDONE]), *([f"and {more} more"] if more > 0 else [])]
 
 
 def _propose(entry: FeedEntry) -> str:
@@ -261,10 +297,8 @@ def _propose(entry: FeedEntry) -> str:
     return f"put {name} back to what it was before it was {one.done} {when}, version {one.version}"
 
 
-def _report(done: Sequence[Step]) -> list[str]:
-    words = {"add": "Deleted", "delete": "Brought back"}
-    changed = [entry for step in done for entry in step.changes]
-    return [f"{words.get(entry.revision.action, 'Put back')} {name_entry(entry)}." for entry in changed]
+def _report(entry: FeedEntry) -> str:
+    return f"{_REPORTED.get(entry.revision.action, 'put back').capitalize()} {name_entry(entry)}."
 
 
 # -- trash ------------------------------------------------------------------------------------------------------

@@ -79,6 +79,7 @@ class Session:
         self.as_json = as_json
         self.scope = Scope(project=settings.project, user=settings.user)
         self.failure: tuple[Refused, str] | None = None  # the error of the last failed tool, and the tool's name
+        self.lacks_store = False  # an empty one takes its place
         self._settings = settings
         self._lacks_default = False  # the project, which the command would work in
         self._makes_default = False  # before a tool is called
@@ -254,8 +255,8 @@ def command(
     """Add the common options to a command, give it a session, and report its errors.
 
     A command `in_project` has the option --project. One that `needs_project` fails at once if the project does not
-    exist and the first write does not make it. One that only `reads`, always or with the option of that name, makes no
-    store.
+    exist and the first write does not make it. One that only `reads`, always or with the option of that name, or that
+    takes back what was done, makes no store.
     """
 
     def decorate(run: Callable[..., None]) -> Callable[..., None]:
@@ -319,16 +320,19 @@ def open_session(flags: Mapping[str, str | None], *, reads: bool, as_json: bool 
         StoreUnusable: the store cannot be opened.
     """
     settings = config.load(flags)
+    lacks_store = False
     with ExitStack() as closing:
         try:
             database = open_database(settings.database, settings.database_direct, must_exist=reads)
         except StoreMissing as missing:
+            lacks_store = True
             if not as_json:
                 show_notes([f"There is no store {missing.store} yet: the first change makes it."])
             folder = closing.enter_context(tempfile.TemporaryDirectory(prefix="satchel-"))
             database = open_database(os.path.join(folder, "empty.db"))
         database.retention = settings.retention
         session = Session(database, settings, as_json=as_json)
+        session.lacks_store = lacks_store
         closing.callback(session.close)
         yield session
 
@@ -342,6 +346,8 @@ def _report_failure(session: Session) -> Iterator[None]:
     except SatchelError as error:
         _check_file(error, session)
         what, advice = explain_apart(error, session.database, session.scope)
+        if session.lacks_store and isinstance(error, NotFound):
+            what, advice = "there is nothing stored yet", ""
         facts = session.describe_failure(error)
         code = facts["code"] if facts else code_of(error)
         value = {"error": {**facts, "hint": advice or facts["hint"]}} if facts else None

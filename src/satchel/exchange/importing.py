@@ -13,6 +13,7 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from satchel import clock
 from satchel.errors import NotFound, Refused
 from satchel.exchange import cleaning, sources, storing
 from satchel.exchange.entries import DocumentEntry, Entry, Found, Kind, Problem, PromptEntry, TaskEntry, Unreadable
@@ -151,7 +152,8 @@ class Options(Struct, frozen=True, kw_only=True):
 
 
 def run(database: Database, scope: Scope, files: Iterable[FileRead], options: Options) -> ImportReport:
-    """Import the content of some files, in batches of one transaction each."""
+    """Import the content of some files, in batches of one transaction each, which one undo reverses together."""
+    scope = replace(scope, began=clock.now())
     report = ImportReport(is_dry_run=options.is_dry_run)
     placer = Placer(scope, options.on_clash, is_dry_run=options.is_dry_run)
     waiting: list[Entry] = []

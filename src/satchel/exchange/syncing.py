@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
+from satchel import clock
 from satchel.errors import NotFound, Refused, Taken, VersionConflict
 from satchel.exchange import cleaning, folder, sources, storing, sync_plan, task_file
 from satchel.exchange.entries import KINDS, DocumentEntry, Entry, Kind, Problem, PromptEntry, TaskEntry, Unreadable
@@ -114,7 +115,7 @@ class _Sync:
 
     def __init__(self, database: Database, scope: Scope, root: str, options: SyncOptions) -> None:
         self._database = database
-        self._scope = scope
+        self._scope = replace(scope, began=clock.now())  # so that one undo reverses all transactions
         self._root = root
         self._options = options
         self._report = SyncReport(is_check=options.is_check)

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from msgspec import Struct, structs
 
 from satchel.errors import Forbidden, NotFound, StoreConflict, VersionConflict, VersionMissing
-from satchel.model import UNSET, DocumentPatch, Item, PromptPatch, Scope, TaskPatch, Version, uri_of
+from satchel.model import KINDS, UNSET, DocumentPatch, Item, PromptPatch, Scope, TaskPatch, Version, uri_of
 from satchel.services import documents, history, lookup, projects, prompts, recording, tasks
 from satchel.services.history import FeedEntry
 from satchel.services.recording import restoring
@@ -172,7 +172,21 @@ def _bring_back(tx: Tx, scope: Scope, deleted: Item) -> Item:
         return recording.of_document(documents.restore(tx, _enter(tx, scope, deleted.project), deleted.number))
     if deleted.kind == "task":
         return recording.of_task(tasks.restore(tx, scope, deleted.number))
-    return recording.of_project(projects.restore(tx, deleted.number))
+    return _bring_back_project(tx, scope, deleted)
+
+
+def _bring_back_project(tx: Tx, scope: Scope, deleted: Item) -> Item:
+    """Restore a project and, if an undo deleted it, the items in it that this undo deleted too."""
+    deletions = revisions.of_items(tx, "project", [deleted.number], limit=1)
+    project = recording.of_project(projects.restore(tx, deleted.number))
+    for one in deletions:
+        inside = revisions.of_transaction(tx, one.author.user, one.at, [deleted.number]) if one.undoes else []
+        for kind in KINDS:
+            numbers = [other.item for other in inside if other.kind == kind and other.action == "delete"]
+            for item in trash.by_number(tx, kind, numbers):
+                if item.owner in (None, scope.user):
+                    _bring_back(tx, scope, item)
+    return project
 
 
 def _choose_blockers(tx: Tx, scope: Scope, live: Item, old: Item) -> list[int]:
@@ -250,14 +264,14 @@ def _missing_blockers(tx: Tx, scope: Scope, old: Item) -> list[str]:
 
 
 class Step(Struct, frozen=True):
-    """One transaction of a user that can be undone: its changes, last one first."""
+    """One call or command of a user that can be undone: its changes, last one first."""
 
     at: str
     changes: tuple[FeedEntry, ...]
 
 
 def plan_undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
-    """Return the user's last transactions that were not undone yet, last one first.
+    """Return the user's last calls and commands that were not undone yet, last one first.
 
     For a scope limited to some projects: only changes in these, and none of projects themselves.
     """
@@ -268,7 +282,7 @@ def plan_undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
 
 
 def undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
-    """Undo the last transactions of the scope's user; return them.
+    """Undo the last calls and commands of the scope's user; return them.
 
     Raises:
         VersionConflict: something was changed since.
@@ -278,7 +292,7 @@ def undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
     """
     steps = plan_undo(tx, scope, last)
     for step in steps:
-        # Deleted items are restored first, because other changes of the transaction may refer to them.
+        # Deleted items are restored first, because other changes of the call may refer to them.
         for entry in sorted(step.changes, key=lambda entry: entry.revision.action != "delete"):
             take_back(tx, scope, entry.revision)
     return steps

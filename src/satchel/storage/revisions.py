@@ -86,8 +86,8 @@ def add(tx: Tx, item: Item, action: Action, version: int, size: int = 0) -> None
     """
     author = _author_values(tx)
     values: dict[str, object] = {"kind": item.kind, "item": item.number, "version": version, "action": action}
-    values |= {"now": tx.now, "project": item.project, "owner": item.owner, "undoes": tx.restores or None}
-    values["size"] = size
+    values |= {"now": tx.scope.began or tx.now, "project": item.project, "owner": item.owner}
+    values |= {"undoes": tx.restores or None, "size": size}
     while not tx.all(sql, **author, **values):
         _add_author(tx)
 
