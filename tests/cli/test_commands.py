@@ -25,14 +25,33 @@ def test_projects_are_made_listed_renamed_and_deleted(satchel: Command) -> None:
     assert "two" in failed(satchel("project", "rename", "three", "two"), 5)
     assert "Did you mean 'three'?" in failed(satchel("project", "rename", "thre", "four"), 3)
     assert value(satchel("project", "list", "--json"))["projects"] == [
-        {"name": "three", "prompts": 0, "documents": 0},
-        {"name": "two", "prompts": 0, "documents": 0},
+        {"name": "three", "prompts": 0, "documents": 0, "open_tasks": 0},
+        {"name": "two", "prompts": 0, "documents": 0, "open_tasks": 0},
     ]
     assert done(satchel("project", "delete", "two")) == (
         "Deleted project 'two'.\nBring it back within 30 days with: satchel restore satchel://project/two\n"
     )
     assert "Make it with: satchel project create missing" in failed(satchel("project", "delete", "missing"), 3)
-    assert done(satchel("project", "list")) == "three\t0\t0\n"
+    satchel("task", "add", "Weed", "-p", "three")
+    assert done(satchel("project", "list")) == "three\t0\t0\t1\n"
+    made = satchel("project", "create", "THREE")
+    assert (done(made), made.stderr.decode()) == (
+        "Created project 'THREE'.\n",
+        "Project 'three' exists too: upper and lower case differ in names.\n",
+    )
+
+
+def test_an_error_of_a_project_command_names_commands_in_json_too(satchel: Command) -> None:
+    satchel("project", "create", "one")
+    for words, status in (
+        (("project", "create", "one"), 5),
+        (("project", "create", "o n e"), 2),
+        (("project", "rename", "two", "three"), 3),
+        (("project", "delete", "two"), 3),
+        (("prompt", "list", "-p", "two"), 3),
+    ):
+        said = failed(satchel(*words, "--json"), status)
+        assert "add_project" not in said and "catch_up" not in said
 
 
 def test_a_project_that_is_not_empty_is_deleted_only_when_told(satchel: Command) -> None:

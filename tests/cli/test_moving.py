@@ -55,6 +55,16 @@ def test_a_copy_has_everything_and_the_original_stays(satchel: Command, database
         assert prompts.get_by_name(tx, TWO, "a").description == "d"
 
 
+def test_a_moved_item_is_said_to_be_in_the_other_project(satchel: Command, database: Database) -> None:
+    done(satchel("prompt", "move", "A", "--to", "two", "-p", "one"))
+    assert failed(satchel("prompt", "show", "a", "-p", "one"), 3) == (
+        "satchel: prompt 'a' was moved to project 'two'. Name that project: add -p two\n"
+    )
+    with database.write() as tx:
+        projects.delete(tx, "two")
+    assert "prompt 'a' is in the trash" in failed(satchel("prompt", "show", "a", "-p", "one"), 3)
+
+
 @pytest.mark.parametrize(("verb", "past"), [("copy", "copied"), ("move", "moved")])
 def test_a_clash_says_what_to_do_and_leaves_all_as_it_was(
     satchel: Command, database: Database, verb: str, past: str

@@ -76,6 +76,34 @@ def test_the_first_write_in_a_repository_makes_its_project(run: Run, folder: Pat
     database.close()
 
 
+def test_a_renamed_project_says_how_its_repository_and_settings_keep_it(run: Run, folder: Path, tmp_path: Path) -> None:
+    web = tmp_path / "web"
+    run(folder, "prompt", "add", "A", "x")
+    renamed = run(folder, "project", "rename", "web", "site", "--json")
+    note = f"the repository {web} still names project 'web'. To work in 'site' here: echo site > {web}/.satchel"
+    assert json.loads(renamed.stdout)["notes"] == [note]
+    (web / ".satchel").write_text("site\n")
+    assert run(folder, "prompt", "show", "a").stdout == b"x"
+    renamed = run(folder, "project", "rename", "site", "shop")
+    said = f"the file {web}/.satchel still names project 'site'. To work in 'shop' here: echo shop > {web}/.satchel\n"
+    assert (renamed.stdout, renamed.stderr.decode()) == (b"Renamed project 'site' to 'shop'.\n", said)
+    renamed = run(tmp_path, "project", "rename", "shop", "web", SATCHEL_PROJECT="shop")
+    assert (
+        renamed.stderr == b"the environment variable SATCHEL_PROJECT still names project 'shop': write 'web' there.\n"
+    )
+    assert run(tmp_path, "project", "rename", "web", "site").stderr == b""
+
+
+def test_the_deleted_project_of_a_repository_is_said_to_be_in_the_trash(run: Run, folder: Path) -> None:
+    run(folder, "prompt", "add", "A", "x")
+    run(folder, "project", "delete", "web", "--yes")
+    trashed = "project 'web' is in the trash. Bring it back with: satchel restore satchel://project/web"
+    for command in (("prompt", "list"), ("prompt", "add", "B", "y"), ("document", "list"), ("project", "current")):
+        assert run(folder, *command).stderr.decode() == f"satchel: {trashed}\n", command
+    assert run(folder, "restore", "satchel://project/web").returncode == 0
+    assert run(folder, "prompt", "show", "a").stdout == b"x"
+
+
 def test_a_command_opens_one_transaction_before_its_own(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -384,21 +384,23 @@ def test_the_oldest_clients_get_the_texts(store: str, serve: Callable[..., Clien
 
 def test_projects_are_listed_with_the_current_one_and_why(client: Client) -> None:
     ok(client, "add_prompt", title="x", content="y", project="garden")
+    ok(client, "add_task", title="Weed", project="garden")
     result = result_of(client, "list_projects", {})
     assert result == {
         "content": [
             {
                 "type": "text",
                 "text": "The current project is 'default' (the default).\n"
-                "- default: 0 prompts, 0 documents\n- garden: 1 prompt, 0 documents",
+                "- default: 0 prompts, 0 documents, 0 open tasks\n"
+                "- garden: 1 prompt, 0 documents, 1 open task",
             }
         ],
         "structuredContent": {
             "project": "default",
             "why": "the default",
             "projects": [
-                {"name": "default", "prompts": 0, "documents": 0},
-                {"name": "garden", "prompts": 1, "documents": 0},
+                {"name": "default", "prompts": 0, "documents": 0, "open_tasks": 0},
+                {"name": "garden", "prompts": 1, "documents": 0, "open_tasks": 1},
             ],
         },
         "isError": False,

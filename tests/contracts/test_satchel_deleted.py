@@ -47,6 +47,17 @@ def test_an_error_says_that_an_item_was_deleted(
     assert refusal(own, tool, **arguments) == deleted(what, item)
 
 
+def test_an_error_says_that_an_item_was_moved(own: Client) -> None:
+    ok(own, "add_prompts", prompts=[{"title": "Code Review", "content": "x"}])
+    ok(own, "add_project", name="web")
+    ok(own, "update_items", items=["code-review"], to="web")
+    assert refusal(own, "get_prompt", prompt="code-review") == {
+        "code": "not_found",
+        "message": Like(rf"Prompt 'code-review' was moved to project 'web' {MINUTE} by satchel-tests 1\."),
+        "hint": 'Pass project: "web".',
+    }
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "place"),
     [

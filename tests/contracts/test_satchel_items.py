@@ -7,11 +7,14 @@ import pytest
 
 from satchel.services import projects
 from satchel.storage.database import open_database
-from tests.support.satchel import missing, ok, refusal, text
+from tests.support.satchel import missing, ok, refusal, text, wrong
 from tests.support.stdio import META, NEWEST, Client
 
 ANN = "11111111-1111-4111-8111-111111111111"
 LOOK = "Look for it with search or a list tool; restore brings back what was deleted."
+BY_A_PERSON = (
+    "A person renames or deletes it with satchel project rename or satchel project delete NAME, or on the page."
+)
 
 
 @pytest.fixture
@@ -70,7 +73,7 @@ def test_where_one_cannot_be_deleted_none_is(own: Client) -> None:
     for items, error in (
         (["#1", "#99"], missing("items[1]: Item '#99' does not exist.", LOOK)),
         (["#1", "revew"], missing("items[1]: Item 'revew' does not exist.", "Did you mean review?", "review")),
-        (["satchel://project/other"], missing("items[0]: Item 'satchel://project/other' does not exist.", LOOK)),
+        (["satchel://project/other"], wrong("items[0]: 'other' is a project.", hint=BY_A_PERSON)),
     ):
         assert refusal(own, "delete", items=items) == {**error, "argument": "items"}
         assert numbers(own) == [1, 2, 3, 4]

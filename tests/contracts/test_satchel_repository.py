@@ -127,7 +127,7 @@ def test_worktrees_and_submodules_are_of_their_main_repository(tmp_path: Path) -
         (tmp_path / "of-hidden", f"{main}/.bare/worktrees/of-hidden"),
     ]:
         assert find_main_repository(str(link(folder, target))) == str(main), target
-        assert find_names_above(str(folder))[0] == NamedProject("web", f"the repository {main}", True)
+        assert find_names_above(str(folder))[0] == NamedProject("web", f"the repository {main}", str(folder), True)
 
 
 @pytest.mark.parametrize("content", [b"", b"gitdir:", b"gitdir: /elsewhere", b"\xff\xfe\0", b"x" * 10_000])

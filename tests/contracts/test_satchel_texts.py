@@ -119,7 +119,9 @@ def test_what_cannot_be_edited_is_said(client: Client) -> None:
     one = '{"old": "a", "new": "b"}'
     for edits, example in (("x", f"[{one}]"), ({"old": "a", "new": "b"}, f"[{one}]"), (["x"], one)):
         assert refusal(client, "edit_text", item="letters", edits=edits)["hint"] == f"For example {example}."
-    assert refusal(client, "edit_text", item="satchel://project/default", append="x")["code"] == "not_found"
+    assert refusal(client, "edit_text", item="satchel://project/default", append="x")["message"] == (
+        "'default' is a project."
+    )
     ok(client, "delete_prompt", prompt="letters")
     assert refusal(client, "edit_text", item="letters", append="x") == deleted("Prompt 'letters'", "letters")
     assert refusal(client, "edit_text", item="x", append="y", project="gardn")["near"] == ["garden"]

@@ -22,6 +22,7 @@ class NamedProject(Struct, frozen=True):
 
     name: str
     why: str
+    folder: str  # where the file or the repository is
     is_repository: bool = False  # the first write makes its project
 
 
@@ -57,12 +58,12 @@ def find_names_above(folder: str, home: str = "") -> list[NamedProject]:
     while True:
         path, folder_name = os.path.join(folder, FILE), os.path.basename(folder)
         if os.path.isfile(path):
-            names.append(NamedProject(_read_start(path, _MAX_FILE) or folder_name, f"{NAMED_BY_FILE}{path}"))
+            names.append(NamedProject(_read_start(path, _MAX_FILE) or folder_name, f"{NAMED_BY_FILE}{path}", folder))
         if os.path.exists(os.path.join(folder, ".git")):
             main = find_main_repository(folder)
             name = make_name(os.path.basename(main))
             if name:
-                names.append(NamedProject(name, f"the repository {main}", is_repository=main != home))
+                names.append(NamedProject(name, f"the repository {main}", folder, is_repository=main != home))
         parent = os.path.dirname(folder)
         if parent == folder:
             return names

@@ -185,7 +185,7 @@ def _explain_personal(error: NotFound, database: "Database") -> tuple[str, str] 
 
 
 def _explain_trashed(error: NotFound, database: "Database", scope: Scope) -> tuple[str, str] | None:
-    """Explain that an item is in the trash and how to restore it; None if it is not."""
+    """Explain that an item was moved, or is in the trash and how to restore it; None if it is neither."""
     from satchel.services import lookup
 
     if error.kind not in ("prompt", "document", "task", "project"):
@@ -194,11 +194,14 @@ def _explain_trashed(error: NotFound, database: "Database", scope: Scope) -> tup
     try:
         with database.read(scope) as tx:
             found = lookup.find(tx, replace(scope, project=error.scope.project), uri)
+            moved_to = lookup.find_destination(tx, scope, found) if found.is_deleted else None
     except Refused:
         return None
     if not found.is_deleted:
         return None
     what = make_voice().name_item(found.kind, found.key)
+    if moved_to is not None:
+        return f"{what} was moved to project '{moved_to}'", f"Name that project: add -p {moved_to}"
     restore = restore_command(found.kind, found.key, error.scope.project)
     return f"{what} is in the trash", f"Bring it back with: {restore}"
 

@@ -1,11 +1,15 @@
 """`satchel project`: create, list, rename and delete projects."""
 
+import os
+import shlex
+from typing import Any
+
 import click
 
 from satchel.cli.completion import PROJECT
 from satchel.cli.examples import Group
 from satchel.cli.output import count
-from satchel.cli.session import Session, command, confirm
+from satchel.cli.session import Answer, Session, command, confirm
 from satchel.model import Scope
 from satchel.services import projects, rules
 from satchel.storage.database import Tx
@@ -23,7 +27,7 @@ def create(session: Session, name: str) -> None:
     """Create a project."""
     rules.clean_new_name("project", name)  # the tool removes spaces around it
     answer = session.call("add_project", name=name)
-    session.say(f"Created project '{answer.value['project']}'.", answer.value)
+    session.say(f"Created project '{answer.value['project']}'.", answer)
 
 
 @cli.command("list")
@@ -31,9 +35,10 @@ def create(session: Session, name: str) -> None:
 def list_(session: Session) -> None:
     """List the projects, and how much is in each."""
     answer = session.call("list_projects")
-    rows = [(one["name"], str(one["prompts"]), str(one["documents"])) for one in answer.value["projects"]]
+    counts = ("prompts", "documents", "open_tasks")
+    rows = [(one["name"], *(str(one[what]) for what in counts)) for one in answer.value["projects"]]
     empty = "There are no projects yet. Create one with: satchel project create NAME"
-    session.show_list(answer, ("NAME", "PROMPTS", "DOCUMENTS"), rows, empty=empty)
+    session.show_list(answer, ("NAME", "PROMPTS", "DOCUMENTS", "OPEN TASKS"), rows, empty=empty)
 
 
 @cli.command()
@@ -63,11 +68,25 @@ def current(session: Session) -> None:
 @click.argument("new_name")
 @command(in_project=False)
 def rename(session: Session, name: str, new_name: str) -> None:
-    """Rename a project."""
+    """Rename a project. A repository or file that names it by its old name is pointed out, and not changed."""
     with session.write() as tx:
         project = projects.rename(tx, name, new_name)
-    value = {"id": project.id, "name": project.name, "created_at": project.created_at}
-    session.say(f"Renamed project '{name}' to '{new_name}'.", value)
+    value: dict[str, Any] = {"id": project.id, "name": project.name, "created_at": project.created_at}
+    if session.scope.project == name:
+        value["notes"] = [_explain_old_name(session.scope, new_name)]
+    session.say(f"Renamed project '{name}' to '{new_name}'.", Answer(value, []))
+
+
+def _explain_old_name(scope: Scope, new_name: str) -> str:
+    """Say that the current folder still names a project by its old name, and how to name it by the new one."""
+    from satchel.app import project_discovery  # 20 ms, which `--help` need not wait for
+
+    named = next((one for one in project_discovery.find_names() if one.why == scope.why), None)
+    said = f"{scope.why} still names project '{scope.project}'"
+    if named is None:
+        return f"{said}: write '{new_name}' there."
+    file = shlex.quote(os.path.join(named.folder, project_discovery.FILE))
+    return f"{said}. To work in '{new_name}' here: echo {new_name} > {file}"
 
 
 @cli.command()

@@ -165,6 +165,18 @@ def find_deletion(tx: Tx, item: Item) -> Version | None:
     return found[0] if found and found[0].action == "delete" else None
 
 
+def find_destination(tx: Tx, scope: Scope, deleted: Item) -> str | None:
+    """Return the project to which a deleted prompt or document was moved; None if it was not."""
+    deletion, where = find_deletion(tx, deleted), list_allowed(tx, scope)
+    if deletion is None or deleted.kind not in ("prompt", "document"):
+        return None
+    same_call = revisions.of_transaction(tx, deletion.author.user, deletion.at, where)
+    added = {one.item: one.project or 0 for one in same_call if (one.kind, one.action) == (deleted.kind, "add")}
+    names = revisions.names_of(tx, deleted.kind, [*added], where)
+    moved = [added[number] for number, (name, _) in names.items() if name == deleted.name]
+    return next(iter(projects.names_of(tx, [one for one in moved if one != deleted.project]).values()), None)
+
+
 def name_of_deleted(tx: Tx, project: int | None) -> str:
     """Return the name that a deleted project had; empty if nothing is left of it."""
     return next((one.name for one in trash.by_number(tx, "project", [project or 0])), "")

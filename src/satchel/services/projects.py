@@ -68,18 +68,19 @@ def current(tx: Tx, scope: Scope) -> Project:
     """Return the project that a call works in.
 
     If it is the personal one, or one that the scope makes, and is missing, readers see it empty and writers make it,
-    but not beside a deleted one of the same name. A deleted `default` is restored by the first write.
+    but not beside a deleted one of the same name. A deleted `default` is empty until the first write restores it.
 
     Raises:
         Forbidden: the scope may not enter it, whether it exists or not.
-        NotFound: it does not exist.
+        NotFound: it does not exist, or is in the trash.
     """
     check_access(scope)
     project = find(tx, scope.project)
     if project is not None:
         return project
-    deleted = find_deleted(tx, scope.project) if tx.writes and tx.restores is None else None
-    if deleted is not None and scope.project == DEFAULT_PROJECT and scope.projects is None:
+    is_default = scope.project == DEFAULT_PROJECT
+    deleted = find_deleted(tx, scope.project) if tx.restores is None and (tx.writes or not is_default) else None
+    if deleted is not None and is_default and scope.projects is None:
         return restore(tx, deleted.number)
     if deleted is not None:
         raise NotFound("project", scope.project, scope)
@@ -198,6 +199,11 @@ def add(tx: Tx, name: str) -> Project:
     return _record_new(tx, name)
 
 
+def list_alike(tx: Tx, scope: Scope, name: str) -> list[str]:
+    """List the projects whose names differ from a name only in case."""
+    return [one for one in rows.names(tx, scope.projects) if one != name and one.casefold() == name.casefold()]
+
+
 def list_all(tx: Tx, scope: Scope | None = None, most: int = 2**31) -> list[tuple[Project, ProjectCounts]]:
     """List the projects that a scope may enter, by name, with counts of their items up to a bound."""
     return rows.list_all(tx, None if scope is None else scope.projects, most)
@@ -281,7 +287,7 @@ def rename(tx: Tx, old: str, new: str) -> Project:
 
 
 def delete(tx: Tx, name: str) -> None:
-    """Delete a project with everything in it; `restore` brings all of it back, if the store keeps any trash.
+    """Delete a project with its prompts and documents; its tasks stay, in no project. `restore` brings it back whole.
 
     Raises:
         NotFound: there is no such project.

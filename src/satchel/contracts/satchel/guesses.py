@@ -68,13 +68,17 @@ def _find_personal(context: Context, missing: NotFound) -> NotFound | None:
 
 
 def _find_deleted(context: Context, missing: NotFound) -> NotFound | None:
-    """Explain who deleted an item and when."""
+    """Explain who deleted or moved an item, and when."""
     kind = next((one for one in lookup.NAMED if one == missing.kind), None)
     found = lookup.find_deleted(context.tx, missing.scope, kind, missing.key)
     if found is None or found.kind == "project" or not may_read(context, found.kind):
         return None
     deletion = lookup.find_deletion(context.tx, found)
     when = f" {format_minute(deletion.at)} by {name_author(deletion.author, context.scope)}" if deletion else ""
+    moved_to = lookup.find_destination(context.tx, context.scope, found)
+    if moved_to is not None:
+        why = Reason(f"was moved to project '{moved_to}'{when}", f'Pass project: "{moved_to}".')
+        return NotFound(found.kind, found.key, missing.scope, why=why)
     can_restore = "restore" in context.tools
     hint = "Use restore to bring it back." if can_restore else "It is in the trash; history shows what it was."
     return NotFound(found.kind, found.key, missing.scope, why=Reason(f"was deleted{when}", hint, is_deleted=True))

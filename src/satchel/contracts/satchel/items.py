@@ -71,6 +71,11 @@ def _check_found(context: Context, reference: str, item: Item | None = None) -> 
     except NotFound as missing:
         if missing.kind == "project":
             raise
+    if item is not None and item.kind == "project" and not item.is_deleted:
+        hint = (
+            "A person renames or deletes it with satchel project rename or satchel project delete NAME, or on the page."
+        )
+        raise WrongValue(f"'{item.name}' is a project.", hint, "item")
     if item is None or item.is_deleted or _CHANGING.get(item.kind) not in context.tools:
         raise NotFound("item", reference, context.scope)
     return item

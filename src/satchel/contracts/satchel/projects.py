@@ -36,16 +36,21 @@ def add_project(context: Context, args: AddProject) -> Body:
     project = projects.add(context.tx, args.name)
     is_current = project.name == context.scope.project
     text = f"Added project '{project.name}'." if is_current else f"Added project '{project.name}': name it in project."
-    return answers.reply(context, text, project=project.name, added=True)
+    alike = projects.list_alike(context.tx, context.scope, project.name)
+    notes = [f"Project '{other}' exists too: upper and lower case differ in names." for other in alike]
+    return answers.reply(context, text, notes=notes, project=project.name, added=True)
 
 
 def list_projects(context: Context, _args: ListProjects) -> Body:
     here, found = context.scope.project, projects.list_all(context.tx, context.scope)
+    open_tasks = projects.count_open_tasks(context.tx, context.scope) if may_read(context, "task") else None
     rows, lines = [], []
     for project, held in found:
-        rows.append({"name": project.name, "prompts": held.prompts, "documents": held.documents})
-        counts = f"{format_count(held.prompts, 'prompt')}, {format_count(held.documents, 'document')}"
-        lines.append(f"- {project.name}: {counts}")
+        counts = {"prompts": held.prompts, "documents": held.documents}
+        if open_tasks is not None:
+            counts["open_tasks"] = open_tasks.get(project.number, 0)
+        rows.append({"name": project.name, **counts})
+        lines.append(f"- {project.name}: {_format_counts(counts)}")
     exists = any(project.name == here for project, _ in found)
     why = projects.describe_why(context.scope, exists=exists)
     current = "The current project is" if exists or context.scope.makes else "There is no project"
