@@ -4,13 +4,14 @@ import pytest
 
 from satchel.errors import NotFound, SatchelError, VersionConflict, VersionMissing
 from satchel.model import PromptPatch, Retention, Scope
-from satchel.services import history, projects, prompts, restoring
+from satchel.services import history, projects, prompts, restoring, tasks
 from satchel.storage.database import Database
 from tests.history.store import (
     ADA,
     BOB,
     add_projects,
     add_prompt,
+    add_task,
     delete_prompt,
     edit_prompt,
     read,
@@ -48,6 +49,23 @@ def test_what_another_user_changed_since_is_not_taken_back(database: Database) -
     assert undone(database, BOB) == [[("update", "tee")]]
     assert undone(database, ADA) == [[("update", "tee")]]
     assert read(database, ADA, lambda tx: prompts.get_by_name(tx, ADA, "tee")).content == "one"
+
+
+def test_transactions_of_one_command_are_undone_together_and_come_back_with_their_project(database: Database) -> None:
+    here = Scope(user=ADA.user, project="p", began="2026-11-19T12:00:00.000000Z")
+    write(database, here, lambda tx: projects.add(tx, "p"))
+    add_prompt(database, here, "Tee")
+    task = add_task(database, here, "Drink", project="p")
+    write(database, BOB, lambda tx: projects.add(tx, "other"))
+    kept = add_prompt(database, Scope(user=BOB.user, project="p"), "Milk")
+    assert undone(database, ADA) == [[("add", f"#{task.number}"), ("add", "tee"), ("add", "p")]]
+    for _ in range(2):  # and again after that restore was undone
+        back = restore(database, ADA, "satchel://project/p")
+        assert (back.item.kind, back.was_deleted) == ("project", True)
+        found = read(database, here, lambda tx: prompts.list_headers(tx, here)[0])
+        assert sorted(one.name for one in found) == [kept.name, "tee"]
+        assert read(database, here, lambda tx: tasks.find(tx, here, task.number)).project == "p"
+        assert [len(step) for step in undone(database, ADA)] == [3]
 
 
 def test_in_a_project_that_was_deleted_nothing_is_taken_back_least_of_all_elsewhere(database: Database) -> None:

@@ -9,6 +9,7 @@ from satchel.storage.database import Tx
 
 _PAGE = 50
 _MOST_DELETED = 200
+_MOST_NAMED = 20  # items that an undo took back
 
 
 def show(visit: Visit) -> Answer:
@@ -26,7 +27,7 @@ def show(visit: Visit) -> Answer:
 
 
 def undo_change(visit: Visit) -> Answer:
-    """Undo one change, or without a number the user's last transaction."""
+    """Undo one change, or without a number the user's last call or command."""
     number = visit.number("revision")
 
     def act(tx: Tx) -> list[FeedEntry]:
@@ -40,9 +41,9 @@ def undo_change(visit: Visit) -> Answer:
         return changes
 
     done = visit.write(act)
-    said = (
-        "Took back: " + ", ".join(f"{entry.title or entry.key}" for entry in done) + "." if done else "Nothing to undo."
-    )
+    more = f" and {len(done) - _MOST_NAMED} more" if len(done) > _MOST_NAMED else ""
+    named = ", ".join(entry.title or entry.key for entry in done[:_MOST_NAMED])
+    said = f"Took back: {named}{more}." if done else "Nothing to undo."
     return Redirect(visit.back or link("activity"), said)
 
 
