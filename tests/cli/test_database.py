@@ -140,7 +140,7 @@ def test_the_commands_work_as_a_role_that_owns_nothing(satchel: Satchel, postgre
     assert done(satchel(app, "prompt", "list", "--search", "NEEDLE", "-p", "p")).startswith("t\tT\tx\t")
     assert "Did you mean 't'" in failed(satchel(app, "prompt", "show", "tt", "-p", "p"), 3)
     done(satchel(app, "document", "add", "r", "x:r", "text", "-p", "p"))
-    assert done(satchel(app, "project", "list")) == "p\t1\t1\n"
+    assert done(satchel(app, "project", "list")) == "p\t1\t1\t0\n"
     number = str(value(satchel(app, "task", "add", "Mine", "-p", "p", "--json"))["task"]["number"])
     done(satchel(app, "task", "edit", number, "Ours"))
     assert done(satchel(app, "task", "list")).startswith(f"{number}\t\tOurs\t")

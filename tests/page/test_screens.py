@@ -95,6 +95,9 @@ def test_tasks_are_added_by_lines_moved_on_the_board_noted_and_undone(ada: Visit
     undone = ada.post("/undo", back="/board")
     assert "Took back: Write docs." in text_of(undone) and "Blocked 1" in text_of(undone)
 
+    ada.post("/tasks", lines="\n".join(f"Many {number}" for number in range(22)))
+    assert "Many 2 and 2 more." in text_of(ada.post("/undo", back="/board"))
+
     noted = ada.post("/tasks/1/notes", note="Half of it *is* there")
     assert "Half of it <em>is</em> there" in noted.text
     saved = ada.post("/tasks/1", title="Write all docs", priority="urgent", due="2030-01-31", tags="docs", version="3")
