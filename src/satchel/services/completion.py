@@ -13,7 +13,7 @@ from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
 
 MOST = 100
-_OPEN_TASKS = 10_000  # only so many of the newest are searched
+_OPEN_TASKS = 10_000  # the number of the newest tasks that are searched
 
 
 class Completion(Struct, frozen=True):
@@ -76,7 +76,7 @@ def match(names: Iterable[str], text: str) -> Completion:
 
 
 def merge(first: Completion, second: Completion) -> Completion:
-    """Return both without repeats."""
+    """Return the names of both lists without repeats."""
     both = _cut([*first.values, *second.values])
     return Completion(both.values, both.has_more or first.has_more or second.has_more)
 

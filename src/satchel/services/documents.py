@@ -27,7 +27,7 @@ from satchel.storage.database import Tx, Violation
 
 Changes = TypeVar("Changes", DocumentDraft, DocumentPatch)
 
-_BATCH = 500  # documents that are read at once to search for a text
+_BATCH = 500  # how many documents to read at once when searching for a text
 
 
 def add(tx: Tx, scope: Scope, draft: DocumentDraft) -> Document:
@@ -57,7 +57,7 @@ def add(tx: Tx, scope: Scope, draft: DocumentDraft) -> Document:
 
 
 def make_name(given: str) -> str:
-    """Make a name that follows the rule from one that may not; return an empty one if too little is left.
+    """Make a valid name from any text; return an empty one if too little is left.
 
     Characters that a name cannot have become hyphens: `Q3 / Größe (new).md` is `Q3-Grosse-new.md`.
     """
@@ -73,7 +73,7 @@ def make_name(given: str) -> str:
 
 
 def get_by_name(tx: Tx, scope: Scope, name: str) -> Document:
-    """Return the document of a name, whole.
+    """Return the whole document with this name.
 
     Raises:
         NotFound: the project has no such document.
@@ -82,7 +82,7 @@ def get_by_name(tx: Tx, scope: Scope, name: str) -> Document:
 
 
 def get_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:
-    """Return the document with a URI, whole.
+    """Return the whole document with this URI.
 
     Raises:
         NotFound: the project has no such document.
@@ -97,7 +97,7 @@ def iterate_all(tx: Tx, scope: Scope, *, size: int) -> Iterator[Sequence[Documen
 
 
 def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Document]:
-    """Yield the documents of the project, whole, in order of creation, reading in batches.
+    """Yield the whole documents of the project in order of creation, reading in batches.
 
     Raises:
         NotFound, Forbidden: as `projects.current`.
@@ -115,7 +115,7 @@ def list_all(tx: Tx, scope: Scope) -> list[Document]:
 def list_page(
     tx: Tx, scope: Scope, query: str = "", *, limit: int, after: int = 0
 ) -> tuple[tuple[Document, ...], bool]:
-    """List documents after a number without their content, in order of creation, and say whether there are more.
+    """List documents with a higher number, without content, in order of creation; say whether there are more.
 
     The query is literal text in the name, URI or description, in any case.
     """
@@ -141,7 +141,7 @@ def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_versi
         VersionConflict: the document has another version than expected.
     """
     rules.clean_name("document", name)
-    patch = _clean(patch)  # first refuses errors that need no look at the document
+    patch = _clean(patch)  # before the read: these errors do not depend on the document
     before = _find_to_change(tx, scope, name)
     if expected_version not in (None, before.version):
         raise VersionConflict("document", name, expected=expected_version or 0, actual=before.version)
@@ -174,7 +174,7 @@ def delete(tx: Tx, scope: Scope, name: str) -> None:
 
 
 def restore(tx: Tx, scope: Scope, number: int) -> Document:
-    """Restore a deleted document of the scope's project, under the next free name and URI if its own are taken.
+    """Restore a deleted document of the scope's project, under the next free name and URI if they are taken.
 
     Raises:
         NotFound: the project does not exist.
@@ -224,7 +224,7 @@ def _fit(patch: DocumentPatch, seen: Document) -> DocumentPatch:
     if patch.content is not UNSET:
         mime_type = seen.mime_type if patch.mime_type is UNSET else patch.mime_type
         return replace(patch, content=rules.clean_content(mime_type, patch.content))
-    # By its content, not its type: it may have been stored when fewer types were text.
+    # Check the content, not its type: it may have been stored when fewer types counted as text.
     if patch.mime_type is not UNSET and rules.is_text(patch.mime_type) != isinstance(seen.content, str):
         kinds = ("binary", "text") if rules.is_text(patch.mime_type) else ("text", "binary")
         raise WrongArgument("content", "dependentRequired", limit=kinds, kind="document")
@@ -238,7 +238,7 @@ def _announce(tx: Tx, scope: Scope, uri: str) -> None:
 
 # -- MIME types -------------------------------------------------------------------------------------------------
 
-# Python's own table differs between machines and versions, and takes 5 ms of a start to fill.
+# The table of `mimetypes` differs between machines and versions, and takes 5 ms of a start to fill.
 _PLAIN, _BYTES = "text/plain", "application/octet-stream"
 
 _TYPES = {
@@ -250,7 +250,7 @@ _TYPES = {
     "tsv": "text/tab-separated-values",
     **dict.fromkeys(("py", "pyi"), "text/x-python"),
     **dict.fromkeys(("js", "mjs", "cjs", "jsx"), "text/javascript"),
-    **dict.fromkeys(("ts", "tsx", "mts"), "text/x-typescript"),  # video/mp2t elsewhere
+    **dict.fromkeys(("ts", "tsx", "mts"), "text/x-typescript"),  # `mimetypes` says video/mp2t
     "rs": "text/x-rust",
     "go": "text/x-go",
     "java": "text/x-java",
@@ -302,6 +302,6 @@ _TYPES = {
 
 
 def guess_type(name: str, *, is_text: bool = True) -> str:
-    """Return the MIME type that the extension of a name implies; if it is unknown, that of plain text or bytes."""
+    """Return the MIME type that a name's extension implies; for an unknown one, plain text or plain bytes."""
     _, dot, extension = name.rpartition(".")
     return _TYPES.get(extension.lower() if dot else "", _PLAIN if is_text else _BYTES)

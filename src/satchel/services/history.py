@@ -28,25 +28,25 @@ from satchel.storage import tasks as task_rows
 from satchel.storage.database import Cutoffs, Database, Tx
 from satchel.storage.deltas import apply_delta
 
-_SHOWN = 20  # versions that an error names
-_LOOKED_AT = 600  # changes, of which many may be of one item
+_SHOWN = 20  # the limit of versions that an error names
+_LOOKED_AT = 600  # the limit of changes to read; many may be of one item
 
 
 class FeedEntry(Struct, frozen=True, kw_only=True):
     """One change, and the current name of the item."""
 
     revision: Version
-    key: str  # a name; of a task #NUMBER
+    key: str  # a name, or for a task #NUMBER
     title: str
-    project: str | None  # its name; None where it has none, or was deleted
+    project: str | None  # its name; None for a task of no project, or if the project was deleted
 
 
 class Doing(Struct, frozen=True, kw_only=True):
-    """The last change of an item, or of several by one call."""
+    """The last change of an item, or of several items in one call."""
 
-    entries: tuple[FeedEntry, ...]  # their last changes, the newest first
-    did: str  # added, changed, completed, cancelled, reopened, deleted or restored
-    adder: Author | None = None  # who added it, if another change came after that
+    entries: tuple[FeedEntry, ...]  # the last change of each item, newest first
+    did: str  # one of: added, changed, completed, cancelled, reopened, deleted, restored
+    adder: Author | None = None  # the author of the first version, if another change followed
 
     @property
     def revision(self) -> Version:
@@ -74,7 +74,7 @@ def list_versions(
 
 
 def read_version(tx: Tx, scope: Scope, reference: lookup.Reference, version: int | None = None) -> Item:
-    """Return an item as it was at a version; by default as it is, or as it was when it was deleted.
+    """Return an item at a version; by default as it is, or as it was when it was deleted.
 
     Raises:
         NotFound, AmbiguousItem: as `lookup.find`.
@@ -88,9 +88,9 @@ def read_version(tx: Tx, scope: Scope, reference: lookup.Reference, version: int
 
 
 def read_version_of(tx: Tx, scope: Scope, item: Item, version: int | None = None) -> Item:
-    """Read a version of an item that was found, including blockers that the scope may not see.
+    """Read a version of an item that is already known, including blockers that the scope may not see.
 
-    It has the name of today, and the number of the item that had this version, which may be a former one.
+    The result has the item's present name. Its number may be that of a deleted item of the same name.
 
     Raises:
         VersionMissing: history does not have it.
@@ -101,7 +101,7 @@ def read_version_of(tx: Tx, scope: Scope, item: Item, version: int | None = None
     if wanted == item.version and not item.is_deleted:
         return item
     found = _list_versions(tx, scope, item, before=wanted + 1, limit=1 + len(item.former))
-    # A project that got the name of a deleted one has versions of its own with the same numbers.
+    # A new project with the name of a deleted one has its own versions with the same numbers.
     for revision in sorted(found, key=lambda revision: revision.item != item.number):
         if revision.version == wanted and revision.action != "delete":
             state, content = recording.decode(item.kind, _rebuild(tx, item, revision))
@@ -126,7 +126,7 @@ def kept_versions(tx: Tx, scope: Scope, item: Item) -> tuple[int, ...]:
 def _list_versions(
     tx: Tx, scope: Scope, item: Item, *, query: ChangeQuery = EVERY_CHANGE, before: int = 2**53, limit: int
 ) -> list[Version]:
-    """Return revisions of an item and of those that had its name; of a task, those in projects the scope may see."""
+    """Return revisions of an item and of deleted ones of its name; of a task, only those that the scope may see."""
     where = lookup.list_allowed(tx, scope) if item.kind == "task" else None
     numbers = [item.number, *item.former]
     return revisions.of_items(tx, item.kind, numbers, where, query=query, before=before, limit=limit)
@@ -175,7 +175,7 @@ def list_changes(
 
     Raises:
         NotFound, Forbidden: as `projects.current`.
-        WrongArgument: nothing can have the name of the query.
+        WrongArgument: the name in the query is not a valid name.
     """
     _check(query)
     numbers = None if is_everything else [projects.current(tx, scope).number]
@@ -191,7 +191,7 @@ def list_visible_changes(
     """List changes of all projects of the scope and the user's tasks, newest first, and whether there are more.
 
     Raises:
-        WrongArgument: nothing can have the name of the query.
+        WrongArgument: the name in the query is not a valid name.
     """
     _check(query)
     numbers = lookup.list_allowed(tx, scope)
@@ -230,7 +230,7 @@ def label(tx: Tx, scope: Scope, found: Sequence[Version]) -> list[FeedEntry]:
 
 
 def find_last_visit(tx: Tx, scope: Scope, client: str) -> Timestamp:
-    """Return when a client of the user last changed something, at least a day ago."""
+    """Return the time of the last change by a client of the user that is at least a day old."""
     a_day_ago = clock.days_before(tx.now, 1)
     where = lookup.list_allowed(tx, scope)
     last = revisions.last_change_by(tx, scope.owner, client, where) if client else None
@@ -238,7 +238,7 @@ def find_last_visit(tx: Tx, scope: Scope, client: str) -> Timestamp:
 
 
 def list_done(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tuple[list[Doing], bool]:
-    """List the last change of each item, last one first, and return whether there are more.
+    """List the last change of each item, newest first, and return whether there are more.
 
     Raises:
         NotFound, Forbidden: as `projects.current`.
@@ -260,12 +260,12 @@ def list_done(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tuple[lis
             return done, True
         else:
             done.append(one)
-    # The changes end somewhere in the last call: its number of items would be wrong.
+    # Drop the last call: it may be cut off, and its number of items would be wrong.
     return (done[:-1] if has_more and done[1:] else done), has_more
 
 
 def _is_of_same_call(group: Doing, one: Doing) -> bool:
-    """Return whether one call did the same to items of the same kind."""
+    """Return whether one call made both changes, of the same action and kind of item."""
     first, other = group.revision, one.revision
     return (first.kind, first.at, first.author, group.did, group.adder) == (
         other.kind,
@@ -291,7 +291,7 @@ def find_known(tx: Tx, scope: Scope, revision: Version) -> Item:
     """Find the item of a revision, wherever it is now.
 
     Raises:
-        NotFound: it was removed for good, its project was deleted, or it is where the scope may not see it.
+        NotFound: it was removed permanently, its project was deleted, or the scope may not see it.
     """
     [entry] = label(tx, scope, [revision])
     if entry.key == "?":
@@ -339,7 +339,7 @@ def prune(database: Database, *, pause: Callable[[], object] = lambda: None, emp
 
 
 def clean_words(database: Database, *, pause: Callable[[], object] = lambda: None) -> None:
-    """Remove the words that only removed items and replaced versions had.
+    """Remove words from the index that occurred only in removed items and replaced versions.
 
     Raises:
         StoreFailed: the database failed.
@@ -353,8 +353,8 @@ def clean_words(database: Database, *, pause: Callable[[], object] = lambda: Non
 def forget_values(database: Database, libraries: Sequence[str] | None) -> int:
     """Remove the argument values of prompts that no longer exist; return their number.
 
-    Values of a library's prompt stay as long as the trash, because a library that is missing from `libraries` may come
-    back, or another server may have it. With None the libraries are unknown.
+    Values of a library's prompt are kept as long as the trash, because a library missing from `libraries` may come
+    back, or another server may have it. None means that the libraries are unknown.
 
     Raises:
         StoreFailed: the database failed.

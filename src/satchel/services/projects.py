@@ -1,4 +1,4 @@
-"""Projects: find the current one; add, rename, delete and restore one; count and list what it holds."""
+"""Projects: find the current one; add, rename, delete and restore one; count and list its items."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
@@ -67,8 +67,8 @@ def suggest(database: Database, name: str) -> str | None:
 def current(tx: Tx, scope: Scope) -> Project:
     """Return the project that a call works in.
 
-    If it is the personal one, or one that the scope makes, and is missing, readers see it empty and writers make it,
-    but not beside a deleted one of the same name. A deleted `default` is restored by the first write.
+    If the project is missing, but is personal or one that the scope makes, readers see it empty and writers create it,
+    unless there is a deleted one of the same name. The first write restores a deleted `default`.
 
     Raises:
         Forbidden: the scope may not enter it, whether it exists or not.
@@ -87,7 +87,7 @@ def current(tx: Tx, scope: Scope) -> Project:
         raise NotFound("project", scope.project, scope)
     if not tx.writes:
         tx.absent_project = scope.project
-        return Project(0, "", scope.project, tx.now, tx.now, 0)  # no row is in a project of this number
+        return Project(0, "", scope.project, tx.now, tx.now, 0)  # no row has this project number
     tx.made_project = scope.project
     return (
         _record_new(tx, scope.project)
@@ -97,7 +97,7 @@ def current(tx: Tx, scope: Scope) -> Project:
 
 
 def check_access(scope: Scope) -> None:
-    """Check that a scope may enter its project, whether it exists or not.
+    """Check that a scope may enter its project, even if it does not exist.
 
     Raises:
         Forbidden: it may not.
@@ -110,7 +110,7 @@ def check_unlimited(scope: Scope, name: str) -> None:
     """Check that a scope may enter all projects, as changing a project itself requires.
 
     Raises:
-        Forbidden: it may enter some only.
+        Forbidden: it may enter only some projects.
     """
     if scope.projects is not None:
         raise Forbidden("project", name, scope)
@@ -121,10 +121,10 @@ def find_within(
 ) -> Value:
     """Return the item of the scope's project for the first matching pair of column and key.
 
-    `find` is a query that takes the project by its name, so that one statement is enough.
+    `find` is a query by the name of the project, so that one statement is enough.
 
     Raises:
-        Forbidden, NotFound: as `current`; NotFound also where no pair matches.
+        Forbidden, NotFound: as `current`; NotFound also if no pair matches.
     """
     check_access(scope)
     for column, key in keys:
@@ -132,12 +132,12 @@ def find_within(
         found = find(tx, scope.project, column, key) if is_storable else None
         if found is not None:
             return found
-    current(tx, scope)  # raises where it is the project that does not exist
+    current(tx, scope)  # raises if the project itself does not exist
     raise NotFound(kind, reference, scope)
 
 
 def read_batches(read: Callable[[int, int], Sequence[Numbered]], size: int) -> Iterator[Sequence[Numbered]]:
-    """Yield the items of a list in batches; `read` gets the number of the last item and the size of a batch."""
+    """Yield the items of a list in batches; `read` takes the number of the last item and the size of the batch."""
     after, has_more = 0, True
     while has_more:
         batch = read(after, size)
@@ -151,7 +151,7 @@ def enter(scope: Scope, name: str) -> Scope:
 
 
 def get(tx: Tx, scope: Scope, name: str) -> Project:
-    """Return the project of a name.
+    """Return the project with this name.
 
     Raises:
         Forbidden, NotFound: as `current`.
@@ -188,7 +188,7 @@ def add(tx: Tx, name: str) -> Project:
     """Create a project.
 
     Raises:
-        WrongArgument: this cannot be a name.
+        WrongArgument: the name is not valid.
         Taken: there is a project of this name.
     """
     rules.clean_new_name("project", name)
@@ -237,7 +237,7 @@ def count_open_tasks(tx: Tx, scope: Scope) -> dict[int, int]:
 
 
 def list_tags(tx: Tx, scope: Scope, limit: int) -> list[str]:
-    """List the tags that most prompts and open tasks of the project have, most frequent first.
+    """List the most frequent tags of the project's prompts and open tasks, most frequent first.
 
     Raises:
         NotFound, Forbidden: as `current`.
@@ -246,9 +246,9 @@ def list_tags(tx: Tx, scope: Scope, limit: int) -> list[str]:
 
 
 def list_notes(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> list[tuple[int, TaskNote]]:
-    """List the last notes on open tasks of the project with the numbers of their tasks, newest first.
+    """List the last notes on open tasks of the project, with their task numbers, newest first.
 
-    A caller who may enter all projects gets those of no project too.
+    A caller who may enter all projects also gets the notes on tasks of no project.
 
     Raises:
         NotFound, Forbidden: as `current`.
@@ -262,7 +262,7 @@ def rename(tx: Tx, old: str, new: str) -> Project:
     """Rename a project.
 
     Raises:
-        WrongArgument: the new name cannot be a name.
+        WrongArgument: the new name is not valid.
         NotFound: there is no such project.
         Taken: another project has the new name.
     """
@@ -281,7 +281,7 @@ def rename(tx: Tx, old: str, new: str) -> Project:
 
 
 def delete(tx: Tx, name: str) -> None:
-    """Delete a project with everything in it; `restore` brings all of it back, if the store keeps any trash.
+    """Delete a project with everything in it; `restore` brings all of it back, if the store has a trash.
 
     Raises:
         NotFound: there is no such project.
@@ -295,7 +295,7 @@ def delete(tx: Tx, name: str) -> None:
 
 
 def restore(tx: Tx, number: int) -> Project:
-    """Restore a deleted project with everything in it, under the next free name if its own is taken.
+    """Restore a deleted project with everything in it, under the next free name if its name is taken.
 
     Raises:
         StoreConflict: another call restored the project meanwhile.

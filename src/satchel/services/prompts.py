@@ -1,4 +1,4 @@
-"""Use cases of prompts."""
+"""Prompts: add, find, list, search, update, delete and restore them."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -42,17 +42,17 @@ from satchel.storage.database import Tx, Violation
 
 _LONGEST_MADE_NAME = 60
 
-# How much of a content a list reads: enough around a hit for nearly every excerpt, and for the longest query.
+# How much content a list reads: enough around a hit for nearly every excerpt and the longest query.
 _BEFORE, _SIZE = 600, 2400
 
-PINNED = "pinned"  # the tag of prompts that people want at hand
+PINNED = "pinned"  # marks prompts that people want at hand
 
 
 def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None, renames: bool = False) -> Prompt:
-    """Add a prompt; with arguments it is a template. A name that is made from the title is never `avoiding`.
+    """Add a prompt; with arguments it is a template. A name made from the title differs from `avoiding`.
 
-    Without a title, the title is the name, or the next free one made from it. With `renames`, a name or title that is
-    taken becomes the next free one, too.
+    Without a title, the title is the name, or the next free one made from it. With `renames`, a name or title that
+    is taken becomes the next free one, too.
 
     Raises:
         WrongArgument: a value breaks a rule.
@@ -75,7 +75,7 @@ def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None
 
 
 def get(tx: Tx, scope: Scope, id: str) -> Prompt:
-    """Return the prompt with an id, whole.
+    """Return the whole prompt with this id.
 
     Raises:
         NotFound: the project has no such prompt.
@@ -84,7 +84,7 @@ def get(tx: Tx, scope: Scope, id: str) -> Prompt:
 
 
 def get_by_name(tx: Tx, scope: Scope, name: str) -> Prompt:
-    """Return the prompt of a name, whole.
+    """Return the whole prompt with this name.
 
     Raises:
         NotFound: the project has no such prompt.
@@ -93,7 +93,7 @@ def get_by_name(tx: Tx, scope: Scope, name: str) -> Prompt:
 
 
 def list_headers(tx: Tx, scope: Scope, *, limit: int = 2**31, after: int = 0) -> tuple[tuple[PromptHeader, ...], bool]:
-    """Return the prompts after a number as MCP lists them, in order of creation, and whether there are more."""
+    """Return prompts with a higher number as MCP lists them, in order of creation, and whether there are more."""
     found = rows.headers(tx, current(tx, scope).number, after=after, limit=limit + 1)
     return tuple(found[:limit]), len(found) > limit
 
@@ -105,7 +105,7 @@ def iterate_headers(tx: Tx, scope: Scope, *, size: int) -> Iterator[Sequence[Pro
 
 
 def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Prompt]:
-    """Yield the prompts of the project, whole, in order of creation, reading in batches.
+    """Yield the whole prompts of the project in order of creation, reading in batches.
 
     Raises:
         NotFound, Forbidden: as `projects.current`.
@@ -124,7 +124,7 @@ def update(
     *,
     renews_time: bool = False,
 ) -> Prompt:
-    """Change a prompt; its name stays. A change that changes nothing makes no version, but may renew the time.
+    """Change a prompt; its name stays. An update without a difference makes no version, but may renew the time.
 
     Raises:
         WrongArgument: a value breaks a rule.
@@ -160,7 +160,7 @@ def update(
     if patch.title is not UNSET or patch.description is not UNSET or patch.arguments is not UNSET:
         tx.changed(StoreChange("prompts", scope.project))
     if prompt.arguments and (patch.content is not UNSET or patch.arguments is not UNSET):
-        rules.check_template(prompt.content)  # as stored now: another call may have changed the other half
+        rules.check_template(prompt.content)  # as stored: another call may have changed content or arguments
     _index(tx, scope, prompt)
     record_update(tx, of_prompt(before), of_prompt(prompt))
     return prompt
@@ -179,7 +179,7 @@ def delete(tx: Tx, scope: Scope, *ids: str, permanently: bool = False) -> None:
         record_delete(tx, prompt)
         tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
         numbers.append(prompt.number)
-    # Together, because the full-text index writes what it has gathered to the disk before each revision.
+    # All at once, because the full-text index flushes its pending writes before each revision.
     rows.leave_lists(tx, numbers)
     if is_final(tx, permanently=permanently):
         remove(tx, "prompt", [of_prompt(one) for number in numbers if (one := rows.find_deleted(tx, number))])
@@ -189,7 +189,7 @@ def delete(tx: Tx, scope: Scope, *ids: str, permanently: bool = False) -> None:
 
 
 def restore(tx: Tx, scope: Scope, number: int) -> Prompt:
-    """Restore a deleted prompt of the scope's project, under the next free name and title if its own are taken.
+    """Restore a deleted prompt of the scope's project, under the next free name and title if they are taken.
 
     Raises:
         NotFound: the project does not exist.
@@ -212,7 +212,7 @@ def restore(tx: Tx, scope: Scope, number: int) -> Prompt:
 
 
 def list_counted(tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, offset: int) -> Page:
-    """Return the prompts that match a query, last updated first, from an offset on, and their total."""
+    """Return the prompts that match a query from an offset on, last updated first, and their total."""
     wanted = rules.clean_query("prompt", query)
     project = current(tx, scope).number
     if wanted is None:
@@ -239,14 +239,14 @@ def position_of(prompt: PromptSummary) -> PromptPosition:
 
 
 def list_tags(tx: Tx, scope: Scope, limit: int = 2**31) -> list[TagCount]:
-    """Return the tags in use in the project by name; of too many, those that most prompts have."""
+    """List the tags in use in the project by name; if there are too many, the most frequent ones."""
     counts = rows.tag_counts(tx, current(tx, scope).number)
     frequent = sorted(counts, key=lambda tag: -tag.prompts)[:limit] if len(counts) > limit else counts
     return sorted(frequent, key=lambda tag: tag.name)
 
 
 def list_matched_tags(tx: Tx, scope: Scope, tags: Sequence[str]) -> list[str]:
-    """Return the tags among some that prompts of the project have, in the order given and without repeats."""
+    """Return those of some tags that prompts of the project have, in the given order and without repeats."""
     folded = dict.fromkeys(tag.lower() for tag in tags if tag.isascii() and rules.is_storable(tag))
     known = rows.tags_in_use(tx, current(tx, scope).number, list(folded))
     return [tag for tag in folded if tag in known]
@@ -263,13 +263,13 @@ def make_name(title: str) -> str:
 
 
 def _insert(tx: Tx, scope: Scope, id: str, draft: PromptDraft, names: Iterator[str], titles: Iterator[str]) -> Prompt:
-    """Insert a prompt under the first free name and the first free title of some."""
+    """Insert a prompt under the first free name and the first free title of the candidates."""
     check_access(scope)
     if not rules.is_storable(scope.project):
-        current(tx, scope)  # no project has such a name
+        current(tx, scope)  # the project is missing
     name, title = next(names), next(titles)
     while (prompt := rows.add(tx, scope.project, id, name, replace(draft, title=title))) is None:
-        current(tx, scope)  # raises, or makes the project, if the project is missing
+        current(tx, scope)  # raises, or creates the missing project
         if rows.find(tx, scope.project, "name", name) is not None:
             name = _next(names, scope, "name", name)
         elif rows.find(tx, scope.project, "title", title) is not None:
@@ -285,7 +285,7 @@ def _next(candidates: Iterator[str], scope: Scope, field: str, taken: str) -> st
 
 
 def _list_made_names(title: str, id: str) -> Iterator[str]:
-    """Return the names that a prompt may get from its title, best first."""
+    """List the names to try for a prompt without a name, best first."""
     made = make_name(title)
     return rules.list_free_names(made if made and clock.parse_id(made) is None else f"prompt-{id[:8]}", id)
 

@@ -1,6 +1,6 @@
-"""Records every change in the transaction that makes it: who did what, and the state that it replaced.
+"""Records every change in the transaction that makes it: the author, and the state that it replaced.
 
-The index of words, the links and what a user may keep follow, so that every way to change an item keeps them in step. A
+It also updates the word index, the links and the quota, so that every way to change an item keeps them in step. A
 state is one line of JSON with the short fields, then the long text or the bytes as they are: two versions that differ
 in one sentence differ in few bytes.
 """
@@ -27,7 +27,7 @@ def record_add(tx: Tx, item: Item) -> None:
     """Record that an item was added.
 
     Raises:
-        QuotaExceeded: the user may not keep that much.
+        QuotaExceeded: the user would exceed their quota.
     """
     revisions.add(tx, item, "add", item.version, measure(item))
     check_quota(tx)
@@ -39,7 +39,7 @@ def record_update(tx: Tx, before: Item, after: Item) -> None:
     """Record that an item was changed.
 
     Raises:
-        QuotaExceeded: the user may not keep that much.
+        QuotaExceeded: the user would exceed their quota.
     """
     size = _keep_state(tx, before, after)
     revisions.add(tx, after, _name_update(before, after) if tx.restores is None else "restore", after.version, size)
@@ -54,27 +54,27 @@ def record_delete(tx: Tx, item: Item) -> None:
 
 
 def forget(tx: Tx, kind: ItemKind, numbers: Sequence[int]) -> None:
-    """Remove items that were deleted from the index of words."""
+    """Remove deleted items from the word index."""
     search.remove(tx, kind, numbers)
 
 
 def is_final(tx: Tx, *, permanently: bool) -> bool:
-    """Return whether a deletion removes its items for good: the caller says so, or the store keeps no trash."""
+    """Return whether a deletion is permanent: the caller says so, or the store has no trash."""
     return permanently or not tx.retention.trash_days
 
 
 def remove(tx: Tx, kind: ItemKind, items: Sequence[Item]) -> None:
-    """Remove deleted items of one kind for good, with versions, links, notes and words; only the deletion is kept."""
-    words = [(_space(item), _list_words(tx, item)) for item in items if kind != "project"]  # those are not indexed
+    """Permanently remove deleted items of one kind with versions, links, notes and words; keep only their deletion."""
+    words = [(_space(item), _list_words(tx, item)) for item in items if kind != "project"]  # projects are not indexed
     pruning.remove_deleted(tx, kind, [item.number for item in items])
     for space, found in words:
         search.forget_words(tx, space, found)
 
 
 def _list_words(tx: Tx, item: Item) -> set[str]:
-    """Return the words of all versions of an item with which mistyped words are compared."""
+    """Return the words of all versions of an item that can correct mistyped ones."""
     words, state = {*list_correctable(make_words(_text(item)))}, encode(item)
-    with tx.in_all_projects():  # a task may have been in others
+    with tx.in_all_projects():  # the task may have been in other projects
         since = revisions.states_since(tx, item.kind, item.number, 0)
     for _, kept in since:
         if kept is not None:
@@ -89,7 +89,7 @@ def record_restore(tx: Tx, deleted: Item, restored: Item) -> None:
     """Record that a deleted item was restored, perhaps under another name.
 
     Raises:
-        QuotaExceeded: the user may not keep that much.
+        QuotaExceeded: the user would exceed their quota.
     """
     size = _keep_state(tx, deleted, restored)
     revisions.add(tx, restored, "restore", restored.version, size)
@@ -98,7 +98,7 @@ def record_restore(tx: Tx, deleted: Item, restored: Item) -> None:
 
 
 def _keep_state(tx: Tx, before: Item, after: Item) -> int:
-    """Store the state that a change replaced; return by how many bytes the store grew."""
+    """Store the state that a change replaced; return how many bytes the store grew by."""
     if is_same(before, after):
         return 0
     old, new = encode(before), encode(after)
@@ -115,7 +115,7 @@ def _name_update(before: Item, after: Item) -> Action:
 
 @contextmanager
 def restoring(tx: Tx, undone: int = 0) -> Iterator[None]:
-    """Record the changes of the block as a restore; `undone` is the number of the revision that it undoes."""
+    """Record the changes of the block as a restore; `undone` is the number of the revision that it reverses."""
     before, tx.restores = tx.restores, undone
     try:
         yield
@@ -130,7 +130,7 @@ _DECODER = msgspec.json.Decoder(State)
 
 
 def of_prompt(prompt: Prompt) -> Item:
-    """Return a prompt as an item."""
+    """Convert a prompt to an item."""
     state = State(
         prompt.id,
         prompt.created_at,
@@ -144,7 +144,7 @@ def of_prompt(prompt: Prompt) -> Item:
 
 
 def of_document(document: Document) -> Item:
-    """Return a document, read whole, as an item."""
+    """Convert a whole document to an item."""
     content = document.content
     assert content is not None, "a document without its content cannot be kept"
     state = State(
@@ -160,7 +160,7 @@ def of_document(document: Document) -> Item:
 
 
 def of_task(task: Task) -> Item:
-    """Return a task as an item; its description is the long text."""
+    """Convert a task to an item; its description is the long text."""
     state = State(
         task.id,
         task.created_at,
@@ -176,7 +176,7 @@ def of_task(task: Task) -> Item:
 
 
 def of_project(project: Project) -> Item:
-    """Return a project as an item: its name without its content."""
+    """Convert a project to an item: its name without its content."""
     return _item("project", project, State(project.id, project.created_at, name=project.name), "", project.number)
 
 
@@ -265,7 +265,7 @@ def _text(item: Item) -> ItemText:
 
 # -- how much a user may keep -----------------------------------------------------------------------------------------
 
-# The most that uncommitted transactions may add together. This close to a limit, they wait for each other.
+# Transactions this close to a limit wait for each other, because together they could exceed it.
 _MARGIN_ITEMS = 10_000
 _MARGIN_BYTES = 256 * 1024 * 1024
 
@@ -274,7 +274,7 @@ def check_quota(tx: Tx) -> None:
     """Check the quota of the transaction's user, including its own changes.
 
     Raises:
-        QuotaExceeded: it is more than they may.
+        QuotaExceeded: the quota is exceeded.
     """
     quota = tx.scope.quota
     if quota is None:
@@ -286,7 +286,7 @@ def check_quota(tx: Tx) -> None:
     )
     if is_near:
         tx.lock(f"usage of {user}")
-        items, size = users.read_usage(tx, user)  # now with those that were committed meanwhile
+        items, size = users.read_usage(tx, user)  # with all commits since
     if quota.items and items > quota.items:
         raise QuotaExceeded("items", quota.items)
     if quota.bytes and size > quota.bytes:
