@@ -1,7 +1,7 @@
 """Old states as compressed differences from the next state, without the common prefix and suffix.
 
 zlib uses the replaced part of the next state as its dictionary, so that two distant edits cost little.
-Its window is 32 KiB; beyond it a text is compressed by itself.
+Its window is 32 KiB; text outside of it is compressed by itself.
 """
 
 import zlib
@@ -10,11 +10,11 @@ from typing import AnyStr
 from satchel.storage.database import explain_damage
 
 _WINDOW = 32 * 1024
-_WORTH_COMPRESSING = 48  # bytes; below, the header of zlib costs more than it saves
+_WORTH_COMPRESSING = 48  # bytes; below this, the header of zlib costs more than compression saves
 
 
 def make_delta(old: bytes, new: bytes) -> bytes:
-    """Return the difference with which `apply_delta` turns `new` into `old`; for an empty `new`, all of `old`."""
+    """Return the difference from which `apply_delta` rebuilds `old`, given `new`; for an empty `new`, all of `old`."""
     start = common_prefix(old, new)
     end = common_prefix(old[start:][::-1], new[start:][::-1])
     middle = old[start : len(old) - end]
