@@ -83,7 +83,7 @@ def list_resources(context: Context, params: dict[str, Any]) -> Result:
 
 
 def list_resource_templates(_context: Context, params: dict[str, Any]) -> Result:
-    # Not in the document, but part of the capability "resources": clients call it without asking.
+    # The document omits this method, but it belongs to the capability "resources", and clients call it.
     refuse_cursor(params.get("cursor"))
     return {"resourceTemplates": []}
 

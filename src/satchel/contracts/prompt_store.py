@@ -31,7 +31,7 @@ class AddPrompt(Struct):
 
 
 class ListPrompts(Struct):
-    # With the keywords in the printed order.
+    # The keywords are in the printed order.
     limit: Annotated[
         int,
         Meta(ge=1, le=100, extra_json_schema={"default": 10, "description": "Maximum number of prompts to return"}),

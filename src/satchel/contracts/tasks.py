@@ -20,7 +20,7 @@ _TRIMMED = hidden(is_trimmed=True)
 Title = Annotated[str, Meta(min_length=1, max_length=255, description="Task title", extra=_TRIMMED)]
 Description = Annotated[str, Meta(max_length=1000, description="Task description", extra=_TRIMMED)]
 TaskId = Annotated[int, Meta(ge=1, description="ID of the task")]
-# The values are repeated because msgspec does not keep their order.
+# This repeats the values because msgspec does not keep their order.
 Status = Annotated[Literal["pending", "completed"], Meta(extra_json_schema={"enum": ["pending", "completed"]})]
 StatusFilter = Annotated[
     Literal["pending", "completed"],
@@ -182,10 +182,10 @@ def failure_schema(tool: Tool) -> Schema:
 
 
 def explain_not_found(missing: NotFound | Forbidden) -> Body:
-    if missing.kind == "project":  # a token that is limited to projects adds tasks to one, which may have been deleted
+    if missing.kind == "project":  # a token limited to projects adds tasks to one, which may have been deleted
         details = {"field": "project", "constraint": "required"}
         return error("VALIDATION_ERROR", f"Project '{missing.key}' does not exist", details)
-    # This contract answers for another user's task as for one that does not exist.
+    # This contract treats another user's task as one that does not exist.
     return error("NOT_FOUND", "Task not found", {"task_id": int(missing.key)})
 
 

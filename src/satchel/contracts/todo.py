@@ -122,7 +122,7 @@ def add_task(context: Context, args: AddTask) -> Body:
 def list_tasks(context: Context, args: ListTasks) -> Body:
     status: Literal["pending"] | None = None if args.include_completed else "pending"
     batches = tasks.iterate_all(context.tx, context.scope, status)
-    found = collect(batches, lambda task: 2 * len(task.title), "list_tasks", "include_completed")  # text and structured
+    found = collect(batches, lambda task: 2 * len(task.title), "list_tasks", "include_completed")  # twice
     return TaskList(True, [describe_task(task) for task in found], len(found), format_count(len(found)))
 
 
@@ -148,14 +148,14 @@ def update_task(context: Context, args: UpdateTask) -> Body:
 
 
 def resolve_scope(scope: Scope, arguments: dict[str, Any]) -> Scope:
-    """Return the scope of the user named by a call. If the connection has a user, calls can name no other.
+    """Return the scope of the user that a call names. If the connection has a user, the call must name the same.
 
     This is checked before everything else.
     """
     given = arguments.get("user_id")
     user = clock.parse_id(given) if isinstance(given, str) else None
     if user is None:
-        return scope  # the check of the arguments refuses the call
+        return scope  # the validation of the arguments refuses the call
     if scope.user not in (None, user):
         raise Forbidden("user", user, scope)
     return structs.replace(scope, user=user)
@@ -181,7 +181,7 @@ def format_count(count: int) -> str:
 NOT_YOURS = "You don't have permission to modify this task"
 
 
-# The member of a failure in place of the result, for the tools whose result is not called `task`.
+# The member that replaces the result in a failure, for tools whose result is not called `task`.
 NO_RESULT: dict[str, dict[str, Any]] = {
     "list_tasks": {"tasks": [], "count": 0},
     "delete_task": {"deleted_task_id": None},
@@ -206,7 +206,7 @@ def explain_wrong_argument(wrong: WrongArgument) -> str:
 
 
 def explain_not_found(missing: NotFound) -> str:
-    # Only a token that is limited to projects adds tasks to one, which may have been deleted.
+    # Only a token limited to projects adds tasks to one, which may have been deleted.
     return f"Project '{missing.key}' does not exist" if missing.kind == "project" else "Task not found"
 
 

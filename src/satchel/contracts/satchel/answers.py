@@ -23,14 +23,14 @@ Entry = TypeVar("Entry")
 Row = TypeVar("Row")
 Found = TypeVar("Found")
 
-_SHORT = 200  # characters of a description that a list shows
+_SHORT = 200  # characters of a description in a list
 
 
 def check_title(kind: str, title: str) -> None:
-    """Check a title by the rules of this contract, in which people read titles and titles are references.
+    """Check a title by the rules of this contract, where people read titles and use them as references.
 
     Raises:
-        WrongArgument: a character does not show, or the title is an id.
+        WrongArgument: a character is invisible, or the title has the form of an id.
     """
     check_shown(kind, "title", title.strip())
     if clock.parse_id(title.strip()) is not None:
@@ -38,15 +38,15 @@ def check_title(kind: str, title: str) -> None:
 
 
 def none_if_empty(text: str | UnsetType) -> str | UnsetType | None:
-    """Return the text of an update, or None, which clears the field, if it is empty."""
+    """Return the text of an update; None, which clears the field, for an empty one."""
     return text if isinstance(text, UnsetType) else text or None
 
 
 def reply(context: Context, text: str, facts: str = "", /, *, notes: Sequence[str] = (), **members: Any) -> Reply:
-    """Make an answer about the project of a transaction: a text for people, and members for programs.
+    """Make an answer about the project of a transaction: a text for models and people, and members for programs.
 
-    Some clients show a model only the texts, so `facts` repeats in a second text what the next call needs. `notes` are
-    sentences about what the caller may not expect, such as that the project did not exist before.
+    Some clients show a model only the texts, so `facts` repeats what the next call needs in a second text. `notes` are
+    sentences about what the caller may not expect, such as that the project is new.
     """
     return make_reply(context, text, facts, notes=[*notes, *describe_place(context)], **members)
 
@@ -78,7 +78,7 @@ def reply_page(
     notes: Sequence[str] = (),
     **members: Any,
 ) -> Reply:
-    """Return one page of a list; an empty one says whether there are none, none match, or no more."""
+    """Return one page of a list; the text of an empty one says whether there are none, none match, or no more."""
     if next_cursor is not None:
         members["next_cursor"] = next_cursor
         lines.append(f"More with cursor {next_cursor}")
@@ -90,12 +90,12 @@ def reply_page(
     return reply(context, "\n".join(lines), notes=notes, **members)
 
 
-# By kind: a tool that reads such items. A server that is narrowed to some tools serves all that read a kind, or none.
+# For each kind, a tool that reads its items. A server with a limited set of tools serves all that read a kind, or none.
 _READING: dict[str, str] = {"prompt": "get_prompt", "document": "read_resource", "task": "get_task"}
 
 
 def may_read(context: Context, kind: str) -> bool:
-    """Return whether the caller may use the tools that read a kind of items."""
+    """Return whether the caller may use the tools that read items of a kind."""
     return _READING.get(kind, "list_projects") in context.tools
 
 
@@ -126,15 +126,15 @@ _FORMS = {
     "h": f"(h) {NUMBER}",  # changes, versions of an item, the newest change
     "v": f"(v) {NUMBER}",
     "s": f"(s) {NUMBER}",
-    "f": f"(f) {NUMBER}",  # hits, by how many came before: their order is not that of a key
+    "f": f"(f) {NUMBER}",  # hits, by how many came before: their order is not based on a key
 }
 
 
 def decode_cursor(cursor: str | UnsetType, *lists: str) -> tuple[str, ...] | None:
-    """Decode a cursor into its list, one of some, and its key; None if there is no cursor.
+    """Decode a cursor into the name of its list and its key; None if there is no cursor.
 
     Raises:
-        WrongArgument: this server never issued such a cursor for these lists.
+        WrongArgument: this server never issued the cursor for one of these lists.
     """
     if isinstance(cursor, UnsetType) or not cursor:
         return None
@@ -146,7 +146,7 @@ def decode_cursor(cursor: str | UnsetType, *lists: str) -> tuple[str, ...] | Non
 
 # -- calls of many entries -----------------------------------------------------------------------------------------
 
-_STEP = 50  # entries between two reports
+_STEP = 50  # entries between two progress reports
 
 
 def check_number(field: str, entries: Sequence[Any]) -> None:
@@ -168,11 +168,11 @@ def add_all(
     key: str | UnsetType,
     add: Callable[[Entry], tuple[Any, str, list[str]]],
 ) -> Reply:
-    """Answer a tool that adds all entries or none; `add` returns the row of one, a line for people, and notes."""
+    """Answer a tool that adds all entries or none; `add` returns the row of one, a line of text, and notes."""
 
     def act() -> Reply:
         check_number(field, entries)
-        projects.current(context.tx, context.scope)  # before the first entry: no place is to blame
+        projects.current(context.tx, context.scope)  # before the first entry, so that the error names no entry
         rows, lines, notes = [], [f"Added to project '{context.scope.project}':"], []
         for index, entry in enumerate(entries):
             with name_place(f"{field}[{index}]"):
@@ -192,9 +192,9 @@ def add_all(
 def answer_once(
     context: Context, tool: str, key: str | UnsetType, input: dict[str, Any], act: Callable[[], Reply]
 ) -> Reply:
-    """Run `act` for the first call with a key; answer a repetition with the same and a note.
+    """Run `act` for the first call with a key; answer a repeated call with the same, and add a note.
 
-    `input` is everything that the answer depends on, as the caller gave it.
+    `input` is everything that determines the answer, as the caller gave it.
 
     Raises:
         WrongArgument, KeyReused: as `retry_keys.recall`.
@@ -227,7 +227,7 @@ def describe_place(context: Context) -> list[str]:
         return []
     tx = context.tx
     if DEFAULT_PROJECT in (tx.made_project, tx.absent_project):
-        return []  # which everybody expects to be there
+        return []  # it is expected to exist
     personal = tx.scope.personal
     if personal and tx.made_project == personal:
         return [f"Project '{personal}' was made: its prompts and documents are read in every project."]
@@ -251,7 +251,7 @@ def _count_default(tx: Tx) -> str:
 
 
 def read_tags(given: Sequence[str] | UnsetType) -> list[str]:
-    """Return the tags of a filter; a `+` in front, as lists print it, is not a part of one."""
+    """Return the tags of a filter without the `+` in front, with which lists print them."""
     return [] if given is UNSET else [tag.strip().removeprefix("+") for tag in given]
 
 

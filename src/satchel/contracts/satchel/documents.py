@@ -77,7 +77,7 @@ def update_resource(context: Context, args: tools.UpdateResource) -> Body:
 def _add(context: Context, new: tools.NewDocument | tools.AddResource) -> tuple[Document, list[str]]:
     """Add a document; return it, and a note if it has another name than it was given."""
     given, uri = new.name.strip(), (new.uri or "").strip()
-    name = documents.make_name(given) or given  # which the rule about names refuses
+    name = documents.make_name(given) or given  # the rule about names refuses this one
     check_shown("document", "uri", uri)
     draft = DocumentDraft(
         name=name,
@@ -89,7 +89,7 @@ def _add(context: Context, new: tools.NewDocument | tools.AddResource) -> tuple[
     document = documents.add(context.tx, context.scope, draft)
     if given == name:
         return document, []
-    from satchel.contracts.satchel.guesses import shorten_name  # only after this
+    from satchel.contracts.satchel.guesses import shorten_name  # needed only after such a name
 
     return document, [f"'{shorten_name(given)}' is named {name}: names have letters, digits, - _ and . only."]
 
@@ -103,7 +103,7 @@ def _read_part(text: str, mime_type: str, args: tools.ReadResource) -> Reading:
 
 
 def make_row(document: Document, *, is_echo: bool = False) -> DocumentAnswer:
-    """Describe a document in a list, or as the echo of a change."""
+    """Describe a document in a list or an echo of a change."""
     return DocumentAnswer(
         name=document.name,
         layer=document.layer,
@@ -133,7 +133,7 @@ def _reply_echo(done: str, context: Context, document: Document, notes: Sequence
 def _reply_binary(context: Context, document: Document) -> Reply:
     """Answer with bytes: image or audio content, which clients show, or an embedded resource.
 
-    The bytes are in the content only: a model that is shown the structured answer cannot see them in base64.
+    Only the content has the bytes: a model that is shown the structured answer cannot read them in base64.
     """
     answer = _describe(context, document, None)
     encoded = encode_document(document)
@@ -142,7 +142,7 @@ def _reply_binary(context: Context, document: Document) -> Reply:
     if kind == "image" or (kind == "audio" and context.revision.has_audio):
         block = {"type": kind, "data": encoded["blob"], "mimeType": document.mime_type}
     reply = answers.reply(context, _format_facts(answer, None), resource=answer)
-    return Reply([*reply.content, block], reply.structured)  # some clients show no block but texts
+    return Reply([*reply.content, block], reply.structured)  # some clients show only text blocks
 
 
 def _reply_page(context: Context, uri: str, page: GeneratedPage, read: Reading) -> Reply:

@@ -21,18 +21,18 @@ class TemplateFailed(errors.Refused):
         super().__init__(message)
         self.message = message
         self.hint = hint
-        self.is_of_library = is_of_library  # its file is corrected on disk, not in the store
+        self.is_of_library = is_of_library  # the file must be corrected on disk, not in the store
 
 
 class WrongValue(errors.Refused):
-    """A value that a prompt or another item does not accept, or one that it lacks."""
+    """A value that a prompt or another item does not accept, or a missing one."""
 
     def __init__(self, message: str, hint: str, argument: str, near: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
-        self.argument = argument  # its name
-        self.near = near  # names, or values, that it may have
+        self.argument = argument  # the argument's name
+        self.near = near  # similar names, or the possible values
 
 
 class MissingValue(WrongValue):
@@ -59,7 +59,7 @@ def error(code: str, message: str, hint: str, **more: Any) -> Body:
 
 
 def explain_wrong_argument(wrong: errors.WrongArgument) -> Body:
-    from satchel.contracts.satchel import guesses  # only after a mistake
+    from satchel.contracts.satchel import guesses  # needed only after a mistake
 
     if wrong.rule == "additionalProperties":
         message, hint, near = guesses.describe_unknown(wrong.limit)
@@ -86,7 +86,7 @@ def explain_forbidden(forbidden: errors.Forbidden) -> Body:
     if forbidden.kind == "project":
         message = f"Project '{forbidden.key}' is not open to this token."
         return error("forbidden", message, "Leave project out, or see with catch_up which are.")
-    # For the caller, items of other users do not exist.
+    # Answer as if items of other users did not exist.
     return explain_not_found(errors.NotFound(forbidden.kind, forbidden.key, forbidden.scope))
 
 
@@ -265,7 +265,7 @@ def _where(error: errors.NotFound) -> str:
 
 
 def _who_names(missing: errors.NotFound) -> str:
-    """Explain which file of the user names the missing project, if one does."""
+    """Name the user's file that names the missing project, if there is one."""
     if missing.kind != "project" or not missing.scope.is_named_by_file:
         return ""
     return f", but {missing.scope.why} names it: correct that file, or make the project"
@@ -283,7 +283,7 @@ def _describe_ambiguity(ambiguous: errors.AmbiguousItem) -> str:
 
 
 def protocol_error(missing: errors.NotFound | errors.Forbidden) -> ProtocolError:
-    """Return the JSON-RPC error of a method that did not find something."""
+    """Return the JSON-RPC error of a method for a missing item."""
     what = f"{missing.kind.capitalize()} '{missing.key}'"
     if isinstance(missing, errors.Forbidden):
         return ProtocolError(INVALID_PARAMS, f"{what} is not open here")
@@ -301,8 +301,8 @@ METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
     ),
     errors.NotFound: protocol_error,
     errors.Forbidden: protocol_error,
-    errors.WrongArgument: lambda wrong: invalid_params(f"Missing required argument: {wrong.field}"),  # of prompts/get
-    # MCP has no hint in an error of prompts/get, and many clients show no more than its message.
+    errors.WrongArgument: lambda wrong: invalid_params(f"Missing required argument: {wrong.field}"),  # in prompts/get
+    # The error of prompts/get has no field for a hint, and many clients show only the message.
     WrongValue: lambda wrong: invalid_params(f"{wrong.message} {wrong.hint}"),
     TemplateFailed: lambda failed: invalid_params(failed.message),
     errors.AnswerTooLarge: lambda large: invalid_params(f"The answer has more than {large.limit} bytes"),
@@ -315,7 +315,7 @@ METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
 
 
 def describe(wrong: errors.WrongArgument) -> tuple[str, str]:
-    """Describe the fault of an argument in a sentence, with a hint at a remedy."""
+    """Describe what is wrong with an argument in a sentence, with a hint at a remedy."""
     field, rule, limit = "tags" if wrong.field == "tag" else wrong.field, wrong.rule, wrong.limit
     place = wrong.place if len(wrong.place) <= _MAX_PLACE else f"{wrong.place[:_MAX_PLACE]}..."
     if rule == "readOnly":
@@ -362,7 +362,7 @@ def _describe_wrong_type(wrong: errors.WrongArgument, place: str) -> tuple[str, 
     return f"{place} must be {what.get(limit, f'an {limit}')}.", example
 
 
-_MAX_PLACE = 100  # characters of a place that a message shows
+_MAX_PLACE = 100  # characters of a place in a message
 _UNSTORABLE_HINT = "Leave out NUL and incomplete characters."
 _MEANINGS = {
     "title": "a short line for people",
@@ -386,7 +386,7 @@ _ENTRIES = {  # examples of an entry of these lists
     "resources": '{"name": "notes.md", "content": "..."}',
 }
 _OTHER_HINT = "See what the tool takes."
-# Where tools take another form than people write, or less.
+# Sentences for values whose form in tools differs from the form that people use.
 _OWN_SENTENCES = {
     ("since", "format"): "since must be a time like 2026-11-17 or 2026-11-17T12:30, or an age like 2h or 3d",
     ("due", "format"): "due must be a day like 2026-11-30",

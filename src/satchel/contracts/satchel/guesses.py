@@ -1,6 +1,6 @@
 """Suggestions for a name that does not exist: of an item, a project, a tag or an argument.
 
-Imported only after such a mistake.
+This module is imported only after such a mistake.
 """
 
 import difflib
@@ -19,18 +19,18 @@ from satchel.services import layers, lookup, projects
 from satchel.services.texts import closest_name, closest_names
 
 _MOST_NEAR = 3
-_MOST_PROJECTS = 10  # that a hint names
-_MOST_UNKNOWN = 5  # unknown arguments that an error lists
+_MOST_PROJECTS = 10  # the limit of projects in a hint
+_MOST_UNKNOWN = 5  # the limit of unknown arguments in an error
 _LONGEST_SHOWN = 60  # characters of a name that a caller made up
-_LONGEST_READ = 100  # characters of a name that are looked at
-_LIKENESS = 0.75  # of 1, below which a spelling is another word
+_LONGEST_READ = 100  # characters of a name to look at
+_LIKENESS = 0.75  # the minimum similarity, out of 1, of two spellings
 
 
 # -- items, projects and tags -----------------------------------------------------------------------------------------
 
 
 def explain_missing(context: Context, error: Refused) -> Refused:
-    """Return an error with names similar to the one that was not found, or with the fate of the item."""
+    """Return an error with names similar to the missing one, or with what happened to the item."""
     missing = error.cause if isinstance(error, EntryRefused) else error
     if not isinstance(missing, NotFound):
         return error
@@ -42,7 +42,7 @@ def explain_missing(context: Context, error: Refused) -> Refused:
 
 
 def _explain_project(context: Context, missing: NotFound) -> NotFound:
-    """Return the error with the projects of similar names, or of all names if there are none."""
+    """Return the error with projects of similar names, or with all projects if there are none."""
     if context.scope.projects is None and projects.find_deleted(context.tx, missing.key) is not None:
         how = f": use restore with item {uri_of('project', missing.key)} to bring it back"
         hint = f"It is in the trash{how if 'restore' in context.tools else ''}."
@@ -57,7 +57,7 @@ def _explain_project(context: Context, missing: NotFound) -> NotFound:
 
 
 def _find_personal(context: Context, missing: NotFound) -> NotFound | None:
-    """Explain where to change an item that the project only reads from the personal one."""
+    """Explain where to change an item that the project reads from the personal one."""
     if layers.find_missing(context.tx, missing) is None:
         return None
     there, here = missing.scope.personal, missing.scope.project
@@ -81,7 +81,7 @@ def _find_deleted(context: Context, missing: NotFound) -> NotFound | None:
 
 
 def _suggest(context: Context, missing: NotFound) -> NotFound:
-    """Return the error with the items that a mistyped reference may mean."""
+    """Return the error with items that a mistyped reference may mean."""
     tx, scope, key = context.tx, missing.scope, missing.key
     kinds = [one for one in lookup.NAMED if missing.kind in (one, "item") and may_read(context, one)]
     near: dict[str, str] = {}
@@ -89,7 +89,7 @@ def _suggest(context: Context, missing: NotFound) -> NotFound:
         for kind in layers.KINDS:
             if kind in kinds:
                 names = layers.suggest(tx, scope, kind, key)
-                # A name like a number would be taken for that of a task.
+                # A name like a number would be read as a task's number.
                 near |= {uri_of(kind, name) if name == key.strip() else name: "" for name in names}
         if missing.kind == "prompt":
             near |= dict.fromkeys(closest_names(key, (name for name, _ in context.libraries.catalog.view)), "")
@@ -118,7 +118,7 @@ def describe_tags(missing: Sequence[str], what: str, known: Iterable[str]) -> li
 
 
 def describe_unknown(unknown: object) -> tuple[str, str, list[str]]:
-    """Describe the unknown name in a call, and suggest another; return the suggestions too."""
+    """Describe the unknown names in a call and suggest known ones; also return the suggestions."""
     assert isinstance(unknown, tuple)
     told: list[UnknownArgument] = list(unknown[:_MOST_UNKNOWN])
     names = [_name_argument(one) for one in told]
@@ -145,14 +145,14 @@ def shorten_name(name: str) -> str:
 
 
 def find_argument(name: str, known: Sequence[str], given: Iterable[str] = ()) -> str | None:
-    """Return the argument that was probably meant, if any; those that the call does not have come first."""
+    """Return the argument that was probably meant, if any; prefer those that the call lacks."""
     unused = [one for one in known if one not in set(given)]
     return _find_argument(name, unused) or _find_argument(name, known)
 
 
 def _find_argument(name: str, known: Sequence[str]) -> str | None:
     words = set(split_words(name))
-    for one in known:  # task_id, prompt_name, new_title
+    for one in known:  # matches task_id, prompt_name, new_title
         parts = set(one.split("_"))
         if parts <= words or (words and words <= parts):
             return one

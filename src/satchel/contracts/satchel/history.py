@@ -21,7 +21,7 @@ from satchel.services.restoring import Restored
 from satchel.storage.database import Tx
 
 _PAGE = 50
-_MOST_LINES = 6  # of the lines that a restore changed
+_MOST_LINES = 6  # the limit of changed lines in the answer to a restore
 _LONGEST_LINE = 100
 
 
@@ -104,10 +104,10 @@ def _list_changes(context: Context, args: History) -> Body:
 
 
 def read_since(context: Context, text: str) -> tuple[int, str]:
-    """Parse `since` into the revision after which, or the time since which, to list changes.
+    """Parse `since` into a revision number or a time after which to list changes.
 
     Raises:
-        WrongArgument: it is neither `since` of an answer nor a time.
+        WrongArgument: it is neither the `since` of an answer nor a time.
     """
     if not text:
         return 0, ""
@@ -160,7 +160,7 @@ def _find(context: Context, reference: str, find: Callable[[Tx, Scope, str], Ite
     """Return the item that a reference names, deleted or not.
 
     Raises:
-        NotFound: there is none that the caller may read.
+        NotFound: the caller may read no such item.
         AmbiguousItem: several have this name.
     """
     item = find(context.tx, context.scope, reference)

@@ -86,7 +86,7 @@ def list_tags(context: Context, _args: tools.InProject) -> Body:
 
 
 def _render(context: Context, reference: str, given: dict[str, str]) -> Body:
-    values = {name: value for name, value in given.items() if value is not None}  # null is absent
+    values = {name: value for name, value in given.items() if value is not None}  # null means absent
     found, text, notes = fill_in(context, reference, values, fill_text)
     layer = {"from": found.layer} if isinstance(found, Prompt) and found.layer else {}
     return answers.make_reply(context, text, notes=notes, name=found.name, **layer, text=text)
@@ -97,7 +97,7 @@ def _describe_missing_tags(context: Context, tags: Sequence[str], found: Sequenc
     if all(tag.lower() in seen for tag in tags):
         return []
     known = [tag.name for tag in layers.list_tags(context.tx, context.scope)]
-    from satchel.contracts.satchel import guesses  # only after such a mistake
+    from satchel.contracts.satchel import guesses  # needed only after such a mistake
 
     return guesses.describe_tags([tag for tag in tags if tag.lower() not in known], "prompt", known)
 
@@ -106,7 +106,7 @@ def _list_stored(
     context: Context, args: tools.ListPrompts, tags: Sequence[str], last: tuple[str, ...] | None
 ) -> tuple[tuple[PromptSummary, ...], bool]:
     """Return the stored prompts of a page, personal ones last, and whether there are more."""
-    if last and last[0] == "l":  # the page begins behind all stored prompts, but the project must exist
+    if last and last[0] == "l":  # the page begins after all stored prompts, but the project must exist
         projects.current(context.tx, context.scope)
         return (), False
     query = PromptQuery(text=args.query or "", tags=tags, needs_all_tags=args.match == "all")
@@ -119,9 +119,9 @@ def _encode_position(prompt: PromptSummary) -> str:
 
 
 def _list_libraries(context: Context, query: str | None, behind: str) -> list[PromptRow]:
-    """Return the prompts of libraries after a name, by name, with a text in name or description."""
+    """Return the prompts of libraries after a name, sorted by name, that contain a text in name or description."""
     folded = rules.fold(query or "")
-    # Sorted by name, not as the library lists them: the cursor stays good when its prompt has been deleted.
+    # Sort by name, not by the library's order, so that a cursor stays valid after its prompt is deleted.
     templates = sorted(context.libraries.catalog.view, key=lambda one: one[0].partition(":"))
     return [
         PromptRow(
@@ -161,7 +161,7 @@ def update_prompt(context: Context, args: tools.UpdatePrompt) -> Body:
     declared = _read_arguments(args.arguments)
     if args.title is not UNSET:
         answers.check_title("prompt", args.title)
-    changed = []  # the content that becomes a template: the new one, or the stored one where arguments are given
+    changed = []  # the content that becomes a template: new, or stored if arguments are given
     if args.content is not UNSET:
         changed = [args.content]
     elif declared:
@@ -186,7 +186,7 @@ def update_prompt(context: Context, args: tools.UpdatePrompt) -> Body:
 def _add(
     context: Context, new: tools.NewPrompt | tools.AddPrompt, checked: templates.Checked
 ) -> tuple[Prompt, list[str]]:
-    """Add a prompt whose template was checked; return it, and notes about the template."""
+    """Add a prompt with a checked template; return it, and notes about the template."""
     name = (new.name or "").strip() or None
     if name == START_TASK:
         raise WrongArgument("name", "not", value=START_TASK, kind="prompt")
@@ -204,7 +204,7 @@ def _add(
 
 
 def _read_arguments(given: Sequence[tools.DeclaredArgument] | UnsetType) -> tuple[Argument, ...] | None:
-    """Return the arguments that a call declares for a prompt; None if it says nothing about them."""
+    """Return the arguments that a call declares for a prompt; None if it does not mention them."""
     if isinstance(given, UnsetType):
         return None
     return tuple(
@@ -222,7 +222,7 @@ def _reply_echo(done: str, context: Context, prompt: Prompt, notes: list[str]) -
 
 
 def make_row(prompt: Prompt | PromptSummary, *, is_echo: bool = False) -> PromptRow:
-    """Describe a stored prompt in a list, or as the echo of a change."""
+    """Describe a stored prompt in a list or an echo of a change."""
     return PromptRow(
         name=prompt.name,
         layer=prompt.layer,
@@ -236,7 +236,7 @@ def make_row(prompt: Prompt | PromptSummary, *, is_echo: bool = False) -> Prompt
 
 def format_row(row: PromptRow) -> str:
     """Return a row as a line."""
-    title = row.title if row.title and make_name(row.title) != row.name else None  # else the name says as much
+    title = row.title if row.title and make_name(row.title) != row.name else None  # otherwise, the name says as much
     about = " - ".join(join_lines(one) for one in (title, row.description) if one)
     facts = (
         f"[{', '.join(row.tags)}]" if row.tags else "",
@@ -252,7 +252,7 @@ def _name_arguments(arguments: tuple[Argument, ...]) -> tuple[str, ...]:
 
 
 def _describe(context: Context, found: FoundPrompt, read: Reading) -> WholePrompt:
-    """Return a prompt of the store or of a library, with the part of its content that is read."""
+    """Describe a prompt of the store or of a library, with the requested part of its content."""
     members: dict[str, Any] = {"name": found.name, "content": read.text, **read.members}
     if isinstance(found, Prompt):
         members |= {"layer": found.layer, "version": found.version}

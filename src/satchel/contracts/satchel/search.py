@@ -1,4 +1,4 @@
-"""The tool `search`, and how answers show a hit."""
+"""The tool `search`, and the form of a hit in answers."""
 
 from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context
@@ -43,7 +43,7 @@ def search(context: Context, args: Search) -> Body:
 
 
 def _choose_kinds(context: Context, args: Search) -> list[FoundKind]:
-    """Return the kind that was asked for, or all whose tools the caller may use."""
+    """Return the requested kind, or all kinds whose tools the caller may use."""
     served = [kind for kind in _KINDS if may_read(context, kind)]
     if not args.kind:
         return served

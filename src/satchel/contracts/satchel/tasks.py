@@ -1,4 +1,4 @@
-"""The tools for tasks: list, read, add, update, complete, claim and delete; `task_answers` makes the answers."""
+"""The tools for tasks: list, read, add, update, complete, claim and delete. `task_answers` makes the answers."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -82,7 +82,7 @@ def _describe_missing_tags(context: Context, query: TaskQuery, found: Sequence[T
     ]
     if not missing:
         return []
-    from satchel.contracts.satchel import guesses  # only after such a mistake
+    from satchel.contracts.satchel import guesses  # needed only after such a mistake
 
     return guesses.describe_tags(missing, "task", tasks.list_tags(context.tx, context.scope, query.project))
 
@@ -144,7 +144,7 @@ def _add_lines(context: Context, args: tools.AddTasks, lines: list[TaskLine]) ->
 
 
 def _describe_doubts(task: Task) -> list[str]:
-    """Describe words at the end of a title that were perhaps meant as something else."""
+    """Describe words at the end of a title that were perhaps meant as facts."""
     doubts = task_lines.find_doubts(task.title)
     return [f"#{task.number}: '{doubts[0]}' is in the title; {', '.join(doubts[1])}."] if doubts else []
 
@@ -204,7 +204,7 @@ def _add_note(context: Context, task: Task, note: str | UnsetType) -> None:
 def _reply(
     done: str, context: Context, task: Task, before: Task | None = None, notes: Sequence[str] = (), **members: Any
 ) -> Body:
-    """Answer a change with the row of the task, and the tasks that became ready if it closed the task."""
+    """Answer a change with the row of the task, and with the tasks that became ready if it closed the task."""
     here = task.project or context.scope.project
     closed = [task.number] if before and task.is_completed and not before.is_completed else []
     ready, lines = task_answers.show_ready(task_answers.find_unblocked(context, closed), here)
@@ -252,7 +252,7 @@ def _release(context: Context, args: tools.ClaimTask) -> Body:
 
 
 def _lock_task(context: Context, reference: str) -> Task:
-    """Lock the task that a reference names; it includes blockers that the caller may not see."""
+    """Lock the task that a reference names; the result has blockers that the caller may not see."""
     try:
         return tasks.lock(context.tx, context.scope, reference)
     except Forbidden as error:

@@ -1,6 +1,6 @@
-"""The tools of the `satchel` contract as clients see them: inputs, schemas of answers, and the table of all tools.
+"""The tools of the `satchel` contract as clients see them: inputs, schemas of answers, the table of all tools.
 
-The functions are in the modules of the nouns, which the first call of a tool imports: a server starts in half the time.
+The functions are in the modules of the nouns, which the first call of a tool imports. This halves the start time.
 """
 
 from collections.abc import Callable
@@ -16,9 +16,9 @@ from satchel.model import MAX_CONTENT_BYTES
 from satchel.services.rules import MAX_CLAIM_MINUTES, MAX_NAME, MAX_TITLE
 
 # -- arguments of several tools -----------------------------------------------------------------------------------
-# Descriptions are short: a client gives a model all of them before the first question.
+# Descriptions are short, because a client gives all of them to a model before the first question.
 
-MOST_ENTRIES = 200  # of one call
+MOST_ENTRIES = 200  # entries in one call
 
 _LINE = hidden(is_trimmed=True, max_length=10_000)
 _NAME = hidden(is_trimmed=True, max_length=MAX_NAME)
@@ -45,13 +45,13 @@ Whole = Annotated[bool, Meta(extra=hidden())]
 
 
 class InProject(Struct, kw_only=True):
-    """The arguments of a tool that works in one project: the current one, unless a call names another."""
+    """The arguments of a tool that works in one project: the current one, unless the call names another."""
 
     project: Project | UnsetType = UNSET
 
 
 # -- answers ------------------------------------------------------------------------------------------------------
-# A member with a default is left out of an answer when it has that value.
+# An answer omits members that have their default value.
 
 
 class DeclaredArgument(Struct, omit_defaults=True):
@@ -65,24 +65,24 @@ class DeclaredArgument(Struct, omit_defaults=True):
 
 
 class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
-    """What a list, the echo of a change and a whole prompt have in common."""
+    """The members that a list, the echo of a change and a whole prompt share."""
 
     name: str
     layer: str = field(default="", name="from")  # the personal project
-    title: str | None = None  # in lists and echoes unless it is the name
-    version: int | None = None  # not in lists; prompts of libraries have none
+    title: str | None = None  # in lists and echoes, only if it differs from the name
+    version: int | None = None  # not in lists; libraries' prompts have none
     description: str | None = None
     tags: tuple[str, ...] = ()
 
 
 class PromptRow(PromptAnswer, kw_only=True):
-    """A prompt in a list, or as the echo of a change."""
+    """A prompt in a list or an echo of a change."""
 
-    arguments: tuple[str, ...] = ()  # their names
+    arguments: tuple[str, ...] = ()  # the names of the arguments
 
 
 class WholePrompt(PromptAnswer, kw_only=True):
-    """A prompt with its content, or a part of that."""
+    """A prompt with its content, or a part of it."""
 
     arguments: tuple[DeclaredArgument, ...] = ()
     created: str | None = None
@@ -96,13 +96,13 @@ class WholePrompt(PromptAnswer, kw_only=True):
 
 
 class DocumentAnswer(Struct, omit_defaults=True, kw_only=True):
-    """A document: whole, in a list, or as the echo of a change."""
+    """A document: whole, in a list, or in an echo of a change."""
 
     name: str
     layer: str = field(default="", name="from")  # the personal project
     size: int | None = None
     version: int = 0  # not in lists
-    uri: str | None = None  # unless it follows from the name; in lists and echoes the type too
+    uri: str | None = None  # omitted if derived from the name; in lists and echoes, the type too
     mime_type: str | None = None
     description: str | None = None
     created: str | None = None
@@ -124,9 +124,9 @@ class TaskRow(Struct, omit_defaults=True):
     priority: str = "normal"
     due: str | None = None
     tags: tuple[str, ...] = ()
-    project: str | UnsetType | None = UNSET  # if it is not that of the answer
-    blocked_by: tuple[int, ...] = ()  # the open ones
-    blocked_elsewhere: bool = False  # by tasks of projects that the caller may not see
+    project: str | UnsetType | None = UNSET  # omitted if it is the answer's project
+    blocked_by: tuple[int, ...] = ()  # the open blockers
+    blocked_elsewhere: bool = False  # by tasks that the caller may not see
     holder: str = ""
     until: str = ""
     version: int | UnsetType = UNSET  # in echoes of writes
@@ -149,7 +149,7 @@ class Note(Struct):
 
 
 class WholeTask(Struct, omit_defaults=True):
-    """A task with everything that the caller may know about it."""
+    """A task with everything that the caller may see."""
 
     number: int
     title: str
@@ -157,7 +157,7 @@ class WholeTask(Struct, omit_defaults=True):
     version: int
     created: str
     updated: str
-    completed: str = ""  # or cancelled
+    completed: str = ""  # or the time when it was cancelled
     description: str | None = None
     priority: str = "normal"
     due: str | None = None
@@ -170,7 +170,7 @@ class WholeTask(Struct, omit_defaults=True):
     until: str = ""
     fence: int = 0
     notes: list[Note] = []
-    older_notes: int = 0  # that are left out
+    older_notes: int = 0  # the number of notes left out
     links: tuple[str, ...] = ()
     linked_from: tuple[str, ...] = ()
 
@@ -181,7 +181,7 @@ class Hit(Struct, omit_defaults=True):
     kind: str
     reference: str
     title: str
-    status: str = "pending"  # of a task
+    status: str = "pending"  # for a task
     line: int | None = None
     text: str = ""
     layer: str = field(default="", name="from")  # the personal project
@@ -200,12 +200,12 @@ def list_of(items: Schema) -> Schema:
 
 
 def object_of(*required: str, **members: Schema) -> Schema:
-    """Return the schema of an object with these members, some of them always."""
+    """Return the schema of an object with these members, some of them required."""
     return {"type": "object", "properties": members, "required": list(required)}
 
 
 def answer_of(*answers: str, **members: Schema) -> Schema:
-    """Return the schema of a tool's answers; each of `answers` names what one kind of them always has."""
+    """Return the schema of a tool's answers; each of `answers` lists the required members of one kind of answer."""
     choices = [{"required": ["project", *names.split()]} for names in answers]
     properties = {"project": STRING, **members, "notes": STRINGS, "error": ERROR}
     return {"type": "object", "properties": properties, "oneOf": [*choices, {"required": ["error"]}]}
@@ -238,7 +238,7 @@ RESTORED = object_of(
 ERROR = object_of(
     *("code", "message", "hint"),
     **dict.fromkeys(("code", "message", "hint", "argument"), STRING),
-    near={"type": ["array", "object"]},  # names; of an edit, the line most like it
+    near={"type": ["array", "object"]},  # names; for an edit, the most similar line
 )
 
 # -- rows of the table --------------------------------------------------------------------------------------------
@@ -295,7 +295,7 @@ PromptReference = Annotated[
 PromptTitle = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=MAX_TITLE, is_blank_refused=True))]
 PromptContent = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES, is_blank_refused=True))]
 Arguments = Annotated[list[DeclaredArgument], Meta(description="[]: plain text", extra=hidden(max_items=100))]
-# As in add_prompts, whose schema a model has seen.
+# This refers to add_prompts, whose schema a model has seen.
 ChangedArguments = Annotated[
     list[DeclaredArgument],
     Meta(
@@ -457,7 +457,7 @@ TaskReference = Annotated[
 ]
 Priority = Annotated[
     Literal["low", "normal", "high", "urgent"],
-    # In this order, which msgspec does not keep.
+    # The order is given here, because msgspec does not keep it.
     Meta(extra_json_schema={"enum": ["low", "normal", "high", "urgent"]}, extra=hidden(ignores_case=True)),
 ]
 Blockers = Annotated[list[str], Meta(extra=hidden(max_items=100, takes_numbers=True))]
@@ -629,7 +629,7 @@ def _tool(
     is_listed: bool = True,
     make_meta: Callable[[], dict[str, Any]] | None = None,
 ) -> Tool:
-    """Return the tool whose work is done by the function of its name in a module."""
+    """Return the tool whose function has the same name, in a module."""
 
     def run(context: Context, args: Any) -> Body:
         if isinstance(args, InProject):
@@ -874,7 +874,7 @@ TOOLS = (
         "Claim a task so that other agents leave it; call again to renew",
         answer_of(
             "task",
-            task={"anyOf": [WHOLE_TASK, TASK]},  # the second if it was released
+            task={"anyOf": [WHOLE_TASK, TASK]},  # the second form after a release
             holder=STRING,
             until=STRING,
             fence=INTEGER,
