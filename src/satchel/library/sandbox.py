@@ -1,7 +1,7 @@
-"""The values that a template can reach: its arguments, plain values, and the filters, tests and functions of Jinja2.
+"""The values that a template can reach: its arguments, plain values, and Jinja2's filters, tests and functions.
 
-Jinja2's own sandbox refuses what it knows to be dangerous; this one allows only what it knows to be harmless. It also
-defines names that no argument has, and prints nothing of the engine or of Python.
+Jinja2's own sandbox refuses what is known to be dangerous; this one allows only what is known to be harmless. It also
+defines names that are not arguments, and prints no internals of the engine or of Python.
 """
 
 import operator
@@ -18,8 +18,8 @@ from jinja2.utils import Cycler, Joiner, Namespace, generate_lorem_ipsum, missin
 
 from satchel.library.parts import Files, resolve
 
-# `self` holds the blocks of a template. In a template without blocks it is an ordinary name, which Jinja2 does not
-# support, so there it gets a name that no argument can have.
+# `self` holds the blocks of a template. In a template without blocks it is an ordinary name, but Jinja2 does not
+# support that, so it gets a name there that no argument can have.
 MARK = "·"
 SELF = f"self{MARK}"
 
@@ -31,8 +31,8 @@ FUNCTIONS: dict[str | None, Callable[..., Any]] = {
     "joiner": Joiner,
     "namespace": Namespace,
 }
-_TAKE_UNDEFINED = ("default", "d", "items")  # the filters for which undefined and empty are not the same
-_ENCODE = "encode"  # it makes bytes, and looks for codecs on the disk
+_TAKE_UNDEFINED = ("default", "d", "items")  # the filters for which undefined and empty differ
+_ENCODE = "encode"  # it makes bytes, and searches the disk for codecs
 _TEXT_METHODS = frozenset(name for name in dir(str) if not name.startswith("_") and name != _ENCODE)
 _METHODS = (BuiltinMethodType, FunctionType, MethodType)
 _PLAIN = (str, int, float, list, tuple, dict, range)
@@ -63,7 +63,7 @@ class NotGiven(ChainableUndefined):
             return FUNCTIONS[name](*args, **kwargs)
         if isinstance(self._undefined_obj, NotGiven) and name in _TEXT_METHODS:
             return Method(getattr("", str(name)))(*args, **kwargs)
-        # Never "x is undefined": a missing argument is not an error, only its use here is.
+        # The message is never "x is undefined": a missing argument is no error, but this use of it is.
         if self._undefined_obj is missing:
             raise TemplateRuntimeError(f"there is no function {name}")
         if isinstance(self._undefined_obj, NotGiven):
@@ -86,7 +86,7 @@ NotGiven.__name__ = "undefined"  # for error messages of Python
 
 
 def _act_as_text(name: str) -> None:
-    """Define an operator of `NotGiven`, on either side, to act as on an empty text."""
+    """Define an operator of `NotGiven`, on either side, that acts as on an empty text."""
     operate = getattr(operator, f"__{name}__")
     setattr(NotGiven, f"__{name}__", lambda _, other: operate("", other))
     setattr(NotGiven, f"__r{name}__", lambda _, other: operate(other, ""))
@@ -126,7 +126,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         super().__init__(undefined=NotGiven, keep_trailing_newline=True)
         self.files: Files = {}
         self._compile_file = compile_file
-        self.globals.clear()  # a call finds the functions
+        self.globals.clear()  # calls still find the functions
         self.filters = {
             name: _adapt(function, takes_undefined=name in _TAKE_UNDEFINED) for name, function in self.filters.items()
         }

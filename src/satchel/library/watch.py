@@ -1,4 +1,4 @@
-"""Watches library folders. Every event causes a full scan; without events there is one every 30 seconds."""
+"""Watches library folders. Every event causes a full scan; without events, a scan runs every 30 seconds."""
 
 import os
 import threading
@@ -10,11 +10,11 @@ from satchel.log import log
 from satchel.model import StoreChange
 
 if TYPE_CHECKING:
-    from satchel.library.catalog import Libraries  # 8 ms, in the thread that watches
+    from satchel.library.catalog import Libraries  # takes 8 ms, in the thread that watches
 
 _STEP, _DEBOUNCE = 150, 1200  # milliseconds: the pause that ends a burst of events, and the longest burst
-_FOLDER_CHECK = 500  # milliseconds between checks that the folders are still the same
-SCAN_INTERVAL = 30.0  # seconds between scans, for changes without an event (network file systems)
+_FOLDER_CHECK = 500  # milliseconds between checks for replaced folders
+SCAN_INTERVAL = 30.0  # seconds between scans for changes without events, as on network file systems
 
 OnChange = Callable[[list[StoreChange]], None]
 
@@ -22,7 +22,7 @@ OnChange = Callable[[list[StoreChange]], None]
 def start(
     find_libraries: "Callable[[], Libraries]", on_change: OnChange, scan_interval: float = SCAN_INTERVAL
 ) -> threading.Event:
-    """Start a thread that watches libraries and calls `on_change`; setting the returned event ends it."""
+    """Start a thread that watches libraries and calls `on_change`; setting the returned event stops it."""
     stop = threading.Event()
     arguments = (find_libraries, on_change, scan_interval, stop)
     threading.Thread(target=_run, args=arguments, name="satchel-watch", daemon=True).start()
@@ -52,7 +52,7 @@ def _run(
         try:
             _watch(libraries, on_change, scan_interval, stop)
         except Exception as error:
-            # A folder was deleted before the watch was armed, or the system is out of inotify watches. Scan at
+            # A folder was deleted before the watch was armed, or the system has no inotify watches left. Scan at
             # intervals until watching works again.
             if str(error) != last_error and not isinstance(error, FileNotFoundError):
                 last_error = str(error)
@@ -77,8 +77,8 @@ def _watch(libraries: "Libraries", on_change: OnChange, scan_interval: float, st
         return
     from watchfiles import watch  # 18 ms, and most servers have no libraries
 
-    scanned_at = 0.0  # so that the first pass scans: files may have changed before the watch was armed
-    # Not recursive: a link inside a library must not make us watch the whole disk.
+    scanned_at = 0.0  # makes the first pass scan: files may have changed before the watch was armed
+    # Not recursive, because a link inside a library could otherwise make us watch the whole disk.
     for events in watch(
         *folders,
         watch_filter=None,
@@ -100,7 +100,7 @@ def _watch(libraries: "Libraries", on_change: OnChange, scan_interval: float, st
 
 
 def _identities(roots: tuple[str, ...], folders: tuple[str, ...]) -> list[tuple[int, int] | None]:
-    """Return device and inode of each folder, which differ for a folder that was deleted and created again."""
+    """Return device and inode of each folder; they change when a folder is deleted and created again."""
     found: list[tuple[int, int] | None] = []
     for folder in (*roots, *folders):
         try:
