@@ -1,6 +1,6 @@
 """The page for people over HTTP: sessions, origins, forms, and the live stream.
 
-The page itself, satchel.page, is imported with the first request for it.
+The page itself, satchel.page, is imported by the first request for it.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 NOTHING = "There is nothing at this path. MCP is served at /mcp."
 
 _OWN_PATHS = ("/login", "/login/start", "/login/callback", "/logout", "/events")
-_STEP = "satchel-login"  # the cookie of a login that goes on elsewhere
+_STEP = "satchel-login"  # the cookie of a login that continues at an issuer
 _MAX_FIELDS = 500
-_MAX_FIELD_BYTES = 16 * 1024 * 1024  # as browsers send it: 4 MiB of text may be three times as long in percent signs
+_MAX_FIELD_BYTES = 16 * 1024 * 1024  # as sent: percent-encoding can triple 4 MiB of text
 
 
 class Pages:
-    """Answers every request that no other route answers."""
+    """Answers every request that no other route handles."""
 
     def __init__(
         self,
@@ -60,11 +60,11 @@ class Pages:
         self._callers: Callers = calls.callers
         self._calls = calls
         self._sessions = sessions
-        self._code_flow = code_flow  # where people log in with an OAuth issuer
+        self._code_flow = code_flow  # the login with an OAuth issuer, if there is one
         self._streams = streams
         self._watch = watch
         self._is_secure = is_secure
-        # Cookies know no ports: servers on several ports of one host must not take each other's.
+        # Cookies ignore ports, so servers on several ports of one host need different names.
         self._cookie = "__Host-satchel" if is_secure else f"satchel-{port}"
 
     async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
@@ -85,7 +85,7 @@ class Pages:
         is_page = match is not None or path in _OWN_PATHS
         is_mcp = path == "/mcp" or path.startswith("/mcp/")
         if is_mcp or (not is_page and "text/html" not in headers.get("accept", "")):
-            raise Refusal(404, "path", NOTHING)  # a program asked, not a person
+            raise Refusal(404, "path", NOTHING)  # the request is from a program, not from a person
         self._check_origin(request)
         if path == "/login":
             return await self._log_in(request, site)
@@ -198,11 +198,11 @@ class Pages:
             why = error.description if isinstance(error, Unauthorized) else "the issuer cannot be reached"
             return _respond(site.show_login(message=f"That did not work: {why}.", status=401))
         cookies = [("set-cookie", self._write_step("", 0)), ("set-cookie", self._write_cookie(secret, 12 * 3600))]
-        # Not a redirect: the browser sends a strict cookie only where a page of our own leads on.
+        # Not a redirect: the browser sends a strict cookie only when a page of this server leads on.
         return _respond(site.show_entrance(_read_next(unquote(next))), cookies)
 
     def _write_step(self, value: str, age: int) -> str:
-        """Return the cookie of a login at an issuer; it is SameSite=Lax, because the issuer redirects back to us."""
+        """Return the cookie of a login at an issuer; it is SameSite=Lax, because the issuer redirects back here."""
         secure = "; Secure" if self._is_secure else ""
         return f"{_STEP}={value}; Path=/login; Max-Age={age}; HttpOnly; SameSite=Lax{secure}"
 
@@ -219,9 +219,9 @@ class Pages:
     # -- from where -------------------------------------------------------------------------------------------------
 
     def _check_origin(self, request: Request) -> None:
-        """Check that a changing request comes from our own page, and that no other site embeds the page.
+        """Check that a changing request comes from a page of this server, and that no other site embeds the page.
 
-        Browsers send the cookie from pages on other ports of the host too, so the exact origin decides.
+        Browsers also send the cookie from pages on other ports of the host, so the exact origin decides.
 
         Raises:
             Refusal: 403 for any other origin.
@@ -291,7 +291,7 @@ async def _read_form(
             for name, value in form.multi_items():
                 if not isinstance(value, UploadFile):
                     fields.setdefault(name, []).append(value)
-                elif value.filename:  # empty where no file was chosen
+                elif value.filename:  # empty if no file was chosen
                     files[name] = Upload(value.filename, await value.read())
     except HTTPException:
         raise Refusal(400, "body", "The form cannot be read.") from None
@@ -309,7 +309,7 @@ def _respond(response: "PageResponse", more: Sequence[tuple[str, str]] = ()) -> 
 
 
 def _read_next(address: str) -> str:
-    """Return the address on the page to show after the login."""
+    """Return the page to show after the login."""
     if not address.startswith("/") or address.startswith(("//", "/\\")) or not address.isprintable():
         return "/"
     parts = urlsplit(address)

@@ -17,10 +17,10 @@ from satchel.protocol.codec import Bytes
 from satchel.transports.http.messages import RETRY_LATER, Refusal, event_stream
 from satchel.transports.http.metrics import Metrics
 
-MAX_STREAMS = 400  # of one process
-MAX_STREAMS_PER_USER = 100  # and of all callers without a user together
+MAX_STREAMS = 400  # in one process
+MAX_STREAMS_PER_USER = 100  # also the limit for all callers without a user
 
-_MAX_WAITING = 1000  # changes queued for a slow reader, which is then told that anything may have changed
+_MAX_WAITING = 1000  # queued changes for a slow reader; beyond that, it is told that anything may have changed
 
 Change = TypeVar("Change")
 
@@ -35,7 +35,7 @@ class Listener(Generic[Change]):
         self.is_closing = False
         self.must_check = False  # its owner may have lost access
         self._translate: Callable[[list[StoreChange]], Iterable[Change]] = (
-            translate  # changes of the store as this reader may know them
+            translate  # translates changes of the store for this reader
         )
         self._everything = everything
         self._waiting: dict[Change, None] = {}
@@ -73,24 +73,24 @@ class Streams:
 
     def __init__(self, metrics: Metrics, heartbeat: float) -> None:
         self._metrics = metrics
-        self._heartbeat = heartbeat  # seconds between signs of life on a quiet stream
+        self._heartbeat = heartbeat  # seconds between keep-alive messages on a quiet stream
         self._open: set[Listener[Any]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None  # None until the first stream is opened
         self._is_closing = False
 
     def publish(self, changes: list[StoreChange]) -> None:
-        """Send changes to every stream that wants them; from any thread."""
+        """Send changes to every stream that wants them, from any thread."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._publish, changes)
 
     def close(self) -> None:
-        """End every stream; from any thread."""
+        """End every stream, from any thread."""
         self._is_closing = True
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._close_all)
 
     def check_room(self, owner: str | None) -> None:
-        """Check that a user may open one more stream.
+        """Check whether a user may open one more stream.
 
         Raises:
             Refusal: 503 if the process has too many, 429 if the user has.
@@ -153,7 +153,7 @@ class Streams:
         async def messages() -> AsyncIterator[Bytes | None]:
             is_open = False
             async for changes in self.follow(listener, is_allowed):
-                for message in () if is_open else opening:  # once the listener is there, so that no change is missed
+                for message in () if is_open else opening:  # after adding the listener, so that no change is missed
                     yield message
                 for change in changes:
                     for message in connection.announce(change):

@@ -27,7 +27,7 @@ _STATUSES = {"VALIDATION_ERROR": 400, "NOT_FOUND": 404}
 
 
 class TasksApi(Struct, frozen=True):
-    """Serves the tools of one contract, `tasks`, one path each."""
+    """Serves the tools of the contract `tasks`, each at its own path."""
 
     runner: Runner
     calls: Calls
@@ -74,7 +74,7 @@ class TasksApi(Struct, frozen=True):
 
 
 async def _read_arguments(request: Request) -> bytearray:
-    """Read a body. No body at all is an empty object, whatever its type; in chunks, this shows only at their end."""
+    """Read a body. An absent body means an empty object, whatever its type; in chunks, it shows only at the end."""
     head = messages.head_of(request)
     is_chunked = "transfer-encoding" in head.last
     raw = bytearray()
