@@ -161,7 +161,7 @@ def test_a_check_says_by_its_status_whether_both_are_the_same(satchel: Command, 
         1,
         [
             "store → folder: new prompt 'one'",
-            "notes and project 'default' differ. Make them the same without --check.",
+            "notes and project 'default' differ. Sync them without --check.",
         ],
     )
     assert not (tmp_path / "notes").exists()

@@ -281,7 +281,7 @@ def test_a_folder_is_not_mixed_with_another_project_unasked(database: Database, 
     other = Scope(project="other", user=ADA)
     with database.write(other) as tx:
         projects.add(tx, "other")
-    with pytest.raises(Unreadable, match=r"is the folder of project 'default'\. Say -p default, or add --yes"):
+    with pytest.raises(Unreadable, match=r"is the folder of project 'default'\. Use -p default, or add --yes"):
         syncing.run(database, other, str(folder), SyncOptions())
     assert contents(database, other) == {}
     syncing.run(database, other, str(folder), SyncOptions(is_sure=True))
