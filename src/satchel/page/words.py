@@ -45,7 +45,7 @@ def explain(error: SatchelError | RenderFailed) -> str:
     """Describe an error and the next step, in one or two sentences."""
     if isinstance(error, RenderFailed):
         where = "" if error.line is None else f" in line {error.line}"
-        return f"The text is no valid template: {error.what}{where}."
+        return f"The text is not a valid template: {error.what}{where}."
     if isinstance(error, EntryRefused):
         line = "".join(filter(str.isdigit, error.place))
         return f"Line {int(line) + 1}: {explain(error.cause)}" if line else explain(error.cause)
