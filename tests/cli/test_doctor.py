@@ -290,7 +290,7 @@ def test_a_server_that_ends_or_says_nonsense_is_told_with_its_last_words(doctor:
     assert status == 1
     assert "not JSON to stdout: b'hello\\n'; it said: no store here" in found["client cursor"][0]["message"]
     assert "project 'nowhere' does not exist" in found["client claude-code"][0]["message"]
-    assert found["client claude-code"][0]["remedy"].startswith("Correct what it says, or write the entry anew: ")
+    assert found["client claude-code"][0]["remedy"].startswith("Correct what it says, or rewrite the entry: ")
     assert "line 1, column 16" in found["client gemini-cli"][0]["message"]
 
 

@@ -210,9 +210,12 @@ def test_without_a_name_the_clients_on_the_machine_are_meant(satchel: Satchel, h
     assert status == 3 and said.startswith("satchel: No client was found on this machine. Name one: ")
     (home / ".codex").mkdir()
     (home / ".gemini").mkdir()
-    assert failed(satchel("install")) == (2, "satchel: say which: satchel install codex gemini-cli, or --all.\n")
+    assert failed(satchel("install")) == (2, "satchel: name a client: satchel install codex gemini-cli, or --all.\n")
     done(satchel("install", "--all"))
-    assert failed(satchel("uninstall")) == (2, "satchel: say which: satchel uninstall codex gemini-cli, or --all.\n")
+    assert failed(satchel("uninstall")) == (
+        2,
+        "satchel: name a client: satchel uninstall codex gemini-cli, or --all.\n",
+    )
     done(satchel("uninstall", "--all"))
     assert failed(satchel("uninstall", "--all"))[0] == 3
 

@@ -17,7 +17,7 @@ class CannotStart(Exception):
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
-        self.status = status  # of the process
+        self.status = status  # the exit status of the process
 
 
 def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Database:
@@ -46,7 +46,7 @@ def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Data
 
 
 def explain_missing_project(database: Database, scope: Scope) -> str:
-    """Explain that the project of a scope does not exist, where it is named, and what to do."""
+    """Explain that the project of a scope does not exist, what named it, and what to do."""
     near = projects.suggest(database, scope.project)
     who, also = (f", but {scope.why} names it", ", or correct that file") if scope.is_named_by_file else ("", "")
     hint = f"Did you mean '{near}'? " if near else ""
@@ -62,5 +62,5 @@ def end_start() -> None:
 
 def print_message(text: str) -> None:
     """Write a message for the operator to stderr."""
-    with suppress(OSError):  # to the file descriptor: without a stderr, print() would write to stdout
+    with suppress(OSError):  # writes to the file descriptor: without a stderr, print() would write to stdout
         os.write(2, f"satchel: {escape(text)}\n".encode("utf-8", "replace"))

@@ -160,7 +160,7 @@ def _encode(raw: bytes, mime_type: str) -> str:
 
 
 def _find_bytes(content: list[dict[str, Any]]) -> bytes:
-    """Return the bytes of a binary document, which only the content of an answer has."""
+    """Return the bytes of a binary document, which are only in the content blocks of an answer."""
     for block in content:
         encoded = block.get("data") or block.get("resource", {}).get("blob")
         if encoded is not None:

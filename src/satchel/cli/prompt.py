@@ -78,7 +78,7 @@ def add(
 
 @cli.command("list")
 @tags_option(TAG, "Only with this tag, or one of several.")
-@click.option("--all-tags", is_flag=True, help="Only with all of the tags, not one of them.")
+@click.option("--all-tags", is_flag=True, help="Only with all of the tags, not just one.")
 @click.option("--search", "query", metavar="TEXT", help="Only with this text in title or content, in any case.")
 @command(reads=True)
 @page_options
