@@ -256,7 +256,7 @@ def drip_heads(attack: Attack) -> None:
 
 
 def ask_for_lists(attack: Attack) -> None:
-    """Send requests that run no tool: each only needs a look-up of the token."""
+    """Send requests that run no tool: each only needs a lookup of the token."""
     raws = [attack.post("tools/list", {}), attack.post("ping", {}), request("GET", "/metrics", [attack.token])]
     attack.repeat(12, lambda: attack.ask(b"".join(raws) * 7, 21))
 

@@ -258,7 +258,7 @@ class Tx:
         raise NotImplementedError
 
     def clear_search(self) -> None:
-        """Empty the index of words before it is rebuilt."""
+        """Empty the word index before it is rebuilt."""
         for table in ("delete from search_items", "delete from search_words", "delete from search_spaces"):
             self.run(table)
 

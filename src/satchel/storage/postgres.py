@@ -76,7 +76,7 @@ class PostgresDatabase(Database):
         connect = self._address.connect
         self._reads = Pool(partial(connect, read_only=True), READ_CONNECTIONS, "reads")
         self._writes = Pool(connect, WRITE_CONNECTIONS, "writes")
-        self._look_ups = Pool(partial(connect, read_only=True), LOOK_UP_CONNECTIONS, "look-ups")
+        self._look_ups = Pool(partial(connect, read_only=True), LOOK_UP_CONNECTIONS, "lookups")
 
     @contextmanager
     def read(self, scope: Scope | None = None, deadline: float | None = None) -> Iterator[Tx]:
