@@ -39,9 +39,7 @@ def libraries(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.soak)])
-def test_a_quiet_user_is_answered_while_another_takes_all_they_can_get(
-    store: str, libraries: str, workers: int
-) -> None:
+def test_a_quiet_user_is_answered_while_another_exhausts_their_limits(store: str, libraries: str, workers: int) -> None:
     greedy, quiet, third = (make_token(store) for _ in range(3))
     options = ("-d", store, "--auth", "token", "--libraries", libraries, "--workers", str(workers))
     with WebServer(*options) as server, server.connect(ANSWER_SECONDS) as wire:
@@ -54,7 +52,7 @@ def test_a_quiet_user_is_answered_while_another_takes_all_they_can_get(
             one.close()
 
 
-def test_a_user_makes_only_so_many_calls_a_minute(store: str) -> None:
+def test_the_calls_per_minute_of_a_user_are_limited(store: str) -> None:
     greedy, quiet = make_token(store), make_token(store)
     with WebInProcess("-d", store, "--auth", "token", "--calls-per-minute", "2") as server, server.connect() as wire:
         for _ in range(10):  # five minutes' worth

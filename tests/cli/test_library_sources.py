@@ -167,7 +167,7 @@ def test_a_folder_and_an_archive_have_a_digest(tmp_path: Path) -> None:
         assert done["origin"]["version"] == f"sha256:{sha256(archive.read_bytes()).hexdigest()}"
 
 
-def test_of_several_libraries_one_is_chosen(tmp_path: Path) -> None:
+def test_one_of_several_libraries_is_chosen_by_path(tmp_path: Path) -> None:
     make_library(tmp_path / "pack" / "one")
     make_library(tmp_path / "pack" / "two")
     done = satchel(tmp_path, "add", str(tmp_path / "pack"))

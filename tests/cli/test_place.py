@@ -108,7 +108,7 @@ def test_a_command_and_a_server_in_one_folder_work_in_one_project(
         assert (told["project"], told["why"]) == (here["project"], here["why"])
 
 
-def test_the_personal_project_is_told_unless_it_is_turned_off(run: Run, tmp_path: Path, store: str) -> None:
+def test_the_personal_project_is_mentioned_unless_it_is_turned_off(run: Run, tmp_path: Path, store: str) -> None:
     database = open_database(store)
     with database.write() as tx:
         projects.add(tx, "personal")

@@ -32,7 +32,7 @@ AGAIN = "Somebody changed it. Read it again, then repeat the update with the new
 # -- names ------------------------------------------------------------------------------------------------------
 
 
-def test_who_mistypes_is_told_the_nearest(client: Client) -> None:
+def test_a_mistyped_name_gets_the_nearest_suggestion(client: Client) -> None:
     ok(client, "add_prompt", title="Code review", content="x")
     ok(client, "add_prompt", title="Code preview", content="x")
     error = refusal(client, "get_prompt", prompt="Code reviw")
@@ -139,7 +139,7 @@ def test_a_task_is_added_changed_completed_and_deleted(client: Client) -> None:
     assert refusal(client, "update_task", task=1, title="x") == gone
 
 
-def test_a_task_is_meant_by_number_id_or_title(client: Client, store: str) -> None:
+def test_a_task_is_found_by_number_id_or_title(client: Client, store: str) -> None:
     ok(client, "add_task", title="First")
     id: Any = task_id(store, 1)
     ok(client, "add_task", title="Same")
@@ -301,7 +301,7 @@ def test_a_cursor_leads_to_the_next_page_of_its_list_only(client: Client) -> Non
         assert len(ok(client, tool, **more, cursor=cursors[place], limit=1).popitem()[1]) >= 1
 
 
-def test_an_empty_page_behind_others_does_not_say_that_there_is_nothing(client: Client) -> None:
+def test_an_empty_last_page_does_not_claim_that_there_is_nothing(client: Client) -> None:
     for number in range(2):
         ok(client, "add_resource", name=f"r{number}", content="x")
         ok(client, "add_prompt", title=f"p{number}", content="x", tags=["t"])
@@ -322,7 +322,7 @@ def test_an_empty_page_behind_others_does_not_say_that_there_is_nothing(client: 
     assert ok(client, "list_tasks", **behind["list_tasks"]) == {"project": "default", "tasks": []}
 
 
-def test_what_an_empty_first_page_says(client: Client) -> None:
+def test_an_empty_first_page_explains_itself(client: Client) -> None:
     assert text(client, "list_resources") == "No documents in project 'default'."
     assert text(client, "list_tasks") == "No ready tasks."
     assert text(client, "list_tasks", status="all") == "No tasks."

@@ -64,7 +64,7 @@ def test_the_error_of_an_entry_says_it_too(own: Client, tool: str, arguments: di
     assert refused["deleted"] == "#1"
 
 
-def test_who_may_not_see_an_item_is_not_told_that_it_was_deleted(
+def test_a_caller_who_may_not_see_an_item_does_not_learn_that_it_was_deleted(
     own: Client, store: str, serve: Callable[..., Client]
 ) -> None:
     fill(own)
@@ -112,7 +112,7 @@ def test_links_to_what_does_not_exist_are_marked(own: Client) -> None:
         assert "satchel://prompt/code-review (not found)" in text(own, tool, **arguments)
 
 
-def test_a_restore_says_what_it_changed(own: Client) -> None:
+def test_a_restore_reports_what_it_changed(own: Client) -> None:
     ok(own, "add_tasks", lines=["One !high"])
     ok(own, "update_task", task=1, title="Two", priority="low", description="x" * 200)
     lines = ok(own, "restore", item="#1")["restored"]["lines"]

@@ -132,7 +132,7 @@ FAILED_STORE = {
 }
 
 
-def test_a_failing_database_is_said_in_the_contracts_words() -> None:
+def test_a_failing_database_is_reported_in_the_words_of_the_contract() -> None:
     for name in FAILED_STORE:
         contract = load(name)
         assert contract.explain_failure(contract.tools[0], errors.StoreFailed("disk full")) == FAILED_STORE[name]

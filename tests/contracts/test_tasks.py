@@ -105,7 +105,7 @@ def test_a_task_from_beginning_to_end(client: Server) -> None:
         }
 
 
-def test_an_update_of_nothing_says_what_to_give(client: Server) -> None:
+def test_an_empty_update_names_the_possible_arguments(client: Server) -> None:
     id = call(client, "add_task", title="T")["data"]["id"]
     for arguments in ({"task_id": id}, {"task_id": id + 1}, {"task_id": "x"}, {"task_id": id, "status": "completed"}):
         assert call(client, "update_task", **arguments) == {
@@ -153,7 +153,7 @@ LONG = {"field": "description", "constraint": "maxLength", "limit": 1000}
 STATUS = {"field": "status", "constraint": "enum", "allowed_values": ["pending", "completed"]}
 
 
-def test_what_is_wrong_is_told_by_field_constraint_and_limit(client: Server) -> None:
+def test_errors_name_field_constraint_and_limit(client: Server) -> None:
     id = call(client, "add_task", title="T")["data"]["id"]
     cases: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         ("add_task", {}, {"field": "title", "constraint": "required"}),
@@ -192,7 +192,7 @@ def test_what_is_wrong_is_told_by_field_constraint_and_limit(client: Server) -> 
 
 
 @pytest.mark.process
-def test_without_a_user_the_local_one_is_meant(store: str, serve: Callable[..., Server], tmp_path: Path) -> None:
+def test_the_local_user_is_the_default(store: str, serve: Callable[..., Server], tmp_path: Path) -> None:
     environment = {"SATCHEL_HOME": str(tmp_path / "home"), "SATCHEL_DATABASE": store}
     first = Server("--contract", "tasks", environment=environment)
     assert call(first, "add_task", title="Local")["success"]

@@ -235,7 +235,7 @@ def test_variables_that_no_argument_declares_are_logged_once_a_change(root: Path
     assert (said("language"), said("langage")) == (1, 1)
 
 
-def test_a_broken_template_is_told_with_its_line_and_stays_listed(root: Path, start: Start) -> None:
+def test_a_broken_template_is_reported_with_its_line_and_stays_listed(root: Path, start: Start) -> None:
     file = root / "my_coding_lib" / "prompts" / "documentation.md"
     file.write_text("one\ntwo\nthree\nfour\n{{ function_code|nofilter }}\n")
     server = start(root)
@@ -373,7 +373,7 @@ def test_several_roots_are_one_catalogue(tmp_path: Path) -> None:
         assert text(server, "a:p") == "of two"
 
 
-def test_what_is_wrong_with_a_library_is_reported_and_the_rest_is_served(tmp_path: Path, start: Start) -> None:
+def test_mistakes_in_a_library_are_reported_and_the_rest_is_served(tmp_path: Path, start: Start) -> None:
     write(tmp_path, "broken", "[prompts.p\n", p="x")
     write(tmp_path, "odd", "prompts = 5\n")
     write(

@@ -9,7 +9,7 @@ from satchel.exchange.entries import PromptEntry
 from tests.exchange.corpora import read, write_files
 
 
-def test_links_devices_and_unreadable_folders_are_told(tmp_path: Path) -> None:
+def test_links_devices_and_unreadable_folders_are_reported(tmp_path: Path) -> None:
     outside = write_files(tmp_path / "outside", {"secret.md": "secret"})
     folder = write_files(tmp_path / "in", {"fine.md": "fine", "closed/x.md": "x"})
     (folder / "link.md").symlink_to(outside / "secret.md")
@@ -65,7 +65,7 @@ def test_huge_and_binary_files_are_refused_without_being_read_whole(
         ("todo.txt", "x\n(A)\nx 2026-99-99\n", "todo-txt"),
     ],
 )
-def test_a_file_that_is_not_what_it_claims_is_told_or_left_alone(
+def test_a_file_that_is_not_what_it_claims_is_reported_or_skipped(
     tmp_path: Path, name: str, text: str, format: str
 ) -> None:
     for chosen in (format, None):

@@ -89,7 +89,7 @@ CASES: dict[str, tuple[ItemKind, Callable[[Tx], str], Callable[[Tx, str], Any]]]
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_deletion_for_good_leaves_nothing_but_who_deleted_which_kind_when(
+def test_a_permanent_deletion_leaves_only_author_kind_and_time(
     database: Database, calendar: Calendar, case: str
 ) -> None:
     kind, add, delete = CASES[case]

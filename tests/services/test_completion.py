@@ -57,7 +57,7 @@ def test_open_tasks_complete_to_their_numbers(database: Database) -> None:
         assert completion.open_tasks(tx, ADA, "").values == tuple(wanted)
 
 
-def test_a_hundred_are_given_and_more_is_told(database: Database) -> None:
+def test_a_hundred_names_are_returned_with_a_sign_for_more(database: Database) -> None:
     projects.require(database, ADA)
     with database.write() as tx:
         for number in range(101):

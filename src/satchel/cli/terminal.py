@@ -23,7 +23,7 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Terminal:
-    """The terminal on stdin and stdout. As a context, it delivers single keys; Ctrl-C still interrupts."""
+    """The terminal on stdin and stdout. As a context manager, it delivers single keys; Ctrl-C still interrupts."""
 
     def __init__(self) -> None:
         self._input = sys.stdin.fileno()

@@ -322,7 +322,7 @@ def _check_number_of_tags(kind: str, tags: Sequence[str]) -> None:
 
 
 def fold_query(query: str) -> str:
-    """Return a search text in the form that is compared."""
+    """Return a search text in the form used for comparison."""
     check_text("query", query)
     if len(query) > MAX_QUERY:
         raise WrongArgument("query", "maxLength", limit=MAX_QUERY)
@@ -330,7 +330,7 @@ def fold_query(query: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return a text in the form that literal searches compare: without case, each letter composed with its marks."""
+    """Return a text in the form that literal searches compare, without case, each letter composed with its marks."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).casefold()
 
 

@@ -97,13 +97,13 @@ def make_document(file: SourceFile, path: str, description: str) -> DocumentEntr
     """Return a document with the whole file as its content, and a name made from a path.
 
     Raises:
-        Unreadable: no name can be made.
+        Unreadable: no name can be made from the path.
     """
     name = documents.make_name(path)
     if len(name) > _LONGEST_NAME:
         name = documents.make_name(f"{file.stem[:100]}.{file.extension}")
     if not name:
-        raise Unreadable("no name can be made of its file name")
+        raise Unreadable("no name can be made from its file name")
     return read_document(name, file.data, {"description": description[:1000]}, file.shown)
 
 
