@@ -60,11 +60,12 @@ def test_only_modules_of_extras_are_explained() -> None:
 
 
 def test_a_store_on_postgresql_without_the_extra_says_how_to_install_it(tmp_path: Path) -> None:
-    code = (
-        "import sys; sys.modules['psycopg'] = None\n"
-        "sys.argv = ['satchel', 'task', 'list', '-d', 'postgresql://nowhere/x']\n"
-        "from satchel.__main__ import main\nsys.exit(main())"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, cwd=tmp_path, text=True)
-    assert done.returncode == 1 and done.stdout == "" and "Traceback" not in done.stderr
-    assert "an extra. Install it with: " in done.stderr and "[postgres]" in done.stderr
+    for words in (["task", "list"], ["dump"], ["backup", "copy"]):
+        code = (
+            "import sys; sys.modules['psycopg'] = None\n"
+            f"sys.argv = {['satchel', *words, '-d', 'postgresql://nowhere/x']}\n"
+            "from satchel.__main__ import main\nsys.exit(main())"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, cwd=tmp_path, text=True)
+        assert done.returncode == 1 and done.stdout == "" and "Traceback" not in done.stderr
+        assert "an extra. Install it with: " in done.stderr and "[postgres]" in done.stderr

@@ -24,6 +24,8 @@ EMPTY = [
     ("trash", "list"),
     ("history", "size"),
     ("token", "list"),
+    ("sync", "notes", "--check"),
+    ("import", "-", "--format", "todo-txt", "--dry-run"),
 ]
 MISSING = [("prompt", "show", "x"), ("document", "show", "x"), ("task", "show", "1"), ("log", "x"), ("diff", "x")]
 COPYING = [("database", "status"), ("backup", "copy"), ("dump",)]
@@ -32,11 +34,11 @@ COPYING = [("database", "status"), ("backup", "copy"), ("dump",)]
 def test_every_reading_command_treats_an_absent_store_as_empty_and_creates_none(tmp_path: Path) -> None:
     home = tmp_path / "home"
     for command, status in [*((one, 0) for one in EMPTY), *((one, 3) for one in MISSING)]:
-        done = run(*command, environment={"SATCHEL_HOME": str(home)}, cwd=tmp_path)
+        done = run(*command, environment={"SATCHEL_HOME": str(home)}, cwd=tmp_path, input=b"Buy milk")
         assert done.returncode == status, (command, done.stderr)
         said = f"There is no store {home}/satchel.db yet: the first change makes it.\n"
         assert done.stderr.decode().startswith(said), command
-        as_json = run(*command, "--json", environment={"SATCHEL_HOME": str(home)}, cwd=tmp_path)
+        as_json = run(*command, "--json", environment={"SATCHEL_HOME": str(home)}, cwd=tmp_path, input=b"Buy milk")
         assert as_json.returncode == status, (command, as_json.stderr)
     for command in COPYING:
         done = run(*command, environment={"SATCHEL_HOME": str(home)}, cwd=tmp_path)

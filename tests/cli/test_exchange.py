@@ -116,9 +116,13 @@ def test_a_document_has_one_type_from_a_file_and_from_stdin(satchel: Command, tm
         added = value(satchel("document", "add", f"a.{ending}", f"a:{ending}", f"@f.{ending}", "--json"))
         piped = value(satchel("document", "add", f"b.{ending}", f"b:{ending}", "-", "--json", input=text))
         assert added["resource"].get("mime_type") == piped["resource"].get("mime_type"), ending
+        renamed = value(satchel("document", "add", f"c.{ending}", "@f.js", "--json"))
+        unlike = "text/javascript" if ending == "unknown" else added["resource"].get("mime_type")
+        assert renamed["resource"].get("mime_type") == unlike, "the name counts before that of the file"
     done(satchel("export", "out"))
     details = json.loads((tmp_path / "out/documents.json").read_text())
-    assert not [one for one in details.values() if "mime_type" in one], "the folder guesses the same types"
+    types = {name: one["mime_type"] for name, one in details.items() if "mime_type" in one}
+    assert types == {"c.unknown": "text/javascript"}, "the folder guesses the same types"
 
 
 def test_an_export_refuses_to_guess_between_a_file_and_a_folder(satchel: Command, tmp_path: Path) -> None:

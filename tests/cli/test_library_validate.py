@@ -114,11 +114,12 @@ def test_a_template_that_fails_when_it_is_rendered_is_a_problem(tmp_path: Path) 
     library = write(
         tmp_path,
         "lib",
-        manifest + "[prompts.bytes]\n",
+        manifest + "[prompts.bytes]\n[prompts.empty]\n",
         filter="one\n{{ 'x'|nofilter }}",
         function="one\n\n{{ nofunction() }}",
         optional="{% if a %}\n{{ a|nofilter }}{% endif %}",
         large="x" * (64 * 1024 + 1),
+        empty="{# nothing but a comment #}\n",
     )
     (library / "prompts" / "bytes.md").write_bytes(b"\xff")
     status, problems = validate(tmp_path, library)
@@ -128,11 +129,13 @@ def test_a_template_that_fails_when_it_is_rendered_is_a_problem(tmp_path: Path) 
         "prompts/optional.md:2",
         "prompts/large.md:1",
         "prompts/bytes.md:1",
+        "prompts/empty.md",
     ]
     assert problems[1:2] + problems[3:] == [
         "prompts/function.md:3: there is no function nofunction",
         "prompts/large.md:1: it is larger than 65536 bytes",
         "prompts/bytes.md:1: it is not UTF-8",
+        "prompts/empty.md: prompt empty is rendered empty",
     ]
 
 

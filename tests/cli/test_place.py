@@ -12,6 +12,7 @@ import pytest
 from satchel.model import PromptDraft, Scope
 from satchel.services import projects, prompts
 from satchel.storage.database import open_database
+from satchel.storage.sqlite import SqliteDatabase
 from tests.support.command import run as run_command
 from tests.support.satchel import ok
 from tests.support.stdio import NEWEST, Server
@@ -72,6 +73,35 @@ def test_the_first_write_in_a_repository_makes_its_project(run: Run, folder: Pat
     with database.read() as tx:
         assert prompts.get_by_name(tx, Scope(project="web"), "a").content == "x"
     database.close()
+
+
+def test_a_command_opens_one_transaction_before_its_own(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run(folder, "prompt", "add", "First", "x", "-p", "told")
+    assert first.returncode == 0, first.stderr
+    opened: list[str] = []
+
+    def watch(kind: str, open_one: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(*given: Any) -> Any:
+            opened.append(kind)
+            return open_one(*given)
+
+        return noted
+
+    for kind in ("read", "write"):
+        monkeypatch.setattr(SqliteDatabase, kind, watch(kind, getattr(SqliteDatabase, kind)))
+    assert run(folder, "prompt", "add", "Second", "x").returncode == 0
+    assert opened == ["read", "write"]
+
+
+def test_a_sync_remembers_the_project_that_it_made(run: Run, folder: Path) -> None:
+    (folder / "notes" / "prompts").mkdir(parents=True)
+    (folder / "notes" / "prompts" / "first.md").write_text("Written in the folder.")
+    for action, sentence in (("sync", "folder → store: new prompt"), ("delete", ""), ("sync", "deleted prompt")):
+        words = ("sync", "notes", "--yes") if action == "sync" else ("prompt", "delete", "first")
+        done = run(folder, *words)
+        assert (done.returncode, sentence in done.stdout.decode()) == (0, True), done
 
 
 def test_a_file_that_names_no_project_is_an_error(run: Run, folder: Path) -> None:

@@ -125,6 +125,15 @@ def test_search_activity_and_projects(ada: Visitor) -> None:
     assert "is back" in text_of(ada.post("/trash/restore", item="satchel://project/site"))
 
 
+def test_a_token_has_a_name_and_a_mistyped_expiry_makes_none(ada: Visitor) -> None:
+    made = ada.post("/settings/tokens", name="laptop", expires="90d")
+    assert "It is shown only now: satchel_" in text_of(made)
+    assert " laptop read and write all " in text_of(ada.get("/settings"))
+    refused = ada.post("/settings/tokens", name="phone", expires="90 dayz")
+    assert "“90 dayz”" in text_of(refused) and "shown only now" not in text_of(refused)
+    assert "phone" not in text_of(ada.get("/settings"))
+
+
 def test_what_does_not_exist_is_a_page_with_a_hint(ada: Visitor) -> None:
     for path in (
         "/nothing",

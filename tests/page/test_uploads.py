@@ -24,13 +24,15 @@ def test_a_text_and_a_picture_are_uploaded_and_keep_their_bytes(ada: Visitor) ->
     empty = part("content", b"")
     assert upload(ada, empty, part("file", "# Größe\r\nzwei".encode(), "Q3 / Größe.md")) == 303
     assert upload(ada, empty, part("name", b"logo.png"), part("file", PNG, "ignored.html")) == 303
+    assert upload(ada, empty, part("name", b"Logo"), part("file", PNG, "logo.png")) == 303
     assert upload(ada, empty, part("file", b"\xff\xfe\x00", "broken.txt")) == 303
 
     text = ada.get("/p/default/documents/Q3-Grosse.md")
     assert "text/markdown" in text_of(text) and "<h1>Größe</h1>" in text.text
-    picture = ada.get("/p/default/documents/logo.png/raw")
-    assert (picture.body, picture.header("content-type")) == (PNG, "image/png")
-    assert "inline" in (picture.header("content-disposition") or "")
+    for name in ("logo.png", "Logo"):
+        picture = ada.get(f"/p/default/documents/{name}/raw")
+        assert (picture.body, picture.header("content-type")) == (PNG, "image/png")
+        assert "inline" in (picture.header("content-disposition") or "")
     broken = ada.get("/p/default/documents/broken.txt/raw")
     assert (broken.body, broken.header("content-type")) == (b"\xff\xfe\x00", "application/octet-stream")
     assert "attachment" in (broken.header("content-disposition") or "")

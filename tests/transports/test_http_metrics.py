@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+from satchel.extras import install_command
 from tests.support.web import WebServer
 
 
@@ -12,6 +13,6 @@ def test_a_server_without_its_extras_serves_and_answers_metrics_with_advice(tmp_
     code = f"import sys; {missing}\nfrom satchel.__main__ import main\nsys.exit(main())"
     with WebServer("--database", str(tmp_path / "s.db"), command=(sys.executable, "-c", code)) as server:
         answer = server.ask("GET", "/metrics")
-        advice = "Metrics need an extra: pip install 'satchel[metrics]', then start again."
+        advice = f"Metrics need an extra. Install it with: {install_command('metrics')}. Then start the server again."
         assert (answer.status, answer.json) == (501, {"error": advice})
         assert server.ask("GET", "/health").status == 200

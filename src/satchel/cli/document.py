@@ -32,7 +32,9 @@ def cli() -> None:
 @click.argument("name")
 @click.argument("rest", metavar="[URI] [CONTENT]", nargs=-1)
 @click.option("--uri", "uri", metavar="URI", help="Its URI.  [default: satchel://resource/NAME]")
-@click.option("--mime-type", metavar="TYPE", help="Its MIME type.  [default: from the name of the file or document]")
+@click.option(
+    "--mime-type", metavar="TYPE", help="Its MIME type.  [default: from its name, else from that of the file]"
+)
 @click.option("--description", metavar="TEXT", help="A description in one line.")
 @command()
 def add(
@@ -128,10 +130,10 @@ def edit(
 
 
 def _guess_type(name: str, content: str | None, raw: bytes) -> str:
-    """Guess the MIME type from the name of the file, then of the document, then from the bytes."""
-    is_file = content is not None and content.startswith("@") and not content.startswith("@@")
+    """Guess the MIME type from the name of the document, then of the file, then from the bytes."""
+    file = content if content is not None and content.startswith("@") and not content.startswith("@@") else ""
     is_text = rules.is_storable(raw.decode(errors="surrogateescape"))
-    return guess_type(str(content) if is_file else name, is_text=is_text)
+    return guess_type(name, file, is_text=is_text)
 
 
 def _split(rest: tuple[str, ...], uri: str | None) -> tuple[str | None, str | None]:

@@ -147,21 +147,28 @@ def make_voice() -> "Voice":
 
 def explain(error: SatchelError, database: "Database", scope: Scope) -> str:
     """Describe an error and the command that helps, in one or two sentences."""
+    what, advice = explain_apart(error, database, scope)
+    return f"{what}. {advice}".rstrip()
+
+
+def explain_apart(error: SatchelError, database: "Database", scope: Scope) -> tuple[str, str]:
+    """Describe an error, and the command that helps; the latter is empty if there is none."""
     from satchel.services import wording
 
     if isinstance(error, EntryRefused):
-        return explain(error.cause, database, scope)
+        return explain_apart(error.cause, database, scope)
     if isinstance(error, AmbiguousItem) and error.kind == "task":
-        return f"several tasks are called '{error.key}': {', '.join(error.references)}. Name one by its number."
+        return f"several tasks are called '{error.key}': {', '.join(error.references)}", "Name one by its number."
     if isinstance(error, Forbidden) and error.kind == "task":
         error = NotFound("task", error.key, error.scope)  # hide that another user has this task
     if isinstance(error, NotFound):
         found = _explain_personal(error, database) or _explain_trashed(error, database, scope)
         return found or _explain_missing(error, database, scope)
-    return wording.explain(error, make_voice())
+    voice = make_voice()
+    return wording.describe(error, voice), wording.advise(error, voice)
 
 
-def _explain_personal(error: NotFound, database: "Database") -> str | None:
+def _explain_personal(error: NotFound, database: "Database") -> tuple[str, str] | None:
     """Explain where to change an item of the personal project; None for any other item."""
     from satchel.services import layers
 
@@ -171,12 +178,13 @@ def _explain_personal(error: NotFound, database: "Database") -> str | None:
         return None
     there, here, noun = error.scope.personal, error.scope.project, found.kind
     return (
-        f"{noun} '{found.name}' is in project '{there}', not in '{here}'. Add -p {there} to change it for every "
-        f"project, or copy it first: satchel {noun} copy {found.name} --to {here}"
+        f"{noun} '{found.name}' is in project '{there}', not in '{here}'",
+        f"Add -p {there} to change it for every project, or copy it first: "
+        f"satchel {noun} copy {found.name} --to {here}",
     )
 
 
-def _explain_trashed(error: NotFound, database: "Database", scope: Scope) -> str | None:
+def _explain_trashed(error: NotFound, database: "Database", scope: Scope) -> tuple[str, str] | None:
     """Explain that an item is in the trash and how to restore it; None if it is not."""
     from satchel.services import lookup
 
@@ -191,10 +199,11 @@ def _explain_trashed(error: NotFound, database: "Database", scope: Scope) -> str
     if not found.is_deleted:
         return None
     what = make_voice().name_item(found.kind, found.key)
-    return f"{what} is in the trash. Bring it back with: {restore_command(found.kind, found.key, error.scope.project)}"
+    restore = restore_command(found.kind, found.key, error.scope.project)
+    return f"{what} is in the trash", f"Bring it back with: {restore}"
 
 
-def _explain_missing(error: NotFound, database: "Database", scope: Scope) -> str:
+def _explain_missing(error: NotFound, database: "Database", scope: Scope) -> tuple[str, str]:
     from satchel.services import projects
 
     key, project, noun = error.key.removeprefix(uri_of(error.kind, "")), error.scope.project, error.kind
@@ -211,7 +220,7 @@ def _explain_missing(error: NotFound, database: "Database", scope: Scope) -> str
     what, advice = sentences.get(noun, others)
     near = projects.suggest(database, key) if noun == "project" else _suggest(error, key, database, scope)
     hint = f"Did you mean '{near}'? " if near else ""
-    return f"{what}. {hint}{advice}"
+    return what, f"{hint}{advice}"
 
 
 def _suggest(error: NotFound, key: str, database: "Database", scope: Scope) -> str | None:

@@ -47,7 +47,7 @@ def read_format(_context: click.Context, _option: click.Parameter, value: str | 
     show_default=True,
     help="What to do with an item whose name or title is taken.",
 )
-@command(needs_project=True, as_user=True)
+@command(needs_project=True, as_user=True, reads="dry_run")
 def cli(session: Session, paths: tuple[str, ...], format_: str | None, dry_run: bool, on_clash: Any) -> None:
     """Import prompts, documents and tasks from files and folders of other tools.
 

@@ -12,7 +12,7 @@ from satchel.cli.output import count, print_result, print_table, say, show_conte
 from satchel.cli.prompt import read_values
 from satchel.cli.session import json_option
 from satchel.config import BY_NAME, SettingsError, load
-from satchel.files import printable
+from satchel.files import create_file, printable
 from satchel.library.catalog import ContentMissing, Libraries, Library, library_name
 from satchel.library.installing import Installed, Invalid, Origin, Wish, list_added, read_origin
 from satchel.library.installing import add as install
@@ -132,8 +132,8 @@ def show(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
 def validate(path: str | None, libraries: tuple[str, ...], as_json: bool) -> None:
     """Check the library in folder PATH; without PATH, all libraries that would be served.
 
-    Each problem is printed with its file, and with its line where that is known. The exit status is 1 if the server
-    would skip something, fail to render it or render it empty; warnings do not count.
+    Each prompt is rendered with sample values, and each problem printed with its file and, if known, its line. The exit
+    status is 1 if the server would skip something, fail to render it or render it empty; warnings do not count.
     """
     if path is not None and libraries:
         end("give PATH or --libraries, not both.", "invalid_argument")
@@ -175,8 +175,7 @@ def new(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
     except OSError as error:
         end(f"cannot make {folder}: {error.strerror}.")
     for file, text in _NEW_LIBRARY.items():
-        with open(os.path.join(folder, file), "x", encoding="utf-8") as opened:
-            opened.write(text)
+        create_file(os.path.join(folder, file), text.encode(), mode=None)
     prompt = f"{library_name(name)}:review"
     value = {"name": library_name(name), "folder": folder, "prompts": [prompt]}
     hint = f"Made {folder}. Try it with: satchel library render {prompt} code='print(1)'"

@@ -18,7 +18,7 @@ from msgspec import structs
 
 from satchel import __version__, config, extras
 from satchel.cli.completion import PROJECT
-from satchel.cli.errors import code_of, end, explain
+from satchel.cli.errors import code_of, end, explain_apart
 from satchel.cli.output import (
     color_option,
     print_result,
@@ -185,10 +185,11 @@ class Session:
         return Answer({**value, "next_cursor": cursor} if cursor else value, answer.content)
 
     def describe_failure(self, error: SatchelError) -> Mapping[str, Any] | None:
-        """Return an error in the words of the tool that raised it; None for any other error."""
+        """Return the code, message and facts of an error that a tool raised; None for any other error."""
         if self.failure is None or self.failure[0] is not error:
             return None
-        return self._runner.describe_failure(self.failure[1], error)
+        facts: Mapping[str, Any] = self._runner.describe_failure(self.failure[1], error)["error"]
+        return facts
 
     def close(self) -> None:
         """Stop the worker that fills in templates, and close the store."""
@@ -248,12 +249,13 @@ class Session:
 
 
 def command(
-    *, in_project: bool = True, needs_project: bool = False, as_user: bool = False, reads: bool = False
+    *, in_project: bool = True, needs_project: bool = False, as_user: bool = False, reads: bool | str = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add the common options to a command, give it a session, and report its errors.
 
     With `in_project`, the command has the option --project. With `needs_project`, it fails at once if the project does
-    not exist and the first write would not create it. With `reads`, it creates no store.
+    not exist and the first write would not create it. With `reads`, always or with the option of that name, it creates
+    no store.
     """
 
     def decorate(run: Callable[..., None]) -> Callable[..., None]:
@@ -261,14 +263,15 @@ def command(
         def with_session(*, as_json: bool, **options: Any) -> None:
             given = ("database", "project", "user", "no_personal")
             flags: dict[str, str | None] = {name: options.pop(name, None) for name in given}
+            only_reads = bool(options[reads]) if isinstance(reads, str) else reads
             with ExitStack() as opened:
                 with report_errors(as_json=as_json):
-                    session = opened.enter_context(open_session(flags, reads=reads, as_json=as_json))
+                    session = opened.enter_context(open_session(flags, reads=only_reads, as_json=as_json))
                 with _report_failure(session):
-                    session.enter(in_project=in_project, needs_project=needs_project, as_user=as_user, reads=reads)
+                    session.enter(in_project=in_project, needs_project=needs_project, as_user=as_user, reads=only_reads)
                     run(session, **options)
 
-        if in_project and reads:
+        if in_project and reads is True:
             help = "Leave out the items of the project personal. [env: SATCHEL_NO_PERSONAL]"
             with_session = click.option("--no-personal", flag_value="yes", help=help)(with_session)
         return session_options(with_session, in_project=in_project, as_user=as_user)
@@ -338,9 +341,11 @@ def _report_failure(session: Session) -> Iterator[None]:
         yield
     except SatchelError as error:
         _check_file(error, session)
-        value = session.describe_failure(error)
-        code = value["error"]["code"] if value else code_of(error)
-        end(explain(error, session.database, session.scope), code, as_json=as_json, value=value)
+        what, advice = explain_apart(error, session.database, session.scope)
+        facts = session.describe_failure(error)
+        code = facts["code"] if facts else code_of(error)
+        value = {"error": {**facts, "hint": advice or facts["hint"]}} if facts else None
+        end(f"{what}. {advice}".rstrip(), code, as_json=as_json, value=value)
     except click.UsageError:
         raise
     except click.ClickException as error:

@@ -25,7 +25,7 @@ _FULL = 30.0  # seconds after which everything is compared even without an event
 @click.option("--check", is_flag=True, help="Change nothing; exit with status 1 if folder and project differ.")
 @click.option("--watch", is_flag=True, help="Sync again after every change, until Ctrl-C.")
 @click.option("--yes", is_flag=True, help="Use a folder that holds other files, or delete many items, without asking.")
-@command(needs_project=True, as_user=True)
+@command(needs_project=True, as_user=True, reads="check")
 def cli(session: Session, folder: str, check: bool, watch: bool, yes: bool) -> None:
     """Keep a FOLDER and a project in sync: a change on one side is made on the other.
 

@@ -98,9 +98,6 @@ def add(
 
 @cli.command("list")
 @click.option("--status", type=click.Choice(STATUSES), help="Only tasks in this state.  [default: open]")
-@click.option("--open", "--pending", "status", flag_value="open", help="Only tasks that are not done.")
-@click.option("--done", "status", flag_value="done", help="Only tasks that are done.")
-@click.option("--ready", "status", flag_value="ready", help="Only tasks that can be started now.")
 @click.option("--search", "query", metavar="TEXT", help="Only with this text in title or description, in any case.")
 @narrow_by_tag_option
 @click.option("--all-tags", is_flag=True, help="Only with all of the tags, not just one.")

@@ -32,7 +32,9 @@ def create(
     check_owner(session, "may list tokens, not create or revoke them")
     user = _find_user(session) if owner is None else owner
     with session.database.write() as tx:
-        expires_at = None if expires is None else parse_expiry(expires, tx.now)
+        expires_at = None if expires is None else parse_future(expires, tx.now)
+        if expires is not None and expires_at is None:
+            raise WrongArgument("expires_at", "format", value=expires, kind="token")
         token, secret = tokens.create(
             tx, user=user, name=name, is_read_only=is_read_only, projects=names or None, expires_at=expires_at
         )
@@ -76,14 +78,6 @@ def revoke(session: Session, id: str) -> None:
     with session.database.write() as tx:
         token, now = tokens.revoke(tx, id), tx.now
     session.say(f"Revoked token {token.id} of user {token.owner}.", describe(token, now))
-
-
-def parse_expiry(when: str, now: Timestamp) -> Timestamp:
-    """Return the time of --expires: a duration from now, the end of a day, or a UTC time."""
-    moment = parse_future(when, now)
-    if moment is None:
-        raise WrongArgument("expires_at", "format", value=when, kind="token")
-    return moment
 
 
 def describe(token: Token, now: Timestamp) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 
 from satchel import files, yaml_reader
@@ -212,10 +213,9 @@ def write_file(root: str, path: str, data: bytes) -> bool:
         _make_folders(root, parts[:-1])
         if os.path.islink(target):
             raise Unreadable(f"{path} is a symbolic link, and links are not followed")
-        if os.path.isfile(target) and os.path.getsize(target) == len(data):
-            with open(target, "rb") as file:
-                if file.read() == data:
-                    return False
+        with suppress(OSError, files.TooLarge):
+            if files.read_file(target, len(data)) == data:
+                return False
         files.write_file(target, data, mode=None)
     except OSError as error:
         raise Unreadable(f"{target} cannot be written: {error.strerror}") from error

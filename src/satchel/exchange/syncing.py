@@ -125,6 +125,9 @@ class _Sync:
         with self._database.read(self._scope) as tx:
             project = projects.current(tx, self._scope)
             here = storing.take_snapshot(tx, self._scope)
+        if not project.number and not self._options.is_check:
+            with self._database.write(self._scope) as tx:
+                project = projects.current(tx, self._scope)  # the state needs its id
         base, is_known = sync_plan.load_state(self._root, project.id, self._scope.user or "")
         if named not in (None, project.name) and not is_known and not self._options.is_sure:
             raise Unreadable(

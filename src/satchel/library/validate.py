@@ -1,4 +1,4 @@
-"""Checks libraries for their authors: finds prompts that are skipped, fail or render empty, and unused files."""
+"""Checks libraries for their authors: finds prompts that are skipped, fail or are rendered empty, and unused files."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -99,8 +99,9 @@ def _check_template(libraries: Libraries, library: Library, prompt: LibraryPromp
     if not wrong:
         # Only rendering reveals a filter that cannot handle its value.
         required = [argument.name for argument in prompt.arguments if argument.is_required]
-        for given in (declared, required):
-            libraries.render_messages(library, prompt, dict.fromkeys(given, _SAMPLE))
+        libraries.render_messages(library, prompt, dict.fromkeys(required, _SAMPLE))
+        if not libraries.render(library, prompt, dict.fromkeys(declared, _SAMPLE)).strip():
+            yield Problem(file, None, f"prompt {prompt.key} is rendered empty")
 
 
 def _find_other_files(library: Library, included: frozenset[str]) -> Iterator[Problem]:

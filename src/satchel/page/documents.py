@@ -78,7 +78,8 @@ def add(visit: Visit) -> Answer:
     try:
         given = visit.field("name").strip() or (file.name if file else "")
         name = documents.make_name(given)
-        content, kind = _read_content(visit, file, visit.field("mime_type").strip() or documents.guess_type(given))
+        guess = documents.guess_type(given, file.name if file else "")
+        content, kind = _read_content(visit, file, visit.field("mime_type").strip() or guess)
         draft = DocumentDraft(
             name=name,
             uri=visit.field("uri").strip() or rules.make_own_uri(name),

@@ -1,6 +1,6 @@
 """Filling in a prompt, stored or of a library: a form for its arguments, and the result beside it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from satchel.errors import NotFound
 from satchel.library.catalog import ContentMissing
@@ -14,21 +14,12 @@ _KNOWN = 10  # suggested values of an argument
 
 
 def show(visit: Visit) -> Answer:
-    """Show the form with the values in the address."""
-    return _show(visit, visit.query)
-
-
-def fill(visit: Visit) -> Answer:
-    """Show the form with its result."""
-    return _show(visit, {name: visit.field(name) for name in visit.form})
-
-
-def _show(visit: Visit, given: Mapping[str, str]) -> Shown:
+    """Show the form with the values in it or in the address, and its result."""
     with visit.read() as tx:
         prompt = prompts.get_by_name(tx, visit.scope, visit.path["name"])
         key = templates.key_within(visit.scope.project, prompt.name)
         known = {one.name: templates.recall_values(tx, visit.scope, key, one.name)[:_KNOWN] for one in prompt.arguments}
-    values = _read_values(prompt.arguments, given)
+    values = _read_values(visit, prompt.arguments)
     used = {name: value for name, value in values.items() if value}
     result, problem = prompt.content, ""
     if prompt.arguments:
@@ -40,9 +31,9 @@ def _show(visit: Visit, given: Mapping[str, str]) -> Shown:
     return Shown("fill.html", shown | {"missing": missing})
 
 
-def _read_values(arguments: Sequence[Argument], given: Mapping[str, str]) -> dict[str, str]:
-    """Return the value of each argument, empty if none was given."""
-    return {one.name: given.get(one.name, "") for one in arguments}
+def _read_values(visit: Visit, arguments: Sequence[Argument]) -> dict[str, str]:
+    """Return the value of each argument in the form, or without a form in the address; empty if none was given."""
+    return {one.name: visit.field(one.name, "" if visit.form else visit.query.get(one.name, "")) for one in arguments}
 
 
 def _explain(render: Callable[[], str]) -> tuple[str, str]:
@@ -68,16 +59,7 @@ def show_libraries(visit: Visit) -> Answer:
 
 
 def show_template(visit: Visit) -> Answer:
-    """Show one prompt of a library."""
-    return _show_template(visit, visit.query)
-
-
-def fill_template(visit: Visit) -> Answer:
-    """Show one prompt of a library, filled in."""
-    return _show_template(visit, {name: visit.field(name) for name in visit.form})
-
-
-def _show_template(visit: Visit, given: Mapping[str, str]) -> Shown:
+    """Show one prompt of a library, filled in with the values in the form or in the address."""
     name = f"{visit.path['library']}:{visit.path['name']}"
     found = visit.server.libraries.find(name)
     if found is None:
@@ -89,7 +71,7 @@ def _show_template(visit: Visit, given: Mapping[str, str]) -> Shown:
         template, problem = "", "Its file is missing."
     except RenderFailed as failure:
         template, problem = "", failure.what
-    values = _read_values(prompt.arguments, given)
+    values = _read_values(visit, prompt.arguments)
     result = template
     if not problem:
         used = {name: value for name, value in values.items() if value}

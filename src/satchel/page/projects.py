@@ -6,9 +6,12 @@ from satchel.page.visit import MOST_COUNTED, Answer, Redirect, Shown, Visit, lin
 from satchel.services import projects
 
 
-def show(visit: Visit) -> Answer:
+def show(visit: Visit, error: str = "", name: str = "") -> Answer:
     """Show every project that the caller may enter."""
-    return _show(visit)
+    with visit.read() as tx:
+        found = projects.list_all(tx, visit.scope, MOST_COUNTED + 1)
+        open_tasks = projects.count_open_tasks(tx, visit.scope)
+    return Shown("projects.html", {"found": found, "open_tasks": open_tasks, "error": error, "name": name})
 
 
 def add(visit: Visit) -> Answer:
@@ -18,7 +21,7 @@ def add(visit: Visit) -> Answer:
         projects.check_unlimited(visit.scope, name)
         visit.write(lambda tx: projects.add(tx, name))
     except SatchelError as error:
-        return _show(visit, words.explain(error), name)
+        return show(visit, words.explain(error), name)
     return Redirect(link("p", name, "prompts"), f"Added project {name}.", can_undo=True)
 
 
@@ -37,10 +40,3 @@ def delete(visit: Visit) -> Answer:
     visit.write(lambda tx: projects.delete(tx, name))
     said = f"Project {name} is in the trash. Its tasks are in no project now."
     return Redirect(link("projects"), said, can_undo=True)
-
-
-def _show(visit: Visit, error: str = "", name: str = "") -> Shown:
-    with visit.read() as tx:
-        found = projects.list_all(tx, visit.scope, MOST_COUNTED + 1)
-        open_tasks = projects.count_open_tasks(tx, visit.scope)
-    return Shown("projects.html", {"found": found, "open_tasks": open_tasks, "error": error, "name": name})

@@ -2,16 +2,24 @@
 
 from satchel.auth import sessions, tokens
 from satchel.clock import parse_future
-from satchel.errors import NotFound, SatchelError
+from satchel.errors import NotFound, SatchelError, WrongArgument
 from satchel.page import words
 from satchel.page.visit import Answer, Redirect, Shown, Visit, link
 from satchel.services import projects
 from satchel.storage.database import Tx
 
 
-def show(visit: Visit) -> Answer:
+def show(visit: Visit, error: str = "", created: str = "") -> Answer:
     """Show the settings."""
-    return _show(visit)
+    with visit.read() as tx:
+        own = [one for one in tokens.listed(tx) if one.owner == visit.scope.user] if may_manage_tokens(visit) else []
+        now = tx.now
+        names = projects.list_names(tx, visit.scope)
+        opened = sessions.list_of(tx, visit.scope.user or "")
+    if _is_limited(visit):
+        opened = [one for one in opened if one.id == visit.session]
+    values = {"tokens": own, "now": now, "names": names, "sessions": opened, "error": error, "secret": created}
+    return Shown("settings.html", values | {"may_manage": may_manage_tokens(visit)})
 
 
 def create_token(visit: Visit) -> Answer:
@@ -22,9 +30,12 @@ def create_token(visit: Visit) -> Answer:
 
     def act(tx: Tx) -> str:
         moment = parse_future(expiry, tx.now) if expiry else None
+        if expiry and moment is None:  # a typing mistake must not make a token that never expires
+            raise WrongArgument("expires_at", "format", value=expiry, kind="token")
         _, secret = tokens.create(
             tx,
             user=visit.scope.user or "",
+            name=visit.field("name").strip(),
             is_read_only=bool(visit.field("read_only")),
             projects=wanted or None,
             expires_at=moment,
@@ -34,8 +45,8 @@ def create_token(visit: Visit) -> Answer:
     try:
         secret = visit.write(act)
     except SatchelError as error:
-        return _show(visit, error=words.explain(error))
-    return _show(visit, created=secret)
+        return show(visit, error=words.explain(error))
+    return show(visit, created=secret)
 
 
 def revoke_token(visit: Visit) -> Answer:
@@ -66,15 +77,3 @@ def _is_limited(visit: Visit) -> bool:
 def _check_owner(visit: Visit) -> None:
     if not may_manage_tokens(visit):
         raise NotFound("page", "tokens", visit.scope)
-
-
-def _show(visit: Visit, error: str = "", created: str = "") -> Shown:
-    with visit.read() as tx:
-        own = [one for one in tokens.listed(tx) if one.owner == visit.scope.user] if may_manage_tokens(visit) else []
-        now = tx.now
-        names = projects.list_names(tx, visit.scope)
-        opened = sessions.list_of(tx, visit.scope.user or "")
-    if _is_limited(visit):
-        opened = [one for one in opened if one.id == visit.session]
-    values = {"tokens": own, "now": now, "names": names, "sessions": opened, "error": error, "secret": created}
-    return Shown("settings.html", values | {"may_manage": may_manage_tokens(visit)})

@@ -26,12 +26,8 @@ _DONE = 20
 _CLAIM_MINUTES = 480  # how long a person holds a task after moving it to "in progress"
 
 
-def show_list(visit: Visit) -> Answer:
+def show_list(visit: Visit, error: str = "", line: str = "") -> Answer:
     """Show the user's tasks, by status, project, tag and text."""
-    return _show_list(visit)
-
-
-def _show_list(visit: Visit, error: str = "", line: str = "") -> Shown:
     name = visit.query.get("status", "open")
     tags = [tag for tag in visit.query.get("tag", "").split(",") if tag]
     query = TaskQuery(
@@ -75,7 +71,7 @@ def add(visit: Visit) -> Answer:
         project = visit.field("project") or None
         added = visit.write(lambda tx: task_lines.add_all(tx, visit.scope, lines, project, lambda _: None))
     except SatchelError as error:
-        return _show_list(visit, words.explain(error), text)
+        return show_list(visit, words.explain(error), text)
     said = ", ".join(f"#{task.number} “{task.title}”" for task in added[:3])
     more = f" and {len(added) - 3} more" if len(added) > 3 else ""
     return Redirect(visit.back or link("tasks"), f"Added {said}{more}.", can_undo=True)

@@ -301,7 +301,7 @@ _TYPES = {
 }
 
 
-def guess_type(name: str, *, is_text: bool = True) -> str:
-    """Return the MIME type that a name's extension implies; for an unknown one, plain text or plain bytes."""
-    _, dot, extension = name.rpartition(".")
-    return _TYPES.get(extension.lower() if dot else "", _PLAIN if is_text else _BYTES)
+def guess_type(*names: str, is_text: bool = True) -> str:
+    """Return the MIME type of the first known extension among some names; without one, that of plain text or bytes."""
+    extensions = (name.rpartition(".")[2].lower() for name in names if "." in name)
+    return next((_TYPES[one] for one in extensions if one in _TYPES), _PLAIN if is_text else _BYTES)

@@ -104,10 +104,15 @@ class Voice(Struct, frozen=True, kw_only=True):
 
 def explain(error: SatchelError, voice: Voice) -> str:
     """Describe an error and the next step; the first letter is lower case."""
+    return f"{describe(error, voice)}. {advise(error, voice)}".rstrip()
+
+
+def advise(error: SatchelError, voice: Voice) -> str:
+    """Return the next step after an error; empty if there is none."""
     if isinstance(error, EntryRefused):
-        return explain(error.cause, voice)
+        return advise(error.cause, voice)
     advice = next((voice.advice[kind] for kind in type(error).__mro__ if kind in voice.advice), None)
-    return f"{describe(error, voice)}. {advice(error) if advice else ''}".rstrip()
+    return advice(error) if advice else ""
 
 
 def describe(error: SatchelError, voice: Voice) -> str:

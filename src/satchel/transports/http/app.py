@@ -16,6 +16,7 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from satchel.auth.callers import SCOPES, AccessDenied, Callers
+from satchel.extras import install_command
 from satchel.log import log_call, log_surprise
 from satchel.protocol import INVALID_REQUEST, MAX_MESSAGE_BYTES
 from satchel.protocol.streamable_http import Headers
@@ -229,7 +230,8 @@ def build_app(
         await identify(request, callers)
         shown = await run_sync(metrics.show)
         if shown is None:
-            raise Refusal(501, "path", "Metrics need an extra: pip install 'satchel[metrics]', then start again.")
+            what = f"Metrics need an extra. Install it with: {install_command('metrics')}. Then start the server again."
+            raise Refusal(501, "path", what)
         page, kind = shown
         return BytesResponse(200, page, [("content-type", kind)])
 
