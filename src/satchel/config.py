@@ -164,19 +164,19 @@ SETTINGS = (
     ),
     _http_number(
         "calls_per_minute",
-        "the calls per minute of a user with a token, or five minutes' worth at once; 0: no limit",
+        "the limit of calls per minute for a user with a token, with bursts of five minutes' worth; 0: no limit",
         (0, 10_000_000),
         6000,
     ),
     _http_number(
         "user_items",
-        "the items of a user with a token, including deleted ones until they expire; 0: no limit",
+        "the limit of items for a user with a token, including deleted ones until they expire; 0: no limit",
         (0, 100_000_000),
         100_000,
     ),
     _http_number(
         "user_megabytes",
-        "the MiB of a user with a token, including old versions until they expire; 0: no limit",
+        "the limit of MiB for a user with a token, including old versions until they expire; 0: no limit",
         (0, 100_000_000),
         1024,
     ),
