@@ -296,6 +296,8 @@ def test_contracts_are_listed_and_shown(tmp_path: Path) -> None:
     assert {"prompt-store", "mcpkg", "todo", "tasks"} <= set(names)
     assert value(run("contract", "show", "todo", "add_task"))["title"] == "add_task"
     shown = value(run("contract", "show", "tasks"))
-    assert len(shown) == 5 and value(run("contract", "show", "tasks", shown[0]["title"])) == shown[0]
+    assert done(run("contract", "show", "tasks", "--output", str(tmp_path / "schemas"))) == ""
+    files = [json.loads((tmp_path / "schemas" / f"{one['title']}.json").read_text()) for one in shown]
+    assert len(files) == 5 and files == shown
     assert "Did you mean 'todo'?" in failed(run("contract", "show", "tod"), 3)
     assert "Did you mean 'add_task'?" in failed(run("contract", "show", "todo", "add_tasks"), 3)

@@ -14,6 +14,7 @@ from satchel.services import projects, prompts
 from satchel.storage.database import open_database
 from satchel.storage.sqlite import SqliteDatabase
 from tests.support.command import run as run_command
+from tests.support.process import SERVE, ServerProcess
 from tests.support.satchel import ok
 from tests.support.stdio import NEWEST, Server
 
@@ -153,6 +154,14 @@ def test_the_personal_project_is_mentioned_unless_it_is_turned_off(run: Run, tmp
     (tmp_path / "home").mkdir(exist_ok=True)
     (tmp_path / "home" / "satchel.toml").write_text("no_personal = true\n")
     assert "personal" not in current(run, tmp_path)
+
+
+def test_the_lines_of_a_server_started_in_a_new_repository_name_its_project(run: Run, store: str, folder: Path) -> None:
+    environment = {"SATCHEL_HOME": str(folder.parent.parent / "home"), "SATCHEL_DATABASE": store}
+    server = ServerProcess([*SERVE, "--transport", "http", "--port", "0"], environment, cwd=folder)
+    assert "?project=web" in server.said(r"claude mcp add[^\n]*")[0]
+    assert server.stop() == 0, server.stderr
+    assert current(run, folder)["exists"], "a client that connects with the line finds it"
 
 
 def test_an_installed_address_carries_the_project_of_the_folder(tmp_path: Path) -> None:

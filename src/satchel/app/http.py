@@ -5,7 +5,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -19,7 +19,7 @@ from satchel.auth.sessions import BrowserSessions
 from satchel.config import Http, Settings
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.runner import Runner
-from satchel.errors import AuthUnusable, StoreError, StoreUnusable
+from satchel.errors import AuthUnusable, NotFound, StoreError, StoreUnusable
 from satchel.library import watch
 from satchel.library.catalog import Libraries
 from satchel.model import Quota, Scope, StoreChange
@@ -246,11 +246,21 @@ def _bracket(host: str) -> str:
 
 
 def _find_project(store: Database, settings: Settings) -> str | None:
-    """Return the project of the working directory, for the greeting; None if it is the server's default."""
+    """Return the project of the working directory, for the greeting; None if it is the server's default.
+
+    A repository's project is created, because clients name it in their URL.
+    """
     if settings.why_project is not None:
         return None
     found = project_discovery.find_current(Scope(project=settings.project), partial(projects.exists, store))
-    return found.project if found.project != settings.project and projects.exists(store, found.project) else None
+    if found.project == settings.project:
+        return None
+    with suppress(NotFound):  # it is in the trash, or a .satchel file names none
+        if found.makes and not settings.is_read_only:
+            with store.write(found) as tx:
+                projects.current(tx, found)
+        return found.project if projects.exists(store, found.project) else None
+    return None
 
 
 def _greet(settings: Settings, http: Http, url: str, project: str | None) -> None:

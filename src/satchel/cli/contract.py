@@ -1,5 +1,7 @@
 """`satchel contract`: the contracts and the JSON Schemas of their tools."""
 
+import os
+
 import click
 
 from satchel.cli.completion import CONTRACT
@@ -8,6 +10,7 @@ from satchel.cli.examples import Group
 from satchel.cli.output import to_json
 from satchel.cli.session import json_option
 from satchel.contracts import CONTRACTS, load
+from satchel.files import write_file
 from satchel.services.texts import closest_name
 
 
@@ -31,13 +34,21 @@ def list_(as_json: bool) -> None:
 @cli.command()
 @click.argument("name", type=CONTRACT)
 @click.argument("tool", required=False)
-def show(name: str, tool: str | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (the default).")
+@click.option("--output", "folder", metavar="DIR", help="Write one file per tool into this folder.")
+def show(name: str, tool: str | None, as_json: bool, folder: str | None) -> None:
     """Print the JSON Schema of a tool, its input and output, or of all tools."""
+    del as_json  # schemas are JSON
     contract = load(_known("contract", name, list(CONTRACTS)))
     tools = {one.name: one for one in contract.tools}
     shown = list(tools) if tool is None else [_known("tool", tool, list(tools))]
-    schemas = [contract.publish_schema(tools[one]) for one in shown]
-    click.echo(to_json(schemas if tool is None else schemas[0]))
+    schemas = {one: contract.publish_schema(tools[one]) for one in shown}
+    if folder is not None:
+        os.makedirs(folder, exist_ok=True)
+        for one, schema in schemas.items():
+            write_file(os.path.join(folder, f"{one}.json"), f"{to_json(schema)}\n".encode(), mode=0o644)
+    else:
+        click.echo(to_json(list(schemas.values()) if tool is None else schemas[tool]))
 
 
 def _known(kind: str, name: str, names: list[str]) -> str:
