@@ -334,7 +334,7 @@ def empty(session: Session, yes: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do it without asking.")
 @command(as_user=True)
 def purge(session: Session, items: tuple[str, ...], yes: bool) -> None:
-    """Permanently remove items, deleted or not, with all their versions and their bytes on disk; all of them, or none.
+    """Permanently remove items, deleted or not, with all their versions and their bytes on disk, all or none.
 
     Deleted items of the same name go with them. ITEM is as in `satchel log`.
     """

@@ -39,7 +39,7 @@ def add_commands(group: click.Group, kind: Kind) -> None:
     """Add `delete`, `history`, `copy` and `move` to the commands of a kind of items."""
     noun, reference = kind, REFERENCES[kind]
 
-    @group.command(help=f"Delete {noun}s: all of them, or none. `satchel restore` brings them back.")
+    @group.command(help=f"Delete the given {noun}s, all or none. `satchel restore` brings them back.")
     @click.argument("refs", type=reference, metavar="REF...", nargs=-1, required=True)
     @command(in_project=kind != "task", as_user=kind == "task")
     def delete(session: Session, refs: tuple[str, ...]) -> None:

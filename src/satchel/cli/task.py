@@ -218,7 +218,7 @@ def edit(
 @click.option("--note", metavar="TEXT", help="Add a note to the task; only one task can be named.")
 @command(in_project=False, as_user=True)
 def done(session: Session, refs: tuple[str, ...], note: str | None) -> None:
-    """Mark tasks as done: all of them, or none."""
+    """Mark the given tasks as done, all or none."""
     if len(refs) == 1:
         _show_task(session, "Done: task {number}: {title}", session.call("complete_task", task=refs[0], note=note))
     elif note is not None:
@@ -231,7 +231,7 @@ def done(session: Session, refs: tuple[str, ...], note: str | None) -> None:
 @click.argument("refs", type=TASK, metavar="REF...", nargs=-1, required=True)
 @command(in_project=False, as_user=True)
 def reopen(session: Session, refs: tuple[str, ...]) -> None:
-    """Reopen tasks that are done or cancelled: all of them, or none."""
+    """Reopen the given tasks, which are done or cancelled, all or none."""
     _set_status(session, refs, "pending", "Open again")
 
 

@@ -72,7 +72,7 @@ class Context(Struct, frozen=True):
     scope: Scope
     tx: Tx  # only if the contract reads the store and the tool does not open its own transactions
     find_libraries: "Callable[[], Libraries]"  # only if the contract reads libraries
-    transactions: Transactions | None = None  # of the call; None without a store
+    transactions: Transactions | None = None  # those of the call; None without a store
     tools: frozenset[str] = frozenset()  # the names of the tools that the caller may use
     report: Report = lambda *_: None  # reports the progress of the call to the client
     client: Client = NO_CLIENT  # the client's description of itself

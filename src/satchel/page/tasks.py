@@ -64,7 +64,7 @@ def show(visit: Visit) -> Answer:
 
 
 def add(visit: Visit) -> Answer:
-    """Add a task for each line, such as `Write docs !high due:2026-12-01 +docs @web`: all of them, or none."""
+    """Add a task for each line, such as `Write docs !high due:2026-12-01 +docs @web`; all or none."""
     text = visit.field("lines")
     try:
         lines = task_lines.read([text])

@@ -51,7 +51,7 @@ def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = SHOWN) -
 
 
 def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = SHOWN) -> list[Link]:
-    """List the items that link to one and that the scope may see. A name in a URI belongs to the same project."""
+    """List the visible items that link to a given one. A name in a URI belongs to the same project."""
     if isinstance(item, Task) or kind == "task":
         target: Target = ("task", str(item.number))
         within = None if scope.projects is None else project_rows.numbers(tx, scope.projects)
