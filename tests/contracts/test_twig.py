@@ -235,6 +235,24 @@ def test_variables_that_no_argument_declares_are_logged_once_a_change(root: Path
     assert (said("language"), said("langage")) == (1, 1)
 
 
+def test_variables_of_an_included_file_are_logged_once_a_change_of_that_file(root: Path, start: Start) -> None:
+    prompts = root / "my_coding_lib" / "prompts"
+    (prompts / "documentation.md").write_text("{% include 'prompts/part.md' %}")
+    server = start(root)
+
+    def said(content: str, name: str) -> list[int]:
+        (prompts / "part.md").write_text(content)
+        found = []
+        for _ in range(2):
+            text(server, "my_coding_lib:documentation", function_code="x")
+            what = f"{name} is always empty: prompt documentation has no argument of this name\n"
+            found.append(server.stderr.count(f"library my_coding_lib/prompts/part.md:1: {what}"))
+        return found
+
+    assert said("{{ one }}", "one") == [1, 1]
+    assert said("{{ two }}", "two") == [1, 1]
+
+
 def test_a_broken_template_is_told_with_its_line_and_stays_listed(root: Path, start: Start) -> None:
     file = root / "my_coding_lib" / "prompts" / "documentation.md"
     file.write_text("one\ntwo\nthree\nfour\n{{ function_code|nofilter }}\n")
