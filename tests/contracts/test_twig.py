@@ -383,6 +383,8 @@ def test_several_roots_are_one_catalogue(tmp_path: Path) -> None:
     with InProcess("-c", "twig", "-l", str(tmp_path / "one"), "--libraries", str(tmp_path / "two")) as server:
         names = [prompt["name"] for prompt in server.request("prompts/list")["result"]["prompts"]]
         assert names == ["a:p", "b:p"] and text(server, "a:p") == "of one"
+        first = tmp_path / "one" / "a"
+        assert f"a: skipped, because its name 'a' is that of the folder '{first}' already" in server.stderr
     write(tmp_path / "with:colon", "c", "[prompts.p]\n", p="c")
     with InProcess("-c", "twig", "--libraries", str(tmp_path / "with:colon")) as server:
         assert text(server, "c:p") == "c"
