@@ -10,18 +10,8 @@ from msgspec.structs import asdict, replace
 
 from satchel.errors import NotFound, StoreConflict, Taken, VersionConflict, WrongArgument
 from satchel.model import UNSET, Document, DocumentDraft, DocumentPatch, Scope, StoreChange
-from satchel.services import rules
+from satchel.services import recording, rules
 from satchel.services.projects import current, find_within, read_batches
-from satchel.services.recording import (
-    forget,
-    is_final,
-    of_document,
-    record_add,
-    record_delete,
-    record_restore,
-    record_update,
-    remove,
-)
 from satchel.storage import documents as rows
 from satchel.storage.database import Tx, Violation
 
@@ -52,7 +42,7 @@ def add(tx: Tx, scope: Scope, draft: DocumentDraft) -> Document:
         raise Taken("document", "name", draft.name, scope)
     tx.changed(StoreChange("project", scope.project))
     _announce(tx, scope, draft.uri)
-    record_add(tx, of_document(document))
+    recording.add(tx, document)
     return document
 
 
@@ -150,7 +140,7 @@ def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_versi
     if after == before and tx.restores is None:  # a restore is always recorded
         return before
     after = rows.update(tx, before, after)
-    record_update(tx, of_document(before), of_document(after))
+    recording.update(tx, before, after)
     _announce(tx, scope, before.uri)
     return after
 
@@ -164,11 +154,7 @@ def delete(tx: Tx, scope: Scope, name: str) -> None:
     rules.clean_name("document", name)
     document = _find_to_change(tx, scope, name)
     rows.delete(tx, document)
-    record_delete(tx, of_document(document))
-    if is_final(tx, permanently=False):
-        remove(tx, "document", [of_document(document)])
-    else:
-        forget(tx, "document", [document.number])
+    recording.delete(tx, document)
     tx.changed(StoreChange("project", scope.project))
     _announce(tx, scope, document.uri)
 
@@ -190,7 +176,7 @@ def restore(tx: Tx, scope: Scope, number: int) -> Document:
         raise StoreConflict("another call restored the document")
     tx.changed(StoreChange("project", scope.project))
     _announce(tx, scope, uri)
-    record_restore(tx, of_document(was), of_document(document))
+    recording.restore(tx, was, document)
     return document
 
 

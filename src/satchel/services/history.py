@@ -20,11 +20,7 @@ from satchel.model import (
     uri_of,
 )
 from satchel.services import lookup, projects, recording, rules, tasks
-from satchel.storage import documents as document_rows
-from satchel.storage import projects as project_rows
-from satchel.storage import prompts as prompt_rows
 from satchel.storage import revisions, trash
-from satchel.storage import tasks as task_rows
 from satchel.storage.database import Cutoffs, Database, Tx
 from satchel.storage.deltas import apply_delta
 
@@ -127,7 +123,7 @@ def _list_versions(
     tx: Tx, scope: Scope, item: Item, *, query: ChangeQuery = EVERY_CHANGE, before: int = 2**53, limit: int
 ) -> list[Version]:
     """Return revisions of an item and of those that had its name; of a task, those in projects the scope may see."""
-    where = lookup.list_allowed(tx, scope) if item.kind == "task" else None
+    where = projects.list_allowed(tx, scope) if item.kind == "task" else None
     numbers = [item.number, *item.former]
     return revisions.of_items(tx, item.kind, numbers, where, query=query, before=before, limit=limit)
 
@@ -139,7 +135,7 @@ def _rebuild(tx: Tx, item: Item, revision: Version) -> bytes:
         StoreConflict: the item was restored or purged meanwhile.
     """
     is_live = revision.item == item.number and not item.is_deleted
-    newest = item if is_live else _read_deleted(tx, item, revision.item)
+    newest = item if is_live else recording.read_deleted(tx, item, revision.item)
     if newest is None:
         raise StoreConflict(f"another call restored or purged {item.kind} {item.key}")
     with tx.in_all_projects():  # the task may have been in other projects since
@@ -149,21 +145,6 @@ def _rebuild(tx: Tx, item: Item, revision: Version) -> bytes:
         if version < newest.version and kept is not None:
             state = apply_delta(kept, state)
     return state
-
-
-def _read_deleted(tx: Tx, item: Item, number: int) -> Item | None:
-    """Read an item or a former one from the trash; None if it was restored or purged meanwhile."""
-    if item.kind == "prompt":
-        prompt = prompt_rows.find_deleted(tx, number)
-        return None if prompt is None else recording.of_prompt(prompt)
-    if item.kind == "document":
-        document = document_rows.find_deleted(tx, number)
-        return None if document is None else recording.of_document(document)
-    if item.kind == "task":
-        task = task_rows.find_deleted(tx, item.owner or "", number)
-        return None if task is None else recording.of_task(task)
-    project = project_rows.find_deleted(tx, number)
-    return None if project is None else recording.of_project(project)
 
 
 def list_changes(
@@ -194,7 +175,7 @@ def list_visible_changes(
         WrongArgument: nothing can have the name of the query.
     """
     _check(query)
-    numbers = lookup.list_allowed(tx, scope)
+    numbers = projects.list_allowed(tx, scope)
     has_loose, owner = scope.projects is None, scope.user or ""
     found = revisions.feed(tx, query, projects=numbers, has_loose=has_loose, owner=owner, limit=limit + 1)
     return label(tx, scope, found[:limit]), len(found) > limit
@@ -212,7 +193,7 @@ def label(tx: Tx, scope: Scope, found: Sequence[Version]) -> list[FeedEntry]:
     A task in a project that the scope may not enter gets no title.
     """
     names: dict[tuple[ItemKind, int], tuple[str, str]] = {}
-    allowed = lookup.list_allowed(tx, scope)
+    allowed = projects.list_allowed(tx, scope)
     for kind in dict.fromkeys(revision.kind for revision in found):
         numbers = sorted({revision.item for revision in found if revision.kind == kind})
         known = revisions.names_of(tx, kind, numbers, allowed)
@@ -232,7 +213,7 @@ def label(tx: Tx, scope: Scope, found: Sequence[Version]) -> list[FeedEntry]:
 def find_last_visit(tx: Tx, scope: Scope, client: str) -> Timestamp:
     """Return when a client of the user last changed something, at least a day ago."""
     a_day_ago = clock.days_before(tx.now, 1)
-    where = lookup.list_allowed(tx, scope)
+    where = projects.list_allowed(tx, scope)
     last = revisions.last_change_by(tx, scope.owner, client, where) if client else None
     return min(last or a_day_ago, a_day_ago)
 
@@ -282,7 +263,7 @@ def list_trash(tx: Tx, scope: Scope, *, is_everything: bool = False, limit: int 
     Raises:
         NotFound, Forbidden: as `projects.current`.
     """
-    where = lookup.list_allowed(tx, scope) if is_everything else [projects.current(tx, scope).number]
+    where = projects.list_allowed(tx, scope) if is_everything else [projects.current(tx, scope).number]
     has_loose, since = scope.projects is None, trash.kept_since(tx)
     return trash.list_newest(tx, KINDS, projects=where, has_loose=has_loose, owner=scope.user, since=since, limit=limit)
 

@@ -172,8 +172,8 @@ def name_of_deleted(tx: Tx, project: int | None) -> str:
 
 def may_see(tx: Tx, scope: Scope, item: Item) -> bool:
     """Return whether a scope may see a deleted item: its project is open to it, and a task is its user's."""
-    is_own = item.kind != "task" or item.owner == scope.user
-    return is_own and (scope.projects is None or item.project in projects.allowed_numbers(tx, scope))
+    allowed = projects.list_allowed(tx, scope)
+    return (item.kind != "task" or item.owner == scope.user) and (allowed is None or item.project in allowed)
 
 
 def _find_again(tx: Tx, scope: Scope, kind: ItemKind | None, key: str) -> Item | None:
@@ -212,7 +212,7 @@ def _find(tx: Tx, scope: Scope, kind: ItemKind | None, key: str) -> Item | None:
 
 def _find_project(tx: Tx, scope: Scope, key: str) -> Item | None:
     try:
-        live = [recording.of_project(projects.get_existing(tx, scope, key))]
+        live = [recording.of(projects.get_existing(tx, scope, key))]
     except Forbidden:
         return None
     except NotFound:
@@ -244,7 +244,7 @@ def _list_deleted(tx: Tx, scope: Scope, kinds: Sequence[ItemKind], name: str = "
         found += [one for kind in texts if name for one in trash.named(tx, kind, project, name, since)]
         found += trash.list_newest(tx, texts, projects=[project], owner=None, since=since, limit=_MOST_DELETED)
     if "task" in kinds and scope.user is not None:
-        where = list_allowed(tx, scope)
+        where = projects.list_allowed(tx, scope)
         found += trash.list_newest(tx, ["task"], projects=where, owner=scope.user, since=since, limit=_MOST_DELETED)
     return found
 
@@ -268,11 +268,6 @@ def _choose_deleted(
     return [one for one in chosen if one is not None]
 
 
-def list_allowed(tx: Tx, scope: Scope) -> list[int] | None:
-    """Return the numbers of the projects that a scope may enter; None for all, and for tasks of none."""
-    return None if scope.projects is None else sorted(projects.allowed_numbers(tx, scope))
-
-
 def _find_alike(tx: Tx, scope: Scope, kind: FoundKind, key: str) -> list[Item]:
     """Return the tasks, or the one prompt or document, whose name or title differs from a key only in spelling."""
     if kind == "task" and (is_number(key) or clock.parse_id(key) is not None):
@@ -286,12 +281,10 @@ def _find_alike(tx: Tx, scope: Scope, kind: FoundKind, key: str) -> list[Item]:
 def _read(tx: Tx, scope: Scope, kind: ItemKind, number: int) -> Item | None:
     """Read an item of the project or the user of a scope whole; a task with the blockers that the scope may not see."""
     if kind == "task":
-        return next(map(recording.of_task, task_rows.details(tx, scope.owner, [number], scope.projects)), None)
-    if kind == "prompt":
-        prompt = prompt_rows.find(tx, scope.project, "number", str(number))
-        return None if prompt is None else recording.of_prompt(prompt)
-    document = document_rows.find(tx, scope.project, "number", str(number))
-    return None if document is None else recording.of_document(document)
+        return next(map(recording.of, task_rows.details(tx, scope.owner, [number], scope.projects)), None)
+    find = prompt_rows.find if kind == "prompt" else document_rows.find
+    found = find(tx, scope.project, "number", str(number))
+    return None if found is None else recording.of(found)
 
 
 def _complete(tx: Tx, scope: Scope, item: Item) -> Item | None:
@@ -353,7 +346,7 @@ def suggest(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[tuple
         return []
     beside = [one for space in spaces for one in search.list_beside(tx, space, kind, make_key(text), _NEIGHBOURS)]
     by_words = find_by_words(tx, scope, kind, text)
-    known = revisions.names_of(tx, kind, sorted({*beside, *by_words}), list_allowed(tx, scope))
+    known = revisions.names_of(tx, kind, sorted({*beside, *by_words}), projects.list_allowed(tx, scope))
     named: dict[str, list[int]] = {}
     for number in sorted(known):
         for name in filter(None, known[number]):

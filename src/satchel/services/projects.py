@@ -19,16 +19,7 @@ from satchel.model import (
     StoreChange,
     TaskNote,
 )
-from satchel.services import rules
-from satchel.services.recording import (
-    is_final,
-    of_project,
-    record_add,
-    record_delete,
-    record_restore,
-    record_update,
-    remove,
-)
+from satchel.services import recording, rules
 from satchel.services.texts import closest_name
 from satchel.storage import projects as rows
 from satchel.storage import revisions, trash
@@ -274,7 +265,7 @@ def rename(tx: Tx, old: str, new: str) -> Project:
     except Violation as violation:
         raise Taken("project", "name", new, scope) from violation
     after = current(tx, scope)
-    record_update(tx, of_project(before), of_project(after))
+    recording.update(tx, before, after)
     _announce(tx, old)
     _announce(tx, new)
     return after
@@ -288,9 +279,7 @@ def delete(tx: Tx, name: str) -> None:
     """
     project = _find_to_change(tx, name)
     rows.delete(tx, project.number)
-    record_delete(tx, of_project(project))
-    if is_final(tx, permanently=False):
-        remove(tx, "project", [of_project(project)])
+    recording.delete(tx, project)
     _announce(tx, name)
 
 
@@ -307,14 +296,14 @@ def restore(tx: Tx, number: int) -> Project:
     project = rows.restore(tx, was, name)
     if project is None:
         raise StoreConflict("another call restored the project")
-    record_restore(tx, of_project(was), of_project(project))
+    recording.restore(tx, was, project)
     _announce(tx, name)
     return project
 
 
-def allowed_numbers(tx: Tx, scope: Scope) -> set[int]:
-    """Return the numbers of the projects that a scope may enter."""
-    return {*rows.numbers(tx, scope.projects)}
+def list_allowed(tx: Tx, scope: Scope) -> list[int] | None:
+    """Return the numbers of the projects that a scope may enter; None for all, and for tasks of none."""
+    return None if scope.projects is None else rows.numbers(tx, scope.projects)
 
 
 def names_of(tx: Tx, numbers: Sequence[int]) -> dict[int, str]:
@@ -332,7 +321,7 @@ def _find_to_change(tx: Tx, name: str) -> Project:
 def _record_new(tx: Tx, name: str) -> Project:
     """Record and announce a project that was just added."""
     project = current(tx, Scope(project=name))
-    record_add(tx, of_project(project))
+    recording.add(tx, project)
     _announce(tx, name)
     return project
 

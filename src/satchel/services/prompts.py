@@ -25,18 +25,8 @@ from satchel.model import (
     StoreChange,
     TagCount,
 )
-from satchel.services import rules, texts
+from satchel.services import recording, rules, texts
 from satchel.services.projects import check_access, current, find_within, read_batches
-from satchel.services.recording import (
-    forget,
-    is_final,
-    of_prompt,
-    record_add,
-    record_delete,
-    record_restore,
-    record_update,
-    remove,
-)
 from satchel.storage import prompts as rows
 from satchel.storage.database import Tx, Violation
 
@@ -70,7 +60,7 @@ def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None
     prompt = _insert(tx, scope, id, draft, (name for name in names if name != avoiding), titles)
     _announce_list(tx, scope)
     _index(tx, scope, prompt)
-    record_add(tx, of_prompt(prompt))
+    recording.add(tx, prompt)
     return prompt
 
 
@@ -162,7 +152,7 @@ def update(
     if prompt.arguments and (patch.content is not UNSET or patch.arguments is not UNSET):
         rules.check_template(prompt.content)  # as stored now: another call may have changed the other half
     _index(tx, scope, prompt)
-    record_update(tx, of_prompt(before), of_prompt(prompt))
+    recording.update(tx, before, prompt)
     return prompt
 
 
@@ -173,18 +163,12 @@ def delete(tx: Tx, scope: Scope, *ids: str, permanently: bool = False) -> None:
         NotFound: the project has no such prompt.
     """
     tx.settle()
-    numbers = []
-    for id in ids:
-        prompt = find_within(tx, scope, "prompt", id, rows.mark_deleted, ("id", id))
-        record_delete(tx, prompt)
+    deleted = [find_within(tx, scope, "prompt", id, rows.mark_deleted, ("id", id)) for id in ids]
+    for prompt in deleted:
         tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
-        numbers.append(prompt.number)
-    # Together, because the full-text index writes what it has gathered to the disk before each revision.
-    rows.leave_lists(tx, numbers)
-    if is_final(tx, permanently=permanently):
-        remove(tx, "prompt", [of_prompt(one) for number in numbers if (one := rows.find_deleted(tx, number))])
-    else:
-        forget(tx, "prompt", numbers)
+    recording.delete(tx, *deleted, permanently=permanently)
+    # After all revisions, because the full-text index writes what it has gathered to the disk before each.
+    rows.leave_lists(tx, [prompt.number for prompt in deleted])
     _announce_list(tx, scope)
 
 
@@ -207,7 +191,7 @@ def restore(tx: Tx, scope: Scope, number: int) -> Prompt:
         raise StoreConflict("another call restored the prompt")
     _announce_list(tx, scope)
     _index(tx, scope, prompt)
-    record_restore(tx, of_prompt(was), of_prompt(prompt))
+    recording.restore(tx, was, prompt)
     return prompt
 
 

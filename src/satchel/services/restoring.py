@@ -156,7 +156,7 @@ def _was_only_added(tx: Tx, live: Item) -> bool:
 
 def _version_before_last_change(tx: Tx, scope: Scope, item: Item) -> int | None:
     """Return the version before the newest; None for the newest itself if that is a restore or the only one."""
-    where = lookup.list_allowed(tx, scope) if item.kind == "task" else None
+    where = projects.list_allowed(tx, scope) if item.kind == "task" else None
     own = revisions.of_items(tx, item.kind, [item.number], where, limit=2)
     if not own or own[0].version != item.version or own[0].action == "restore":
         return None
@@ -167,12 +167,12 @@ def _version_before_last_change(tx: Tx, scope: Scope, item: Item) -> int | None:
 
 def _bring_back(tx: Tx, scope: Scope, deleted: Item) -> Item:
     if deleted.kind == "prompt":
-        return recording.of_prompt(prompts.restore(tx, _enter(tx, scope, deleted.project), deleted.number))
+        return recording.of(prompts.restore(tx, _enter(tx, scope, deleted.project), deleted.number))
     if deleted.kind == "document":
-        return recording.of_document(documents.restore(tx, _enter(tx, scope, deleted.project), deleted.number))
+        return recording.of(documents.restore(tx, _enter(tx, scope, deleted.project), deleted.number))
     if deleted.kind == "task":
-        return recording.of_task(tasks.restore(tx, scope, deleted.number))
-    return recording.of_project(projects.restore(tx, deleted.number))
+        return recording.of(tasks.restore(tx, scope, deleted.number))
+    return recording.of(projects.restore(tx, deleted.number))
 
 
 def _choose_blockers(tx: Tx, scope: Scope, live: Item, old: Item) -> list[int]:
@@ -201,13 +201,13 @@ def _put(tx: Tx, scope: Scope, live: Item, old: Item, project: int | None) -> It
             tags=state.tags,
             arguments=state.arguments,
         )
-        return recording.of_prompt(prompts.update(tx, _enter(tx, scope, live.project), live.id, patch, live.version))
+        return recording.of(prompts.update(tx, _enter(tx, scope, live.project), live.id, patch, live.version))
     if live.kind == "document":
         changes = DocumentPatch(content=old.content, mime_type=state.mime_type, description=state.description)
         within = _enter(tx, scope, live.project)
-        return recording.of_document(documents.update(tx, within, live.name, changes, live.version))
+        return recording.of(documents.update(tx, within, live.name, changes, live.version))
     if live.kind == "project":
-        return recording.of_project(projects.rename(tx, live.name, state.name))
+        return recording.of(projects.rename(tx, live.name, state.name))
     is_moved = project != live.project
     changed = TaskPatch(
         title=state.title,
@@ -220,7 +220,7 @@ def _put(tx: Tx, scope: Scope, live: Item, old: Item, project: int | None) -> It
         completed_at=state.completed_at,
         is_cancelled=state.is_cancelled,
     )
-    return recording.of_task(tasks.update(tx, scope, live.number, changed, live.version))
+    return recording.of(tasks.update(tx, scope, live.number, changed, live.version))
 
 
 def _enter(tx: Tx, scope: Scope, project: int | None) -> Scope:
@@ -262,7 +262,7 @@ def plan_undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
     For a scope limited to some projects: only changes in these, and none of projects themselves.
     """
     user = scope.user or ""
-    where = None if scope.projects is None else sorted(projects.allowed_numbers(tx, scope))
+    where = projects.list_allowed(tx, scope)
     times = revisions.last_by(tx, user, where, last)
     return [Step(at, tuple(history.label(tx, scope, revisions.of_transaction(tx, user, at, where)))) for at in times]
 

@@ -45,18 +45,7 @@ from satchel.model import (
     TaskStatus,
     Timestamp,
 )
-from satchel.services import links, lookup, projects, rules
-from satchel.services.recording import (
-    check_quota,
-    forget,
-    is_final,
-    of_task,
-    record_add,
-    record_delete,
-    record_restore,
-    record_update,
-    remove,
-)
+from satchel.services import links, lookup, projects, recording, rules
 from satchel.storage import tasks as rows
 from satchel.storage.database import Tx, Violation
 
@@ -361,7 +350,7 @@ def _store(tx: Tx, scope: Scope, before: Task, after: Task, now: Timestamp) -> T
         rows.change_tags(tx, after.owner, after.number, before.tags, after.tags)
     if (after.title, after.description) != (before.title, before.description):
         _index(tx, after)
-    record_update(tx, of_task(before), of_task(after))
+    recording.update(tx, before, after)
     return after
 
 
@@ -414,11 +403,7 @@ def delete(
     if task.claim is not None:
         rows.end_claim(tx, task.owner, task.number)
     rows.delete(tx, task.owner, task.number)
-    record_delete(tx, of_task(task))
-    if is_final(tx, permanently=permanently):
-        remove(tx, "task", [of_task(task)])
-    else:
-        forget(tx, "task", [task.number])
+    recording.delete(tx, task, permanently=permanently)
     return task
 
 
@@ -437,7 +422,7 @@ def restore(tx: Tx, scope: Scope, number: int) -> Task:
     _check_circle(tx, was.owner, number)
     [task] = rows.details(tx, was.owner, [number])
     _index(tx, task)
-    record_restore(tx, of_task(was), of_task(task))
+    recording.restore(tx, was, task)
     _announce(tx, task, with_blocked=True)
     return task
 
@@ -460,7 +445,7 @@ def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None) -> Task
     )
     if draft.blocked_by:
         task = _store_blockers(tx, scope, task, replace(task, blocked_by=tuple(sorted({*draft.blocked_by}))))
-    record_add(tx, of_task(task))
+    recording.add(tx, task)
     _announce(tx, task)
     return task
 
@@ -676,7 +661,7 @@ def add_note(tx: Tx, scope: Scope, task: Task | Reference, text: str, at: Timest
     if rows.count_notes(tx, task.owner, task.number) >= MAX_NOTES:
         raise WrongArgument("note", "maxItems", limit=MAX_NOTES, kind="task")
     rows.add_note(tx, task.owner, task.number, text, at)
-    check_quota(tx)
+    recording.check_quota(tx)
     links.record_note(tx, task.owner, task.number, text)
     _announce(tx, task)
 

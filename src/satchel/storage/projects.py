@@ -55,8 +55,10 @@ def names(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[str]:
 
 
 def numbers(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[int]:
-    """List the numbers of all projects, or of the allowed ones."""
-    sql = "select number from projects where deleted_at is null and (not :is_confined or name in :allowed)"
+    """List the numbers of all projects, or of the allowed ones, in order."""
+    sql = """
+        select number from projects where deleted_at is null and (not :is_confined or name in :allowed) order by number
+    """
     return [number for (number,) in tx.all(sql, is_confined=allowed is not None, allowed=allowed or ())]
 
 
