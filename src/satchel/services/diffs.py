@@ -34,9 +34,6 @@ def diff(
     """Return an item, the numbers of two versions, and their difference: fields, then hunks of the content.
 
     By default `new` is the newest version, and `old` the one before `new`, or `new` if there is none before.
-
-    Raises:
-        NotFound, AmbiguousItem, VersionMissing: as `history.read_version`.
     """
     item = lookup.find(tx, scope, reference)
     after = history.read_version(tx, scope, item, new)

@@ -1,4 +1,8 @@
-"""Documents of a project: text or bytes with a name, a URI and a MIME type."""
+"""Documents of a project: text or bytes with a name, a URI and a MIME type.
+
+All functions raise NotFound and Forbidden about the scope's project as `projects.current` does, NotFound if it has no
+such document, and WrongArgument if a value breaks a rule.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -24,7 +28,6 @@ def add(tx: Tx, scope: Scope, draft: DocumentDraft) -> Document:
     """Add a document.
 
     Raises:
-        WrongArgument: a value breaks a rule.
         Taken: another document of the project has this name or this URI.
     """
     draft = _clean(draft)
@@ -63,20 +66,12 @@ def make_name(given: str) -> str:
 
 
 def get_by_name(tx: Tx, scope: Scope, name: str) -> Document:
-    """Return the document of a name, whole.
-
-    Raises:
-        NotFound: the project has no such document.
-    """
+    """Return the document of a name, whole."""
     return find_within(tx, scope, "document", name, rows.find, ("name", name))
 
 
 def get_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:
-    """Return the document with a URI, whole.
-
-    Raises:
-        NotFound: the project has no such document.
-    """
+    """Return the document with a URI, whole."""
     return find_within(tx, scope, "document", uri, rows.find, ("uri", uri))
 
 
@@ -87,11 +82,7 @@ def iterate_all(tx: Tx, scope: Scope, *, size: int) -> Iterator[Sequence[Documen
 
 
 def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Document]:
-    """Yield the documents of the project, whole, in order of creation, reading in batches.
-
-    Raises:
-        NotFound, Forbidden: as `projects.current`.
-    """
+    """Yield the documents of the project, whole, in order of creation, reading in batches."""
     current(tx, scope)
     read = partial(rows.list_whole, tx, scope.project)
     return chain.from_iterable(read_batches(read, size))
@@ -127,7 +118,6 @@ def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_versi
 
     Raises:
         WrongArgument: a value breaks a rule, or the MIME type turns text into bytes without new content.
-        NotFound: the project has no such document.
         VersionConflict: the document has another version than expected.
     """
     rules.clean_name("document", name)
@@ -146,11 +136,7 @@ def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_versi
 
 
 def delete(tx: Tx, scope: Scope, name: str) -> None:
-    """Delete a document; it can be restored from the trash, if the store keeps any.
-
-    Raises:
-        NotFound: the project has no such document.
-    """
+    """Delete a document; it can be restored from the trash, if the store keeps any."""
     rules.clean_name("document", name)
     document = _find_to_change(tx, scope, name)
     rows.delete(tx, document)
@@ -163,7 +149,6 @@ def restore(tx: Tx, scope: Scope, number: int) -> Document:
     """Restore a deleted document of the scope's project, under the next free name and URI if its own are taken.
 
     Raises:
-        NotFound: the project does not exist.
         StoreConflict: another call restored the document meanwhile.
     """
     current(tx, scope)

@@ -1,4 +1,8 @@
-"""Reads history: the versions of an item, an item at a version, the feed of changes; and prunes it."""
+"""Reads history: the versions of an item, an item at a version, the feed of changes; and prunes it.
+
+Errors about an item are those of `lookup.find`, and about the scope's project those of `projects.current`;
+VersionMissing is raised if history does not have a version.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -59,23 +63,14 @@ def list_versions(
     before: int = 2**53,
     limit: int = 50,
 ) -> tuple[Item, list[Version], bool]:
-    """Return an item, its revisions before a version, newest first, and whether there are more.
-
-    Raises:
-        NotFound, AmbiguousItem: as `lookup.find`.
-    """
+    """Return an item, its revisions before a version, newest first, and whether there are more."""
     item = lookup.find(tx, scope, reference)
     found = _list_versions(tx, scope, item, query=query, before=before, limit=limit + 1)
     return item, found[:limit], len(found) > limit
 
 
 def read_version(tx: Tx, scope: Scope, reference: lookup.Reference, version: int | None = None) -> Item:
-    """Return an item as it was at a version; by default as it is, or as it was when it was deleted.
-
-    Raises:
-        NotFound, AmbiguousItem: as `lookup.find`.
-        VersionMissing: history does not have it.
-    """
+    """Return an item as it was at a version; by default as it is, or as it was when it was deleted."""
     old = read_version_of(tx, scope, lookup.find(tx, scope, reference), version)
     if old.kind != "task" or scope.projects is None:
         return old
@@ -87,9 +82,6 @@ def read_version_of(tx: Tx, scope: Scope, item: Item, version: int | None = None
     """Read a version of an item that was found, including blockers that the scope may not see.
 
     It has the name of today, and the number of the item that had this version, which may be a former one.
-
-    Raises:
-        VersionMissing: history does not have it.
     """
     wanted = version
     if wanted is None:
@@ -153,10 +145,6 @@ def list_changes(
     """List changes of the scope's project and the user's tasks, newest first, and whether there are more.
 
     `is_everything` lists all projects and all users; only the owner of the store may ask for that.
-
-    Raises:
-        NotFound, Forbidden: as `projects.current`.
-        WrongArgument: nothing can have the name of the query.
     """
     _check(query)
     numbers = None if is_everything else [projects.current(tx, scope).number]
@@ -169,11 +157,7 @@ def list_changes(
 def list_visible_changes(
     tx: Tx, scope: Scope, query: ChangeQuery = EVERY_CHANGE, *, limit: int = 50
 ) -> tuple[list[FeedEntry], bool]:
-    """List changes of all projects of the scope and the user's tasks, newest first, and whether there are more.
-
-    Raises:
-        WrongArgument: nothing can have the name of the query.
-    """
+    """List changes of all projects of the scope and the user's tasks, newest first, and whether there are more."""
     _check(query)
     numbers = projects.list_allowed(tx, scope)
     has_loose, owner = scope.projects is None, scope.user or ""
@@ -219,11 +203,7 @@ def find_last_visit(tx: Tx, scope: Scope, client: str) -> Timestamp:
 
 
 def list_done(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tuple[list[Doing], bool]:
-    """List the last change of each item, last one first, and return whether there are more.
-
-    Raises:
-        NotFound, Forbidden: as `projects.current`.
-    """
+    """List the last change of each item, last one first, and return whether there are more."""
     found, has_more = list_changes(tx, scope, query, limit=_LOOKED_AT)
     last: dict[tuple[str, int], FeedEntry] = {}
     adders: dict[tuple[str, int], Author] = {}
@@ -258,11 +238,7 @@ def _is_of_same_call(group: Doing, one: Doing) -> bool:
 
 
 def list_trash(tx: Tx, scope: Scope, *, is_everything: bool = False, limit: int = 1000) -> list[Item]:
-    """List the deleted items of the scope's project and of the user's tasks, last deleted first.
-
-    Raises:
-        NotFound, Forbidden: as `projects.current`.
-    """
+    """List the deleted items of the scope's project and of the user's tasks, last deleted first."""
     where = projects.list_allowed(tx, scope) if is_everything else [projects.current(tx, scope).number]
     has_loose, since = scope.projects is None, trash.kept_since(tx)
     return trash.list_newest(tx, KINDS, projects=where, has_loose=has_loose, owner=scope.user, since=since, limit=limit)
@@ -297,11 +273,7 @@ def _check(query: ChangeQuery) -> None:
 
 
 def prune(database: Database, *, pause: Callable[[], object] = lambda: None, empty_trash: bool = False) -> int:
-    """Remove rows older than the retention, or with `empty_trash` all deleted items; return the number of rows.
-
-    Raises:
-        StoreFailed: the database failed.
-    """
+    """Remove rows older than the retention, or with `empty_trash` all deleted items; return the number of rows."""
     now, kept = clock.now(), database.retention
     cutoffs = Cutoffs(
         history=clock.days_before(now, kept.history_days),
@@ -320,11 +292,7 @@ def prune(database: Database, *, pause: Callable[[], object] = lambda: None, emp
 
 
 def clean_words(database: Database, *, pause: Callable[[], object] = lambda: None) -> None:
-    """Remove the words that only removed items and replaced versions had.
-
-    Raises:
-        StoreFailed: the database failed.
-    """
+    """Remove the words that only removed items and replaced versions had."""
     position: tuple[int, str] | None = (0, "")
     while position is not None and not pause():
         with database.write() as tx:
@@ -336,9 +304,6 @@ def forget_values(database: Database, libraries: Sequence[str] | None) -> int:
 
     Values of a library's prompt stay as long as the trash, because a library that is missing from `libraries` may come
     back, or another server may have it. With None the libraries are unknown.
-
-    Raises:
-        StoreFailed: the database failed.
     """
     before = clock.days_before(clock.now(), database.retention.trash_days)
     return database.forget_values(libraries, before)

@@ -1,6 +1,7 @@
 """The personal layer: every project also reads the items of the personal project, after its own.
 
-If both have a name, the project's own item counts. A change finds the item in its own project, without the layer.
+If both have a name, the project's own item counts. A change finds the item in its own project, without the layer. An
+item that neither project has is NotFound.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,9 +63,6 @@ def find_prompt(tx: Tx, scope: Scope, reference: str, *, to_change: bool = False
     """Find a prompt by id, name, title or a spelling that only one has, in the project or else in the personal one.
 
     A name takes precedence over a title, and both over another spelling, so every listed item is found by its name.
-
-    Raises:
-        NotFound: neither has such a prompt.
     """
     text = lookup.without_scheme("prompt", reference)
     id = clock.parse_id(text)
@@ -78,9 +76,6 @@ def find_document(tx: Tx, scope: Scope, reference: str, *, to_change: bool = Fal
     """Find a document by name or URI, or by a spelling that only one has, in the project or else in the personal one.
 
     A `satchel://resource/NAME` is the document of that name, before one that has it as its URI.
-
-    Raises:
-        NotFound: neither has such a document.
     """
     name = lookup.without_scheme("document", reference)
     keys: list[Key] = [("name", name), ("uri", reference.strip())]
@@ -90,11 +85,7 @@ def find_document(tx: Tx, scope: Scope, reference: str, *, to_change: bool = Fal
 
 
 def get_document_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:
-    """Return the document with a URI, of the project or else of the personal one.
-
-    Raises:
-        NotFound: neither has such a document.
-    """
+    """Return the document with a URI, of the project or else of the personal one."""
     found = _find(tx, scope, "document", uri, [[("uri", uri)]])
     assert isinstance(found, Document), "documents are looked up"
     return found

@@ -1,4 +1,8 @@
-"""Projects: find the current one; add, rename, delete and restore one; count and list what it holds."""
+"""Projects: find the current one; add, rename, delete and restore one; count and list what it holds.
+
+Functions that take a scope raise Forbidden and NotFound as `current` does; those that change a project raise NotFound
+if there is none, and WrongArgument if its name breaks a rule.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
@@ -142,20 +146,12 @@ def enter(scope: Scope, name: str) -> Scope:
 
 
 def get(tx: Tx, scope: Scope, name: str) -> Project:
-    """Return the project of a name.
-
-    Raises:
-        Forbidden, NotFound: as `current`.
-    """
+    """Return the project of a name."""
     return current(tx, enter(scope, name))
 
 
 def get_existing(tx: Tx, scope: Scope, name: str) -> Project:
-    """Return the project of a name without making it.
-
-    Raises:
-        Forbidden, NotFound: as `current`.
-    """
+    """Return the project of a name without making it."""
     return current(tx, replace(scope, project=name, makes="", personal=""))
 
 
@@ -163,9 +159,6 @@ def require(database: Database, scope: Scope) -> None:
     """Make sure that the project of a server or a command exists, unless the first write makes it.
 
     Only `default` is created, or restored.
-
-    Raises:
-        NotFound: there is no such project.
     """
     if scope.project in (scope.makes, scope.personal) or exists(database, scope.project):
         return
@@ -179,7 +172,6 @@ def add(tx: Tx, name: str) -> Project:
     """Create a project.
 
     Raises:
-        WrongArgument: this cannot be a name.
         Taken: there is a project of this name.
     """
     rules.clean_new_name("project", name)
@@ -212,11 +204,7 @@ def count_tasks(tx: Tx, name: str) -> int:
 
 
 def count_current(tx: Tx, scope: Scope) -> ProjectCounts:
-    """Count the items of the scope's project.
-
-    Raises:
-        Forbidden, NotFound: as `current`.
-    """
+    """Count the items of the scope's project."""
     project = current(tx, scope)
     found = rows.list_all(tx, (scope.project,)) if project.number else []
     return found[0][1] if found else ProjectCounts(0, 0)
@@ -228,11 +216,7 @@ def count_open_tasks(tx: Tx, scope: Scope) -> dict[int, int]:
 
 
 def list_tags(tx: Tx, scope: Scope, limit: int) -> list[str]:
-    """List the tags that most prompts and open tasks of the project have, most frequent first.
-
-    Raises:
-        NotFound, Forbidden: as `current`.
-    """
+    """List the tags that most prompts and open tasks of the project have, most frequent first."""
     return rows.tags_in_use(tx, current(tx, scope).number, scope.owner, limit)
 
 
@@ -240,9 +224,6 @@ def list_notes(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> list[tup
     """List the last notes on open tasks of the project with the numbers of their tasks, newest first.
 
     A caller who may enter all projects gets those of no project too.
-
-    Raises:
-        NotFound, Forbidden: as `current`.
     """
     since = revisions.time_of(tx, query.after) if query.after else query.since
     project = current(tx, scope).number
@@ -253,8 +234,6 @@ def rename(tx: Tx, old: str, new: str) -> Project:
     """Rename a project.
 
     Raises:
-        WrongArgument: the new name cannot be a name.
-        NotFound: there is no such project.
         Taken: another project has the new name.
     """
     rules.clean_new_name("project", new)
@@ -272,11 +251,7 @@ def rename(tx: Tx, old: str, new: str) -> Project:
 
 
 def delete(tx: Tx, name: str) -> None:
-    """Delete a project with everything in it; `restore` brings all of it back, if the store keeps any trash.
-
-    Raises:
-        NotFound: there is no such project.
-    """
+    """Delete a project with everything in it; `restore` brings all of it back, if the store keeps any trash."""
     project = _find_to_change(tx, name)
     rows.delete(tx, project.number)
     recording.delete(tx, project)

@@ -1,4 +1,8 @@
-"""Use cases of prompts."""
+"""Use cases of prompts.
+
+All functions raise NotFound and Forbidden about the scope's project as `projects.current` does, NotFound if it has no
+such prompt, and WrongArgument if a value breaks a rule.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -45,7 +49,6 @@ def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None
     taken becomes the next free one, too.
 
     Raises:
-        WrongArgument: a value breaks a rule.
         Taken: another prompt of the project has this title, or the name that was given.
     """
     draft = rules.clean_prompt(draft)
@@ -65,20 +68,12 @@ def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None
 
 
 def get(tx: Tx, scope: Scope, id: str) -> Prompt:
-    """Return the prompt with an id, whole.
-
-    Raises:
-        NotFound: the project has no such prompt.
-    """
+    """Return the prompt with an id, whole."""
     return find_within(tx, scope, "prompt", id, rows.find, ("id", id))
 
 
 def get_by_name(tx: Tx, scope: Scope, name: str) -> Prompt:
-    """Return the prompt of a name, whole.
-
-    Raises:
-        NotFound: the project has no such prompt.
-    """
+    """Return the prompt of a name, whole."""
     return find_within(tx, scope, "prompt", name, rows.find, ("name", name))
 
 
@@ -95,11 +90,7 @@ def iterate_headers(tx: Tx, scope: Scope, *, size: int) -> Iterator[Sequence[Pro
 
 
 def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Prompt]:
-    """Yield the prompts of the project, whole, in order of creation, reading in batches.
-
-    Raises:
-        NotFound, Forbidden: as `projects.current`.
-    """
+    """Yield the prompts of the project, whole, in order of creation, reading in batches."""
     current(tx, scope)
     read = partial(rows.list_whole, tx, scope.project)
     return chain.from_iterable(read_batches(read, size))
@@ -117,8 +108,6 @@ def update(
     """Change a prompt; its name stays. A change that changes nothing makes no version, but may renew the time.
 
     Raises:
-        WrongArgument: a value breaks a rule.
-        NotFound: the project has no such prompt.
         Taken: another prompt of the project has this title.
         VersionConflict: the prompt has another version than expected.
     """
@@ -157,11 +146,7 @@ def update(
 
 
 def delete(tx: Tx, scope: Scope, *ids: str, permanently: bool = False) -> None:
-    """Delete prompts; they can be restored from the trash, unless they are removed permanently.
-
-    Raises:
-        NotFound: the project has no such prompt.
-    """
+    """Delete prompts; they can be restored from the trash, unless they are removed permanently."""
     tx.settle()
     deleted = [find_within(tx, scope, "prompt", id, rows.mark_deleted, ("id", id)) for id in ids]
     for prompt in deleted:
@@ -176,7 +161,6 @@ def restore(tx: Tx, scope: Scope, number: int) -> Prompt:
     """Restore a deleted prompt of the scope's project, under the next free name and title if its own are taken.
 
     Raises:
-        NotFound: the project does not exist.
         StoreConflict: another call restored the prompt meanwhile.
     """
     current(tx, scope)

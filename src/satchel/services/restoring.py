@@ -1,4 +1,7 @@
-"""Restores old versions and deleted items, undoes a user's last changes, and removes items for good."""
+"""Restores old versions and deleted items, undoes a user's last changes, and removes items for good.
+
+Errors about an item are those of `lookup.find`; VersionMissing is raised if history does not have a version.
+"""
 
 from contextlib import nullcontext
 
@@ -31,8 +34,6 @@ def restore(tx: Tx, scope: Scope, reference: lookup.Reference, version: int | No
     already is not changed.
 
     Raises:
-        NotFound, AmbiguousItem: as `lookup.find`.
-        VersionMissing: history does not have this version.
         Taken: another item has the title that it had.
         Forbidden: it is a project, and the scope may enter only some.
     """
@@ -50,9 +51,6 @@ def find(tx: Tx, scope: Scope, reference: lookup.Reference) -> Item:
     """Find the item to restore; this does not create the scope's project.
 
     If that project does not exist, the name is that of the deleted project.
-
-    Raises:
-        NotFound, AmbiguousItem: as `lookup.find`.
     """
     scope = structs.replace(scope, makes="", personal="")
     with restoring(tx):  # so that this look-up restores or creates nothing
@@ -69,7 +67,6 @@ def bring_back(tx: Tx, scope: Scope, item: Item, version: int | None = None, *, 
 
     Raises:
         NotFound: its project does not exist.
-        VersionMissing: as `restore`.
         StoreConflict: another call brought it back or took its name meanwhile.
     """
     with restoring(tx, undone):
@@ -317,11 +314,7 @@ def take_back(tx: Tx, scope: Scope, revision: Version) -> None:
 
 
 def purge(tx: Tx, scope: Scope, reference: str) -> Item:
-    """Remove an item with its history for good, and the deleted ones of the same name; return the item.
-
-    Raises:
-        NotFound, AmbiguousItem: as `lookup.find`.
-    """
+    """Remove an item with its history for good, and the deleted ones of the same name; return the item."""
     item = lookup.find(tx, scope, reference)
     if not item.is_deleted:
         delete(tx, scope, item)

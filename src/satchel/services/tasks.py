@@ -3,6 +3,9 @@
 A claim says which agent works on a task, and until when. It expires by itself, and its fence tells old holders from
 new. Every claim locks the row of its task first, as every change of the task does, so that a claim and a change that
 names a fence never overlap. Claims and notes are no versions of a task.
+
+All functions raise NotFound, Forbidden and AmbiguousItem about a task as `lock` and `find` do, and about a project as
+`projects.get` does; and WrongArgument if a value breaks a rule.
 """
 
 from binascii import crc32
@@ -93,9 +96,6 @@ def list_page(
 
     Open tasks come by priority, then by due day, then the oldest first; closed ones, the last closed first; all, the
     newest first.
-
-    Raises:
-        NotFound, Forbidden: as `projects.current`, about the project of the query.
     """
     wanted = rules.clean_query("task", query)
     if wanted is None:
@@ -114,11 +114,7 @@ class Board(Struct, frozen=True):
 
 
 def list_board(tx: Tx, scope: Scope, project: str | None, *, most_open: int, most_done: int) -> Board:
-    """Return the board of a project: its tasks and those of no project; of every project for None.
-
-    Raises:
-        NotFound, Forbidden: as `projects.current`.
-    """
+    """Return the board of a project: its tasks and those of no project; of every project for None."""
     query = TaskQuery(filter="pending", project=project, takes_unfiled=True)
     pending, has_more = list_page(tx, scope, query, limit=most_open)
     done, _ = list_page(tx, scope, replace(query, filter="completed"), limit=most_done)
@@ -191,11 +187,7 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> Task:
 
 
 def find_number(tx: Tx, scope: Scope, reference: Reference) -> int:
-    """Return the number of the task that `find` returns; a number is not checked.
-
-    Raises:
-        NotFound, AmbiguousItem: as `find`.
-    """
+    """Return the number of the task that `find` returns; a number is not checked."""
     numbers = _find_numbers(tx, scope, reference)
     if not numbers:
         raise NotFound("task", str(reference), scope)
@@ -206,7 +198,6 @@ def lock(tx: Tx, scope: Scope, reference: Reference) -> Task:
     """Return the task that `find` returns, with all its blockers, and lock its row until the transaction ends.
 
     Raises:
-        NotFound, AmbiguousItem: as `find`.
         Forbidden: the reference is the id of a task of another user, or of a project that the scope may not enter.
     """
     id = clock.parse_id(str(reference))
@@ -258,7 +249,6 @@ def add(tx: Tx, scope: Scope, draft: TaskDraft, known: dict[str, int] | None = N
     `known` holds the numbers of projects that were read before, by name, and takes up that of this one.
 
     Raises:
-        WrongArgument: a value breaks a rule.
         NotFound: there is no such project, or the user has no such blocker.
         Forbidden: the scope may not enter the project.
     """
@@ -378,7 +368,6 @@ def complete(tx: Tx, scope: Scope, task: Task | Reference, fence: int | None = N
     """Complete a task, and return whether it was completed before; then nothing changes.
 
     Raises:
-        NotFound, Forbidden: as `lock`.
         StaleFence: the fence is not that of the newest claim.
     """
     before = _locked(tx, scope, task)
@@ -394,7 +383,6 @@ def delete(
     It can be restored from the trash, unless it is removed permanently.
 
     Raises:
-        NotFound, Forbidden: as `lock`.
         VersionConflict: as `update`.
     """
     task = lock(tx, scope, reference)
@@ -571,10 +559,8 @@ def claim(tx: Tx, scope: Scope, task: Task | Reference, holder: Holder, minutes:
     A renewal keeps its fence where the holder is known by its session; else it may be another agent that looks alike.
 
     Raises:
-        NotFound, Forbidden: as `lock`.
         TaskHeld: another agent has claimed it.
         TaskClosed: it is completed or cancelled.
-        WrongArgument: the minutes are out of bounds.
     """
     _check_minutes(minutes)
     task = _locked(tx, scope, task)
@@ -589,9 +575,7 @@ def claim_next(tx: Tx, scope: Scope, project: str | None, holder: Holder, minute
     """Claim the most urgent task that is ready and that nobody holds.
 
     Raises:
-        NotFound, Forbidden: as `projects.get`, about the project.
         NothingReady: there is none.
-        WrongArgument: the minutes are out of bounds.
     """
     _check_minutes(minutes)
     if project is not None:
@@ -612,11 +596,7 @@ def claim_next(tx: Tx, scope: Scope, project: str | None, holder: Holder, minute
 
 
 def release(tx: Tx, scope: Scope, task: Task | Reference) -> Task:
-    """End the claim of a task by any holder, because that agent may be gone, if there is one.
-
-    Raises:
-        NotFound, Forbidden: as `lock`.
-    """
+    """End the claim of a task by any holder, because that agent may be gone, if there is one."""
     task = _locked(tx, scope, task)
     if task.claim is not None:
         rows.end_claim(tx, task.owner, task.number)
@@ -648,7 +628,6 @@ def add_note(tx: Tx, scope: Scope, task: Task | Reference, text: str, at: Timest
     """Add a note to a task, written now, or at a time that is known from elsewhere.
 
     Raises:
-        NotFound, Forbidden: as `lock`.
         WrongArgument: it is empty or too long, or the task has too many.
         QuotaExceeded: the user may not keep that much.
     """
