@@ -36,11 +36,6 @@ def prompt_names(tx: Tx, scope: Scope, text: str) -> Completion:
     return _complete_layers(tx, scope, rows.PROMPTS, text)
 
 
-def document_uris(tx: Tx, scope: Scope, text: str) -> Completion:
-    """Return the URIs of the project's documents, then of the personal ones."""
-    return _complete_layers(tx, scope, rows.URIS, text)
-
-
 def prompt_tags(tx: Tx, scope: Scope, text: str) -> Completion:
     """Return the tags of the project's prompts, then of the personal ones."""
     return _complete_layers(tx, scope, rows.PROMPT_TAGS, text.lower())

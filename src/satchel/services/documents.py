@@ -67,12 +67,12 @@ def make_name(given: str) -> str:
 
 def get_by_name(tx: Tx, scope: Scope, name: str) -> Document:
     """Return the document of a name, whole."""
-    return find_within(tx, scope, "document", name, rows.find, ("name", name))
+    return find_within(tx, scope, "document", rows.find, "name", name)
 
 
 def get_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:
     """Return the document with a URI, whole."""
-    return find_within(tx, scope, "document", uri, rows.find, ("uri", uri))
+    return find_within(tx, scope, "document", rows.find, "uri", uri)
 
 
 def iterate_all(tx: Tx, scope: Scope, *, size: int) -> Iterator[Sequence[Document]]:
@@ -122,7 +122,7 @@ def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_versi
     """
     rules.clean_name("document", name)
     patch = _clean(patch)  # first refuses errors that need no look at the document
-    before = _find_to_change(tx, scope, name)
+    before = find_within(tx, scope, "document", rows.find_to_change, "name", name)
     if expected_version not in (None, before.version):
         raise VersionConflict("document", name, expected=expected_version or 0, actual=before.version)
     given = {name: value for name, value in asdict(_fit(patch, before)).items() if value is not UNSET}
@@ -138,7 +138,7 @@ def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_versi
 def delete(tx: Tx, scope: Scope, name: str) -> None:
     """Delete a document; it can be restored from the trash, if the store keeps any."""
     rules.clean_name("document", name)
-    document = _find_to_change(tx, scope, name)
+    document = find_within(tx, scope, "document", rows.find_to_change, "name", name)
     rows.delete(tx, document)
     recording.delete(tx, document)
     tx.changed(StoreChange("project", scope.project))
@@ -173,10 +173,6 @@ def choose_free(tx: Tx, scope: Scope, name: str, uri: str, id: str) -> tuple[str
     wanted = rules.make_own_uri(name) if rules.is_own_uri(uri) else uri
     uris = rules.list_free_uris(wanted, id)
     return name, rules.choose_free(uris, lambda one: rows.find(tx, scope.project, "uri", one) is None)
-
-
-def _find_to_change(tx: Tx, scope: Scope, name: str) -> Document:
-    return find_within(tx, scope, "document", name, rows.find_to_change, ("name", name))
 
 
 def _clean(value: Changes) -> Changes:

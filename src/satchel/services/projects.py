@@ -5,7 +5,7 @@ if there is none, and WrongArgument if its name breaks a rule.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from msgspec.structs import replace
 
@@ -112,23 +112,19 @@ def check_unlimited(scope: Scope, name: str) -> None:
 
 
 def find_within(
-    tx: Tx, scope: Scope, kind: str, reference: str, find: Callable[..., Value | None], *keys: tuple[str, str]
+    tx: Tx, scope: Scope, kind: str, find: Callable[..., Value | None], column: Literal["id", "name", "uri"], key: str
 ) -> Value:
-    """Return the item of the scope's project for the first matching pair of column and key.
+    """Return the item of the scope's project with a key in a column.
 
     `find` is a query that takes the project by its name, so that one statement is enough.
-
-    Raises:
-        Forbidden, NotFound: as `current`; NotFound also where no pair matches.
     """
     check_access(scope)
-    for column, key in keys:
-        is_storable = rules.is_storable(key) and rules.is_storable(scope.project)
-        found = find(tx, scope.project, column, key) if is_storable else None
-        if found is not None:
-            return found
-    current(tx, scope)  # raises where it is the project that does not exist
-    raise NotFound(kind, reference, scope)
+    is_storable = rules.is_storable(key) and rules.is_storable(scope.project)
+    found = find(tx, scope.project, column, key) if is_storable else None
+    if found is None:
+        current(tx, scope)  # raises where it is the project that does not exist
+        raise NotFound(kind, key, scope)
+    return found
 
 
 def read_batches(read: Callable[[int, int], Sequence[Numbered]], size: int) -> Iterator[Sequence[Numbered]]:

@@ -69,12 +69,12 @@ def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None
 
 def get(tx: Tx, scope: Scope, id: str) -> Prompt:
     """Return the prompt with an id, whole."""
-    return find_within(tx, scope, "prompt", id, rows.find, ("id", id))
+    return find_within(tx, scope, "prompt", rows.find, "id", id)
 
 
 def get_by_name(tx: Tx, scope: Scope, name: str) -> Prompt:
     """Return the prompt of a name, whole."""
-    return find_within(tx, scope, "prompt", name, rows.find, ("name", name))
+    return find_within(tx, scope, "prompt", rows.find, "name", name)
 
 
 def list_headers(tx: Tx, scope: Scope, *, limit: int = 2**31, after: int = 0) -> tuple[tuple[PromptHeader, ...], bool]:
@@ -112,7 +112,7 @@ def update(
         VersionConflict: the prompt has another version than expected.
     """
     patch = rules.clean("prompt", patch)
-    before = _find_to_change(tx, scope, id)
+    before = find_within(tx, scope, "prompt", rows.find_to_change, "id", id)
     rules.check_new(tx, "prompt", "title", patch.title, before.title)
     if isinstance(patch.tags, ListChange):
         patch = replace(patch, tags=rules.clean_tags("prompt", rules.apply_changes(before.tags, patch.tags)))
@@ -148,7 +148,7 @@ def update(
 def delete(tx: Tx, scope: Scope, *ids: str, permanently: bool = False) -> None:
     """Delete prompts; they can be restored from the trash, unless they are removed permanently."""
     tx.settle()
-    deleted = [find_within(tx, scope, "prompt", id, rows.mark_deleted, ("id", id)) for id in ids]
+    deleted = [find_within(tx, scope, "prompt", rows.mark_deleted, "id", id) for id in ids]
     for prompt in deleted:
         tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
     recording.delete(tx, *deleted, permanently=permanently)
@@ -256,10 +256,6 @@ def _list_made_names(title: str, id: str) -> Iterator[str]:
     """Return the names that a prompt may get from its title, best first."""
     made = make_name(title)
     return rules.list_free_names(made if made and clock.parse_id(made) is None else f"prompt-{id[:8]}", id)
-
-
-def _find_to_change(tx: Tx, scope: Scope, id: str) -> Prompt:
-    return find_within(tx, scope, "prompt", id, rows.find_to_change, ("id", id))
 
 
 def _index(tx: Tx, scope: Scope, prompt: Prompt) -> None:

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from io import StringIO
 from itertools import islice
 
 from msgspec import Struct
@@ -201,8 +202,6 @@ _BEGINNING = 1_500  # characters of a longer one that stand below its outline
 _MOST_HEADINGS = 60  # of an outline
 _MOST_KNOWN = 10_000  # headings of a text that are looked at; a text can have two million
 
-_BLOCK = 64 * 1024  # characters that are looked at in one step
-
 _RANGE = r"\s*(\d{1,9})\s*(?:(-)\s*(\d{1,9})?)?\s*"
 _HEADING = r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*"
 _FENCE = r" {0,3}(```+|~~~+)"
@@ -291,14 +290,14 @@ def make_outline(text: str) -> tuple[tuple[Heading, ...], int]:
 def find_headings(text: str) -> Iterator[Heading]:
     """Find the headings that begin with `#`, outside fenced code and front matter."""
     fence, start = "", _end_of_front_matter(text.split("\n", 200))
-    for number, line in enumerate(islice(_split_lines(text), start, None), start + 1):
+    for number, line in enumerate(islice(StringIO(text, newline="\n"), start, None), start + 1):
         mark = re.match(_FENCE, line) if "`" in line or "~" in line else None
         if mark and not fence:
             fence = mark[1]
         elif mark and mark[1].startswith(fence) and line.strip() == mark[1]:
             fence = ""
         elif not fence and "#" in line[:4]:
-            found = re.fullmatch(_HEADING, line.rstrip("\r"))
+            found = re.fullmatch(_HEADING, line.rstrip("\r\n"))
             if found and found[2]:
                 yield Heading(number, len(found[1]), found[2])
 
@@ -321,24 +320,10 @@ def _take(text: str, first: int, last: int) -> TextPart:
 
 def _find_line(text: str, number: int) -> int:
     """Find the offset of a line, or the end of the text. A list of all lines could take 200 MB."""
-    place, before = 0, number - 1
-    while place < len(text):
-        count = text.count("\n", place, place + _BLOCK)
-        if count >= before:
-            for _ in range(before):
-                place = text.index("\n", place) + 1
-            return place
-        place, before = place + _BLOCK, before - count
-    return len(text)
-
-
-def _split_lines(text: str) -> Iterator[str]:
-    """Yield the lines of a text without a list of all."""
-    start = 0
-    while start >= 0:
-        end = text.find("\n", start + _BLOCK)
-        yield from (text[start:end] if end >= 0 else text[start:]).split("\n")
-        start = end + 1 if end >= 0 else -1
+    if number == 1:
+        return 0
+    end = next(islice(re.finditer("\n", text), number - 2, None), None)
+    return len(text) if end is None else end.end()
 
 
 # -- excerpts -------------------------------------------------------------------------------------------------
