@@ -5,7 +5,6 @@ that no other item has may be that of a project. Exact matches take precedence o
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
 
 from msgspec.structs import replace
 
@@ -13,7 +12,7 @@ from satchel import clock
 from satchel.errors import AmbiguousItem, Forbidden, NotFound
 from satchel.model import KINDS, Item, ItemKind, Scope, Version, uri_of
 from satchel.services import projects, recording, rules
-from satchel.services.search_ranking import list_corrections
+from satchel.services.search_ranking import rank
 from satchel.services.texts import closest_entries, closest_names
 from satchel.storage import documents as document_rows
 from satchel.storage import lookup as rows
@@ -21,9 +20,9 @@ from satchel.storage import projects as project_rows
 from satchel.storage import prompts as prompt_rows
 from satchel.storage import revisions, search, trash
 from satchel.storage import tasks as task_rows
-from satchel.storage.database import Tx, WordList
+from satchel.storage.database import Tx
 from satchel.storage.search import FoundKind
-from satchel.storage.search_words import make_key, split
+from satchel.storage.search_words import make_key
 
 Reference = str | Item
 
@@ -33,9 +32,6 @@ _SCHEME = "satchel://"
 _MOST_NAMED = 3  # tasks of one title that an error names
 _MOST_DELETED = 500  # of the last deleted items that are compared: a wrong reference must cost little
 _LONGEST_NUMBER = 19  # digits, with which not all numbers are those of rows
-_TITLE_LEVELS = "abc"  # of words in titles
-_MOST_WORDS = 4
-_MOST_LISTED = 10  # items of each word
 _NEIGHBOURS = 40  # on either side of a mistyped name
 _MOST_SPACES = 16  # that are searched for them
 
@@ -313,25 +309,11 @@ def find_alike(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[in
 
 
 def find_by_words(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[int]:
-    """Return items whose titles have most of the words of a reference, a mistyped one too.
-
-    Only the beginnings of a few lists are read, because a wrong reference must not cost more than a good one.
-    """
+    """Return up to three items that a search for the words of a reference finds, mistyped ones too."""
     spaces = _list_spaces(tx, scope, kind)
-    words = [word for word in dict.fromkeys(split(reference[:200])) if len(word) > 2][:_MOST_WORDS]
-    if not spaces or not words or not rules.is_storable(reference):
+    if not spaces or not rules.is_storable(reference):
         return []
-    found = _read_titles(tx, spaces, words)
-    missed = [word for word, numbers in zip(words, found, strict=True) if not numbers]
-    if missed:
-        corrections = search.keep_known(tx, spaces, list(chain.from_iterable(map(list_corrections, missed))))
-        found += _read_titles(tx, spaces, corrections[:_MOST_WORDS])
-    counts: dict[int, int] = {}
-    for number in chain.from_iterable(found):
-        counts[number] = counts.get(number, 0) + 1
-    best = sorted(counts, key=lambda number: (-counts[number], -number))[:3]
-    items = {one.number: one.item for one in search.read_items(tx, spaces, best)}
-    return [items[number] for number in best if number in items]
+    return [one.item.item for one in rank(tx, spaces, reference[:200]).items[:3]]
 
 
 def suggest(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[tuple[int, str, str]]:
@@ -363,14 +345,6 @@ def suggest_deleted(tx: Tx, scope: Scope, kinds: Iterable[ItemKind], reference: 
     wanted = reference.rpartition("/")[2] if reference.startswith(_SCHEME) else reference
     names = [(f"#{one.number}" if one.kind == "task" else one.name, one.title) for one in known]
     return closest_entries(wanted, names)
-
-
-def _read_titles(tx: Tx, spaces: Sequence[int], words: Sequence[str]) -> list[list[int]]:
-    """Return for each word the items whose titles have it, or a word that it begins."""
-    lists: list[WordList] = [(level, word, True) for word in words for level in _TITLE_LEVELS]
-    found = [numbers for numbers, _ in tx.find_words(spaces, lists, _MOST_LISTED)] if lists else []
-    size = len(_TITLE_LEVELS)
-    return [list(chain.from_iterable(found[start : start + size])) for start in range(0, len(found), size)]
 
 
 def _list_spaces(tx: Tx, scope: Scope, kind: FoundKind) -> list[int]:
