@@ -67,8 +67,7 @@ def find_prompt(tx: Tx, scope: Scope, reference: str, *, to_change: bool = False
     text = lookup.without_scheme("prompt", reference)
     id = clock.parse_id(text)
     names: list[Key] = [*([] if id is None else [("id", id)]), ("name", text)]
-    found = _find(tx, scope, "prompt", reference, [names, [("title", text)]], alike=text, to_change=to_change)
-    assert isinstance(found, Prompt), "prompts are looked up"
+    found: Prompt = _find(tx, scope, "prompt", reference, [names, [("title", text)]], alike=text, to_change=to_change)
     return found
 
 
@@ -79,15 +78,13 @@ def find_document(tx: Tx, scope: Scope, reference: str, *, to_change: bool = Fal
     """
     name = lookup.without_scheme("document", reference)
     keys: list[Key] = [("name", name), ("uri", reference.strip())]
-    found = _find(tx, scope, "document", reference, [keys], alike=name, to_change=to_change)
-    assert isinstance(found, Document), "documents are looked up"
+    found: Document = _find(tx, scope, "document", reference, [keys], alike=name, to_change=to_change)
     return found
 
 
 def get_document_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:
     """Return the document with a URI, of the project or else of the personal one."""
-    found = _find(tx, scope, "document", uri, [[("uri", uri)]])
-    assert isinstance(found, Document), "documents are looked up"
+    found: Document = _find(tx, scope, "document", uri, [[("uri", uri)]])
     return found
 
 

@@ -5,6 +5,7 @@ that no other item has may be that of a project. Exact matches take precedence o
 """
 
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 
 from msgspec.structs import replace
 
@@ -111,13 +112,10 @@ def _choose(named: dict[str, list[tuple[int, Item]]], kind: ItemKind | None, key
         return by_id[:1]
     chosen: list[Item] = []
     for one in NAMED:
-        found = [(rank, item) for rank, item in matches if item.kind == one]
-        chosen += [item for _, item in found] if one == "task" else [item for _, item in sorted(found, key=_rank)[:1]]
+        found = [match for match in matches if match[1].kind == one]
+        kept = found if one == "task" else sorted(found, key=itemgetter(0))[:1]
+        chosen += [item for _, item in kept]
     return chosen
-
-
-def _rank(match: tuple[int, Item]) -> int:
-    return match[0]
 
 
 # -- one item, whole, deleted ones and other spellings too ------------------------------------------------------

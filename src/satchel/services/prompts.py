@@ -57,7 +57,8 @@ def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None
     title = str(draft.name if draft.title is UNSET else draft.title)
     titles = rules.list_free_titles(title, id) if renames or draft.title is UNSET else iter([title])
     if draft.name is None:
-        names = _list_made_names(title, id)
+        made = make_name(title)
+        names = rules.list_free_names(made if made and clock.parse_id(made) is None else f"prompt-{id[:8]}", id)
     else:
         names = rules.list_free_names(draft.name, id) if renames else iter([draft.name])
     prompt = _insert(tx, scope, id, draft, (name for name in names if name != avoiding), titles)
@@ -250,12 +251,6 @@ def _next(candidates: Iterator[str], scope: Scope, field: str, taken: str) -> st
     if following is None:
         raise Taken("prompt", field, taken, scope)
     return following
-
-
-def _list_made_names(title: str, id: str) -> Iterator[str]:
-    """Return the names that a prompt may get from its title, best first."""
-    made = make_name(title)
-    return rules.list_free_names(made if made and clock.parse_id(made) is None else f"prompt-{id[:8]}", id)
 
 
 def _index(tx: Tx, scope: Scope, prompt: Prompt) -> None:

@@ -42,8 +42,9 @@ def add(tx: Tx, added: Recorded) -> None:
 def update(tx: Tx, old: Recorded, new: Recorded) -> None:
     """Record that an item was changed."""
     before, after = of(old), of(new)
-    size = _keep_state(tx, before, after)
-    revisions.add(tx, after, _name_update(before, after) if tx.restores is None else "restore", after.version, size)
+    size, status = _keep_state(tx, before, after), find_status(after)
+    action: Action = "update" if status == find_status(before) else _CHANGED_TO[status]
+    revisions.add(tx, after, action if tx.restores is None else "restore", after.version, size)
     check_quota(tx)
     links.record(tx, after, before)
     _index(tx, after, before)
@@ -100,12 +101,6 @@ def _keep_state(tx: Tx, before: Item, after: Item) -> int:
     delta = make_delta(old, new)
     revisions.keep_state(tx, before, delta)
     return len(delta) + max(0, len(new) - len(old))
-
-
-def _name_update(before: Item, after: Item) -> Action:
-    """Return the action of a change: tasks are completed, cancelled or reopened; anything else is an update."""
-    status = find_status(after)
-    return "update" if status == find_status(before) else _CHANGED_TO[status]
 
 
 @contextmanager

@@ -191,13 +191,8 @@ def _is_same(live: Item, wanted: Item) -> bool:
 def _put(tx: Tx, scope: Scope, live: Item, old: Item, project: int | None) -> Item:
     state = old.state
     if live.kind == "prompt":
-        patch = PromptPatch(
-            title=state.title,
-            content=str(old.content),
-            description=state.description,
-            tags=state.tags,
-            arguments=state.arguments,
-        )
+        fields = {name: getattr(state, name) for name in ("title", "description", "tags", "arguments")}
+        patch = PromptPatch(content=str(old.content), **fields)
         return recording.of(prompts.update(tx, _enter(tx, scope, live.project), live.id, patch, live.version))
     if live.kind == "document":
         changes = DocumentPatch(content=old.content, mime_type=state.mime_type, description=state.description)

@@ -377,14 +377,10 @@ def clean_arguments(kind: str, arguments: Sequence[Argument]) -> Sequence[Argume
             raise WrongArgument("arguments", "uniqueItems", value=argument.name, kind="prompt", place=place)
         seen.add(argument.name)
         _check_argument(argument, place)
-    if sum(map(_measure_argument, arguments)) > MAX_ARGUMENTS_TEXT:
+    size = sum(len(one.name) + len(one.description or "") + sum(map(len, one.values)) for one in arguments)
+    if size > MAX_ARGUMENTS_TEXT:
         raise WrongArgument("arguments", "maxLength", limit=MAX_ARGUMENTS_TEXT, kind=kind)
     return arguments
-
-
-def _measure_argument(argument: Argument) -> int:
-    """Count the characters of an argument."""
-    return len(argument.name) + len(argument.description or "") + sum(map(len, argument.values))
 
 
 def _check_argument_name(name: str, place: str) -> None:
@@ -480,14 +476,10 @@ def _is_hidden(text: str, place: int) -> bool:
         return not _joins(before, after)
     if _is_selector(one):
         return not before or _is_selector(before) or before.isspace() or unicodedata.category(before)[0] == "C"
-    if one in _BLANK or _is_reserved(one):
+    code = ord(one)
+    if one in _BLANK or code & 0xFFFE == 0xFFFE or any(first <= code <= last for first, last in _RESERVED):
         return True
     return unicodedata.category(one) in ("Cc", "Cf", "Cs") and one not in _SHOWN
-
-
-def _is_reserved(one: str) -> bool:
-    code = ord(one)
-    return code & 0xFFFE == 0xFFFE or any(first <= code <= last for first, last in _RESERVED)
 
 
 def _joins(before: str, after: str) -> bool:

@@ -127,7 +127,9 @@ def _first_alternatives(word: str) -> Iterable[Alternative]:
     yield Alternative(word)
     if len(word) >= _SHORTEST_PREFIX:
         yield Alternative(word, _PREFIX, is_prefix=True)
-        yield from (Alternative(one, _PLURAL) for one in _plurals(word))
+        yield Alternative(f"{word}s", _PLURAL)
+        if word.endswith(("s", "x", "z", "ch", "sh")):
+            yield Alternative(f"{word}es", _PLURAL)
     if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
         yield Alternative(word[:-1], _SINGULAR)
         if len(word) > 4 and word.endswith("ies"):
@@ -139,12 +141,6 @@ def _first_alternatives(word: str) -> Iterable[Alternative]:
         yield Alternative(stem, _INFLECTED, is_prefix=True)
     if len(word) > 4 and (other := _respell(word)) != word:
         yield Alternative(other, _RESPELLED)
-
-
-def _plurals(word: str) -> Iterable[str]:
-    yield f"{word}s"
-    if word.endswith(("s", "x", "z", "ch", "sh")):
-        yield f"{word}es"
 
 
 def _cut_ending(word: str) -> str:
@@ -210,7 +206,8 @@ def rank(
         lists += _correct_terms(tx, spaces, query, weak, others)
         totals = _count_all(query, lists, others)
     count = max(rows.count_items(tx, spaces) + len(others), *totals, 1)
-    weights = [_weigh(count, total) for total in totals]
+    # The inverse document frequency of each term.
+    weights = [math.log(1 + (count - total + 0.5) / (total + 0.5)) if total else 0.0 for total in totals]
     first = [space for space in spaces if space not in last]
     preferred = _complete_lists(tx, first, lists) if last else set()
     candidates = _choose(tx, spaces, query, lists, weights, preferred)
@@ -233,11 +230,6 @@ def score_item(query: Query, weights: Sequence[float], item: IndexedItem) -> flo
     if query.key and query.key in (item.name_key, item.title_key):
         return score * 4
     return score * (1.25 if query.key in item.title_key else 1)
-
-
-def _weigh(count: int, total: int) -> float:
-    """Return the inverse document frequency of a word that `count` of all items have."""
-    return math.log(1 + (count - total + 0.5) / (total + 0.5)) if total else 0.0
 
 
 def match(term: Term, words: str) -> float:

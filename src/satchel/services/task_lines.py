@@ -193,7 +193,7 @@ def _read_line(place: int, head: str, description: str | None) -> TaskLine:
         due=facts.one("due:"),
         tags=tuple(reversed(facts.found["+"])),
         project=facts.one("@"),
-        after=_read_references(facts.one("after:")),
+        after=tuple(one.strip() for one in (facts.one("after:") or "").split(",") if one.strip()),
         description=description,
         place=place,
     )
@@ -215,10 +215,6 @@ class _Facts:
         if len(given) > 1:
             raise WrongArgument("lines", "grammar", value=f"{sign}{given[1]} and {sign}{given[0]}")
         return given[0] if given else None
-
-
-def _read_references(text: str | None) -> tuple[str, ...]:
-    return tuple(one.strip() for one in text.rstrip(",").split(",")) if text else ()
 
 
 # -- adding -----------------------------------------------------------------------------------------------------

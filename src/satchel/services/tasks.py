@@ -180,7 +180,7 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> Task:
         NotFound: the user has no such task.
         AmbiguousItem: several have this title.
     """
-    found = list_some(tx, scope, _find_numbers(tx, scope, reference))
+    found = list_some(tx, scope, [find_number(tx, scope, reference)])
     if not found:
         raise NotFound("task", str(reference), scope)
     return found[0]
@@ -255,7 +255,8 @@ def add(tx: Tx, scope: Scope, draft: TaskDraft, known: dict[str, int] | None = N
     draft = rules.clean("task", draft)
     rules.check_new(tx, "task", "title", draft.title)
     if draft.project is None and scope.projects is not None:
-        draft = replace(draft, project=_own_project(scope))
+        assert scope.projects, "a scope that may enter no project makes no call"
+        draft = replace(draft, project=scope.project if scope.project in scope.projects else scope.projects[0])
     known = {} if known is None else known
     if draft.project is not None and draft.project not in known:
         known[draft.project] = projects.get(tx, scope, draft.project).number
@@ -291,7 +292,7 @@ def update(
     before = _locked(tx, scope, task)
     rules.check_new(tx, "task", "title", patch.title, before.title)
     check_unchanged(tx, before, expected_version, fence)
-    now = _next_time(tx, before)
+    now = max(tx.now, clock.after(before.updated_at))  # later than the last change, even if the clock went back
     after = _change(tx, scope, before, patch, now)
     if after == before and tx.restores is None:  # a restore is always recorded
         if renews_time:
@@ -342,11 +343,6 @@ def _store(tx: Tx, scope: Scope, before: Task, after: Task, now: Timestamp) -> T
         _index(tx, after)
     recording.update(tx, before, after)
     return after
-
-
-def _next_time(tx: Tx, task: Task) -> Timestamp:
-    """Return the time of a change: that of the transaction, or later than the last change if the clock went back."""
-    return tx.now if tx.now > task.updated_at else clock.after(task.updated_at)
 
 
 def check_unchanged(tx: Tx, task: Task, expected_version: int | None = None, fence: int | None = None) -> None:
@@ -436,12 +432,6 @@ def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None) -> Task
     recording.add(tx, task)
     _announce(tx, task)
     return task
-
-
-def _own_project(scope: Scope) -> str:
-    """Return the project for an item that a limited caller adds without naming one."""
-    assert scope.projects, "a scope that may enter no project makes no call"
-    return scope.project if scope.project in scope.projects else scope.projects[0]
 
 
 def _index(tx: Tx, task: Task) -> None:

@@ -250,14 +250,7 @@ def _add_author(tx: Tx) -> None:
 
 def _author_values(tx: Tx) -> dict[str, object]:
     author = tx.scope.author
-    return {
-        "user": author.user or tx.scope.user or "",
-        "token": author.token,
-        "client": author.client,
-        "client_version": author.client_version,
-        "contract": author.contract,
-        "caller": author.caller,
-    }
+    return {**asdict(author), "user": author.user or tx.scope.user or ""}
 
 
 def _filter_values(query: ChangeQuery) -> dict[str, Any]:
