@@ -307,11 +307,14 @@ def find_alike(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[in
 
 
 def find_by_words(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[int]:
-    """Return up to three items that a search for the words of a reference finds, mistyped ones too."""
+    """Return up to three items with a word of a reference, perhaps mistyped there, in name or title."""
     spaces = _list_spaces(tx, scope, kind)
     if not spaces or not rules.is_storable(reference):
         return []
-    return [one.item.item for one in rank(tx, spaces, reference[:200]).items[:3]]
+    found = rank(tx, spaces, reference[:200])
+    words = {one.word for term in found.terms for one in term.alternatives}
+    items = [one.item for one in found.items]
+    return [one.item for one in items if any(word in f"{one.name_key} {one.title_key}" for word in words)][:3]
 
 
 def suggest(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[tuple[int, str, str]]:

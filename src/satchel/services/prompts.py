@@ -276,23 +276,16 @@ def _summarize(tx: Tx, numbers: Sequence[int], folded: str = "") -> tuple[Prompt
 
 
 def _excerpt(tx: Tx, found: rows.PromptSlice, folded: str) -> Excerpt:
-    has_end = len(found.text) < _SIZE
+    has_end, start = len(found.text) < _SIZE, found.hit - found.start
     if not folded or found.hit < 0:
         excerpt = texts.excerpt_beginning(found.text, is_whole=has_end)
-    elif not found.has_same_length or not _is_hit(found, folded):
-        excerpt = None
+    elif not found.has_same_length or rules.fold(found.text[start : start + len(folded)]) != folded:
+        excerpt = None  # the hit is elsewhere than in the folded content
     else:
-        start = found.hit - found.start
         excerpt = texts.excerpt_around(
             found.text, start, start + len(folded), has_start=found.start == 0, has_end=has_end
         )
     return excerpt or _excerpt_of_whole(rows.content(tx, found.number), found.hit, folded)
-
-
-def _is_hit(found: rows.PromptSlice, folded: str) -> bool:
-    """Return whether the hit in the folded content is in the content at the same offset."""
-    start = found.hit - found.start
-    return rules.fold(found.text[start : start + len(folded)]) == folded
 
 
 def _excerpt_of_whole(content: str, hit: int, folded: str) -> Excerpt:

@@ -3,6 +3,7 @@
 Errors about an item are those of `lookup.find`; VersionMissing is raised if history does not have a version.
 """
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 
 from msgspec import Struct, structs
@@ -40,10 +41,12 @@ def restore(tx: Tx, scope: Scope, reference: lookup.Reference, version: int | No
     item = find(tx, scope, reference)
     if item.is_deleted:
         return bring_back(tx, scope, item, version)
-    if version is None and item.former and _was_only_added(tx, item):
-        return bring_back(tx, scope, _read_former(tx, item))
     if version is None:
-        version = _version_before_last_change(tx, scope, item)
+        where = projects.list_allowed(tx, scope) if item.kind == "task" else None
+        own = revisions.of_items(tx, item.kind, [item.number], where, limit=2)
+        if item.former and own and own[0].action == "add":
+            return bring_back(tx, scope, _read_former(tx, item))
+        version = _version_before_last_change(item, own)
     return put(tx, scope, item, history.read_version_of(tx, scope, item, version))
 
 
@@ -146,15 +149,8 @@ def _read_former(tx: Tx, item: Item) -> Item:
     return found[0]
 
 
-def _was_only_added(tx: Tx, live: Item) -> bool:
-    own = revisions.of_items(tx, live.kind, [live.number], limit=1)
-    return bool(own) and own[0].action == "add"
-
-
-def _version_before_last_change(tx: Tx, scope: Scope, item: Item) -> int | None:
+def _version_before_last_change(item: Item, own: Sequence[Version]) -> int | None:
     """Return the version before the newest; None for the newest itself if that is a restore or the only one."""
-    where = projects.list_allowed(tx, scope) if item.kind == "task" else None
-    own = revisions.of_items(tx, item.kind, [item.number], where, limit=2)
     if not own or own[0].version != item.version or own[0].action == "restore":
         return None
     if len(own) == 2:

@@ -70,7 +70,7 @@ def search(tx: Tx, scope: Scope, query: SearchQuery, libraries: Sequence[Library
         NotFound, Forbidden: as `projects.current`.
     """
     text = query.text.strip()
-    literal = _read_literal(text)
+    literal = text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' else None
     if not text or literal == "":
         raise WrongArgument("query", "minLength", limit=1, value=query.text)
     upper, lower = projects.current(tx, scope).number, layers.find_personal(tx, scope)
@@ -102,11 +102,6 @@ class _Layers(Struct, frozen=True):
     @property
     def numbers(self) -> list[int]:
         return [self.upper] if self.lower is None else [self.upper, self.lower]
-
-
-def _read_literal(text: str) -> str | None:
-    """Return the text of a query in double quotes, or None if it has no quotes."""
-    return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' else None
 
 
 def _find_spaces(tx: Tx, scope: Scope, query: SearchQuery, where: _Layers) -> tuple[list[int], frozenset[int]]:

@@ -464,7 +464,7 @@ def _change_blockers(tx: Tx, scope: Scope, task: Task, given: Sequence[int] | Bl
     seen = present if scope.projects is None else keep_existing_blockers(tx, scope, present)
     if isinstance(given, BlockerChange):
         given = [*(number for number in seen if number not in given.removed), *given.added]
-        rules.check_blockers("task", given)
+        rules.clean_blockers("task", given)
     return tuple(sorted({*given, *({*present} - {*seen})}))
 
 

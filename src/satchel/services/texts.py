@@ -103,12 +103,12 @@ def _replace(text: str, spans: list[Span], edit: Edit, index: int) -> tuple[str,
     first = text.find(edit.old)
     if first < 0:
         raise WrongEdit("absent", index=index, near=_find_nearest(text, edit.old))
-    places = list(_places(text, edit.old))
+    places = [found.start() for found in re.finditer(re.escape(edit.old), text)]
     second = text.find(edit.old, first + 1)  # it may overlap the first
     if second >= 0 and not edit.is_everywhere:
         starts = _line_starts(text)
         known = places if len(places) > 1 else [first, second]
-        lines = {_line_at(starts, place): None for place in known[:_MOST_PLACES]}
+        lines = {bisect_right(starts, place): None for place in known[:_MOST_PLACES]}
         raise WrongEdit("repeated", index=index, count=len(known), lines=tuple(lines))
     growth = len(edit.new) - len(edit.old)
     added = [
@@ -117,14 +117,6 @@ def _replace(text: str, spans: list[Span], edit: Edit, index: int) -> tuple[str,
     ]
     followed = [_follow(span, places, len(edit.old), growth) for span in spans]
     return text.replace(edit.old, edit.new), sorted([*followed, *added])[:_MOST_SPANS]
-
-
-def _places(text: str, part: str) -> Iterator[int]:
-    """Find the offsets of a part, without overlaps."""
-    place = text.find(part)
-    while place >= 0:
-        yield place
-        place = text.find(part, place + len(part))
 
 
 def _follow(span: Span, places: Sequence[int], length: int, growth: int) -> Span:
@@ -146,17 +138,12 @@ def _line_starts(text: str) -> list[int]:
     return [0, *(found.end() for found in re.finditer("\n", text))]
 
 
-def _line_at(starts: Sequence[int], place: int) -> int:
-    """Return the number of the line at an offset."""
-    return bisect_right(starts, place)
-
-
 def _describe(text: str, spans: Sequence[Span]) -> tuple[tuple[ChangedLine, ...], int]:
     """Return the first lines that spans touch, and how many others they touch."""
     starts = _line_starts(text)
     lines: dict[int, int] = {}  # by number, where the change begins in it
     for start, end in spans:
-        first, last = _line_at(starts, start), _line_at(starts, max(start, end - 1))
+        first, last = bisect_right(starts, start), bisect_right(starts, max(start, end - 1))
         for number in range(first, last + 1):
             lines.setdefault(number, max(start - starts[number - 1], 0))
     if len(lines) > 1 and starts[-1] == len(text):

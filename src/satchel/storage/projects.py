@@ -44,8 +44,7 @@ def count_tasks(tx: Tx, name: str) -> int:
         select count(*) from tasks
         where deleted_at is null and project = (select number from projects where name = :name and deleted_at is null)
     """
-    row = tx.one(sql, name=name)
-    return int(row[0]) if row else 0
+    return tx.value(sql, name=name) or 0
 
 
 def names(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[str]:

@@ -244,8 +244,7 @@ def slices(tx: Tx, numbers: Sequence[int], folded: str, *, before: int, size: in
 
 def content(tx: Tx, number: int) -> str:
     """Return the whole content of one prompt."""
-    row = tx.one("select content from prompts where number = :number", number=number)
-    return row[0] if row else ""
+    return tx.value("select content from prompts where number = :number", number=number) or ""
 
 
 def _encode_arguments(arguments: Sequence[Argument]) -> str | None:

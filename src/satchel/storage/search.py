@@ -79,8 +79,7 @@ def count_items(tx: Tx, spaces: Sequence[int]) -> int:
     sql = """
         select count(*) from (select 1 from search_items where space in :spaces limit :most) as counted
     """
-    row = tx.one(sql, spaces=list(spaces), most=MOST_COUNTED)
-    return row[0] if row else 0
+    return tx.value(sql, spaces=list(spaces), most=MOST_COUNTED) or 0
 
 
 def _add_space(tx: Tx, space: Space) -> None:
