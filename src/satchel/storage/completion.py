@@ -13,10 +13,6 @@ PROMPTS = """
     select name from prompts where project = :project and deleted_at is null and name >= :start and name < :end
     order by name limit :most
 """
-URIS = """
-    select uri as name from documents where project = :project and deleted_at is null and uri >= :start and uri < :end
-    order by uri limit :most
-"""
 # Steps from tag to tag, not from row to row: every prompt may have the same tag.
 PROMPT_TAGS = """
     with recursive steps (name, step) as (

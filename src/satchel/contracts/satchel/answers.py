@@ -10,7 +10,7 @@ from satchel.contracts.content import count_fitting, format_count
 from satchel.contracts.contract import Context, Reply
 from satchel.contracts.satchel.errors import name_place
 from satchel.errors import WrongArgument
-from satchel.model import DEFAULT_PROJECT, Item, Scope
+from satchel.model import DEFAULT_PROJECT, Item, Scope, uri_of
 from satchel.protocol import ProtocolError
 from satchel.protocol.codec import decode, encode
 from satchel.protocol.cursors import NUMBER
@@ -237,6 +237,9 @@ def describe_place(context: Context) -> list[str]:
         return []
     if tx.absent_project == personal:
         return [f"Project '{personal}' is empty. What is saved in it is read in every project."]
+    if tx.scope.projects is None and projects.find_deleted(tx, tx.absent_project) is not None:
+        uri = uri_of("project", tx.absent_project)
+        return [f"Project '{tx.absent_project}' is in the trash: restore {uri} brings it back."]
     makes = "nothing made it yet" if tx.scope.is_read_only else "the first write makes it"
     note = f"Project '{tx.absent_project}' is empty; {makes} for {tx.scope.why}."
     held = _count_default(tx)

@@ -44,9 +44,10 @@ def explain_missing(context: Context, error: Refused) -> Refused:
 def _explain_project(context: Context, missing: NotFound) -> NotFound:
     """Return the error with the projects of similar names, or of all names if there are none."""
     if context.scope.projects is None and projects.find_deleted(context.tx, missing.key) is not None:
-        how = f": use restore with item {uri_of('project', missing.key)} to bring it back"
-        hint = f"It is in the trash{how if 'restore' in context.tools else ''}."
-        return NotFound("project", missing.key, missing.scope, why=Reason(hint=hint))
+        uri = uri_of("project", missing.key)
+        tool, command = f"Use restore with item {uri}", f"A person can use satchel restore {uri}"
+        hint = f"{tool if 'restore' in context.tools else command} to bring it back."
+        return NotFound("project", missing.key, missing.scope, why=Reason("is in the trash", hint))
     names = projects.list_names(context.tx, context.scope)
     more = f" and {len(names) - _MOST_PROJECTS} more" if len(names) > _MOST_PROJECTS else ""
     listed = f"{', '.join(names[:_MOST_PROJECTS])}{more}" or "none"

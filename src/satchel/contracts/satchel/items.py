@@ -99,20 +99,20 @@ def delete(context: Context, args: tools.Delete) -> Body:
 def delete_prompt(context: Context, args: tools.OnePrompt) -> Body:
     prompt = find_stored(context, args.prompt)
     text = f"Deleted prompt '{prompt.name}' from project '{context.scope.project}'."
-    return _delete(context, [recording.of_prompt(prompt)], text, prompt.name)
+    return _delete(context, [recording.of(prompt)], text, prompt.name)
 
 
 def delete_resource(context: Context, args: tools.OneResource) -> Body:
     document = layers.find_document(context.tx, context.scope, args.resource, to_change=True)
     text = f"Deleted document '{document.name}' from project '{context.scope.project}'."
-    return _delete(context, [recording.of_document(document)], text, document.name)
+    return _delete(context, [recording.of(document)], text, document.name)
 
 
 def delete_task(context: Context, args: tools.OneTask) -> Body:
     task = tasks.find(context.tx, context.scope, args.task)
     text = f"Deleted #{task.number} {join_lines(task.title)}"
     project = task.project or context.scope.project
-    return _delete(context, [recording.of_task(task)], text, task.number, project=project)
+    return _delete(context, [recording.of(task)], text, task.number, project=project)
 
 
 def _delete(context: Context, items: Sequence[Item], text: str, deleted: Any, **members: Any) -> Body:
