@@ -105,7 +105,7 @@ def update_task(context: Context, args: UpdateTask) -> Body:
 
 
 def complete_task(context: Context, args: TaskReference) -> Body:
-    task, was_completed = tasks.complete(context.tx, context.scope, args.task_id)
+    task, was_completed = tasks.complete(context.tx, context.scope, args.task_id, keeps_cancelled=True)
     message = "Task is already completed" if was_completed else "Task marked as completed"
     return OneTask(True, describe_task(task), message)
 

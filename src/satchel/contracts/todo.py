@@ -127,7 +127,7 @@ def list_tasks(context: Context, args: ListTasks) -> Body:
 
 
 def complete_task(context: Context, args: CompleteTask) -> Body:
-    task, _ = tasks.complete(context.tx, context.scope, args.task_id.lower())
+    task, _ = tasks.complete(context.tx, context.scope, args.task_id.lower(), keeps_cancelled=True)
     message = f"Task '{task.title}' marked as complete"
     return OneTask(True, CompletedState(task.id, task.title, task.is_completed), message)
 

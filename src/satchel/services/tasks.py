@@ -360,13 +360,19 @@ def check_unchanged(tx: Tx, task: Task, expected_version: int | None = None, fen
         raise StaleFence(task.number, fence, newest)
 
 
-def complete(tx: Tx, scope: Scope, task: Task | Reference, fence: int | None = None) -> tuple[Task, bool]:
+def complete(
+    tx: Tx, scope: Scope, task: Task | Reference, fence: int | None = None, *, keeps_cancelled: bool = False
+) -> tuple[Task, bool]:
     """Complete a task, and return whether it was completed before; then nothing changes.
+
+    With `keeps_cancelled` a cancelled task counts as completed, for callers that do not distinguish the two.
 
     Raises:
         StaleFence: the fence is not that of the newest claim.
     """
     before = _locked(tx, scope, task)
+    if keeps_cancelled and before.status == "cancelled":
+        return before, True
     was_completed = before.status == "completed"
     return update(tx, scope, before, TaskPatch(status="completed"), fence=fence), was_completed
 

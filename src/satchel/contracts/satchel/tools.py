@@ -237,8 +237,10 @@ RESTORED = object_of(
 )
 ERROR = object_of(
     *("code", "message", "hint"),
-    **dict.fromkeys(("code", "message", "hint", "argument"), STRING),
-    near={"type": ["array", "object"]},  # names; of an edit, the line most like it
+    **dict.fromkeys(("code", "message", "hint", "argument", "deleted", "holder", "until"), STRING),
+    **dict.fromkeys(("version", "count", "fence", "blocked", "held"), INTEGER),
+    **dict.fromkeys(("versions", "lines"), list_of(INTEGER)),
+    near={"anyOf": [STRINGS, LINE]},  # names; of an edit, the line most like it
 )
 
 # -- rows of the table --------------------------------------------------------------------------------------------
