@@ -205,17 +205,14 @@ def answer_once(
     kept = retry_keys.recall(context.tx, context.scope, tool, key, digest)
     if kept is not None:
         value = decode(kept)
-        return _repeat(value["content"], value["structured"], key)
+        content, structured = value["content"], value["structured"]
+        note = f"The call with the key '{key}' was made before; nothing was added now."
+        first = {**content[0], "text": f"{content[0]['text']}\n{note}"}
+        return Reply([first, *content[1:]], {**structured, "notes": [*structured.get("notes", ()), note]})
     reply = act()
     answer = encode({"content": reply.content, "structured": reply.structured})
     retry_keys.remember(context.tx, context.scope, tool, key, digest, answer)
     return reply
-
-
-def _repeat(content: list[dict[str, Any]], structured: dict[str, Any], key: str) -> Reply:
-    note = f"The call with the key '{key}' was made before; nothing was added now."
-    first = {**content[0], "text": f"{content[0]['text']}\n{note}"}
-    return Reply([first, *content[1:]], {**structured, "notes": [*structured.get("notes", ()), note]})
 
 
 # -- the project of a call -----------------------------------------------------------------------------------------

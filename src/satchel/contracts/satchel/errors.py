@@ -98,16 +98,6 @@ def explain_taken(clash: errors.Taken) -> Body:
     return error("already_exists", _sentence(clash), hint)
 
 
-def explain_conflict(clash: errors.VersionConflict) -> Body:
-    hint = "Somebody changed it. Read it again, then repeat the update with the new version."
-    return error("conflict", _sentence(clash), hint, version=clash.actual)
-
-
-def explain_reused_key(reused: errors.KeyReused) -> Body:
-    message = f"The key '{reused.key}' was used for another input."
-    return error("conflict", message, "Choose another key, or repeat the call as it was.", argument="key")
-
-
 def explain_missing_version(missing: errors.VersionMissing) -> Body:
     kept = ", ".join(map(str, missing.kept))
     hint = f"There are versions {kept}." if kept else "No version of it is kept."
@@ -207,8 +197,18 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     errors.NotFound: explain_not_found,
     errors.Forbidden: explain_forbidden,
     errors.Taken: explain_taken,
-    errors.VersionConflict: explain_conflict,
-    errors.KeyReused: explain_reused_key,
+    errors.VersionConflict: lambda clash: error(
+        "conflict",
+        _sentence(clash),
+        "Somebody changed it. Read it again, then repeat the update with the new version.",
+        version=clash.actual,
+    ),
+    errors.KeyReused: lambda reused: error(
+        "conflict",
+        f"The key '{reused.key}' was used for another input.",
+        "Choose another key, or repeat the call as it was.",
+        argument="key",
+    ),
     errors.VersionMissing: explain_missing_version,
     WrongValue: explain_wrong_value,
     errors.WrongEdit: explain_wrong_edit,

@@ -55,11 +55,11 @@ def answer_prompts_list(context: Context, params: dict[str, Any]) -> Result:
             if start >= len(context.libraries.catalog.view):
                 raise invalid_params("Unknown cursor")
             return _list_libraries(context, page, start)
-    elif offers_start_task(context):
+    elif may_read(context, "task"):
         page.add(START_ENTRY)
 
     def describe(one: PromptHeader) -> Result | None:
-        if one.name == START_TASK and offers_start_task(context):
+        if one.name == START_TASK and may_read(context, "task"):
             return None
         # The title is left out: some clients use it as the name of the prompt and fail at its spaces.
         return _entry(one.name, mark_layer(one.description or one.title, one.layer), one.arguments)
@@ -73,17 +73,12 @@ def answer_prompts_list(context: Context, params: dict[str, Any]) -> Result:
 def answer_prompts_get(context: Context, params: dict[str, Any]) -> Result:
     """Answer prompts/get."""
     name, given = params["name"], params["arguments"]
-    if name == START_TASK and offers_start_task(context):
+    if name == START_TASK and may_read(context, "task"):
         with context.read() as opened:
             return _start_task(opened, given)
     found, messages, _ = fill_in(context, name, given, fill_messages)
     description = found.description if isinstance(found, LibraryTemplate) else found.description or found.title
     return without_nulls({"description": description, "messages": [_message(*one) for one in messages]})
-
-
-def offers_start_task(context: Context) -> bool:
-    """Return whether to offer the prompt that starts a task: only if tasks are served."""
-    return may_read(context, "task")
 
 
 def _list_stored(
@@ -206,7 +201,7 @@ def _complete_template(context: Context, uri: str, argument: str, text: str) -> 
 
 def _complete_prompt(context: Context, name: str, argument: str, text: str) -> Completion:
     """Complete the value of an argument: declared values, those given before, then those that its name implies."""
-    if name == START_TASK and offers_start_task(context):
+    if name == START_TASK and may_read(context, "task"):
         if argument != "task":
             raise invalid_params(f"Prompt '{name}' has no argument {argument}")
         return completion.open_tasks(context.tx, context.scope, text)
@@ -303,7 +298,7 @@ def write_task_page(context: Context, task: Task) -> str:
     page = [f"# Task #{task.number}: {join_lines(task.title)}", "\n".join(lines)]
     if task.description is not None:
         page.append(task.description)
-    lines = [format_task(one) for number in task.blocked_by[:_MOST] if (one := _find_blocker(context, number))]
+    lines = [format_task(one) for one in tasks.list_some(context.tx, context.scope, task.blocked_by[:_MOST])]
     if task.waits_elsewhere:
         lines.append(HIDDEN_BLOCKER)
     if lines:
@@ -345,13 +340,6 @@ def write_project_page(context: Context) -> str:
         "has_more_tasks": has_more,
     }
     return encode(value).decode()
-
-
-def _find_blocker(context: Context, number: int) -> Task | None:
-    try:
-        return tasks.find(context.tx, context.scope, number)
-    except NotFound:
-        return None
 
 
 def _list_documents(context: Context, project: str | None) -> list[str]:

@@ -48,7 +48,8 @@ def list_tasks(context: Context, args: tools.ListTasks) -> Body:
         needs_all_tags=args.match == "all",
         holder_key=task_answers.find_holder(context).key if args.status == "ready" else None,
     )
-    found, has_more = tasks.list_page(context.tx, context.scope, query, limit=args.limit, after=_decode_position(last))
+    after = TaskPosition(last[1], int(last[2]), int(last[3]), last[4] or None) if last else None
+    found, has_more = tasks.list_page(context.tx, context.scope, query, limit=args.limit, after=after)
     rows = [task_answers.make_row(task, here) for task in found]
     rows, found, has_more = answers.fit_page(rows, found, has_more=has_more)
     next_cursor = None
@@ -85,13 +86,6 @@ def _describe_missing_tags(context: Context, query: TaskQuery, found: Sequence[T
     from satchel.contracts.satchel import guesses  # only after such a mistake
 
     return guesses.describe_tags(missing, "task", tasks.list_tags(context.tx, context.scope, query.project))
-
-
-def _decode_position(last: tuple[str, ...] | None) -> TaskPosition | None:
-    if last is None:
-        return None
-    _, moment, number, priority, due = last
-    return TaskPosition(moment, int(number), int(priority), due or None)
 
 
 def get_task(context: Context, args: tools.OneTask) -> Body:
@@ -138,15 +132,10 @@ def _add_lines(context: Context, args: tools.AddTasks, lines: list[TaskLine]) ->
     report = partial(answers.report_progress, context, total=len(lines), what="tasks")
     added = task_lines.add_all(context.tx, context.scope, lines, here, report)
     text = "\n".join(["Added:", *(task_answers.format_task(task, here) for task in added)])
-    notes = [note for task in added for note in _describe_doubts(task)]
+    doubts = [(task, found) for task in added if (found := task_lines.find_doubts(task.title))]
+    notes = [f"#{task.number}: '{words}' is in the title; {', '.join(advice)}." for task, (words, advice) in doubts]
     rows = [task_answers.make_row(task, here) for task in added]
     return answers.reply(context, text, notes=notes, project=here, tasks=rows)
-
-
-def _describe_doubts(task: Task) -> list[str]:
-    """Describe words at the end of a title that were perhaps meant as something else."""
-    doubts = task_lines.find_doubts(task.title)
-    return [f"#{task.number}: '{doubts[0]}' is in the title; {', '.join(doubts[1])}."] if doubts else []
 
 
 def update_task(context: Context, args: tools.UpdateTask) -> Body:
