@@ -33,8 +33,7 @@ class AddPrompt(Struct):
 class ListPrompts(Struct):
     # With the keywords in the printed order.
     limit: Annotated[
-        int,
-        Meta(ge=1, le=100, extra_json_schema={"default": 10, "description": "Maximum number of prompts to return"}),
+        int, Meta(ge=1, le=100, extra_json_schema={"default": 10, "description": "Maximum number of prompts to return"})
     ] = 10
     offset: Annotated[int, Meta(ge=0, extra_json_schema={"default": 0, "description": "Number of prompts to skip"})] = 0
 

@@ -120,7 +120,11 @@ def parse(
     """
     fields = fields_of(model)
     if refuses_unknown:
-        _refuse_unknown(model, arguments)
+        ours = arguments
+        if not _OF_HOSTS.isdisjoint(arguments):
+            ours = {name: value for name, value in arguments.items() if name not in _OF_HOSTS | _BESIDE_THEM}
+        if unknown := tuple(_find_unknown(_members_of(model), ours)):
+            raise WrongArgument(unknown[0].argument, "additionalProperties", limit=unknown)
     present: list[Field] = []
     for field in fields:
         if field.name in arguments and (is_strict or field.is_required or arguments[field.name] is not None):
@@ -155,13 +159,6 @@ def _clean(field: Field, value: Any) -> Any:
     if value is not None and field.hidden.ignores_case:
         value = value.lower()
     return value
-
-
-def _refuse_unknown(model: type[Struct], arguments: dict[str, Any]) -> None:
-    if not _OF_HOSTS.isdisjoint(arguments):
-        arguments = {name: value for name, value in arguments.items() if name not in _OF_HOSTS | _BESIDE_THEM}
-    if unknown := tuple(_find_unknown(_members_of(model), arguments)):
-        raise WrongArgument(unknown[0].argument, "additionalProperties", limit=unknown)
 
 
 @lru_cache(maxsize=256)

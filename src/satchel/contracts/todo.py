@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, structs
 
 from satchel import clock
-from satchel.contracts.content import collect
+from satchel.contracts.content import collect, format_count
 from satchel.contracts.contract import Body, Context, Contract, Tool
 from satchel.contracts.schema import UNSTORABLE, Schema, hidden
 from satchel.errors import AnswerTooLarge, Forbidden, NotFound, QuotaExceeded, WrongArgument
@@ -123,7 +123,9 @@ def list_tasks(context: Context, args: ListTasks) -> Body:
     status: Literal["pending"] | None = None if args.include_completed else "pending"
     batches = tasks.iterate_all(context.tx, context.scope, status)
     found = collect(batches, lambda task: 2 * len(task.title), "list_tasks", "include_completed")  # text and structured
-    return TaskList(True, [describe_task(task) for task in found], len(found), format_count(len(found)))
+    return TaskList(
+        True, [describe_task(task) for task in found], len(found), f"Found {format_count(len(found), 'task')}"
+    )
 
 
 def complete_task(context: Context, args: CompleteTask) -> Body:
@@ -170,10 +172,6 @@ def write_instructions(_tools: Sequence[Tool], user: str | None) -> str | None:
 
 def describe_task(task: Task) -> ListedTask:
     return ListedTask(task.id, task.title, task.is_completed, clock.to_second(task.created_at))
-
-
-def format_count(count: int) -> str:
-    return "Found 1 task" if count == 1 else f"Found {count} tasks"
 
 
 # -- failures ---------------------------------------------------------------------------------------------------

@@ -71,13 +71,13 @@ def explain_wrong_argument(wrong: errors.WrongArgument) -> Body:
 
 
 def explain_not_found(missing: errors.NotFound) -> Body:
-    what, why = _what(missing.kind, missing.key), missing.why or errors.Reason()
-    message = (
-        f"{what} {why.message}." if why.message else f"{what} does not exist{_where(missing)}{_who_names(missing)}."
-    )
-    deleted = {"deleted": missing.key} if why.is_deleted else {}
+    kind, key, why = missing.kind, missing.key, missing.why or errors.Reason()
+    what = f"Task {key}" if kind == "task" else f"{kind.capitalize()} '{key}'"
+    where = f" in project '{missing.scope.project}'" if kind in ("prompt", "document") else ""
+    message = f"{what} {why.message or f'does not exist{where}{_who_names(missing)}'}."
+    deleted = {"deleted": key} if why.is_deleted else {}
     if not missing.near:
-        return error("not_found", message, why.hint or _HINTS[missing.kind], **deleted)
+        return error("not_found", message, why.hint or _HINTS[kind], **deleted)
     choices = " or ".join(f"{name} {join_lines(title)}".strip() for name, title in missing.near.items())
     return error("not_found", message, f"Did you mean {choices}?", near=list(missing.near))
 
@@ -254,14 +254,6 @@ _VOICE = Voice(quote=lambda text: f"'{text}'", advice={})
 def _sentence(error: errors.SatchelError) -> str:
     said = describe_error(error, _VOICE)
     return f"{said[:1].upper()}{said[1:]}."
-
-
-def _what(kind: str, key: str) -> str:
-    return f"Task {key}" if kind == "task" else f"{kind.capitalize()} '{key}'"
-
-
-def _where(error: errors.NotFound) -> str:
-    return f" in project '{error.scope.project}'" if error.kind in ("prompt", "document") else ""
 
 
 def _who_names(missing: errors.NotFound) -> str:

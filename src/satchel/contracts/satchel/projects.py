@@ -118,7 +118,8 @@ def _tell_done(context: Context, query: ChangeQuery, said: str) -> Part:
     found, has_more = history.list_done(context.tx, context.scope, query, _MOST_DONE)
     rows = [_format_done(context, one) for one in found]  # as JSON they would cost twice as much
     notes = _list_notes(context, query)
-    kept = _count_fitting(rows, _ROOM - sum(map(len, notes)))
+    room = _ROOM - sum(map(len, notes))
+    kept = max(min(_LEAST_DONE, len(rows)), sum(size <= room for size in accumulate(map(len, rows))))
     members: dict[str, Any] = {"since": said, "done": rows[:kept]}
     lines = [f"Done since {said}:", *(f"- {row}" for row in rows[:kept])]
     if not rows:
@@ -150,13 +151,12 @@ def _tell_claims(context: Context) -> Part:
     found, has_more = tasks.list_page(context.tx, context.scope, TaskQuery(filter="in_progress"), limit=_MOST_CLAIMED)
     if not found:
         return {}, []
-    lines = [
-        "In progress:",
-        *(format_task(task, here) for task in found),
-        *(["and more: list_tasks"] if has_more else []),
-    ]
-    rows = {"in_progress": [make_row(task, here) for task in found]}
-    return rows | ({"more_in_progress": True} if has_more else {}), lines
+    members: dict[str, Any] = {"in_progress": [make_row(task, here) for task in found]}
+    lines = ["In progress:", *(format_task(task, here) for task in found)]
+    if has_more:
+        members["more_in_progress"] = True
+        lines.append("and more: list_tasks")
+    return members, lines
 
 
 def _tell_ready(context: Context) -> Part:
@@ -235,11 +235,6 @@ def _format_numbers(numbers: Sequence[int]) -> str:
             runs.append([number])
     names = [f"#{run[0]} … #{run[-1]}" if run[2:] else ", ".join(f"#{number}" for number in run) for run in runs]
     return ", ".join([*names[:_MOST_NAMES], *(["..."] if len(names) > _MOST_NAMES else [])])
-
-
-def _count_fitting(rows: Sequence[str], room: int) -> int:
-    """Count the rows that fit, at least a few."""
-    return max(min(_LEAST_DONE, len(rows)), sum(size <= room for size in accumulate(map(len, rows))))
 
 
 def _shorten(text: str, longest: int = _LONGEST_TITLE) -> str:

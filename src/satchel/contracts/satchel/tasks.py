@@ -11,19 +11,9 @@ from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers, task_answers, tools
 from satchel.contracts.satchel.answers import answer_once, decode_cursor, read_tags
 from satchel.errors import EntryRefused, Forbidden, NotFound, WrongArgument
-from satchel.model import (
-    BlockerChange,
-    ListChange,
-    Task,
-    TaskDraft,
-    TaskFilter,
-    TaskPatch,
-    TaskPosition,
-    TaskQuery,
-)
+from satchel.model import BlockerChange, ListChange, Task, TaskDraft, TaskFilter, TaskPatch, TaskPosition, TaskQuery
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import rules, task_lines, tasks
-from satchel.services.task_lines import TaskLine
 
 # -- lists and whole tasks ----------------------------------------------------------------------------------------
 
@@ -114,21 +104,16 @@ def add_task(context: Context, args: tools.AddTask) -> Body:
 
 def add_tasks(context: Context, args: tools.AddTasks) -> Body:
     input = {"lines": args.lines, "project": args.project or ""}
-    return answer_once(context, "add_tasks", args.key, input, lambda: _add_lines(context, args, _read_lines(args)))
+    return answer_once(context, "add_tasks", args.key, input, lambda: _add_lines(context, args))
 
 
-def _read_lines(args: tools.AddTasks) -> list[TaskLine]:
-    found = task_lines.read(args.lines)
-    for line in found:
+def _add_lines(context: Context, args: tools.AddTasks) -> Reply:
+    here, lines = args.project or context.scope.project, task_lines.read(args.lines)
+    for line in lines:
         try:
             answers.check_title("task", line.title)
         except WrongArgument as wrong:
             raise EntryRefused(task_lines.place_of(line.place), wrong) from wrong
-    return found
-
-
-def _add_lines(context: Context, args: tools.AddTasks, lines: list[TaskLine]) -> Reply:
-    here = args.project or context.scope.project
     report = partial(answers.report_progress, context, total=len(lines), what="tasks")
     added = task_lines.add_all(context.tx, context.scope, lines, here, report)
     text = "\n".join(["Added:", *(task_answers.format_task(task, here) for task in added)])

@@ -381,8 +381,7 @@ class AddResources(InProject):
     resources: Annotated[
         list[NewDocument],
         Meta(
-            description="content is text, or base64; mime_type defaults by name",
-            extra=hidden(max_items=MOST_ENTRIES),
+            description="content is text, or base64; mime_type defaults by name", extra=hidden(max_items=MOST_ENTRIES)
         ),
     ]
     key: Key | UnsetType = UNSET
@@ -436,10 +435,7 @@ Added = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES))]
 class EditText(InProject):
     item: Annotated[str, Meta(description="Name, #4 or URI", extra=_ITEM)]
     edits: (
-        Annotated[
-            list[NewEdit],
-            Meta(description="old must occur once, unless all", extra=hidden(max_items=100)),
-        ]
+        Annotated[list[NewEdit], Meta(description="old must occur once, unless all", extra=hidden(max_items=100))]
         | UnsetType
     ) = UNSET
     append: Added | UnsetType = UNSET
@@ -453,15 +449,14 @@ TASK_FIELDS = ("title", "description", "status", "tags", "priority", "due", "blo
 
 TaskTitle = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=500, is_blank_refused=True))]
 TaskReference = Annotated[
-    str,
-    Meta(description="#4, title or URI", extra=hidden(takes_numbers=True, max_length=500, is_blank_refused=True)),
+    str, Meta(description="#4, title or URI", extra=hidden(takes_numbers=True, max_length=500, is_blank_refused=True))
 ]
 Priority = Annotated[model.Priority, Meta(extra_json_schema={"enum": [*PRIORITIES]}, extra=hidden(ignores_case=True))]
 Blockers = Annotated[list[str], Meta(extra=hidden(max_items=100, takes_numbers=True))]
 Day = Annotated[str, Meta(description="YYYY-MM-DD", extra=_LINE)]
 Fence = Annotated[int, Meta(description="Of your claim", extra=_NUMBER)]
 
-_FILTERS = get_args(TaskFilter)  # in this order, which msgspec loses
+_FILTERS = [*get_args(TaskFilter)]  # in this order, which msgspec loses
 _GRAMMAR = (
     "Title !high due:2026-12-01 +tag @project after:#7,2 - #7 is a task, 2 the second here; indented: description"
 )
@@ -479,8 +474,7 @@ class AddTask(Struct):
 
 class ListTasks(Struct):
     status: Annotated[
-        TaskFilter,
-        Meta(description="ready: can start now; pending: all open", extra_json_schema={"enum": _FILTERS}),
+        TaskFilter, Meta(description="ready: can start now; pending: all open", extra_json_schema={"enum": _FILTERS})
     ] = "ready"
     query: Annotated[str, Meta(description="Text in title or description", extra=_QUERY)] | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
