@@ -193,9 +193,6 @@ def list_tags(context: Context, _: ListTags) -> Body:
     return TagList([TagEntry(tag.name, tag.prompts) for tag in tags], len(tags))
 
 
-# -- shapes -----------------------------------------------------------------------------------------------------
-
-
 def parse_prompt_id(text: str, scope: Scope) -> str:
     id = parse_id(text)
     if id is None:

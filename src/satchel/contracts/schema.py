@@ -14,6 +14,7 @@ from msgspec import NODEFAULT, UNSET, Meta, Struct, convert, to_builtins
 from msgspec import inspect as shapes
 
 from satchel import clock
+from satchel.contracts.content import without_nulls
 from satchel.errors import WrongArgument
 from satchel.services.rules import check_text
 
@@ -243,12 +244,12 @@ def _schema_of(shape: shapes.Type, *, of_arguments: bool = False, is_published: 
         return {"type": "object", "properties": members, "required": required}
     if isinstance(shape, shapes.ListType | shapes.VarTupleType):
         limits = {"minItems": shape.min_length, "maxItems": shape.max_length}
-        return {"type": "array", "items": inner(shape.item_type), **_drop_none(limits)}
+        return {"type": "array", "items": inner(shape.item_type), **without_nulls(limits)}
     if isinstance(shape, shapes.StrType):
         limits = {"minLength": shape.min_length, "maxLength": shape.max_length}
-        return {"type": "string", **_drop_none({**limits, "pattern": shape.pattern})}
+        return {"type": "string", **without_nulls({**limits, "pattern": shape.pattern})}
     if isinstance(shape, shapes.IntType):
-        return {"type": "integer", **_drop_none({"minimum": shape.ge, "maximum": shape.le})}
+        return {"type": "integer", **without_nulls({"minimum": shape.ge, "maximum": shape.le})}
     if isinstance(shape, shapes.DictType):
         return {"type": "object", "additionalProperties": inner(shape.value_type)}
     if isinstance(shape, shapes.AnyType):
@@ -271,10 +272,6 @@ def _extra_of(shape: shapes.Type) -> dict[str, Any]:
     if isinstance(shape, shapes.UnionType):
         return next((_extra_of(inner) for inner in shape.types if _extra_of(inner)), {})
     return (shape.extra or {}) if isinstance(shape, shapes.Metadata) else {}
-
-
-def _drop_none(limits: dict[str, Any]) -> Schema:
-    return {keyword: limit for keyword, limit in limits.items() if limit is not None}
 
 
 # -- checking against JSON Schema ---------------------------------------------------------------------------------

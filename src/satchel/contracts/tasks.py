@@ -116,9 +116,6 @@ def delete_task(context: Context, args: TaskReference) -> Body:
     return DeletedTask(True, Deletion(task.number, True), "Task deleted successfully")
 
 
-# -- shapes -----------------------------------------------------------------------------------------------------
-
-
 def describe_task(task: Task) -> TaskData:
     status: Literal["pending", "completed"] = "completed" if task.is_completed else "pending"
     completed_at = None if task.completed_at is None else to_second(task.completed_at)

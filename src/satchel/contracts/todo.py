@@ -146,9 +146,6 @@ def update_task(context: Context, args: UpdateTask) -> Body:
     return OneTask(True, updated, f"Task updated to '{task.title}'")
 
 
-# -- users ------------------------------------------------------------------------------------------------------
-
-
 def resolve_scope(scope: Scope, arguments: dict[str, Any]) -> Scope:
     """Return the scope of the user named by a call. If the connection has a user, calls can name no other.
 
@@ -165,9 +162,6 @@ def resolve_scope(scope: Scope, arguments: dict[str, Any]) -> Scope:
 
 def write_instructions(_tools: Sequence[Tool], user: str | None) -> str | None:
     return None if user is None else f"Tasks of user {user}. Pass this as user_id."
-
-
-# -- shapes -----------------------------------------------------------------------------------------------------
 
 
 def describe_task(task: Task) -> ListedTask:

@@ -15,8 +15,6 @@ from satchel.protocol import cursors
 from satchel.services import documents, layers
 from satchel.services.rules import check_shown
 
-# -- tools ------------------------------------------------------------------------------------------------------
-
 
 def add_resources(context: Context, args: tools.AddResources) -> Body:
     def add(entry: tools.NewDocument) -> tuple[DocumentAnswer, str, list[str]]:
@@ -98,9 +96,6 @@ def _add(context: Context, new: tools.NewDocument | tools.AddResource) -> tuple[
 def _read_part(text: str, mime_type: str, args: tools.ReadResource) -> Reading:
     has_headings = texts.can_have_headings(mime_type)
     return texts.read_part(text, args.lines, args.heading, is_whole=args.whole is True, has_headings=has_headings)
-
-
-# -- answers ----------------------------------------------------------------------------------------------------
 
 
 def make_row(document: Document, *, is_echo: bool = False) -> DocumentAnswer:

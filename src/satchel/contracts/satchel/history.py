@@ -76,9 +76,6 @@ def _list_changed_lines(context: Context, done: Restored) -> list[str]:
     return [*shown, f"and {format_count(more, 'more line')}"] if more else shown
 
 
-# -- parts of history -------------------------------------------------------------------------------------------
-
-
 def _list_changes(context: Context, args: History) -> Body:
     last = decode_cursor(args.cursor, "h")
     after, since = (0, "") if args.since is UNSET else read_since(context, args.since)
@@ -149,19 +146,11 @@ def _list_versions(context: Context, item: Item, args: History) -> Body:
 
 
 def _find(context: Context, reference: str, find: Callable[[Tx, Scope, str], Item] = lookup.find) -> Item:
-    """Return the item that a reference names, deleted or not.
-
-    Raises:
-        NotFound: there is none that the caller may read.
-        AmbiguousItem: several have this name.
-    """
+    """Return the item that a reference names if the caller may read it, deleted or not."""
     item = find(context.tx, context.scope, reference)
     if not may_read(context, item.kind):
         raise NotFound("item", reference, context.scope)
     return item
-
-
-# -- shapes -----------------------------------------------------------------------------------------------------
 
 
 def _describe_change(entry: FeedEntry, scope: Scope) -> dict[str, Any]:

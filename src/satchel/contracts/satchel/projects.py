@@ -53,9 +53,6 @@ def list_projects(context: Context, _args: ListProjects) -> Body:
     return answers.reply(context, text, why=why, projects=rows)
 
 
-# -- catch_up ---------------------------------------------------------------------------------------------------
-
-
 Part = tuple[dict[str, Any], list[str]]  # members of the answer, and lines of its text
 
 
@@ -178,9 +175,6 @@ def _tell_ready(context: Context) -> Part:
         members["ready_elsewhere"] = elsewhere
         lines.append(f"Ready in other projects, or in none: {elsewhere}")
     return members, lines
-
-
-# -- shapes -----------------------------------------------------------------------------------------------------
 
 
 def _count(context: Context, held: ProjectCounts, open_tasks: int) -> dict[str, int]:

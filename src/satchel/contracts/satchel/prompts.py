@@ -30,8 +30,6 @@ from satchel.protocol.cursors import encode_cursor
 from satchel.services import layers, projects, prompts, rules, templates
 from satchel.services.prompts import make_name
 
-# -- tools that read ----------------------------------------------------------------------------------------------
-
 
 def list_prompts(context: Context, args: tools.ListPrompts) -> Body:
     last = decode_cursor(args.cursor, "p", "q", "l")

@@ -15,8 +15,6 @@ from satchel.model import BlockerChange, ListChange, Task, TaskDraft, TaskFilter
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import rules, task_lines, tasks
 
-# -- lists and whole tasks ----------------------------------------------------------------------------------------
-
 LISTS: dict[TaskFilter, str] = {
     "ready": "o",
     "pending": "o",
@@ -187,9 +185,6 @@ def _reply(
     return answers.reply(context, text, notes=notes, project=here, task=row, **members, **ready)
 
 
-# -- claims -----------------------------------------------------------------------------------------------------
-
-
 def claim_task(context: Context, args: tools.ClaimTask) -> Body:
     if args.release:
         return _release(context, args)
@@ -220,9 +215,6 @@ def _release(context: Context, args: tools.ClaimTask) -> Body:
     text, row = f"{text}, version {task.version}", task_answers.make_row(task, here, is_echo=True)
     notes = task_answers.describe_holder(context, before)
     return answers.reply(context, text, notes=notes, project=here, task=row, released=was_claimed)
-
-
-# -- tasks that arguments name ------------------------------------------------------------------------------------
 
 
 def _lock_task(context: Context, reference: str) -> Task:

@@ -14,8 +14,6 @@ from satchel.model import ItemKind
 from satchel.services import layers, links, texts
 from satchel.services.links import Linked
 
-# -- reading ------------------------------------------------------------------------------------------------------
-
 
 class Reading(Struct, frozen=True, kw_only=True):
     """The part of a text that is read."""
@@ -92,9 +90,6 @@ def _show_beginning(text: str, *, has_headings: bool) -> Reading:
     note = f"It has {size}.{more} Read on with {ways}whole: true."
     lines = "1" if part.last == 1 else f"1-{part.last}"
     return Reading(text=part.text, lines=lines, of=part.total, outline=headings, notes=(note,), is_shortened=True)
-
-
-# -- answers ----------------------------------------------------------------------------------------------------
 
 
 def reply_text(context: Context, reading: Reading, facts: str, link: dict[str, Any], **members: Any) -> Reply:

@@ -614,13 +614,10 @@ def _tool(
     output_schema: Schema,
     annotations: dict[str, bool] = READS,
     *,
-    toolset: str = "",
-    at_least_one: tuple[str, ...] = (),
     opens_transactions: bool = False,
-    is_listed: bool = True,
-    make_meta: Callable[[], dict[str, Any]] | None = None,
+    **more: Any,
 ) -> Tool:
-    """Return the tool whose work is done by the function of its name in a module."""
+    """Return the tool whose work is done by the function of its name in a module; `more` are fields of `Tool`."""
 
     def run(context: Context, args: Any) -> Body:
         if isinstance(args, InProject):
@@ -637,12 +634,9 @@ def _tool(
         transaction=None if opens_transactions else transaction,
         title=name.replace("_", " ").capitalize(),
         size_argument="limit" if "limit" in input.__struct_fields__ else None,
-        toolset=toolset,
-        at_least_one=at_least_one,
         output_schema=output_schema,
         annotations=annotations,
-        is_listed=is_listed,
-        make_meta=make_meta,
+        **more,
     )
 
 
