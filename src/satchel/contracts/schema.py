@@ -46,7 +46,6 @@ class Hidden(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
     max_length: int | None = None
     max_items: int | None = None
     max_bytes: int | None = None
-    enum: tuple[str, ...] | None = None  # where more is accepted than is published
 
 
 def hidden(**rules: Any) -> dict[str, Any]:

@@ -60,12 +60,10 @@ def catch_up(context: Context, args: CatchUp) -> Body:
     query, said = _read_since(context, args)
     members: dict[str, Any] = {}
     lines: list[str] = []
-    for part, more in (
-        _tell_projects(context),
-        _tell_done(context, query, said),
-        _tell_claims(context),
-        _tell_ready(context),
-    ):
+    parts = [_tell_projects(context), _tell_done(context, query, said)]
+    if may_read(context, "task"):
+        parts += [_tell_claims(context), _tell_ready(context)]
+    for part, more in parts:
         members |= part
         lines += more
     return answers.reply(context, "\n".join(lines), **members)
@@ -142,8 +140,6 @@ def _list_notes(context: Context, query: ChangeQuery) -> list[str]:
 
 def _tell_claims(context: Context) -> Part:
     """List the claimed tasks."""
-    if not may_read(context, "task"):
-        return {}, []
     here = context.scope.project
     found, has_more = tasks.list_page(context.tx, context.scope, TaskQuery(filter="in_progress"), limit=_MOST_CLAIMED)
     if not found:
@@ -158,8 +154,6 @@ def _tell_claims(context: Context) -> Part:
 
 def _tell_ready(context: Context) -> Part:
     """List the most urgent unclaimed tasks of the project, and count the others."""
-    if not may_read(context, "task"):
-        return {}, []
     here = context.scope.project
     query = TaskQuery(filter="ready", project=here, holder_key="")  # of no holder: claimed tasks were listed above
     found, has_more = tasks.list_page(context.tx, context.scope, query, limit=_MOST_READY)

@@ -133,7 +133,6 @@ def _list_libraries(context: Context, query: str | None, behind: str) -> list[Pr
 
 
 def add_prompts(context: Context, args: tools.AddPrompts) -> Body:
-    answers.check_number("prompts", args.prompts)
     checked = check_templates(context, (one.content for one in args.prompts if one.arguments != []))
 
     def add(entry: tools.NewPrompt) -> tuple[PromptRow, str, list[str]]:

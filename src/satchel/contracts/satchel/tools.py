@@ -42,7 +42,6 @@ Lines = Annotated[
     str, Meta(description="Like 10-40", extra=hidden(takes_numbers=True, is_trimmed=True, max_length=100))
 ]
 Heading = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=1000))]
-Whole = Annotated[bool, Meta(extra=hidden())]
 
 
 class InProject(Struct, kw_only=True):
@@ -229,10 +228,8 @@ REFERRED = list_of(object_of("item", "by", item=STRING, by=STRINGS))
 LINE = object_of("line", "text", line=INTEGER, text=STRING)
 RESTORED = object_of(
     *("kind", "item", "version", "from_version", "changed"),
-    kind=STRING,
-    item=STRING,
-    version=INTEGER,
-    from_version=INTEGER,
+    **dict.fromkeys(("kind", "item"), STRING),
+    **dict.fromkeys(("version", "from_version"), INTEGER),
     changed=BOOLEAN,
     lines=STRINGS,
 )
@@ -352,7 +349,7 @@ class GetPrompt(InProject):
     arguments: Values | UnsetType = UNSET
     lines: Lines | UnsetType = UNSET
     heading: Heading | UnsetType = UNSET
-    whole: Whole | UnsetType = UNSET
+    whole: bool | UnsetType = UNSET
 
 
 class RenderPrompt(InProject):
@@ -374,7 +371,7 @@ class NewDocument(Struct):
 DocumentReference = Annotated[
     str, Meta(description="Name or URI", extra=hidden(max_length=2000, is_blank_refused=True))
 ]
-DocumentContent = Annotated[str, Meta(description="Text; base64 for binary types", extra=hidden())]
+DocumentContent = Annotated[str, Meta(description="Text; base64 for binary types")]
 
 
 class AddResources(InProject):
@@ -409,7 +406,7 @@ class ReadResource(InProject):
     resource: DocumentReference
     lines: Lines | UnsetType = UNSET
     heading: Heading | UnsetType = UNSET
-    whole: Whole | UnsetType = UNSET
+    whole: bool | UnsetType = UNSET
 
 
 class UpdateResource(InProject):
