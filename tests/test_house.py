@@ -104,6 +104,9 @@ def test_a_cold_start_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None
             modules = loaded(code)
         assert CONTRACTS[contract] in modules
         assert not {name.split(".")[0] for name in modules} & HEAVY
+        # The first call of a tool imports its module and what that needs.
+        nouns = {"prompts", "documents", "tasks", "items", "history", "projects", "search", "methods", "guesses"}
+        assert not modules & {"satchel.library.catalog", *(f"satchel.contracts.satchel.{one}" for one in nouns)}
 
 
 def test_without_its_extra_the_sdk_module_says_what_to_install() -> None:

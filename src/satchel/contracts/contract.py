@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
+from satchel.contracts.content import without_nulls
 from satchel.contracts.schema import Schema, answer_schema, json_schema
 from satchel.errors import Refused
 from satchel.model import Scope, StoreChange
@@ -185,9 +186,8 @@ class Contract(Struct, frozen=True, kw_only=True):
     # Unknown arguments are refused, though its schemas allow them, and unknown tools are answered with those there are;
     # the message of a JSON-RPC error has its reason too, not only the `data`.
     explains_mistakes: bool = False
-    icons: Mapping[
-        str, str
-    ] = {}  # by toolset, as URIs of images for any size; "" is the server's, and of tools without one
+    # By toolset, as URIs of images for any size; "" is the server's, and of tools without one.
+    icons: Mapping[str, str] = {}
     # Says more about something that a tool did not find, in a reading transaction after that of the tool.
     explain_missing: Callable[[Context, Refused], Refused] | None = None
     # The scope of a call, before its arguments are checked; raises Forbidden where they name another user.
@@ -224,7 +224,7 @@ class Contract(Struct, frozen=True, kw_only=True):
 
     def describe_tool(self, tool: Tool) -> dict[str, Any]:
         """Return the entry of a tool in `tools/list`."""
-        entry = {
+        entry: dict[str, Any] = {
             "name": tool.name,
             "title": tool.title,
             "description": tool.description,
@@ -234,7 +234,7 @@ class Contract(Struct, frozen=True, kw_only=True):
             "icons": self.list_icons(tool.toolset),
             "_meta": None if tool.make_meta is None else tool.make_meta(),
         }
-        return {name: value for name, value in entry.items() if value is not None}
+        return without_nulls(entry)
 
     def list_icons(self, toolset: str) -> list[dict[str, Any]] | None:
         """Return the icons of a toolset, or of the server, in MCP's form; None if there are none."""

@@ -40,11 +40,7 @@ _CHANGING: dict[ItemKind, str] = {"prompt": "update_prompt", "document": "update
 
 
 def _find_items(context: Context, given: Sequence[str]) -> list[Item]:
-    """Return the items that a call names, each once and without its content.
-
-    Raises:
-        EntryRefused: one of them cannot be found or changed.
-    """
+    """Return the items that a call names, each once and without its content."""
     answers.check_number("items", given)
     found: dict[tuple[ItemKind, int], Item] = {}
     exact = lookup.find_all(context.tx, context.scope, given)
@@ -56,13 +52,7 @@ def _find_items(context: Context, given: Sequence[str]) -> list[Item]:
 
 
 def _check_found(context: Context, reference: str, item: Item | None = None) -> Item:
-    """Return the item that a reference names, whole, from those already found or by a look-up.
-
-    Raises:
-        NotFound: there is none that the caller may change.
-        WrongArgument: it is a prompt of a library.
-        AmbiguousItem: several have this name.
-    """
+    """Return the item that a reference names if the caller may change it, from those already found or by a look-up."""
     in_library = find_in_libraries(context, reference)
     if in_library is not None:
         raise WrongArgument("prompt", "readOnly", value=in_library.name)
@@ -164,14 +154,7 @@ def edit_text(context: Context, args: tools.EditText) -> Body:
 
 
 def _edit(context: Context, args: tools.EditText) -> tuple[Item, EditedText]:
-    """Find the item and apply the edits to its text.
-
-    Raises:
-        NotFound, AmbiguousItem: as `_check_found`.
-        WrongArgument: it is a prompt of a library, or a document of bytes.
-        VersionConflict: it has another version than expected.
-        WrongEdit: as `texts.apply_edits`.
-    """
+    """Find the item and apply the edits to its text."""
     item = _check_found(context, args.item)
     if isinstance(item.content, bytes):
         raise WrongArgument("item", "contentEncoding", value=item.name)
@@ -247,11 +230,7 @@ def update_items(context: Context, args: tools.UpdateItems) -> Body:
 
 
 def _check_change(context: Context, item: Item, args: tools.UpdateItems) -> None:
-    """Check that a change fits the kind of an item.
-
-    Raises:
-        WrongValue: it does not.
-    """
+    """Check that a change fits the kind of an item."""
     what = format_item(item)
     if args.status is not UNSET and item.kind != "task":
         raise WrongValue(f"{what} has no status.", "Leave it out, or leave out status.", "status")
@@ -339,9 +318,6 @@ def _show(one: Prompt | Document | Task, here: str, there: str) -> tuple[dict[st
         return {"kind": "prompt", **to_builtins(prompt), **elsewhere}, prompt_tools.format_row(prompt)
     document = document_tools.make_row(one, is_echo=True)
     return {"kind": "document", **to_builtins(document), **elsewhere}, document_tools.format_row(document)
-
-
-# -- show -------------------------------------------------------------------------------------------------------
 
 
 def show(context: Context, args: tools.Show) -> Body:
