@@ -242,8 +242,6 @@ class Pages:
 
     async def _listen(self, request: Request, scope: Scope) -> Response:
         """Send changes until the browser leaves, the session ends, or the server shuts down."""
-        self._streams.check_room(scope.user)
-        await run_sync(self._watch)
         listener = Listener(
             lambda changes: (one for one in changes if one.what != "access" and one.is_open_to(scope)),
             StoreChange("everything"),
@@ -259,12 +257,14 @@ class Pages:
                 has_ended = True
             return not has_ended
 
+        changes = await self._streams.open(listener, is_allowed, self._watch)
+
         async def events() -> AsyncIterator[bytes | None]:
             yield encode({"what": "hello"})
-            async for changes in self._streams.follow(listener, is_allowed):
-                if changes:
-                    found = [{"what": one.what, "project": one.project, "key": one.key} for one in changes]
-                    yield encode({"what": "changed", "changes": found})
+            async for found in changes:
+                if found:
+                    shown = [{"what": one.what, "project": one.project, "key": one.key} for one in found]
+                    yield encode({"what": "changed", "changes": shown})
                 else:
                     yield None
             if has_ended:
