@@ -64,6 +64,7 @@ def test_huge_and_binary_files_are_refused_without_being_read_whole(
         ("x.prompt", "---\ninput: 3\nx: [\n---\n", "dotprompt"),
         ("x.prompty", "---\ninputs: 3\nsample: [1]\nmodel: {}\n---\n", "prompty"),
         ("todo.txt", "x\n(A)\nx 2026-99-99\n", "todo-txt"),
+        ("todo.txt", "x due:9999-12-31T23:59:59-23:59\n", "todo-txt"),
     ],
 )
 def test_a_file_that_is_not_what_it_claims_is_told_or_left_alone(
