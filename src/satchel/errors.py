@@ -255,6 +255,10 @@ class StoreConflict(StoreFailed):
     """Nothing was done, because of another transaction or a lost connection; it can be tried again."""
 
 
+class OutcomeUnknown(StoreFailed):
+    """The connection was lost during a commit: all was done, or nothing."""
+
+
 class StoreGone(StoreFailed):
     """The file of the store was removed or replaced; only a new start helps."""
 

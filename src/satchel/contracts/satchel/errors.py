@@ -224,11 +224,15 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     ),
     TemplateFailed: lambda failed: error("invalid_argument", failed.message, failed.hint),
     errors.StoreError: lambda _: error("unavailable", _UNABLE, f"Nothing was changed. {_SEE_LOG}"),
+    errors.OutcomeUnknown: lambda _: error(
+        "unavailable", _UNKNOWN, f"Check what there is before you repeat it. {_SEE_LOG}"
+    ),
     errors.StoreGone: lambda _: error("unavailable", _GONE, f"Nothing was changed. {_RESTART}"),
     Exception: lambda _: error("internal", _UNABLE, _SEE_LOG),
 }
 
 _UNABLE = "Unable to complete request. Please try again."
+_UNKNOWN = "The connection to the store was lost, so it is unknown whether the call took effect."
 _GONE = "The store was removed or replaced while it was served."
 _RESTART = "Start the server again; its log says more."
 _SEE_LOG = "If this persists, the server's log says why."
