@@ -80,13 +80,7 @@ class NotFound(Refused):
     """The scope has no such item."""
 
     def __init__(
-        self,
-        kind: str,
-        key: str,
-        scope: Scope,
-        *,
-        near: Mapping[str, str] | None = None,
-        why: "Reason | None" = None,
+        self, kind: str, key: str, scope: Scope, *, near: Mapping[str, str] | None = None, why: "Reason | None" = None
     ) -> None:
         super().__init__(f"{kind} {key!r} not found")
         self.kind = kind
@@ -259,6 +253,10 @@ class StoreFailed(StoreError):
 
 class StoreConflict(StoreFailed):
     """Another transaction or a lost connection ended the transaction; nothing was changed, and a retry may succeed."""
+
+
+class OutcomeUnknown(StoreFailed):
+    """The connection was lost during a commit: all was done, or nothing."""
 
 
 class StoreGone(StoreFailed):

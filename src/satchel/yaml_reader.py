@@ -18,7 +18,7 @@ Fields = dict[str, Any]
 
 _START = re.compile(r"\s*---[ \t]*\r?\n")
 _END = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.M)
-_KEY = re.compile(r"([A-Za-z_$][\w .$-]*?)[ \t]*:(?:[ \t]+|$)")
+_KEY = re.compile(r"([A-Za-z_$][\w.$-]*(?: +[\w.$-]+)*)[ \t]*:(?:[ \t]+|$)")
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
 _TEXT_TAG = "tag:yaml.org,2002:str"
 _WORDS: dict[str, bool | None] = {

@@ -269,6 +269,19 @@ def ask_for_pages(attack: Attack) -> None:
     attack.repeat(12, lambda: attack.ask(b"".join(raws) * 10, 20))
 
 
+def send_forms(attack: Attack) -> None:
+    """Send forms that consist of escapes, without a session and with one: urllib makes objects for each escape."""
+    own = [("Sec-Fetch-Site", "same-origin"), ("Content-Type", "application/x-www-form-urlencoded")]
+    with attack.connect() as wire:
+        logged_in = wire.ask("POST", "/login", own, b"token=" + attack.token[1].split()[1].encode())
+    assert logged_in.status == 303, logged_in
+    cookie = ("Cookie", (logged_in.header("set-cookie") or "").partition(";")[0])
+    escapes = b"%41" * (5 * MIB)
+    login = request("POST", "/login", own, b"token=" + escapes)
+    change = request("POST", "/p/default/documents/new", [cookie, *own], b"content=" + escapes)
+    attack.repeat(4, lambda: attack.ask(secrets.choice([login, change])))
+
+
 def subscribe(attack: Attack) -> None:
     uris = [f"satchel://resource/some-name-{number}" for number in range(40_000)]
     few = {"notifications": {"resourceSubscriptions": uris[:1000], "promptsListChanged": True}}
@@ -307,6 +320,7 @@ ATTACKS: dict[str, Callable[[Attack], None]] = {
     "heads that never end": drip_heads,
     "lists and pings": ask_for_lists,
     "pages without a session": ask_for_pages,
+    "forms of escapes": send_forms,
     "wrong tokens": guess_tokens,
     "a flood of calls": flood_calls,
     "64 renders": render,

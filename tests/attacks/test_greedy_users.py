@@ -1,5 +1,6 @@
 """A user with a token has a share of threads, renderers and the rate of calls; the local user has all of them."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,13 @@ def test_the_streams_of_a_user_are_bounded_and_keep_little_memory(store: str) ->
                 headers, added = call("add_prompt", {"title": f"T{number}", "content": "x"})
                 assert server.ask("POST", "/mcp", [ada.header, *headers], added).status == 200
         assert peak.mb <= MAX_MEMORY_MB
+
+
+def test_streams_that_are_opened_at_once_are_bounded(store: str) -> None:
+    reader = make_token(store, is_read_only=True)
+    with WebServer("-d", store, "--auth", "token") as server:
+        with many_wires(server.port, 2 * MAX_STREAMS_PER_USER) as wires:
+            for wire in wires:
+                wire.send(listen(reader, []))
+            statuses = Counter(wire.read_head()[0] for wire in wires)
+        assert statuses == {200: MAX_STREAMS_PER_USER, 429: MAX_STREAMS_PER_USER}

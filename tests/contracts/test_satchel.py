@@ -412,8 +412,7 @@ def test_a_project_that_goes_while_it_is_served(store: str, client: Client) -> N
     with database.write() as tx:
         projects.delete(tx, "garden")
     gone = missing(
-        "Project 'garden' does not exist.",
-        "It is in the trash: use restore with item satchel://project/garden to bring it back.",
+        "Project 'garden' is in the trash.", "Use restore with item satchel://project/garden to bring it back."
     )
     for tool, arguments in [
         ("get_prompt", {"prompt": "x"}),
@@ -427,7 +426,7 @@ def test_a_project_that_goes_while_it_is_served(store: str, client: Client) -> N
     with database.write() as tx:
         projects.delete(tx, "default")
     database.close()
-    assert refusal(client, "list_prompts")["message"] == "Project 'default' does not exist."
+    assert refusal(client, "list_prompts")["message"] == "Project 'default' is in the trash."
     assert result_of(client, "list_projects", {}) == {
         "content": [{"type": "text", "text": "There is no project 'default' (the default, which names no project)."}],
         "structuredContent": {"project": "default", "why": "the default, which names no project", "projects": []},

@@ -224,3 +224,16 @@ def test_a_task_of_todo_appears_in_tasks_whatever_its_length(
     call(client, "complete_task", task_id=task["id"])
     listed = json.loads(todo.call("list_tasks", user_id=ADA)["content"][0]["text"])["tasks"]
     assert [(one["id"], one["completed"]) for one in listed] == [(id, True)]
+
+
+def test_a_cancelled_task_is_completed_here_and_stays_as_it_is(
+    client: Server, store: str, serve: Callable[..., Server]
+) -> None:
+    satchel, todo = serve("satchel", store, NEWEST, "--user", ADA), serve("todo", store)
+    id = answered(todo, "todo", "add_task", {"user_id": ADA, "title": "Tea"})["task"]["id"]
+    satchel.call("update_task", task=1, status="cancelled")
+    [shown] = call(client, "list_tasks", status="completed")["data"]
+    already = {"success": True, "data": shown, "message": "Task is already completed"}
+    assert call(client, "complete_task", task_id=1) == already
+    assert answered(todo, "todo", "complete_task", {"user_id": ADA, "task_id": id})["success"]
+    assert satchel.call("get_task", task=1)["structuredContent"]["task"]["status"] == "cancelled"

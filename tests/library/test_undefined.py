@@ -82,6 +82,9 @@ def test_an_operator_treats_a_name_without_a_value_as_an_empty_text(renderer: Re
         *("'abc'.replace('a', X)", "'abc'.strip(X)", "'abc'|trim(X)", "'abc'|indent(X)", "'abc'|replace('b', X)"),
         *("{'a': X}|tojson", "'{:>3}|{}'.format(X, X)", "['b', X, 'a']|sort", "[X, 'a']|max", "['a', X]|join('-')"),
         *("{'a': 1}.get(X)", "{'a': 1}[X]", "[1][X]", "range(X)", "X[1:]", "dict(a=X).a", "X|int + 1", "[X]"),
+        *("X in 'abc'", "X not in 'abc'", "X is in 'abc'", "X is not in 'abc'", "'a' < X in 'abc'"),
+        *("X in ['b']", "'a' in X", "['a', X]|select('in', 'abc')|list", "'b' in 'abc' ~ X", "1 in 'abc'"),
+        *("'-'.join(['a', X])", "'-'.join((X, X))", "'abc'.startswith(('b', X))", "'%d' % X", "'%f' % X"),
     ]:
         template = "[{{ " + expression + " }}]"
         assert render(renderer, template.replace("X", "a")) == render_by_jinja2(template.replace("X", "''"))

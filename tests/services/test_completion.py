@@ -34,7 +34,6 @@ def test_names_that_start_come_before_names_that_contain(filled: Database) -> No
         assert completion.prompt_names(tx, ADA, "REV").values == ("code-review", "review")
         assert completion.prompt_tags(tx, ADA, "RUST").values == ("rust", "trust")
         assert completion.prompt_tags(tx, ADA, "").values == ("go", "rust", "trust")
-        assert completion.document_uris(tx, ADA, "readme").values == ("readme:x", "file:///b/README")
         assert completion.prompt_names(tx, ADA, "%") == Completion((), False)
 
 

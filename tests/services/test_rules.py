@@ -258,12 +258,7 @@ def test_an_unstorable_name_has_no_suggestion_and_no_completion(filled: tuple[Da
     with database.write(ADA) as tx:
         assert [lookup.suggest(tx, ADA, kind, text) for kind in lookup.NAMED] == [[], [], []]
         assert lookup.find_all(tx, ADA, [text, f"#{text}"]) == [None, None]
-        for complete in (
-            completion.projects,
-            completion.prompt_names,
-            completion.prompt_tags,
-            completion.document_uris,
-        ):
+        for complete in (completion.projects, completion.prompt_names, completion.prompt_tags):
             assert complete(tx, ADA, text).values == ()
         templates.remember_values(tx, ADA, "p", {"a": text})
         assert templates.recall_values(tx, ADA, "p", "a") == ()

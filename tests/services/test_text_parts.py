@@ -134,12 +134,9 @@ def test_only_the_first_of_very_many_headings_are_found() -> None:
 
 
 @given(st.text("ab\n#`", max_size=60), st.data())
-def test_lines_are_found_in_blocks_as_in_a_list_of_all(text: str, data: st.DataObject) -> None:
+def test_lines_are_found_as_in_a_list_of_all(text: str, data: st.DataObject) -> None:
     lines, total = text.split("\n"), texts.count_lines(text)
     first = data.draw(st.integers(1, max(1, total)))
     last = data.draw(st.integers(first, max(first, total)))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(texts, "_BLOCK", 7)
-        assert list(texts._split_lines(text)) == lines
-        part = "".join(f"{line}\n" for line in lines[first - 1 : last])
-        assert texts._take(text, first, last).text == (part if last < len(lines) else part[:-1])
+    part = "".join(f"{line}\n" for line in lines[first - 1 : last])
+    assert texts._take(text, first, last).text == (part if last < len(lines) else part[:-1])

@@ -126,7 +126,7 @@ def edit(
         patch["content"] = _encode(raw, mime_type or old["mime_type"])
     answer = session.call("update_resource", resource=ref, **patch, expected_version=version)
     name, project = answer.value["resource"]["name"], answer.value["project"]
-    session.say(f"Changed document '{name}' in project '{project}'.", answer.value)
+    session.say(f"{answer.change} document '{name}' in project '{project}'.", answer.value)
 
 
 def _guess_type(name: str, content: str | None, raw: bytes) -> str:

@@ -17,6 +17,7 @@ from satchel.errors import (
     NotConfirmed,
     NotFound,
     NothingReady,
+    OutcomeUnknown,
     QuotaExceeded,
     Refused,
     SatchelError,
@@ -124,6 +125,7 @@ _ADVICE: dict[type[SatchelError], Callable[[Any], str]] = {
     NothingReady: lambda _: "See the open tasks with: satchel task list",
     MissingPart: lambda error: f"It has: {', '.join(error.near)}." if error.near else "Nothing was changed.",
     StoreError: lambda _: "Nothing was changed.",
+    OutcomeUnknown: lambda _: "",  # the error has it
 }
 
 

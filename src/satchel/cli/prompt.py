@@ -177,7 +177,7 @@ def edit(
         old = session.call("get_prompt", prompt=ref, whole=True).value["prompt"]["content"]
         patch["content"] = read_text(None, editing=old)
     answer = session.call("update_prompt", prompt=ref, **patch, expected_version=version)
-    _show_changed(session, "Changed prompt '{name}' in project '{project}'.", answer)
+    _show_changed(session, answer.change + " prompt '{name}' in project '{project}'.", answer)
 
 
 def _show_changed(session: Session, sentence: str, answer: Answer) -> None:

@@ -59,6 +59,11 @@ class Answer(NamedTuple):
         return str(self.content[0].get("text", ""))
 
     @property
+    def change(self) -> str:
+        """What an update did, which its tool says first."""
+        return "Nothing changed in" if self.text.startswith("Unchanged") else "Changed"
+
+    @property
     def notes(self) -> list[str]:
         """The notes that come with the answer."""
         return list(self.value.get("notes", ()))

@@ -207,7 +207,7 @@ def edit(
     if all(value is None for value in patch.values()):
         raise click.UsageError("Give a new TITLE or an option.")
     answer = session.call("update_task", task=ref, **patch, expected_version=version)
-    _show_task(session, "Changed task {number}: {title}", answer)
+    _show_task(session, answer.change + " task {number}: {title}", answer)
 
 
 # -- work -------------------------------------------------------------------------------------------------------

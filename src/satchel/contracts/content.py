@@ -57,9 +57,6 @@ def count_fitting(rows: Iterable[object]) -> int:
     return sum(1 for _ in takewhile(page.add, rows))
 
 
-# -- contents -----------------------------------------------------------------------------------------------------
-
-
 def join_lines(text: str) -> str:
     """Return a text in one line."""
     return " ".join(text.splitlines())

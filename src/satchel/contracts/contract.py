@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
+from satchel.contracts.content import without_nulls
 from satchel.contracts.schema import Schema, answer_schema, json_schema
 from satchel.errors import Refused
 from satchel.model import Scope, StoreChange
@@ -185,10 +186,9 @@ class Contract(Struct, frozen=True, kw_only=True):
     # Unknown arguments are refused although the schemas allow them; the error for an unknown tool lists the known ones;
     # and the message of a JSON-RPC error includes the reason, not only the `data`.
     explains_mistakes: bool = False
-    icons: Mapping[
-        str, str
-    ] = {}  # by toolset, as URIs of images for any size; "" is for the server, and for tools without a toolset
-    # Adds details to the error for a missing item, in a read transaction after the tool's own.
+    # By toolset, as URIs of images for any size; "" is the server's, and of tools without one.
+    icons: Mapping[str, str] = {}
+    # Says more about something that a tool did not find, in a reading transaction after that of the tool.
     explain_missing: Callable[[Context, Refused], Refused] | None = None
     # Returns the scope of a call before its arguments are validated; raises Forbidden if they name another user.
     resolve_scope: Callable[[Scope, dict[str, Any]], Scope] | None = None
@@ -224,7 +224,7 @@ class Contract(Struct, frozen=True, kw_only=True):
 
     def describe_tool(self, tool: Tool) -> dict[str, Any]:
         """Return the entry of a tool in `tools/list`."""
-        entry = {
+        entry: dict[str, Any] = {
             "name": tool.name,
             "title": tool.title,
             "description": tool.description,
@@ -234,7 +234,7 @@ class Contract(Struct, frozen=True, kw_only=True):
             "icons": self.list_icons(tool.toolset),
             "_meta": None if tool.make_meta is None else tool.make_meta(),
         }
-        return {name: value for name, value in entry.items() if value is not None}
+        return without_nulls(entry)
 
     def list_icons(self, toolset: str) -> list[dict[str, Any]] | None:
         """Return the icons of a toolset, or of the server, in MCP's form; None if there are none."""

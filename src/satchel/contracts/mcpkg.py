@@ -144,9 +144,6 @@ def delete_resource(context: Context, args: DeleteResource) -> Body:
     return f"Deleted resource '{args.name}' from project '{context.scope.project}'"
 
 
-# -- shapes -----------------------------------------------------------------------------------------------------
-
-
 def _name_kind(kind: str) -> str:
     return "Resource" if kind == "document" else kind.capitalize()
 

@@ -92,13 +92,9 @@ class Runner:
         methods = set(self._contract.methods)
         if "tools" in self._contract.capabilities:  # even if none of its tools is left
             methods |= {"tools/list", "tools/call"}
-        icons = self._contract.list_icons("")
+        server = {"name": self._contract.server_name, "version": __version__, "icons": self._contract.list_icons("")}
         return Offer(
-            server={
-                "name": self._contract.server_name,
-                "version": __version__,
-                **({} if icons is None else {"icons": icons}),
-            },
+            server=content.without_nulls(server),
             capabilities=self._contract.capabilities,
             methods=frozenset(methods),
             instructions=self._contract.instructions(self._contract.tools, user),

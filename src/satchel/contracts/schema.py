@@ -14,6 +14,7 @@ from msgspec import NODEFAULT, UNSET, Meta, Struct, convert, to_builtins
 from msgspec import inspect as shapes
 
 from satchel import clock
+from satchel.contracts.content import without_nulls
 from satchel.errors import WrongArgument
 from satchel.services.rules import check_text
 
@@ -45,7 +46,6 @@ class Hidden(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
     max_length: int | None = None
     max_items: int | None = None
     max_bytes: int | None = None
-    enum: tuple[str, ...] | None = None  # the accepted values, if there are more than published ones
 
 
 def hidden(**rules: Any) -> dict[str, Any]:
@@ -120,7 +120,11 @@ def parse(
     """
     fields = fields_of(model)
     if refuses_unknown:
-        _refuse_unknown(model, arguments)
+        ours = arguments
+        if not _OF_HOSTS.isdisjoint(arguments):
+            ours = {name: value for name, value in arguments.items() if name not in _OF_HOSTS | _BESIDE_THEM}
+        if unknown := tuple(_find_unknown(_members_of(model), ours)):
+            raise WrongArgument(unknown[0].argument, "additionalProperties", limit=unknown)
     present: list[Field] = []
     for field in fields:
         if field.name in arguments and (is_strict or field.is_required or arguments[field.name] is not None):
@@ -155,13 +159,6 @@ def _clean(field: Field, value: Any) -> Any:
     if value is not None and field.hidden.ignores_case:
         value = value.lower()
     return value
-
-
-def _refuse_unknown(model: type[Struct], arguments: dict[str, Any]) -> None:
-    if not _OF_HOSTS.isdisjoint(arguments):
-        arguments = {name: value for name, value in arguments.items() if name not in _OF_HOSTS | _BESIDE_THEM}
-    if unknown := tuple(_find_unknown(_members_of(model), arguments)):
-        raise WrongArgument(unknown[0].argument, "additionalProperties", limit=unknown)
 
 
 @lru_cache(maxsize=256)
@@ -246,12 +243,12 @@ def _schema_of(shape: shapes.Type, *, of_arguments: bool = False, is_published: 
         return {"type": "object", "properties": members, "required": required}
     if isinstance(shape, shapes.ListType | shapes.VarTupleType):
         limits = {"minItems": shape.min_length, "maxItems": shape.max_length}
-        return {"type": "array", "items": inner(shape.item_type), **_drop_none(limits)}
+        return {"type": "array", "items": inner(shape.item_type), **without_nulls(limits)}
     if isinstance(shape, shapes.StrType):
         limits = {"minLength": shape.min_length, "maxLength": shape.max_length}
-        return {"type": "string", **_drop_none({**limits, "pattern": shape.pattern})}
+        return {"type": "string", **without_nulls({**limits, "pattern": shape.pattern})}
     if isinstance(shape, shapes.IntType):
-        return {"type": "integer", **_drop_none({"minimum": shape.ge, "maximum": shape.le})}
+        return {"type": "integer", **without_nulls({"minimum": shape.ge, "maximum": shape.le})}
     if isinstance(shape, shapes.DictType):
         return {"type": "object", "additionalProperties": inner(shape.value_type)}
     if isinstance(shape, shapes.AnyType):
@@ -274,10 +271,6 @@ def _extra_of(shape: shapes.Type) -> dict[str, Any]:
     if isinstance(shape, shapes.UnionType):
         return next((_extra_of(inner) for inner in shape.types if _extra_of(inner)), {})
     return (shape.extra or {}) if isinstance(shape, shapes.Metadata) else {}
-
-
-def _drop_none(limits: dict[str, Any]) -> Schema:
-    return {keyword: limit for keyword, limit in limits.items() if limit is not None}
 
 
 # -- checking against JSON Schema ---------------------------------------------------------------------------------

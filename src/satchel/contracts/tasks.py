@@ -93,7 +93,8 @@ def add_task(context: Context, args: AddTask) -> Body:
 
 def list_tasks(context: Context, args: ListTasks) -> Body:
     batches = tasks.iterate_all(context.tx, context.scope, args.status)
-    found = collect(batches, _measure, "list_tasks", "status")
+    # An answer contains a task twice: as text and as structured content.
+    found = collect(batches, lambda one: 2 * (len(one.title) + len(one.description or "")), "list_tasks", "status")
     return ManyTasks(True, [describe_task(task) for task in found], format_count(len(found), args.status))
 
 
@@ -105,7 +106,7 @@ def update_task(context: Context, args: UpdateTask) -> Body:
 
 
 def complete_task(context: Context, args: TaskReference) -> Body:
-    task, was_completed = tasks.complete(context.tx, context.scope, args.task_id)
+    task, was_completed = tasks.complete(context.tx, context.scope, args.task_id, keeps_cancelled=True)
     message = "Task is already completed" if was_completed else "Task marked as completed"
     return OneTask(True, describe_task(task), message)
 
@@ -113,14 +114,6 @@ def complete_task(context: Context, args: TaskReference) -> Body:
 def delete_task(context: Context, args: TaskReference) -> Body:
     task = tasks.delete(context.tx, context.scope, args.task_id)
     return DeletedTask(True, Deletion(task.number, True), "Task deleted successfully")
-
-
-def _measure(task: Task) -> int:
-    """Return a lower bound of a task's bytes in an answer, which contains it as text and as structured content."""
-    return 2 * (len(task.title) + len(task.description or ""))
-
-
-# -- shapes -----------------------------------------------------------------------------------------------------
 
 
 def describe_task(task: Task) -> TaskData:

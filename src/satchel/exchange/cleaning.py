@@ -173,7 +173,10 @@ def clean_day(value: object) -> str | None:
     moment = parse_moment(value)
     if moment is None:
         return None
-    return (moment.astimezone() if moment.tzinfo else moment).date().isoformat()
+    try:
+        return (moment.astimezone() if moment.tzinfo else moment).date().isoformat()
+    except (OverflowError, ValueError):
+        return None
 
 
 def clean_moment(value: object) -> str | None:

@@ -269,7 +269,8 @@ class Libraries:
                     continue
                 first = found.setdefault(library.name, library)
                 if first is not library:
-                    why = f"its name {library.name!r} is that of the folder {first.folder!r} already"
+                    other = first.folder if first.root == root else first.path
+                    why = f"its name {library.name!r} is that of the folder {other!r} already"
                     problems.append(Problem(folder, None, f"skipped, because {why}"))
         # Forget deleted libraries, because a folder that reappears under such a name is a new library.
         seen = set(folders)
@@ -442,7 +443,8 @@ class Libraries:
         """Log the variables that no argument declares, at the first use of a prompt after each change."""
         place = (library.path, prompt.key)
         try:
-            state = hash((self.read(library, prompt).text, prompt))
+            parts = self._parts.get((library.root, library.folder, prompt.file), ())
+            state = hash((prompt, self.read(library, prompt).text, *(_read_part(library, one) for one in parts)))
             if self._is_quiet or self._checked.get(place) == state:
                 return
             self._checked[place] = state

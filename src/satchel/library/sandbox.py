@@ -22,6 +22,7 @@ from satchel.library.parts import Files, resolve
 # support that, so it gets a name there that no argument can have.
 MARK = "·"
 SELF = f"self{MARK}"
+_CONTAINER = f"container{MARK}"  # the filter on the right side of `in`
 
 FUNCTIONS: dict[str | None, Callable[..., Any]] = {
     "range": safe_range,
@@ -75,6 +76,11 @@ class NotGiven(ChainableUndefined):
 
     __pos__ = __neg__
 
+    def __float__(self) -> Never:
+        raise TypeError("a text is not a number")  # Jinja2 would say "x is undefined"
+
+    __int__ = __complex__ = __float__
+
     def __format__(self, form: str) -> str:
         return format("", form)
 
@@ -96,6 +102,15 @@ for _operator in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lt"
     _act_as_text(_operator)
 
 
+class Container(str):
+    """A text on the right side of `in`; Python itself finds only a text in a text."""
+
+    __slots__ = ()
+
+    def __contains__(self, value: Any) -> bool:
+        return super().__contains__(_to_text(value))
+
+
 class Method:
     """A method of a value, which can be called but not printed."""
 
@@ -107,6 +122,8 @@ class Method:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if isinstance(getattr(self._function, "__self__", None), str):
             args, kwargs = _fill_undefined(args, kwargs)
+            # The texts of `join`, for example.
+            args = tuple(type(one)(map(_to_text, one)) if type(one) in (list, tuple) else one for one in args)
         return self._function(*args, **kwargs)
 
     def __repr__(self) -> str:
@@ -130,6 +147,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self.filters = {
             name: _adapt(function, takes_undefined=name in _TAKE_UNDEFINED) for name, function in self.filters.items()
         }
+        self.filters[_CONTAINER] = _make_container
+        self.tests["in"] = lambda value, container: value in _make_container(container)
         self.policies["json.dumps_kwargs"] = {"sort_keys": True, "default": _encode}
         for kind in _ENGINE:
             kind.__repr__ = lambda _: ""  # type: ignore[method-assign]
@@ -158,6 +177,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree = super()._parse(source, name, filename)
+        for operand in tree.find_all(nodes.Operand):
+            if operand.op in ("in", "notin"):
+                operand.expr = nodes.Filter(operand.expr, _CONTAINER, [], [], None, None, lineno=operand.expr.lineno)
         if "self" in source and tree.find(nodes.Block) is None:
             for one in tree.find_all(nodes.Name):
                 if one.name == "self":
@@ -178,11 +200,19 @@ def _adapt(function: Callable[..., Any], *, takes_undefined: bool) -> Callable[.
     return adapted
 
 
+def _make_container(value: Any) -> Any:
+    return Container(value) if isinstance(value, str) else value
+
+
+def _to_text(value: Any) -> Any:
+    return "" if isinstance(value, NotGiven) else value
+
+
 def _fill_undefined(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a call, with an empty text for each without a value."""
     return (
-        tuple("" if isinstance(one, NotGiven) else one for one in args),
-        {name: "" if isinstance(one, NotGiven) else one for name, one in kwargs.items()},
+        tuple(map(_to_text, args)),
+        {name: _to_text(one) for name, one in kwargs.items()},
     )
 
 

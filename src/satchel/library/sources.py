@@ -155,6 +155,7 @@ _MOST_STREAM = MOST_BYTES + MOST_FILES * 2048  # bytes of a tar stream, includin
 _MOST_DIRECTORY = 4 * 1024 * 1024  # bytes of a zip's list of files
 _CHUNK = 64 * 1024
 _END_OF_ZIP = b"PK\x05\x06"
+_END_OF_LARGE_ZIP = b"PK\x06\x07"  # in front of the other; the numbers that count are elsewhere then
 _ENCRYPTED = 0x1
 
 
@@ -226,7 +227,8 @@ def _check_directory(file: IO[bytes]) -> None:
         raise zipfile.BadZipFile("its end is missing")
     count = int.from_bytes(tail[place + 10 : place + 12], "little")
     length = int.from_bytes(tail[place + 12 : place + 16], "little")
-    if count > 2 * MOST_FILES or length > _MOST_DIRECTORY:  # all ones mean that the number is in another record
+    is_large = tail[:place][-20:].startswith(_END_OF_LARGE_ZIP)
+    if is_large or count > 2 * MOST_FILES or length > _MOST_DIRECTORY:
         raise SourceRefused(f"it has more than {MOST_FILES} files")
 
 

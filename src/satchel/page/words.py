@@ -8,6 +8,7 @@ from satchel.errors import (
     EntryRefused,
     Forbidden,
     NotFound,
+    OutcomeUnknown,
     SatchelError,
     StoreError,
     Taken,
@@ -53,6 +54,8 @@ def explain(error: SatchelError | RenderFailed) -> str:
         return "Your access is read-only, so nothing can be changed here."
     if isinstance(error, VersionConflict):
         return "It was changed meanwhile. Nothing of yours was lost: compare, then save again."
+    if isinstance(error, OutcomeUnknown):
+        return "The connection to the store was lost. Look whether this was done before you do it again."
     if isinstance(error, StoreError):
         return "The store cannot be reached at the moment. Try again."
     what = wording.explain(error, _VOICE)

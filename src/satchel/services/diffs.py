@@ -34,9 +34,6 @@ def diff(
     """Return an item, the numbers of two versions, and their difference: fields, then hunks of the content.
 
     By default `new` is the newest version, and `old` the one before `new`, or `new` if there is none before.
-
-    Raises:
-        NotFound, AmbiguousItem, VersionMissing: as `history.read_version`.
     """
     item = lookup.find(tx, scope, reference)
     after = history.read_version(tx, scope, item, new)
@@ -52,7 +49,9 @@ def diff(
 
 def _read_content(item: Item) -> str:
     if isinstance(item.content, bytes):
-        return f"({len(item.content)} bytes, SHA-256 {_hash(item.content)})"
+        from hashlib import sha256  # only binary documents need it
+
+        return f"({len(item.content)} bytes, SHA-256 {sha256(item.content).hexdigest()[:16]})"
     return item.content
 
 
@@ -80,12 +79,6 @@ def _write_argument(argument: Argument) -> str:
     more = " or another" if argument.is_open else ""
     values = f"one of {', '.join(argument.values)}{more}" if argument.values else ""
     return ", ".join(filter(None, [name, argument.description, values]))
-
-
-def _hash(data: bytes) -> str:
-    import hashlib  # needed for binary documents only
-
-    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def _write_fields(tx: Tx, version: Item) -> list[str]:

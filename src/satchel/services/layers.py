@@ -1,6 +1,7 @@
 """The personal layer: every project also reads the items of the personal project, after its own.
 
-If both have an item of the same name, the project's own takes precedence. Changes never use the layer.
+If both have a name, the project's own item counts. A change finds the item in its own project, without the layer. An
+item that neither project has is NotFound.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,41 +63,28 @@ def find_prompt(tx: Tx, scope: Scope, reference: str, *, to_change: bool = False
     """Find a prompt by id, name, title or an unambiguous other spelling, in the project or else in the personal one.
 
     A name takes precedence over a title, and both over another spelling, so every listed item is found by its name.
-
-    Raises:
-        NotFound: neither has such a prompt.
     """
     text = lookup.without_scheme("prompt", reference)
     id = clock.parse_id(text)
     names: list[Key] = [*([] if id is None else [("id", id)]), ("name", text)]
-    found = _find(tx, scope, "prompt", reference, [names, [("title", text)]], alike=text, to_change=to_change)
-    assert isinstance(found, Prompt), "prompts are looked up"
+    found: Prompt = _find(tx, scope, "prompt", reference, [names, [("title", text)]], alike=text, to_change=to_change)
     return found
 
 
 def find_document(tx: Tx, scope: Scope, reference: str, *, to_change: bool = False) -> Document:
     """Find a document by name, URI or an unambiguous other spelling, in the project or else the personal one.
 
-    `satchel://resource/NAME` means the document with that name; if there is none, the document with that URI.
-
-    Raises:
-        NotFound: neither has such a document.
+    A `satchel://resource/NAME` is the document of that name, before one that has it as its URI.
     """
     name = lookup.without_scheme("document", reference)
     keys: list[Key] = [("name", name), ("uri", reference.strip())]
-    found = _find(tx, scope, "document", reference, [keys], alike=name, to_change=to_change)
-    assert isinstance(found, Document), "documents are looked up"
+    found: Document = _find(tx, scope, "document", reference, [keys], alike=name, to_change=to_change)
     return found
 
 
 def get_document_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:
-    """Return the document with a URI, from the project or else from the personal one.
-
-    Raises:
-        NotFound: neither has such a document.
-    """
-    found = _find(tx, scope, "document", uri, [[("uri", uri)]])
-    assert isinstance(found, Document), "documents are looked up"
+    """Return the document with a URI, of the project or else of the personal one."""
+    found: Document = _find(tx, scope, "document", uri, [[("uri", uri)]])
     return found
 
 

@@ -5,7 +5,7 @@ that no other item has may also be a project's. Exact matches take precedence ov
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from operator import itemgetter
 
 from msgspec.structs import replace
 
@@ -13,7 +13,7 @@ from satchel import clock
 from satchel.errors import AmbiguousItem, Forbidden, NotFound
 from satchel.model import KINDS, Item, ItemKind, Scope, Version, uri_of
 from satchel.services import projects, recording, rules
-from satchel.services.search_ranking import list_corrections
+from satchel.services.search_ranking import rank
 from satchel.services.texts import closest_entries, closest_names
 from satchel.storage import documents as document_rows
 from satchel.storage import lookup as rows
@@ -21,23 +21,20 @@ from satchel.storage import projects as project_rows
 from satchel.storage import prompts as prompt_rows
 from satchel.storage import revisions, search, trash
 from satchel.storage import tasks as task_rows
-from satchel.storage.database import Tx, WordList
+from satchel.storage.database import Tx
 from satchel.storage.search import FoundKind
-from satchel.storage.search_words import make_key, split
+from satchel.storage.search_words import make_key
 
 Reference = str | Item
 
 NAMED: tuple[FoundKind, ...] = ("prompt", "document", "task")  # the kinds that a bare name or title may mean
 
 _SCHEME = "satchel://"
-_MOST_NAMED = 3  # the limit of tasks with one title that an error names
-_MOST_DELETED = 500  # the limit of deleted items to compare, because a wrong reference must cost little
-_LONGEST_NUMBER = 19  # longer numbers cannot be row numbers
-_TITLE_LEVELS = "abc"  # the index levels of words in titles
-_MOST_WORDS = 4
-_MOST_LISTED = 10  # the limit of items for each word
-_NEIGHBOURS = 40  # how many names to read on either side of a mistyped one
-_MOST_SPACES = 16  # the limit of spaces to search for suggestions
+_MOST_NAMED = 3  # tasks of one title that an error names
+_MOST_DELETED = 500  # of the last deleted items that are compared: a wrong reference must cost little
+_LONGEST_NUMBER = 19  # digits, with which not all numbers are those of rows
+_NEIGHBOURS = 40  # on either side of a mistyped name
+_MOST_SPACES = 16  # that are searched for them
 
 
 # -- references -------------------------------------------------------------------------------------------------
@@ -115,13 +112,10 @@ def _choose(named: dict[str, list[tuple[int, Item]]], kind: ItemKind | None, key
         return by_id[:1]
     chosen: list[Item] = []
     for one in NAMED:
-        found = [(rank, item) for rank, item in matches if item.kind == one]
-        chosen += [item for _, item in found] if one == "task" else [item for _, item in sorted(found, key=_rank)[:1]]
+        found = [match for match in matches if match[1].kind == one]
+        kept = found if one == "task" else sorted(found, key=itemgetter(0))[:1]
+        chosen += [item for _, item in kept]
     return chosen
-
-
-def _rank(match: tuple[int, Item]) -> int:
-    return match[0]
 
 
 # -- one item, whole, deleted ones and other spellings too ------------------------------------------------------
@@ -171,9 +165,9 @@ def name_of_deleted(tx: Tx, project: int | None) -> str:
 
 
 def may_see(tx: Tx, scope: Scope, item: Item) -> bool:
-    """Return whether a scope may see a deleted item: its project is open to the scope, and a task is the user's own."""
-    is_own = item.kind != "task" or item.owner == scope.user
-    return is_own and (scope.projects is None or item.project in projects.allowed_numbers(tx, scope))
+    """Return whether a scope may see a deleted item: its project is open to it, and a task is its user's."""
+    allowed = projects.list_allowed(tx, scope)
+    return (item.kind != "task" or item.owner == scope.user) and (allowed is None or item.project in allowed)
 
 
 def _find_again(tx: Tx, scope: Scope, kind: ItemKind | None, key: str) -> Item | None:
@@ -212,7 +206,7 @@ def _find(tx: Tx, scope: Scope, kind: ItemKind | None, key: str) -> Item | None:
 
 def _find_project(tx: Tx, scope: Scope, key: str) -> Item | None:
     try:
-        live = [recording.of_project(projects.get_existing(tx, scope, key))]
+        live = [recording.of(projects.get_existing(tx, scope, key))]
     except Forbidden:
         return None
     except NotFound:
@@ -244,7 +238,7 @@ def _list_deleted(tx: Tx, scope: Scope, kinds: Sequence[ItemKind], name: str = "
         found += [one for kind in texts if name for one in trash.named(tx, kind, project, name, since)]
         found += trash.list_newest(tx, texts, projects=[project], owner=None, since=since, limit=_MOST_DELETED)
     if "task" in kinds and scope.user is not None:
-        where = list_allowed(tx, scope)
+        where = projects.list_allowed(tx, scope)
         found += trash.list_newest(tx, ["task"], projects=where, owner=scope.user, since=since, limit=_MOST_DELETED)
     return found
 
@@ -268,11 +262,6 @@ def _choose_deleted(
     return [one for one in chosen if one is not None]
 
 
-def list_allowed(tx: Tx, scope: Scope) -> list[int] | None:
-    """Return the numbers of the projects that a scope may enter; None means all, including tasks of no project."""
-    return None if scope.projects is None else sorted(projects.allowed_numbers(tx, scope))
-
-
 def _find_alike(tx: Tx, scope: Scope, kind: FoundKind, key: str) -> list[Item]:
     """Return the tasks, or the one prompt or document, whose name or title differs from a key only in spelling."""
     if kind == "task" and (is_number(key) or clock.parse_id(key) is not None):
@@ -286,12 +275,10 @@ def _find_alike(tx: Tx, scope: Scope, kind: FoundKind, key: str) -> list[Item]:
 def _read(tx: Tx, scope: Scope, kind: ItemKind, number: int) -> Item | None:
     """Read a whole item of the scope's project or user; a task comes with the blockers that the scope may not see."""
     if kind == "task":
-        return next(map(recording.of_task, task_rows.details(tx, scope.owner, [number], scope.projects)), None)
-    if kind == "prompt":
-        prompt = prompt_rows.find(tx, scope.project, "number", str(number))
-        return None if prompt is None else recording.of_prompt(prompt)
-    document = document_rows.find(tx, scope.project, "number", str(number))
-    return None if document is None else recording.of_document(document)
+        return next(map(recording.of, task_rows.details(tx, scope.owner, [number], scope.projects)), None)
+    find = prompt_rows.find if kind == "prompt" else document_rows.find
+    found = find(tx, scope.project, "number", str(number))
+    return None if found is None else recording.of(found)
 
 
 def _complete(tx: Tx, scope: Scope, item: Item) -> Item | None:
@@ -320,25 +307,14 @@ def find_alike(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[in
 
 
 def find_by_words(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[int]:
-    """Find items whose titles have most words of a reference, even of a mistyped one.
-
-    Only the beginnings of a few lists are read, because a wrong reference must not cost more than a good one.
-    """
+    """Return up to three items with a word of a reference, perhaps mistyped there, in name or title."""
     spaces = _list_spaces(tx, scope, kind)
-    words = [word for word in dict.fromkeys(split(reference[:200])) if len(word) > 2][:_MOST_WORDS]
-    if not spaces or not words or not rules.is_storable(reference):
+    if not spaces or not rules.is_storable(reference):
         return []
-    found = _read_titles(tx, spaces, words)
-    missed = [word for word, numbers in zip(words, found, strict=True) if not numbers]
-    if missed:
-        corrections = search.keep_known(tx, spaces, list(chain.from_iterable(map(list_corrections, missed))))
-        found += _read_titles(tx, spaces, corrections[:_MOST_WORDS])
-    counts: dict[int, int] = {}
-    for number in chain.from_iterable(found):
-        counts[number] = counts.get(number, 0) + 1
-    best = sorted(counts, key=lambda number: (-counts[number], -number))[:3]
-    items = {one.number: one.item for one in search.read_items(tx, spaces, best)}
-    return [items[number] for number in best if number in items]
+    found = rank(tx, spaces, reference[:200])
+    words = {one.word for term in found.terms for one in term.alternatives}
+    items = [one.item for one in found.items]
+    return [one.item for one in items if any(word in f"{one.name_key} {one.title_key}" for word in words)][:3]
 
 
 def suggest(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[tuple[int, str, str]]:
@@ -353,7 +329,7 @@ def suggest(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[tuple
         return []
     beside = [one for space in spaces for one in search.list_beside(tx, space, kind, make_key(text), _NEIGHBOURS)]
     by_words = find_by_words(tx, scope, kind, text)
-    known = revisions.names_of(tx, kind, sorted({*beside, *by_words}), list_allowed(tx, scope))
+    known = revisions.names_of(tx, kind, sorted({*beside, *by_words}), projects.list_allowed(tx, scope))
     named: dict[str, list[int]] = {}
     for number in sorted(known):
         for name in filter(None, known[number]):
@@ -370,14 +346,6 @@ def suggest_deleted(tx: Tx, scope: Scope, kinds: Iterable[ItemKind], reference: 
     wanted = reference.rpartition("/")[2] if reference.startswith(_SCHEME) else reference
     names = [(f"#{one.number}" if one.kind == "task" else one.name, one.title) for one in known]
     return closest_entries(wanted, names)
-
-
-def _read_titles(tx: Tx, spaces: Sequence[int], words: Sequence[str]) -> list[list[int]]:
-    """Return for each word the items whose titles contain it, or a longer word that begins with it."""
-    lists: list[WordList] = [(level, word, True) for word in words for level in _TITLE_LEVELS]
-    found = [numbers for numbers, _ in tx.find_words(spaces, lists, _MOST_LISTED)] if lists else []
-    size = len(_TITLE_LEVELS)
-    return [list(chain.from_iterable(found[start : start + size])) for start in range(0, len(found), size)]
 
 
 def _list_spaces(tx: Tx, scope: Scope, kind: FoundKind) -> list[int]:

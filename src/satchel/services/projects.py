@@ -1,7 +1,11 @@
-"""Projects: find the current one; add, rename, delete and restore one; count and list its items."""
+"""Projects: find the current one; add, rename, delete and restore one; count and list what it holds.
+
+Functions that take a scope raise Forbidden and NotFound as `current` does; those that change a project raise NotFound
+if there is none, and WrongArgument if its name breaks a rule.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from msgspec.structs import replace
 
@@ -19,16 +23,7 @@ from satchel.model import (
     StoreChange,
     TaskNote,
 )
-from satchel.services import rules
-from satchel.services.recording import (
-    is_final,
-    of_project,
-    record_add,
-    record_delete,
-    record_restore,
-    record_update,
-    remove,
-)
+from satchel.services import recording, rules
 from satchel.services.texts import closest_name
 from satchel.storage import projects as rows
 from satchel.storage import revisions, trash
@@ -117,23 +112,19 @@ def check_unlimited(scope: Scope, name: str) -> None:
 
 
 def find_within(
-    tx: Tx, scope: Scope, kind: str, reference: str, find: Callable[..., Value | None], *keys: tuple[str, str]
+    tx: Tx, scope: Scope, kind: str, find: Callable[..., Value | None], column: Literal["id", "name", "uri"], key: str
 ) -> Value:
-    """Return the item of the scope's project for the first matching pair of column and key.
+    """Return the item of the scope's project with a key in a column.
 
-    `find` is a query by the name of the project, so that one statement is enough.
-
-    Raises:
-        Forbidden, NotFound: as `current`; NotFound also if no pair matches.
+    `find` is a query that takes the project by its name, so that one statement is enough.
     """
     check_access(scope)
-    for column, key in keys:
-        is_storable = rules.is_storable(key) and rules.is_storable(scope.project)
-        found = find(tx, scope.project, column, key) if is_storable else None
-        if found is not None:
-            return found
-    current(tx, scope)  # raises if the project itself does not exist
-    raise NotFound(kind, reference, scope)
+    is_storable = rules.is_storable(key) and rules.is_storable(scope.project)
+    found = find(tx, scope.project, column, key) if is_storable else None
+    if found is None:
+        current(tx, scope)  # raises where it is the project that does not exist
+        raise NotFound(kind, key, scope)
+    return found
 
 
 def read_batches(read: Callable[[int, int], Sequence[Numbered]], size: int) -> Iterator[Sequence[Numbered]]:
@@ -151,20 +142,12 @@ def enter(scope: Scope, name: str) -> Scope:
 
 
 def get(tx: Tx, scope: Scope, name: str) -> Project:
-    """Return the project with this name.
-
-    Raises:
-        Forbidden, NotFound: as `current`.
-    """
+    """Return the project of a name."""
     return current(tx, enter(scope, name))
 
 
 def get_existing(tx: Tx, scope: Scope, name: str) -> Project:
-    """Return the project of a name without making it.
-
-    Raises:
-        Forbidden, NotFound: as `current`.
-    """
+    """Return the project of a name without making it."""
     return current(tx, replace(scope, project=name, makes="", personal=""))
 
 
@@ -172,9 +155,6 @@ def require(database: Database, scope: Scope) -> None:
     """Make sure that the project of a server or a command exists, unless the first write makes it.
 
     Only `default` is created, or restored.
-
-    Raises:
-        NotFound: there is no such project.
     """
     if scope.project in (scope.makes, scope.personal) or exists(database, scope.project):
         return
@@ -188,7 +168,6 @@ def add(tx: Tx, name: str) -> Project:
     """Create a project.
 
     Raises:
-        WrongArgument: the name is not valid.
         Taken: there is a project of this name.
     """
     rules.clean_new_name("project", name)
@@ -221,11 +200,7 @@ def count_tasks(tx: Tx, name: str) -> int:
 
 
 def count_current(tx: Tx, scope: Scope) -> ProjectCounts:
-    """Count the items of the scope's project.
-
-    Raises:
-        Forbidden, NotFound: as `current`.
-    """
+    """Count the items of the scope's project."""
     project = current(tx, scope)
     found = rows.list_all(tx, (scope.project,)) if project.number else []
     return found[0][1] if found else ProjectCounts(0, 0)
@@ -237,21 +212,14 @@ def count_open_tasks(tx: Tx, scope: Scope) -> dict[int, int]:
 
 
 def list_tags(tx: Tx, scope: Scope, limit: int) -> list[str]:
-    """List the most frequent tags of the project's prompts and open tasks, most frequent first.
-
-    Raises:
-        NotFound, Forbidden: as `current`.
-    """
+    """List the tags that most prompts and open tasks of the project have, most frequent first."""
     return rows.tags_in_use(tx, current(tx, scope).number, scope.owner, limit)
 
 
 def list_notes(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> list[tuple[int, TaskNote]]:
     """List the last notes on open tasks of the project, with their task numbers, newest first.
 
-    A caller who may enter all projects also gets the notes on tasks of no project.
-
-    Raises:
-        NotFound, Forbidden: as `current`.
+    A caller who may enter all projects gets those of no project too.
     """
     since = revisions.time_of(tx, query.after) if query.after else query.since
     project = current(tx, scope).number
@@ -262,8 +230,6 @@ def rename(tx: Tx, old: str, new: str) -> Project:
     """Rename a project.
 
     Raises:
-        WrongArgument: the new name is not valid.
-        NotFound: there is no such project.
         Taken: another project has the new name.
     """
     rules.clean_new_name("project", new)
@@ -274,23 +240,17 @@ def rename(tx: Tx, old: str, new: str) -> Project:
     except Violation as violation:
         raise Taken("project", "name", new, scope) from violation
     after = current(tx, scope)
-    record_update(tx, of_project(before), of_project(after))
+    recording.update(tx, before, after)
     _announce(tx, old)
     _announce(tx, new)
     return after
 
 
 def delete(tx: Tx, name: str) -> None:
-    """Delete a project with everything in it; `restore` brings all of it back, if the store has a trash.
-
-    Raises:
-        NotFound: there is no such project.
-    """
+    """Delete a project with everything in it; `restore` brings all of it back, if the store keeps any trash."""
     project = _find_to_change(tx, name)
     rows.delete(tx, project.number)
-    record_delete(tx, of_project(project))
-    if is_final(tx, permanently=False):
-        remove(tx, "project", [of_project(project)])
+    recording.delete(tx, project)
     _announce(tx, name)
 
 
@@ -307,14 +267,14 @@ def restore(tx: Tx, number: int) -> Project:
     project = rows.restore(tx, was, name)
     if project is None:
         raise StoreConflict("another call restored the project")
-    record_restore(tx, of_project(was), of_project(project))
+    recording.restore(tx, was, project)
     _announce(tx, name)
     return project
 
 
-def allowed_numbers(tx: Tx, scope: Scope) -> set[int]:
-    """Return the numbers of the projects that a scope may enter."""
-    return {*rows.numbers(tx, scope.projects)}
+def list_allowed(tx: Tx, scope: Scope) -> list[int] | None:
+    """Return the numbers of the projects that a scope may enter; None for all, and for tasks of none."""
+    return None if scope.projects is None else rows.numbers(tx, scope.projects)
 
 
 def names_of(tx: Tx, numbers: Sequence[int]) -> dict[int, str]:
@@ -332,7 +292,7 @@ def _find_to_change(tx: Tx, name: str) -> Project:
 def _record_new(tx: Tx, name: str) -> Project:
     """Record and announce a project that was just added."""
     project = current(tx, Scope(project=name))
-    record_add(tx, of_project(project))
+    recording.add(tx, project)
     _announce(tx, name)
     return project
 

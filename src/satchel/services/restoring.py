@@ -1,5 +1,9 @@
-"""Restores old versions and deleted items, undoes a user's last changes, and removes items for good."""
+"""Restores old versions and deleted items, undoes a user's last changes, and removes items for good.
 
+Errors about an item are those of `lookup.find`; VersionMissing is raised if history does not have a version.
+"""
+
+from collections.abc import Sequence
 from contextlib import nullcontext
 
 from msgspec import Struct, structs
@@ -31,28 +35,25 @@ def restore(tx: Tx, scope: Scope, reference: lookup.Reference, version: int | No
     that already has the wanted state is not changed.
 
     Raises:
-        NotFound, AmbiguousItem: as `lookup.find`.
-        VersionMissing: history does not have this version.
-        Taken: another item has the old title.
+        Taken: another item has the title that it had.
         Forbidden: it is a project, and the scope may enter only some.
     """
     item = find(tx, scope, reference)
     if item.is_deleted:
         return bring_back(tx, scope, item, version)
-    if version is None and item.former and _was_only_added(tx, item):
-        return bring_back(tx, scope, _read_former(tx, item))
     if version is None:
-        version = _version_before_last_change(tx, scope, item)
+        where = projects.list_allowed(tx, scope) if item.kind == "task" else None
+        own = revisions.of_items(tx, item.kind, [item.number], where, limit=2)
+        if item.former and own and own[0].action == "add":
+            return bring_back(tx, scope, _read_former(tx, item))
+        version = _version_before_last_change(item, own)
     return put(tx, scope, item, history.read_version_of(tx, scope, item, version))
 
 
 def find(tx: Tx, scope: Scope, reference: lookup.Reference) -> Item:
     """Find the item to restore; this does not create the scope's project.
 
-    If that project does not exist, the reference names the deleted project.
-
-    Raises:
-        NotFound, AmbiguousItem: as `lookup.find`.
+    If that project does not exist, the name is that of the deleted project.
     """
     scope = structs.replace(scope, makes="", personal="")
     with restoring(tx):  # so that this lookup restores or creates nothing
@@ -69,8 +70,7 @@ def bring_back(tx: Tx, scope: Scope, item: Item, version: int | None = None, *, 
 
     Raises:
         NotFound: its project does not exist.
-        VersionMissing: as `restore`.
-        StoreConflict: another call restored it or took its name meanwhile.
+        StoreConflict: another call brought it back or took its name meanwhile.
     """
     with restoring(tx, undone):
         try:
@@ -149,15 +149,8 @@ def _read_former(tx: Tx, item: Item) -> Item:
     return found[0]
 
 
-def _was_only_added(tx: Tx, live: Item) -> bool:
-    own = revisions.of_items(tx, live.kind, [live.number], limit=1)
-    return bool(own) and own[0].action == "add"
-
-
-def _version_before_last_change(tx: Tx, scope: Scope, item: Item) -> int | None:
-    """Return the version before the newest; None means the newest itself, if that is a restore or the only one."""
-    where = lookup.list_allowed(tx, scope) if item.kind == "task" else None
-    own = revisions.of_items(tx, item.kind, [item.number], where, limit=2)
+def _version_before_last_change(item: Item, own: Sequence[Version]) -> int | None:
+    """Return the version before the newest; None for the newest itself if that is a restore or the only one."""
     if not own or own[0].version != item.version or own[0].action == "restore":
         return None
     if len(own) == 2:
@@ -167,12 +160,12 @@ def _version_before_last_change(tx: Tx, scope: Scope, item: Item) -> int | None:
 
 def _bring_back(tx: Tx, scope: Scope, deleted: Item) -> Item:
     if deleted.kind == "prompt":
-        return recording.of_prompt(prompts.restore(tx, _enter(tx, scope, deleted.project), deleted.number))
+        return recording.of(prompts.restore(tx, _enter(tx, scope, deleted.project), deleted.number))
     if deleted.kind == "document":
-        return recording.of_document(documents.restore(tx, _enter(tx, scope, deleted.project), deleted.number))
+        return recording.of(documents.restore(tx, _enter(tx, scope, deleted.project), deleted.number))
     if deleted.kind == "task":
-        return recording.of_task(tasks.restore(tx, scope, deleted.number))
-    return recording.of_project(projects.restore(tx, deleted.number))
+        return recording.of(tasks.restore(tx, scope, deleted.number))
+    return recording.of(projects.restore(tx, deleted.number))
 
 
 def _choose_blockers(tx: Tx, scope: Scope, live: Item, old: Item) -> list[int]:
@@ -194,20 +187,15 @@ def _is_same(live: Item, wanted: Item) -> bool:
 def _put(tx: Tx, scope: Scope, live: Item, old: Item, project: int | None) -> Item:
     state = old.state
     if live.kind == "prompt":
-        patch = PromptPatch(
-            title=state.title,
-            content=str(old.content),
-            description=state.description,
-            tags=state.tags,
-            arguments=state.arguments,
-        )
-        return recording.of_prompt(prompts.update(tx, _enter(tx, scope, live.project), live.id, patch, live.version))
+        fields = {name: getattr(state, name) for name in ("title", "description", "tags", "arguments")}
+        patch = PromptPatch(content=str(old.content), **fields)
+        return recording.of(prompts.update(tx, _enter(tx, scope, live.project), live.id, patch, live.version))
     if live.kind == "document":
         changes = DocumentPatch(content=old.content, mime_type=state.mime_type, description=state.description)
         within = _enter(tx, scope, live.project)
-        return recording.of_document(documents.update(tx, within, live.name, changes, live.version))
+        return recording.of(documents.update(tx, within, live.name, changes, live.version))
     if live.kind == "project":
-        return recording.of_project(projects.rename(tx, live.name, state.name))
+        return recording.of(projects.rename(tx, live.name, state.name))
     is_moved = project != live.project
     changed = TaskPatch(
         title=state.title,
@@ -220,7 +208,7 @@ def _put(tx: Tx, scope: Scope, live: Item, old: Item, project: int | None) -> It
         completed_at=state.completed_at,
         is_cancelled=state.is_cancelled,
     )
-    return recording.of_task(tasks.update(tx, scope, live.number, changed, live.version))
+    return recording.of(tasks.update(tx, scope, live.number, changed, live.version))
 
 
 def _enter(tx: Tx, scope: Scope, project: int | None) -> Scope:
@@ -262,7 +250,7 @@ def plan_undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
     A scope limited to some projects gets only changes in these, and no changes of projects themselves.
     """
     user = scope.user or ""
-    where = None if scope.projects is None else sorted(projects.allowed_numbers(tx, scope))
+    where = projects.list_allowed(tx, scope)
     times = revisions.last_by(tx, user, where, last)
     return [Step(at, tuple(history.label(tx, scope, revisions.of_transaction(tx, user, at, where)))) for at in times]
 
@@ -317,11 +305,7 @@ def take_back(tx: Tx, scope: Scope, revision: Version) -> None:
 
 
 def purge(tx: Tx, scope: Scope, reference: str) -> Item:
-    """Permanently remove an item with its history, and the deleted ones of the same name; return the item.
-
-    Raises:
-        NotFound, AmbiguousItem: as `lookup.find`.
-    """
+    """Remove an item with its history for good, and the deleted ones of the same name; return the item."""
     item = lookup.find(tx, scope, reference)
     if not item.is_deleted:
         delete(tx, scope, item)

@@ -90,14 +90,14 @@ def list_free_names(name: str, id: str) -> Iterator[str]:
     found = re.search(_EXTENSION, name)
     end = found[0] if found else ""
     for mark in _list_marks(id):
-        yield _end_with(name.removesuffix(end), f"-{mark}{end}", MAX_NAME)
+        yield name.removesuffix(end)[: MAX_NAME - len(f"-{mark}{end}")] + f"-{mark}{end}"
 
 
 def list_free_titles(title: str, id: str) -> Iterator[str]:
     """Yield a title, cut to its limit, then alternatives if it is taken: (2) to (9), then digits of an id."""
     yield title[:MAX_TITLE]
     for mark in _list_marks(id):
-        yield _end_with(title, f" ({mark})", MAX_TITLE)
+        yield title[: MAX_TITLE - len(f" ({mark})")] + f" ({mark})"
 
 
 def list_free_uris(uri: str, id: str) -> Iterator[str]:
@@ -119,10 +119,6 @@ def choose_free(candidates: Iterable[str], is_free: Callable[[str], bool]) -> st
 def _list_marks(id: str) -> tuple[str, ...]:
     """Return the suffixes of copies of a name. The last one is always free, because ids are unique."""
     return (*map(str, range(2, 10)), id[:8], id)
-
-
-def _end_with(text: str, end: str, longest: int) -> str:
-    return text[: longest - len(end)] + end
 
 
 def drop_accents(text: str) -> str:
@@ -354,15 +350,10 @@ def clean_choice(kind: str, field: str, value: str, choices: tuple[str, ...]) ->
 
 
 def clean_blockers(kind: str, blockers: Sequence[int] | BlockerChange) -> Sequence[int] | BlockerChange:
-    """Return the numbers of the tasks that block a task, or the changes to them."""
-    check_blockers(kind, blockers.added if isinstance(blockers, BlockerChange) else blockers)
-    return blockers
-
-
-def check_blockers(kind: str, blockers: Sequence[int]) -> None:
-    """Refuse too many blockers of a task."""
-    if len(blockers) > MAX_BLOCKERS:
+    """Return the numbers of the tasks that block a task, or of those that it gets and loses."""
+    if len(blockers.added if isinstance(blockers, BlockerChange) else blockers) > MAX_BLOCKERS:
         raise WrongArgument("blocked_by", "maxItems", limit=MAX_BLOCKERS, kind=kind)
+    return blockers
 
 
 def clean_arguments(kind: str, arguments: Sequence[Argument]) -> Sequence[Argument]:
@@ -372,26 +363,18 @@ def clean_arguments(kind: str, arguments: Sequence[Argument]) -> Sequence[Argume
     seen: set[str] = set()
     for index, argument in enumerate(arguments):
         place = f"arguments[{index}]"
-        _check_argument_name(argument.name, f"{place}.name")
+        if len(argument.name) > MAX_NAME:
+            raise WrongArgument("arguments", "maxLength", limit=MAX_NAME, kind=kind, place=f"{place}.name")
+        if not can_be_argument(argument.name):
+            raise WrongArgument("arguments", "pattern", value=argument.name, kind=kind, place=f"{place}.name")
         if argument.name in seen:
             raise WrongArgument("arguments", "uniqueItems", value=argument.name, kind="prompt", place=place)
         seen.add(argument.name)
         _check_argument(argument, place)
-    if sum(map(_measure_argument, arguments)) > MAX_ARGUMENTS_TEXT:
+    size = sum(len(one.name) + len(one.description or "") + sum(map(len, one.values)) for one in arguments)
+    if size > MAX_ARGUMENTS_TEXT:
         raise WrongArgument("arguments", "maxLength", limit=MAX_ARGUMENTS_TEXT, kind=kind)
     return arguments
-
-
-def _measure_argument(argument: Argument) -> int:
-    """Count the characters of an argument."""
-    return len(argument.name) + len(argument.description or "") + sum(map(len, argument.values))
-
-
-def _check_argument_name(name: str, place: str) -> None:
-    if len(name) > MAX_NAME:
-        raise WrongArgument("arguments", "maxLength", limit=MAX_NAME, kind="prompt", place=place)
-    if not can_be_argument(name):
-        raise WrongArgument("arguments", "pattern", value=name, kind="prompt", place=place)
 
 
 def _check_argument(argument: Argument, place: str) -> None:
@@ -480,14 +463,10 @@ def _is_hidden(text: str, place: int) -> bool:
         return not _joins(before, after)
     if _is_selector(one):
         return not before or _is_selector(before) or before.isspace() or unicodedata.category(before)[0] == "C"
-    if one in _BLANK or _is_reserved(one):
+    code = ord(one)
+    if one in _BLANK or code & 0xFFFE == 0xFFFE or any(first <= code <= last for first, last in _RESERVED):
         return True
     return unicodedata.category(one) in ("Cc", "Cf", "Cs") and one not in _SHOWN
-
-
-def _is_reserved(one: str) -> bool:
-    code = ord(one)
-    return code & 0xFFFE == 0xFFFE or any(first <= code <= last for first, last in _RESERVED)
 
 
 def _joins(before: str, after: str) -> bool:

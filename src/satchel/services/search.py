@@ -13,7 +13,6 @@ from satchel.errors import WrongArgument
 from satchel.model import PromptQuery, Scope, TaskFilter, TaskQuery, uri_of
 from satchel.services import layers, projects, rules, search_ranking, tasks
 from satchel.services.search_ranking import Alternative, RankedItem, Term
-from satchel.services.texts import unfold_offset
 from satchel.storage import projects as project_rows
 from satchel.storage import search as rows
 from satchel.storage.database import Tx
@@ -71,10 +70,11 @@ def search(tx: Tx, scope: Scope, query: SearchQuery, libraries: Sequence[Library
         NotFound, Forbidden: as `projects.current`.
     """
     text = query.text.strip()
-    literal = _read_literal(text)
+    literal = text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' else None
     if not text or literal == "":
         raise WrongArgument("query", "minLength", limit=1, value=query.text)
-    where = _find_layers(tx, scope)
+    upper, lower = projects.current(tx, scope).number, layers.find_personal(tx, scope)
+    where = _Layers(upper, None if lower is None else projects.current(tx, lower).number, scope.personal)
     libraries = libraries if "prompt" in query.kinds else ()
     if literal is not None:
         return _search_literally(tx, scope, where, query, literal, libraries)
@@ -102,16 +102,6 @@ class _Layers(Struct, frozen=True):
     @property
     def numbers(self) -> list[int]:
         return [self.upper] if self.lower is None else [self.upper, self.lower]
-
-
-def _find_layers(tx: Tx, scope: Scope) -> _Layers:
-    upper, lower = projects.current(tx, scope).number, layers.find_personal(tx, scope)
-    return _Layers(upper, None if lower is None else projects.current(tx, lower).number, scope.personal)
-
-
-def _read_literal(text: str) -> str | None:
-    """Return the text of a query in double quotes, or None if it has no quotes."""
-    return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' else None
 
 
 def _find_spaces(tx: Tx, scope: Scope, query: SearchQuery, where: _Layers) -> tuple[list[int], frozenset[int]]:
@@ -291,9 +281,7 @@ def _find_literal_line(folded: str, text: str) -> tuple[int, str] | None:
     if start < 0:
         return None
     number = whole.count("\n", 0, start)
-    place, _ = (start, start) if text.isascii() else unfold_offset(text, start)
-    end = text.find("\n", place)
-    line = text[text.rfind("\n", 0, place) + 1 : len(text) if end < 0 else end]
+    line = text.split("\n", number + 1)[number]
     return number + 1, _cut(line, max(0, rules.fold(line).find(folded.partition("\n")[0])))
 
 

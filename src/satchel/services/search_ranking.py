@@ -127,7 +127,9 @@ def _first_alternatives(word: str) -> Iterable[Alternative]:
     yield Alternative(word)
     if len(word) >= _SHORTEST_PREFIX:
         yield Alternative(word, _PREFIX, is_prefix=True)
-        yield from (Alternative(one, _PLURAL) for one in _plurals(word))
+        yield Alternative(f"{word}s", _PLURAL)
+        if word.endswith(("s", "x", "z", "ch", "sh")):
+            yield Alternative(f"{word}es", _PLURAL)
     if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
         yield Alternative(word[:-1], _SINGULAR)
         if len(word) > 4 and word.endswith("ies"):
@@ -139,12 +141,6 @@ def _first_alternatives(word: str) -> Iterable[Alternative]:
         yield Alternative(stem, _INFLECTED, is_prefix=True)
     if len(word) > 4 and (other := _respell(word)) != word:
         yield Alternative(other, _RESPELLED)
-
-
-def _plurals(word: str) -> Iterable[str]:
-    yield f"{word}s"
-    if word.endswith(("s", "x", "z", "ch", "sh")):
-        yield f"{word}es"
 
 
 def _cut_ending(word: str) -> str:
@@ -180,15 +176,6 @@ class Found(Struct):
     terms: list[Term]
 
 
-class Matcher(Struct):
-    """The search for a term among the words of an item, in as few scans as possible."""
-
-    alternatives: list[Alternative]
-    roots: list[str]  # word beginnings, by which several alternatives are found
-    rest: list[Alternative]  # the alternatives that no root finds
-    factors: dict[str, float] = {}  # the weights of words found so far
-
-
 class _List(Struct):
     """The items that contain an alternative of a term at a level."""
 
@@ -219,21 +206,21 @@ def rank(
         lists += _correct_terms(tx, spaces, query, weak, others)
         totals = _count_all(query, lists, others)
     count = max(rows.count_items(tx, spaces) + len(others), *totals, 1)
-    weights = [_weigh(count, total) for total in totals]
+    # The inverse document frequency of each term.
+    weights = [math.log(1 + (count - total + 0.5) / (total + 0.5)) if total else 0.0 for total in totals]
     first = [space for space in spaces if space not in last]
     preferred = _complete_lists(tx, first, lists) if last else set()
     candidates = _choose(tx, spaces, query, lists, weights, preferred)
     items = [*_read(tx, spaces, candidates), *others]
-    matchers = [make_matcher(term) for term in query.terms]
-    scored = [RankedItem(score_item(query, matchers, weights, item), item) for item in items]
+    scored = [RankedItem(score_item(query, weights, item), item) for item in items]
     best = [one for one in scored if one.score > 0]
     best.sort(key=lambda one: (-one.score, one.item.space in last, -one.item.number))
     return Found(best[:_MOST_RANKED], query.terms)
 
 
-def score_item(query: Query, matchers: Sequence[Matcher], weights: Sequence[float], item: IndexedItem) -> float:
+def score_item(query: Query, weights: Sequence[float], item: IndexedItem) -> float:
     """Score how well an item matches a query by its words; 0 without a match."""
-    matched = [match(one, item.words) for one in matchers]
+    matched = [match(term, item.words) for term in query.terms]
     score = sum(weight * found for weight, found in zip(weights, matched, strict=True))
     known = sum(weights)
     if not score or not known:
@@ -245,48 +232,24 @@ def score_item(query: Query, matchers: Sequence[Matcher], weights: Sequence[floa
     return score * (1.25 if query.key in item.title_key else 1)
 
 
-def _weigh(count: int, total: int) -> float:
-    """Return the inverse document frequency of a word that `count` items have."""
-    return math.log(1 + (count - total + 0.5) / (total + 0.5)) if total else 0.0
-
-
-def make_matcher(term: Term) -> Matcher:
-    """Make a matcher that searches the words of items for a term."""
-    prefixes = sorted({one.word for one in term.alternatives if one.is_prefix})
-    roots = [word for word in prefixes if not any(word != other and word.startswith(other) for other in prefixes)]
-    rest = [one for one in term.alternatives if one.also or not one.word.startswith(tuple(roots))]
-    return Matcher([one for one in term.alternatives if not one.also], roots, rest)
-
-
-def match(matcher: Matcher, words: str) -> float:
+def match(term: Term, words: str) -> float:
     """Return the weight of the best alternative of a term that is among the words of an item."""
     best = 0.0
-    for root in matcher.roots:
-        place = words.find(f".{root}")
-        while place != -1:
-            end = words.find(" ", place)
-            impact = IMPACTS[words[place - 1]] * _find_factor(matcher, words[place + 1 : end])
-            best = max(best, impact)
-            place = words.find(f".{root}", end)
-    for one in matcher.rest:
-        impact = one.factor * _find_impact(one.word, words)
-        best = max(best, min(impact, one.factor * _find_impact(one.also, words)) if one.also and impact else impact)
+    for one in term.alternatives:
+        impact = _find_impact(words, one.word, is_prefix=one.is_prefix)
+        if impact and one.also:
+            impact = min(impact, _find_impact(words, one.also))
+        best = max(best, one.factor * impact)
     return best
 
 
-def _find_factor(matcher: Matcher, word: str) -> float:
-    """Return the weight of a word that begins with a root."""
-    factor = matcher.factors.get(word)
-    if factor is None:
-        beginnings = [one for one in matcher.alternatives if word.startswith(one.word)]
-        factor = max(one.factor for one in beginnings if one.is_prefix or one.word == word)
-        matcher.factors[word] = factor
-    return factor
-
-
-def _find_impact(word: str, words: str) -> float:
-    place = words.find(f".{word} ")
-    return 0.0 if place == -1 else IMPACTS[words[place - 1]]
+def _find_impact(words: str, wanted: str, *, is_prefix: bool = False) -> float:
+    """Return the highest impact of a word, or of those that it begins, among the words of an item; 0 if it is not."""
+    best, place = 0.0, words.find(f".{wanted}" if is_prefix else f".{wanted} ")
+    while place != -1:
+        best = max(best, IMPACTS[words[place - 1]])
+        place = words.find(f".{wanted}", place + 1) if is_prefix else -1
+    return best
 
 
 def _drop_unknown(tx: Tx, spaces: Sequence[int], query: Query, others: Sequence[IndexedItem]) -> None:
@@ -315,13 +278,15 @@ def _read_lists(tx: Tx, spaces: Sequence[int], query: Query) -> list[_List]:
 
 def _without_covered(term: Term) -> list[Alternative]:
     """Return the alternatives of a term, except those whose items are also in the list of a shorter prefix."""
-    roots = tuple(make_matcher(term).roots)
-    is_root = [one.is_prefix and one.word in roots for one in term.alternatives]
-    is_needed = [one.word == term.word or one.is_joined or one.also for one in term.alternatives]  # read on their own
+    prefixes = {one.word for one in term.alternatives if one.is_prefix}
+    roots = tuple(word for word in prefixes if not any(word != other and word.startswith(other) for other in prefixes))
     return [
         one
-        for one, root, needed in zip(term.alternatives, is_root, is_needed, strict=True)
-        if root or (not one.is_prefix and (needed or not one.word.startswith(roots)))
+        for one in term.alternatives
+        if (one.is_prefix and one.word in roots)
+        or (
+            not one.is_prefix and (one.word == term.word or one.is_joined or one.also or not one.word.startswith(roots))
+        )
     ]
 
 
@@ -339,8 +304,7 @@ def _count_all(query: Query, lists: Iterable[_List], others: Sequence[IndexedIte
         if one.alternative == Alternative(query.terms[one.place].word):
             exact[one.place] += one.total
     for place, term in enumerate(query.terms if others else ()):
-        matcher = make_matcher(term)
-        matched = sum(1 for item in others if match(matcher, item.words))
+        matched = sum(1 for item in others if match(term, item.words))
         exact[place] += matched
         all_of_them[place] += matched
     return [one or other for one, other in zip(exact, all_of_them, strict=True)]

@@ -178,47 +178,31 @@ def _read_line(place: int, head: str, description: str | None) -> TaskLine:
         raise WrongArgument("title", "maxLength", limit=_LONGEST, kind="task")
     front = re.match(_FRONT, head)
     assert front is not None, "every part of it is optional"
-    title, facts = head[front.end() :], _Facts()
+    title = head[front.end() :]
+    facts: dict[str, list[str]] = {"!": [], "due:": [], "@": [], "after:": [], "+": []}
     while (start := _find_fact(title)) is not None and title[start] != "\\":
-        facts.add(title[start:])
+        sign = next(sign for sign in facts if title[start:].lower().startswith(sign))
+        facts[sign].insert(0, title[start + len(sign) :])
         title = title[:start].rstrip()
     box = front["mark"] or front["box"] or "[ ]"
     if front["mark"] and front["box"]:
         raise WrongArgument("lines", "grammar", value=f"{front['box']} and {front['mark']}")
+    for sign, given in facts.items():
+        if sign != "+" and len(given) > 1:
+            raise WrongArgument("lines", "grammar", value=f"{sign}{given[-2]} and {sign}{given[-1]}")
+    one = {sign: given[0] if given else None for sign, given in facts.items()}
     return TaskLine(
         title=_unescape(title),
         label=int(front["label"]) if front["label"] else None,
         mark=cast("Mark", box[1].strip().lower()),
-        priority=cast("Priority", (facts.one("!") or "normal").lower()),
-        due=facts.one("due:"),
-        tags=tuple(reversed(facts.found["+"])),
-        project=facts.one("@"),
-        after=_read_references(facts.one("after:")),
+        priority=cast("Priority", (one["!"] or "normal").lower()),
+        due=one["due:"],
+        tags=tuple(facts["+"]),
+        project=one["@"],
+        after=tuple(part.strip() for part in (one["after:"] or "").split(",") if part.strip()),
         description=description,
         place=place,
     )
-
-
-class _Facts:
-    """The facts at the end of a line, from the last to the first."""
-
-    def __init__(self) -> None:
-        self.found: dict[str, list[str]] = {"!": [], "due:": [], "+": [], "@": [], "after:": []}
-
-    def add(self, fact: str) -> None:
-        sign = next(sign for sign in self.found if fact.lower().startswith(sign))
-        self.found[sign].append(fact[len(sign) :])
-
-    def one(self, sign: str) -> str | None:
-        """Return the only fact with a sign, or None."""
-        given = self.found[sign]
-        if len(given) > 1:
-            raise WrongArgument("lines", "grammar", value=f"{sign}{given[1]} and {sign}{given[0]}")
-        return given[0] if given else None
-
-
-def _read_references(text: str | None) -> tuple[str, ...]:
-    return tuple(one.strip() for one in text.rstrip(",").split(",")) if text else ()
 
 
 # -- adding -----------------------------------------------------------------------------------------------------

@@ -1,8 +1,11 @@
 """Tasks, with their claims, notes and blockers. A task belongs to one user.
 
-A claim says which agent works on a task, and until when. It expires by itself, and its fence distinguishes old
-holders from new ones. Every claim and every change locks the row of its task first, so a claim never overlaps a
-change with a fence. Claims and notes make no versions of a task.
+A claim says which agent works on a task, and until when. It expires by itself, and its fence tells old holders from
+new. Every claim locks the row of its task first, as every change of the task does, so that a claim and a change that
+names a fence never overlap. Claims and notes are no versions of a task.
+
+All functions raise NotFound, Forbidden and AmbiguousItem about a task as `lock` and `find` do, and about a project as
+`projects.get` does; and WrongArgument if a value breaks a rule.
 """
 
 from binascii import crc32
@@ -45,18 +48,7 @@ from satchel.model import (
     TaskStatus,
     Timestamp,
 )
-from satchel.services import links, lookup, projects, rules
-from satchel.services.recording import (
-    check_quota,
-    forget,
-    is_final,
-    of_task,
-    record_add,
-    record_delete,
-    record_restore,
-    record_update,
-    remove,
-)
+from satchel.services import links, lookup, projects, recording, rules
 from satchel.storage import tasks as rows
 from satchel.storage.database import Tx, Violation
 
@@ -102,11 +94,8 @@ def list_page(
 ) -> tuple[tuple[Task, ...], bool]:
     """Return a page of the user's tasks after a position, by default the first page, and whether there are more.
 
-    Open tasks are sorted by priority, then by due day, then oldest first; closed ones by closing time, last first;
-    all tasks, newest first.
-
-    Raises:
-        NotFound, Forbidden: as `projects.current`, about the project of the query.
+    Open tasks come by priority, then by due day, then the oldest first; closed ones, the last closed first; all, the
+    newest first.
     """
     wanted = rules.clean_query("task", query)
     if wanted is None:
@@ -125,11 +114,7 @@ class Board(Struct, frozen=True):
 
 
 def list_board(tx: Tx, scope: Scope, project: str | None, *, most_open: int, most_done: int) -> Board:
-    """Return the board of a project, with the tasks of no project; None means every project.
-
-    Raises:
-        NotFound, Forbidden: as `projects.current`.
-    """
+    """Return the board of a project: its tasks and those of no project; of every project for None."""
     query = TaskQuery(filter="pending", project=project, takes_unfiled=True)
     pending, has_more = list_page(tx, scope, query, limit=most_open)
     done, _ = list_page(tx, scope, replace(query, filter="completed"), limit=most_done)
@@ -195,18 +180,14 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> Task:
         NotFound: the user has no such task.
         AmbiguousItem: several tasks have this title.
     """
-    found = list_some(tx, scope, _find_numbers(tx, scope, reference))
+    found = list_some(tx, scope, [find_number(tx, scope, reference)])
     if not found:
         raise NotFound("task", str(reference), scope)
     return found[0]
 
 
 def find_number(tx: Tx, scope: Scope, reference: Reference) -> int:
-    """Return the number of the task that `find` would return, without checking that a given number exists.
-
-    Raises:
-        NotFound, AmbiguousItem: as `find`.
-    """
+    """Return the number of the task that `find` returns; a number is not checked."""
     numbers = _find_numbers(tx, scope, reference)
     if not numbers:
         raise NotFound("task", str(reference), scope)
@@ -217,7 +198,6 @@ def lock(tx: Tx, scope: Scope, reference: Reference) -> Task:
     """Return the task that `find` returns, with all its blockers, and lock its row until the transaction ends.
 
     Raises:
-        NotFound, AmbiguousItem: as `find`.
         Forbidden: the reference is the id of a task of another user, or of a project that the scope may not enter.
     """
     id = clock.parse_id(str(reference))
@@ -269,14 +249,14 @@ def add(tx: Tx, scope: Scope, draft: TaskDraft, known: dict[str, int] | None = N
     `known` maps the names of projects that were read before to their numbers; this call adds its own.
 
     Raises:
-        WrongArgument: a value breaks a rule.
         NotFound: there is no such project, or the user has no such blocker.
         Forbidden: the scope may not enter the project.
     """
     draft = rules.clean("task", draft)
     rules.check_new(tx, "task", "title", draft.title)
     if draft.project is None and scope.projects is not None:
-        draft = replace(draft, project=_own_project(scope))
+        assert scope.projects, "a scope that may enter no project makes no call"
+        draft = replace(draft, project=scope.project if scope.project in scope.projects else scope.projects[0])
     known = {} if known is None else known
     if draft.project is not None and draft.project not in known:
         known[draft.project] = projects.get(tx, scope, draft.project).number
@@ -312,7 +292,7 @@ def update(
     before = _locked(tx, scope, task)
     rules.check_new(tx, "task", "title", patch.title, before.title)
     check_unchanged(tx, before, expected_version, fence)
-    now = _next_time(tx, before)
+    now = max(tx.now, clock.after(before.updated_at))  # later than the last change, even if the clock went back
     after = _change(tx, scope, before, patch, now)
     if after == before and tx.restores is None:  # a restore is always recorded
         if renews_time:
@@ -361,13 +341,8 @@ def _store(tx: Tx, scope: Scope, before: Task, after: Task, now: Timestamp) -> T
         rows.change_tags(tx, after.owner, after.number, before.tags, after.tags)
     if (after.title, after.description) != (before.title, before.description):
         _index(tx, after)
-    record_update(tx, of_task(before), of_task(after))
+    recording.update(tx, before, after)
     return after
-
-
-def _next_time(tx: Tx, task: Task) -> Timestamp:
-    """Return the time of a change: the transaction's, or later than the last change if the clock went back."""
-    return tx.now if tx.now > task.updated_at else clock.after(task.updated_at)
 
 
 def check_unchanged(tx: Tx, task: Task, expected_version: int | None = None, fence: int | None = None) -> None:
@@ -385,14 +360,19 @@ def check_unchanged(tx: Tx, task: Task, expected_version: int | None = None, fen
         raise StaleFence(task.number, fence, newest)
 
 
-def complete(tx: Tx, scope: Scope, task: Task | Reference, fence: int | None = None) -> tuple[Task, bool]:
-    """Complete a task; return whether it was already completed, in which case nothing changes.
+def complete(
+    tx: Tx, scope: Scope, task: Task | Reference, fence: int | None = None, *, keeps_cancelled: bool = False
+) -> tuple[Task, bool]:
+    """Complete a task, and return whether it was completed before; then nothing changes.
+
+    With `keeps_cancelled` a cancelled task counts as completed, for callers that do not distinguish the two.
 
     Raises:
-        NotFound, Forbidden: as `lock`.
-        StaleFence: the fence is not from the newest claim.
+        StaleFence: the fence is not that of the newest claim.
     """
     before = _locked(tx, scope, task)
+    if keeps_cancelled and before.status == "cancelled":
+        return before, True
     was_completed = before.status == "completed"
     return update(tx, scope, before, TaskPatch(status="completed"), fence=fence), was_completed
 
@@ -405,7 +385,6 @@ def delete(
     It can be restored from the trash, unless it is removed permanently.
 
     Raises:
-        NotFound, Forbidden: as `lock`.
         VersionConflict: as `update`.
     """
     task = lock(tx, scope, reference)
@@ -414,11 +393,7 @@ def delete(
     if task.claim is not None:
         rows.end_claim(tx, task.owner, task.number)
     rows.delete(tx, task.owner, task.number)
-    record_delete(tx, of_task(task))
-    if is_final(tx, permanently=permanently):
-        remove(tx, "task", [of_task(task)])
-    else:
-        forget(tx, "task", [task.number])
+    recording.delete(tx, task, permanently=permanently)
     return task
 
 
@@ -437,7 +412,7 @@ def restore(tx: Tx, scope: Scope, number: int) -> Task:
     _check_circle(tx, was.owner, number)
     [task] = rows.details(tx, was.owner, [number])
     _index(tx, task)
-    record_restore(tx, of_task(was), of_task(task))
+    recording.restore(tx, was, task)
     _announce(tx, task, with_blocked=True)
     return task
 
@@ -460,15 +435,9 @@ def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None) -> Task
     )
     if draft.blocked_by:
         task = _store_blockers(tx, scope, task, replace(task, blocked_by=tuple(sorted({*draft.blocked_by}))))
-    record_add(tx, of_task(task))
+    recording.add(tx, task)
     _announce(tx, task)
     return task
-
-
-def _own_project(scope: Scope) -> str:
-    """Return the project of a new item that a limited caller adds without naming one."""
-    assert scope.projects, "a scope that may enter no project makes no call"
-    return scope.project if scope.project in scope.projects else scope.projects[0]
 
 
 def _index(tx: Tx, task: Task) -> None:
@@ -501,7 +470,7 @@ def _change_blockers(tx: Tx, scope: Scope, task: Task, given: Sequence[int] | Bl
     seen = present if scope.projects is None else keep_existing_blockers(tx, scope, present)
     if isinstance(given, BlockerChange):
         given = [*(number for number in seen if number not in given.removed), *given.added]
-        rules.check_blockers("task", given)
+        rules.clean_blockers("task", given)
     return tuple(sorted({*given, *({*present} - {*seen})}))
 
 
@@ -586,10 +555,8 @@ def claim(tx: Tx, scope: Scope, task: Task | Reference, holder: Holder, minutes:
     A renewal keeps its fence if the session identifies the holder; otherwise, another agent may have the same key.
 
     Raises:
-        NotFound, Forbidden: as `lock`.
         TaskHeld: another agent has claimed it.
         TaskClosed: it is completed or cancelled.
-        WrongArgument: the number of minutes is out of bounds.
     """
     _check_minutes(minutes)
     task = _locked(tx, scope, task)
@@ -604,9 +571,7 @@ def claim_next(tx: Tx, scope: Scope, project: str | None, holder: Holder, minute
     """Claim the most urgent task that is ready and unclaimed.
 
     Raises:
-        NotFound, Forbidden: as `projects.get`, about the project.
         NothingReady: there is none.
-        WrongArgument: the number of minutes is out of bounds.
     """
     _check_minutes(minutes)
     if project is not None:
@@ -627,11 +592,7 @@ def claim_next(tx: Tx, scope: Scope, project: str | None, holder: Holder, minute
 
 
 def release(tx: Tx, scope: Scope, task: Task | Reference) -> Task:
-    """End the claim of a task, whoever holds it, because that agent may be gone.
-
-    Raises:
-        NotFound, Forbidden: as `lock`.
-    """
+    """End the claim of a task by any holder, because that agent may be gone, if there is one."""
     task = _locked(tx, scope, task)
     if task.claim is not None:
         rows.end_claim(tx, task.owner, task.number)
@@ -663,7 +624,6 @@ def add_note(tx: Tx, scope: Scope, task: Task | Reference, text: str, at: Timest
     """Add a note to a task, dated now or at a given time.
 
     Raises:
-        NotFound, Forbidden: as `lock`.
         WrongArgument: it is empty or too long, or the task has too many.
         QuotaExceeded: the user would exceed their quota.
     """
@@ -676,7 +636,7 @@ def add_note(tx: Tx, scope: Scope, task: Task | Reference, text: str, at: Timest
     if rows.count_notes(tx, task.owner, task.number) >= MAX_NOTES:
         raise WrongArgument("note", "maxItems", limit=MAX_NOTES, kind="task")
     rows.add_note(tx, task.owner, task.number, text, at)
-    check_quota(tx)
+    recording.check_quota(tx)
     links.record_note(tx, task.owner, task.number, text)
     _announce(tx, task)
 

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from io import StringIO
 from itertools import islice
 
 from msgspec import Struct
@@ -102,12 +103,12 @@ def _replace(text: str, spans: list[Span], edit: Edit, index: int) -> tuple[str,
     first = text.find(edit.old)
     if first < 0:
         raise WrongEdit("absent", index=index, near=_find_nearest(text, edit.old))
-    places = list(_places(text, edit.old))
+    places = [found.start() for found in re.finditer(re.escape(edit.old), text)]
     second = text.find(edit.old, first + 1)  # it may overlap the first
     if second >= 0 and not edit.is_everywhere:
         starts = _line_starts(text)
         known = places if len(places) > 1 else [first, second]
-        lines = {_line_at(starts, place): None for place in known[:_MOST_PLACES]}
+        lines = {bisect_right(starts, place): None for place in known[:_MOST_PLACES]}
         raise WrongEdit("repeated", index=index, count=len(known), lines=tuple(lines))
     growth = len(edit.new) - len(edit.old)
     added = [
@@ -116,14 +117,6 @@ def _replace(text: str, spans: list[Span], edit: Edit, index: int) -> tuple[str,
     ]
     followed = [_follow(span, places, len(edit.old), growth) for span in spans]
     return text.replace(edit.old, edit.new), sorted([*followed, *added])[:_MOST_SPANS]
-
-
-def _places(text: str, part: str) -> Iterator[int]:
-    """Find the offsets of a part, without overlaps."""
-    place = text.find(part)
-    while place >= 0:
-        yield place
-        place = text.find(part, place + len(part))
 
 
 def _follow(span: Span, places: Sequence[int], length: int, growth: int) -> Span:
@@ -145,17 +138,12 @@ def _line_starts(text: str) -> list[int]:
     return [0, *(found.end() for found in re.finditer("\n", text))]
 
 
-def _line_at(starts: Sequence[int], place: int) -> int:
-    """Return the number of the line at an offset."""
-    return bisect_right(starts, place)
-
-
 def _describe(text: str, spans: Sequence[Span]) -> tuple[tuple[ChangedLine, ...], int]:
     """Return the first lines that spans touch, and how many others they touch."""
     starts = _line_starts(text)
     lines: dict[int, int] = {}  # line number to the offset at which the change begins
     for start, end in spans:
-        first, last = _line_at(starts, start), _line_at(starts, max(start, end - 1))
+        first, last = bisect_right(starts, start), bisect_right(starts, max(start, end - 1))
         for number in range(first, last + 1):
             lines.setdefault(number, max(start - starts[number - 1], 0))
     if len(lines) > 1 and starts[-1] == len(text):
@@ -200,8 +188,6 @@ LONGEST_WHOLE = 8_000  # characters of a text that is read whole by default
 _BEGINNING = 1_500  # characters of a longer text to show below its outline
 _MOST_HEADINGS = 60  # headings in an outline
 _MOST_KNOWN = 10_000  # the limit of headings to look at; a text can have two million
-
-_BLOCK = 64 * 1024  # characters to look at in one step
 
 _RANGE = r"\s*(\d{1,9})\s*(?:(-)\s*(\d{1,9})?)?\s*"
 _HEADING = r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*"
@@ -291,14 +277,14 @@ def make_outline(text: str) -> tuple[tuple[Heading, ...], int]:
 def find_headings(text: str) -> Iterator[Heading]:
     """Find the headings that begin with `#`, outside fenced code and front matter."""
     fence, start = "", _end_of_front_matter(text.split("\n", 200))
-    for number, line in enumerate(islice(_split_lines(text), start, None), start + 1):
+    for number, line in enumerate(islice(StringIO(text, newline="\n"), start, None), start + 1):
         mark = re.match(_FENCE, line) if "`" in line or "~" in line else None
         if mark and not fence:
             fence = mark[1]
         elif mark and mark[1].startswith(fence) and line.strip() == mark[1]:
             fence = ""
         elif not fence and "#" in line[:4]:
-            found = re.fullmatch(_HEADING, line.rstrip("\r"))
+            found = re.fullmatch(_HEADING, line.rstrip("\r\n"))
             if found and found[2]:
                 yield Heading(number, len(found[1]), found[2])
 
@@ -321,24 +307,10 @@ def _take(text: str, first: int, last: int) -> TextPart:
 
 def _find_line(text: str, number: int) -> int:
     """Find the offset of a line, or the end of the text. A list of all lines could take 200 MB."""
-    place, before = 0, number - 1
-    while place < len(text):
-        count = text.count("\n", place, place + _BLOCK)
-        if count >= before:
-            for _ in range(before):
-                place = text.index("\n", place) + 1
-            return place
-        place, before = place + _BLOCK, before - count
-    return len(text)
-
-
-def _split_lines(text: str) -> Iterator[str]:
-    """Yield the lines of a text without making a list of all."""
-    start = 0
-    while start >= 0:
-        end = text.find("\n", start + _BLOCK)
-        yield from (text[start:end] if end >= 0 else text[start:]).split("\n")
-        start = end + 1 if end >= 0 else -1
+    if number == 1:
+        return 0
+    end = next(islice(re.finditer("\n", text), number - 2, None), None)
+    return len(text) if end is None else end.end()
 
 
 # -- excerpts -------------------------------------------------------------------------------------------------

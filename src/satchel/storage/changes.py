@@ -127,6 +127,9 @@ class SqliteWatcher(Watcher):
         return int(rows[0][0]) if rows else 0
 
 
+_FIRST_WAIT = 2.0  # seconds that the first look-up of a watcher waits behind look-ups of tokens
+
+
 class LookUp(Protocol):
     """Runs a short read on the server; the number is the time in seconds to wait for a connection."""
 
@@ -140,8 +143,8 @@ class PostgresWatcher(Watcher):
 
     def __init__(self, look_up: LookUp, listen: Listener) -> None:
         self._look_up = look_up
-        # Read before the thread starts, so that no later commit is missed.
-        [[self._snapshot, self._server]] = look_up(lambda tx: tx.all(_NOW), 0.0)
+        # Before the thread starts: no later commit is missed.
+        [[self._snapshot, self._server]] = look_up(lambda tx: tx.all(_NOW), _FIRST_WAIT)
         self._polled_at = time.time()
         super().__init__(listen)
 

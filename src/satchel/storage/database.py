@@ -100,6 +100,11 @@ class Tx:
         rows = self.all(sql, **values)
         return rows[0] if rows else None
 
+    def value(self, sql: str, **values: object) -> Any:
+        """Return the first column of the first row of a statement's result, or None."""
+        row = self.one(sql, **values)
+        return row[0] if row else None
+
     def one_to_change(self, columns: str, table: str, where: str, **values: object) -> Row | None:
         """Return some columns of a row that this transaction will update or delete, or None."""
         self.settle()

@@ -34,20 +34,15 @@ def apply_delta(delta: bytes, new: bytes) -> bytes:
         StoreFailed: the difference is damaged.
     """
     try:
-        return _apply(delta, new)
+        start, position = _read_number(delta, 0)
+        end, position = _read_number(delta, position)
+        is_packed, middle = delta[position], delta[position + 1 :]
+        if is_packed:
+            replaced = new[start : len(new) - end]
+            middle = zlib.decompressobj(-zlib.MAX_WBITS, zdict=replaced[-_WINDOW:]).decompress(middle)
     except (IndexError, zlib.error) as error:
         raise explain_damage("an old version", error) from error
-
-
-def _apply(delta: bytes, new: bytes) -> bytes:
-    start, position = _read_number(delta, 0)
-    end, position = _read_number(delta, position)
-    is_packed, middle = delta[position], delta[position + 1 :]
-    tail = new[len(new) - end :]
-    if is_packed:
-        replaced = new[start : len(new) - end]
-        middle = zlib.decompressobj(-zlib.MAX_WBITS, zdict=replaced[-_WINDOW:]).decompress(middle)
-    return new[:start] + middle + tail
+    return new[:start] + middle + new[len(new) - end :]
 
 
 def common_prefix(one: AnyStr, other: AnyStr) -> int:

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import psycopg
 
-from satchel.errors import StoreConflict, StoreFailed, TooCostly
+from satchel.errors import OutcomeUnknown, StoreConflict, StoreFailed, TooCostly
 from satchel.storage import search_engines
 from satchel.storage.changes import encode
 from satchel.storage.database import ALTERED, PARAMETERS, Row, Tx, Violation
@@ -54,7 +54,8 @@ class PostgresTx(Tx):
 
         Raises:
             StoreConflict: nothing was done, and the transaction can be tried again.
-            StoreFailed: nothing was done, or the outcome is unknown because the connection was lost during the commit.
+            OutcomeUnknown: the connection was lost during the commit.
+            StoreFailed: nothing was done.
         """
         if self.changes:
             self.run("insert into changes (what) values (:what)", what=encode(list(self.changes)))
@@ -184,7 +185,7 @@ def _translate_commit_errors(connection: Connection) -> Iterator[None]:
             if not (_is_from_client(error) or isinstance(error, _SHUTDOWN)):
                 raise
             connection.close()
-            raise StoreFailed(
+            raise OutcomeUnknown(
                 "the connection to the database was lost during the commit, so it is unknown whether the call took "
                 f"effect. Check before you repeat it. ({str(error).strip()})"
             ) from error

@@ -44,8 +44,7 @@ def count_tasks(tx: Tx, name: str) -> int:
         select count(*) from tasks
         where deleted_at is null and project = (select number from projects where name = :name and deleted_at is null)
     """
-    row = tx.one(sql, name=name)
-    return int(row[0]) if row else 0
+    return tx.value(sql, name=name) or 0
 
 
 def names(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[str]:
@@ -55,8 +54,10 @@ def names(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[str]:
 
 
 def numbers(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[int]:
-    """List the numbers of all projects, or of the allowed ones."""
-    sql = "select number from projects where deleted_at is null and (not :is_confined or name in :allowed)"
+    """List the numbers of all projects, or of the allowed ones, in order."""
+    sql = """
+        select number from projects where deleted_at is null and (not :is_confined or name in :allowed) order by number
+    """
     return [number for (number,) in tx.all(sql, is_confined=allowed is not None, allowed=allowed or ())]
 
 

@@ -244,8 +244,7 @@ def slices(tx: Tx, numbers: Sequence[int], folded: str, *, before: int, size: in
 
 def content(tx: Tx, number: int) -> str:
     """Return the whole content of one prompt."""
-    row = tx.one("select content from prompts where number = :number", number=number)
-    return row[0] if row else ""
+    return tx.value("select content from prompts where number = :number", number=number) or ""
 
 
 def _encode_arguments(arguments: Sequence[Argument]) -> str | None:
@@ -286,18 +285,15 @@ _TAGGED = "(select count(*) from prompt_tags g where g.prompt = number and g.tag
 _WITH_ONE_TAG = "select prompt from prompt_tags where project = :project and tag in :tags"
 _WITH_ALL_TAGS = f"{_WITH_ONE_TAG} group by prompt having count(*) = :needed"  # slower, even for a single tag
 _COUNT_TAGGED = "select count(distinct prompt) from ({}) as tagged"
-_PAGE = (
-    f"select number from prompts where project = :project and deleted_at is null {_ORDER} limit :limit offset :offset"
-)
-# The times come from a scalar sub-select, so that both engines begin with the tags; otherwise, a plan would read all
-# prompts to join or order them.
+# The times come from a scalar sub-select, so that both engines begin with the tags: a plan for any tag would read all
+# prompts to join them, or walk along all of them.
 _COLLECT_TAGGED = """
     with tagged as materialized (
         select prompt, (select updated_at from prompts where number = prompt and project = :project) as updated_at
         from (select distinct prompt from ({}) as found) as once
     )
     select prompt from tagged where (updated_at, prompt) < (:moment, :last)
-    order by updated_at desc, prompt desc limit :limit offset :offset
+    order by updated_at desc, prompt desc limit :limit
 """
 _COLLECT_WITH_ONE_TAG = _COLLECT_TAGGED.format(_WITH_ONE_TAG)
 _COLLECT_WITH_ALL_TAGS = _COLLECT_TAGGED.format(_WITH_ALL_TAGS)
@@ -353,17 +349,8 @@ def numbers_and_total(tx: Tx, project: int, query: PromptQuery, *, limit: int, o
     count = "select count(*) from prompts where project = :project and deleted_at is null"
     if query.tags:
         count = _COUNT_TAGGED.format(_WITH_ALL_TAGS if query.needs_all_tags else _WITH_ONE_TAG)
-    moment, last = NEWEST
-    values = {"project": project, "tags": list(query.tags), "needed": query.needed_tags}
-    [total] = tx.one(count, **values) or (0,)
-    if offset >= total:
-        return [], total
-    values |= {"moment": moment, "last": last, "limit": limit, "offset": offset}
-    if not query.tags:
-        return [number for (number,) in tx.all(_PAGE, **values)], total
-    is_scanned = total > _MOST and offset + limit <= _FEW
-    found = _scan_newest(tx, _TAGGED_AMONG_NEWEST, values, offset + limit) if is_scanned else None
-    return (_collect_tagged(tx, query, values) if found is None else found[offset:]), total
+    [total] = tx.one(count, project=project, tags=list(query.tags), needed=query.needed_tags) or (0,)
+    return numbers(tx, project, query, offset + limit, None)[offset:] if offset < total else [], total
 
 
 def _scan_newest(tx: Tx, sql: str, values: dict[str, object], wanted: int) -> list[int] | None:
@@ -386,7 +373,7 @@ def _scan_newest(tx: Tx, sql: str, values: dict[str, object], wanted: int) -> li
 def _collect_tagged(tx: Tx, query: PromptQuery, values: dict[str, object]) -> list[int]:
     """Return a page of the prompts with the tags, by reading and sorting all of them."""
     sql = _COLLECT_WITH_ALL_TAGS if query.needs_all_tags else _COLLECT_WITH_ONE_TAG
-    return [number for (number,) in tx.all(sql, **{"offset": 0, **values})]
+    return [number for (number,) in tx.all(sql, **values)]
 
 
 def _few(tx: Tx, project: int, query: PromptQuery) -> list[int] | None:

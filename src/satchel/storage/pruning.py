@@ -102,12 +102,7 @@ def remove_deleted(tx: Tx, kind: ItemKind, items: Sequence[int]) -> None:
 _FORGET_CONTENTS = """
     delete from revisions where kind = '{0}' and item in (select number from {0}s where project = :item)
 """
-_DELETE: dict[ItemKind, str] = {
-    "prompt": "delete from prompts where number in :items",
-    "document": "delete from documents where number in :items",
-    "task": "delete from tasks where number in :items",
-    "project": "delete from projects where number in :items",
-}
+_DELETE = {kind: f"delete from {kind}s where number in :items" for kind in KINDS}
 
 
 def _count(tx: Tx, sql: str, values: dict[str, object]) -> int:

@@ -146,9 +146,8 @@ def states_since(tx: Tx, kind: ItemKind, item: int, version: int) -> list[tuple[
 
 
 def time_of(tx: Tx, number: int) -> str:
-    """Return the time of a revision; empty if unknown."""
-    row = tx.one("select at from revisions where number = :number", number=number)
-    return row[0] if row else ""
+    """Return the time of a revision, or an empty text if it is unknown."""
+    return tx.value("select at from revisions where number = :number", number=number) or ""
 
 
 def feed(
@@ -217,8 +216,8 @@ def last_by(tx: Tx, user: str, projects: Sequence[int] | None, limit: int) -> li
 def last_change_by(tx: Tx, user: str, client: str, projects: Sequence[int] | None = None) -> str | None:
     """Return the time of the last change by a user's client, in some projects or anywhere; None if there is none."""
     sql = _LAST_CHANGE if projects is None else _LAST_CHANGE_WITHIN
-    row = tx.one(sql, user=user, client=client, projects=list(projects or ()))
-    return row[0] if row else None
+    found: str | None = tx.value(sql, user=user, client=client, projects=list(projects or ()))
+    return found
 
 
 def taken_back(tx: Tx, changes: Sequence[Version]) -> set[tuple[str, str]]:
@@ -250,14 +249,7 @@ def _add_author(tx: Tx) -> None:
 
 def _author_values(tx: Tx) -> dict[str, object]:
     author = tx.scope.author
-    return {
-        "user": author.user or tx.scope.user or "",
-        "token": author.token,
-        "client": author.client,
-        "client_version": author.client_version,
-        "contract": author.contract,
-        "caller": author.caller,
-    }
+    return {**asdict(author), "user": author.user or tx.scope.user or ""}
 
 
 def _filter_values(query: ChangeQuery) -> dict[str, Any]:

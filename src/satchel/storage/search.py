@@ -79,8 +79,7 @@ def count_items(tx: Tx, spaces: Sequence[int]) -> int:
     sql = """
         select count(*) from (select 1 from search_items where space in :spaces limit :most) as counted
     """
-    row = tx.one(sql, spaces=list(spaces), most=MOST_COUNTED)
-    return row[0] if row else 0
+    return tx.value(sql, spaces=list(spaces), most=MOST_COUNTED) or 0
 
 
 def _add_space(tx: Tx, space: Space) -> None:
@@ -126,11 +125,7 @@ _REMOVE = "delete from search_items where {0} in :items"
 _BY_NAME = "select {0} from search_items where space in :spaces and name_key = :key order by number limit 4"
 _BY_TITLE = "select {0} from search_items where space in :spaces and title_key = :key order by number limit 4"
 
-_OF_SPACE: dict[FoundKind, str] = {
-    "prompt": "select prompt from search_items where space = :space",
-    "document": "select document from search_items where space = :space",
-    "task": "select task from search_items where space = :space",
-}
+_OF_SPACE = {kind: f"select {kind} from search_items where space = :space" for kind in KINDS}
 
 
 def put(tx: Tx, space: Space, items: Sequence[tuple[int, ItemText]]) -> None:

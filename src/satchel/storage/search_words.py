@@ -9,6 +9,7 @@ once, when the item is written. Lengths are compared with usual ones, not with t
 """
 
 import re
+import unicodedata
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -66,8 +67,6 @@ def fold(text: str) -> str:
     """Return a text without case and diacritics."""
     if text.isascii():
         return text.lower()
-    import unicodedata  # most texts do not need it
-
     spelled = unicodedata.normalize("NFKD", text.casefold())
     used = set(spelled)  # far fewer than the characters of the text
     plain: dict[int, str | None] = {ord(one): None for one in used if unicodedata.combining(one)}
@@ -82,7 +81,7 @@ def make_key(text: str) -> str:
 
 def split_tokens(text: str) -> list[str]:
     """Return the runs of letters, digits and joining marks in a text."""
-    return re.findall(_TOKEN, _compose(text))
+    return re.findall(_TOKEN, unicodedata.normalize("NFC", text))  # or marks would end words
 
 
 def split(text: str) -> list[str]:
@@ -115,15 +114,6 @@ def expand(token: str) -> tuple[str, ...]:
     if not token.isascii():
         words = [part for word in words for part in _pair(word)]
     return tuple(word[:MAX_WORD] for word in dict.fromkeys(words) if word)
-
-
-def _compose(text: str) -> str:
-    """Compose each letter and its marks to one character, so that marks do not end words."""
-    if text.isascii():
-        return text
-    import unicodedata
-
-    return unicodedata.normalize("NFC", text)
 
 
 def _pair(word: str) -> list[str]:

@@ -83,9 +83,6 @@ _WITH_TITLE = by_confinement("""
         and substr(title, 1, 60) = substr(:title, 1, 60) and title || '' = :title
     order by number + 0 limit :limit
 """)
-_OPEN = by_confinement(f"""
-    select number from tasks where {{owned}} and deleted_at is null and completed_at is null {_NEWEST_FIRST}
-""")
 _LIST = by_confinement(f"""
     select {_COLUMNS} from tasks
     where {{owned}} and deleted_at is null and (created_at, number) < (:moment, :last) {_NEWEST_FIRST}
@@ -98,21 +95,16 @@ _LIST_OPEN = by_confinement(f"""
 
 
 def find_number(tx: Tx, owner: str, id: str, allowed: Allowed) -> int | None:
-    """Return the number of an owner's task by its id."""
-    row = tx.one(f"select number from tasks where {_BY_ID}", owner=owner, key=id, **confine(tx, allowed))
-    return row[0] if row else None
+    """Return the number of an owner's task, given its id."""
+    sql = f"select number from tasks where {_BY_ID}"
+    found: int | None = tx.value(sql, owner=owner, key=id, **confine(tx, allowed))
+    return found
 
 
 def numbers_with_title(tx: Tx, owner: str, title: str, limit: int, allowed: Allowed = None) -> list[int]:
     """Return the numbers of an owner's first tasks with exactly this title."""
     sql = _WITH_TITLE[allowed is not None]
     return [number for (number,) in tx.all(sql, owner=owner, title=title, limit=limit, **confine(tx, allowed))]
-
-
-def newest_open(tx: Tx, owner: str, limit: int, allowed: Allowed = None) -> list[int]:
-    """Return the numbers of an owner's newest open tasks."""
-    sql = _OPEN[allowed is not None]
-    return [number for (number,) in tx.all(sql, owner=owner, limit=limit, **confine(tx, allowed))]
 
 
 def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed, *, with_deleted: bool = False) -> set[int]:
@@ -369,8 +361,9 @@ def add_note(tx: Tx, owner: str, task: int, text: str, at: str | None = None) ->
 
 def count_notes(tx: Tx, owner: str, task: int) -> int:
     """Count the notes of an owner's task."""
-    row = tx.one("select count(*) from task_notes where task = :task and owner = :owner", task=task, owner=owner)
-    return row[0] if row else 0
+    return (
+        tx.value("select count(*) from task_notes where task = :task and owner = :owner", task=task, owner=owner) or 0
+    )
 
 
 def newest_notes(tx: Tx, owner: str, task: int, limit: int) -> list[TaskNote]:
@@ -552,15 +545,13 @@ def tags(tx: Tx, owner: str, tasks: Sequence[int]) -> list[str]:
 def count_held(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> int:
     """Count the ready tasks that match a query (text and tags folded) and are held by others."""
     sql = " ".join([_COUNT_HELD[allowed is not None], *_conditions(query)])
-    row = tx.one(sql, **_values(tx, owner, query, allowed))
-    return row[0] if row else 0
+    return tx.value(sql, **_values(tx, owner, query, allowed)) or 0
 
 
 def count_blocked(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> int:
     """Count the blocked tasks among the open ones that match a query (text and tags folded)."""
     sql = " ".join([_COUNT_BLOCKED[allowed is not None], *_conditions(query)])
-    row = tx.one(sql, **_values(tx, owner, query, allowed))
-    return row[0] if row else 0
+    return tx.value(sql, **_values(tx, owner, query, allowed)) or 0
 
 
 def _conditions(query: TaskQuery) -> tuple[str, ...]:

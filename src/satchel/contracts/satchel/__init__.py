@@ -44,20 +44,16 @@ _ADVICE = (  # each with the tool that it concerns
 def write_instructions(tools: Sequence[Tool], _user: str | None) -> str:
     """Write the instructions for a model to read before it calls any of these tools."""
     names = {tool.name for tool in tools}
-    contents = list(dict.fromkeys(tool.toolset for tool in tools if tool.toolset))
+    *most, last = dict.fromkeys(tool.toolset for tool in tools if tool.toolset)
+    contents = f"{', '.join(most)} and {last}" if most else last
     sentences = [
-        f"Satchel keeps the user's {_enumerate(contents)} by project, across sessions.",
+        f"Satchel keeps the user's {contents} by project, across sessions.",
         "Begin with catch_up.",
         "Name an item by #4, its name or its URI, like satchel://task/4; such a URI in a text is a link.",
         *(advice for tool, advice in _ADVICE if tool in names),
         "`near` in an error is what was probably meant.",
     ]
     return " ".join(sentences)
-
-
-def _enumerate(names: list[str]) -> str:
-    """Join names with commas, and with `and` before the last."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
 # -- functions that import what they need when they are called -------------------------------------------------------

@@ -10,14 +10,13 @@ from satchel.contracts.content import count_fitting, format_count
 from satchel.contracts.contract import Context, Reply
 from satchel.contracts.satchel.errors import name_place
 from satchel.errors import WrongArgument
-from satchel.model import DEFAULT_PROJECT, Item, Scope
+from satchel.model import DEFAULT_PROJECT, Item, Scope, uri_of
 from satchel.protocol import ProtocolError
 from satchel.protocol.codec import decode, encode
 from satchel.protocol.cursors import NUMBER
 from satchel.protocol.cursors import decode_cursor as decode_key
 from satchel.services import projects, retry_keys
 from satchel.services.rules import check_shown
-from satchel.storage.database import Tx
 
 Entry = TypeVar("Entry")
 Row = TypeVar("Row")
@@ -58,6 +57,11 @@ def make_reply(context: Context, text: str, facts: str = "", /, *, notes: Sequen
         texts = [text, "\n".join([facts, *notes])]
     structured = {"project": context.scope.project, **members, **({"notes": list(notes)} if notes else {})}
     return Reply([{"type": "text", "text": one} for one in texts], structured)
+
+
+def reply_echo(context: Context, done: str, line: str, notes: Sequence[str] = (), **members: Any) -> Reply:
+    """Answer a change of one item in the project, such as `Added to`, with a line about it."""
+    return reply(context, f"{done} project '{context.scope.project}':\n{line}", notes=notes, **members)
 
 
 def fit_page(rows: list[Row], found: tuple[Found, ...], *, has_more: bool) -> tuple[list[Row], tuple[Found, ...], bool]:
@@ -205,17 +209,14 @@ def answer_once(
     kept = retry_keys.recall(context.tx, context.scope, tool, key, digest)
     if kept is not None:
         value = decode(kept)
-        return _repeat(value["content"], value["structured"], key)
+        content, structured = value["content"], value["structured"]
+        note = f"The call with the key '{key}' was made before; nothing was added now."
+        first = {**content[0], "text": f"{content[0]['text']}\n{note}"}
+        return Reply([first, *content[1:]], {**structured, "notes": [*structured.get("notes", ()), note]})
     reply = act()
     answer = encode({"content": reply.content, "structured": reply.structured})
     retry_keys.remember(context.tx, context.scope, tool, key, digest, answer)
     return reply
-
-
-def _repeat(content: list[dict[str, Any]], structured: dict[str, Any], key: str) -> Reply:
-    note = f"The call with the key '{key}' was made before; nothing was added now."
-    first = {**content[0], "text": f"{content[0]['text']}\n{note}"}
-    return Reply([first, *content[1:]], {**structured, "notes": [*structured.get("notes", ()), note]})
 
 
 # -- the project of a call -----------------------------------------------------------------------------------------
@@ -237,17 +238,15 @@ def describe_place(context: Context) -> list[str]:
         return []
     if tx.absent_project == personal:
         return [f"Project '{personal}' is empty. What is saved in it is read in every project."]
+    if tx.scope.projects is None and projects.find_deleted(tx, tx.absent_project) is not None:
+        uri = uri_of("project", tx.absent_project)
+        return [f"Project '{tx.absent_project}' is in the trash: restore {uri} brings it back."]
     makes = "nothing made it yet" if tx.scope.is_read_only else "the first write makes it"
     note = f"Project '{tx.absent_project}' is empty; {makes} for {tx.scope.why}."
-    held = _count_default(tx)
-    return [note, *([f"Project '{DEFAULT_PROJECT}' holds {held}: name that project to read it."] if held else [])]
-
-
-def _count_default(tx: Tx) -> str:
-    """Describe the contents of the default project; return an empty text if there are none."""
     found = projects.list_all(tx, Scope(projects=(DEFAULT_PROJECT,)))
     counts = [(held.prompts, "prompt") for _, held in found] + [(held.documents, "document") for _, held in found]
-    return " and ".join(format_count(count, what) for count, what in counts if count)
+    held = " and ".join(format_count(count, what) for count, what in counts if count)
+    return [note, *([f"Project '{DEFAULT_PROJECT}' holds {held}: name that project to read it."] if held else [])]
 
 
 def read_tags(given: Sequence[str] | UnsetType) -> list[str]:

@@ -1,6 +1,5 @@
 """Documents: the tools that add, list, read, update and delete them, and how answers describe one."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from satchel.contracts.content import encode_document, format_count, format_minute
@@ -16,8 +15,6 @@ from satchel.protocol import cursors
 from satchel.services import documents, layers
 from satchel.services.rules import check_shown
 
-# -- tools ------------------------------------------------------------------------------------------------------
-
 
 def add_resources(context: Context, args: tools.AddResources) -> Body:
     def add(entry: tools.NewDocument) -> tuple[DocumentAnswer, str, list[str]]:
@@ -30,7 +27,8 @@ def add_resources(context: Context, args: tools.AddResources) -> Body:
 
 def add_resource(context: Context, args: tools.AddResource) -> Body:
     document, notes = _add(context, args)
-    return _reply_echo("Added to", context, document, notes)
+    row = make_row(document, is_echo=True)
+    return answers.reply_echo(context, "Added to", format_row(row), notes, resource=row)
 
 
 def list_resources(context: Context, args: tools.ListResources) -> Body:
@@ -71,7 +69,8 @@ def update_resource(context: Context, args: tools.UpdateResource) -> Body:
     seen = layers.find_document(context.tx, context.scope, args.resource, to_change=True)
     patch = DocumentPatch(content=args.content, mime_type=args.mime_type, description=args.description)
     document = documents.update(context.tx, context.scope, seen.name, patch, args.expected_version or None)
-    return _reply_echo("Unchanged in" if document.version == seen.version else "Updated in", context, document)
+    row, done = make_row(document, is_echo=True), "Unchanged in" if document.version == seen.version else "Updated in"
+    return answers.reply_echo(context, done, format_row(row), resource=row)
 
 
 def _add(context: Context, new: tools.NewDocument | tools.AddResource) -> tuple[Document, list[str]]:
@@ -99,9 +98,6 @@ def _read_part(text: str, mime_type: str, args: tools.ReadResource) -> Reading:
     return texts.read_part(text, args.lines, args.heading, is_whole=args.whole is True, has_headings=has_headings)
 
 
-# -- answers ----------------------------------------------------------------------------------------------------
-
-
 def make_row(document: Document, *, is_echo: bool = False) -> DocumentAnswer:
     """Describe a document in a list or an echo of a change."""
     return DocumentAnswer(
@@ -122,12 +118,6 @@ def format_row(row: DocumentAnswer) -> str:
     facts.append(f"from {row.layer}" if row.layer else None)
     about = f": {row.description}" if row.description else ""
     return f"- {row.name} ({', '.join(filter(None, facts))}){about}"
-
-
-def _reply_echo(done: str, context: Context, document: Document, notes: Sequence[str] = ()) -> Body:
-    row = make_row(document, is_echo=True)
-    text = f"{done} project '{context.scope.project}':\n{format_row(row)}"
-    return answers.reply(context, text, notes=notes, resource=row)
 
 
 def _reply_binary(context: Context, document: Document) -> Reply:
@@ -180,14 +170,7 @@ def _other_uri(document: Document) -> str | None:
 
 
 def _format_facts(answer: DocumentAnswer, read: Reading | None) -> str:
-    """Format the facts about a document that its text does not contain."""
-    head = [f"document {answer.name}", *([f"from {answer.layer}"] if answer.layer else [])]
-    head += [f"version {answer.version}"] if answer.version else []
-    head += [f"{format_count(answer.size or 0, 'byte')} of {answer.mime_type}"] if answer.mime_type else []
-    if answer.updated:
-        head += [f"updated {answer.updated}", f"created {answer.created}"]
-    lines = [f"[{', '.join(head)}]"]
-    lines += [f"uri: {answer.uri}"] if answer.uri else []
+    lines = [f"uri: {answer.uri}"] if answer.uri else []
     lines += [f"description: {answer.description}"] if answer.description else []
-    lines += texts.format_links(answer.links, answer.linked_from)
-    return "\n".join([*lines, *(read.facts if read else [])])
+    size = f"{format_count(answer.size or 0, 'byte')} of {answer.mime_type}" if answer.mime_type else ""
+    return texts.format_facts("document", answer, read, lines, size)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from satchel import errors
-from satchel.contracts.content import format_minute, join_lines
+from satchel.contracts.content import format_minute, join_lines, without_nulls
 from satchel.contracts.contract import Body, Reply, find_row
 from satchel.contracts.schema import UNSTORABLE
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError, invalid_params
@@ -49,13 +49,10 @@ def name_place(place: str) -> Iterator[None]:
         raise errors.EntryRefused(f"{place}{within}", error) from error
 
 
-# -- errors of tools ---------------------------------------------------------------------------------------------------
-
-
 def error(code: str, message: str, hint: str, **more: Any) -> Body:
-    """Make the answer of a failed call."""
-    structured: dict[str, Any] = {"code": code, "message": message, "hint": hint}
-    return Reply([{"type": "text", "text": f"{code}: {message} {hint}"}], {"error": {**structured, **more}})
+    """Make the answer of a failed call, without the members that are None."""
+    structured = {"code": code, "message": message, "hint": hint, **without_nulls(more)}
+    return Reply([{"type": "text", "text": f"{code}: {message} {hint}"}], {"error": structured})
 
 
 def explain_wrong_argument(wrong: errors.WrongArgument) -> Body:
@@ -63,21 +60,19 @@ def explain_wrong_argument(wrong: errors.WrongArgument) -> Body:
 
     if wrong.rule == "additionalProperties":
         message, hint, near = guesses.describe_unknown(wrong.limit)
-        more = {"near": near} if near else {}
-        return error("invalid_argument", message, hint, argument=guesses.shorten_name(wrong.field), **more)
+        return error("invalid_argument", message, hint, argument=guesses.shorten_name(wrong.field), near=near or None)
     message, hint = describe(wrong)
     argument = "tags" if wrong.field == "tag" else wrong.field
     return error("invalid_argument", message, hint, argument=argument)
 
 
 def explain_not_found(missing: errors.NotFound) -> Body:
-    what, why = _what(missing.kind, missing.key), missing.why or errors.Reason()
-    message = (
-        f"{what} {why.message}." if why.message else f"{what} does not exist{_where(missing)}{_who_names(missing)}."
-    )
-    deleted = {"deleted": missing.key} if why.is_deleted else {}
+    kind, key, why = missing.kind, missing.key, missing.why or errors.Reason()
+    what = f"Task {key}" if kind == "task" else f"{kind.capitalize()} '{key}'"
+    where = f" in project '{missing.scope.project}'" if kind in ("prompt", "document") else ""
+    message = f"{what} {why.message or f'does not exist{where}{_who_names(missing)}'}."
     if not missing.near:
-        return error("not_found", message, why.hint or _HINTS[missing.kind], **deleted)
+        return error("not_found", message, why.hint or _HINTS[kind], deleted=key if why.is_deleted else None)
     choices = " or ".join(f"{name} {join_lines(title)}".strip() for name, title in missing.near.items())
     return error("not_found", message, f"Did you mean {choices}?", near=list(missing.near))
 
@@ -96,16 +91,6 @@ def explain_taken(clash: errors.Taken) -> Body:
     else:
         hint = f"Choose another {clash.field}, or update the {clash.kind}."
     return error("already_exists", _sentence(clash), hint)
-
-
-def explain_conflict(clash: errors.VersionConflict) -> Body:
-    hint = "Somebody changed it. Read it again, then repeat the update with the new version."
-    return error("conflict", _sentence(clash), hint, version=clash.actual)
-
-
-def explain_reused_key(reused: errors.KeyReused) -> Body:
-    message = f"The key '{reused.key}' was used for another input."
-    return error("conflict", message, "Choose another key, or repeat the call as it was.", argument="key")
 
 
 def explain_missing_version(missing: errors.VersionMissing) -> Body:
@@ -132,11 +117,6 @@ def explain_not_confirmed(refused: errors.NotConfirmed) -> Body:
 def explain_too_large(large: errors.AnswerTooLarge) -> Body:
     argument = large.argument or "arguments"
     return error("invalid_argument", _sentence(large), f"Ask for less with {argument}.", argument=argument)
-
-
-def explain_wrong_value(wrong: WrongValue) -> Body:
-    near = {"near": list(wrong.near)} if wrong.near else {}
-    return error("invalid_argument", wrong.message, wrong.hint, argument=wrong.argument, **near)
 
 
 def explain_wrong_edit(wrong: errors.WrongEdit) -> Body:
@@ -166,11 +146,6 @@ def explain_missing_part(missing: errors.MissingPart) -> Body:
         return error("not_found", _sentence(missing), "It has no headings: ask for lines.", argument="heading")
     hint = f"Did you mean {' or '.join(missing.near)}?"
     return error("not_found", _sentence(missing), hint, argument="heading", near=list(missing.near))
-
-
-def explain_held(held: errors.TaskHeld) -> Body:
-    hint = "Take another, or wait until then. If that agent is gone, free it: claim_task with release: true."
-    return error("conflict", _sentence(held), hint, holder=held.claim.holder, until=format_minute(held.claim.until))
 
 
 def explain_stale_fence(stale: errors.StaleFence) -> Body:
@@ -207,13 +182,31 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     errors.NotFound: explain_not_found,
     errors.Forbidden: explain_forbidden,
     errors.Taken: explain_taken,
-    errors.VersionConflict: explain_conflict,
-    errors.KeyReused: explain_reused_key,
+    errors.VersionConflict: lambda clash: error(
+        "conflict",
+        _sentence(clash),
+        "Somebody changed it. Read it again, then repeat the update with the new version.",
+        version=clash.actual,
+    ),
+    errors.KeyReused: lambda reused: error(
+        "conflict",
+        f"The key '{reused.key}' was used for another input.",
+        "Choose another key, or repeat the call as it was.",
+        argument="key",
+    ),
     errors.VersionMissing: explain_missing_version,
-    WrongValue: explain_wrong_value,
+    WrongValue: lambda wrong: error(
+        "invalid_argument", wrong.message, wrong.hint, argument=wrong.argument, near=list(wrong.near) or None
+    ),
     errors.WrongEdit: explain_wrong_edit,
     errors.MissingPart: explain_missing_part,
-    errors.TaskHeld: explain_held,
+    errors.TaskHeld: lambda held: error(
+        "conflict",
+        _sentence(held),
+        "Take another, or wait until then. If that agent is gone, free it: claim_task with release: true.",
+        holder=held.claim.holder,
+        until=format_minute(held.claim.until),
+    ),
     errors.TaskClosed: lambda closed: error(
         "conflict", _sentence(closed), "Reopen it with update_task and status pending, or take another."
     ),
@@ -231,11 +224,15 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     ),
     TemplateFailed: lambda failed: error("invalid_argument", failed.message, failed.hint),
     errors.StoreError: lambda _: error("unavailable", _UNABLE, f"Nothing was changed. {_SEE_LOG}"),
+    errors.OutcomeUnknown: lambda _: error(
+        "unavailable", _UNKNOWN, f"Check what there is before you repeat it. {_SEE_LOG}"
+    ),
     errors.StoreGone: lambda _: error("unavailable", _GONE, f"Nothing was changed. {_RESTART}"),
     Exception: lambda _: error("internal", _UNABLE, _SEE_LOG),
 }
 
 _UNABLE = "Unable to complete request. Please try again."
+_UNKNOWN = "The connection to the store was lost, so it is unknown whether the call took effect."
 _GONE = "The store was removed or replaced while it was served."
 _RESTART = "Start the server again; its log says more."
 _SEE_LOG = "If this persists, the server's log says why."
@@ -254,14 +251,6 @@ _VOICE = Voice(quote=lambda text: f"'{text}'", advice={})
 def _sentence(error: errors.SatchelError) -> str:
     said = describe_error(error, _VOICE)
     return f"{said[:1].upper()}{said[1:]}."
-
-
-def _what(kind: str, key: str) -> str:
-    return f"Task {key}" if kind == "task" else f"{kind.capitalize()} '{key}'"
-
-
-def _where(error: errors.NotFound) -> str:
-    return f" in project '{error.scope.project}'" if error.kind in ("prompt", "document") else ""
 
 
 def _who_names(missing: errors.NotFound) -> str:

@@ -26,9 +26,6 @@ _LONGEST_READ = 100  # characters of a name to look at
 _LIKENESS = 0.75  # the minimum similarity, out of 1, of two spellings
 
 
-# -- items, projects and tags -----------------------------------------------------------------------------------------
-
-
 def explain_missing(context: Context, error: Refused) -> Refused:
     """Return an error with names similar to the missing one, or with what happened to the item."""
     missing = error.cause if isinstance(error, EntryRefused) else error
@@ -44,9 +41,10 @@ def explain_missing(context: Context, error: Refused) -> Refused:
 def _explain_project(context: Context, missing: NotFound) -> NotFound:
     """Return the error with projects of similar names, or with all projects if there are none."""
     if context.scope.projects is None and projects.find_deleted(context.tx, missing.key) is not None:
-        how = f": use restore with item {uri_of('project', missing.key)} to bring it back"
-        hint = f"It is in the trash{how if 'restore' in context.tools else ''}."
-        return NotFound("project", missing.key, missing.scope, why=Reason(hint=hint))
+        uri = uri_of("project", missing.key)
+        tool, command = f"Use restore with item {uri}", f"A person can use satchel restore {uri}"
+        hint = f"{tool if 'restore' in context.tools else command} to bring it back."
+        return NotFound("project", missing.key, missing.scope, why=Reason("is in the trash", hint))
     names = projects.list_names(context.tx, context.scope)
     more = f" and {len(names) - _MOST_PROJECTS} more" if len(names) > _MOST_PROJECTS else ""
     listed = f"{', '.join(names[:_MOST_PROJECTS])}{more}" or "none"
@@ -114,14 +112,11 @@ def describe_tags(missing: Sequence[str], what: str, known: Iterable[str]) -> li
     return notes
 
 
-# -- arguments --------------------------------------------------------------------------------------------------------
-
-
 def describe_unknown(unknown: object) -> tuple[str, str, list[str]]:
     """Describe the unknown names in a call and suggest known ones; also return the suggestions."""
     assert isinstance(unknown, tuple)
     told: list[UnknownArgument] = list(unknown[:_MOST_UNKNOWN])
-    names = [_name_argument(one) for one in told]
+    names = [f"{one.place}.{shorten_name(one.name)}".removeprefix(".") for one in told]
     rest = f" and {len(unknown) - _MOST_UNKNOWN} more" if len(unknown) > _MOST_UNKNOWN else ""
     message = f"Unknown argument{'s' if len(unknown) > 1 else ''}: {', '.join(names)}{rest}. Nothing was done."
     found = [(one, find_argument(one.name, one.known, one.given)) for one in told]
@@ -132,10 +127,6 @@ def describe_unknown(unknown: object) -> tuple[str, str, list[str]]:
     for place, one in strangers.items():
         hint += f" {f'{place} has' if place else 'The tool takes'} {', '.join(one.known)}."
     return message, hint.strip()[:1].upper() + hint.strip()[1:], list(dict.fromkeys(near.values()))
-
-
-def _name_argument(one: UnknownArgument) -> str:
-    return f"{one.place}.{shorten_name(one.name)}" if one.place else shorten_name(one.name)
 
 
 def shorten_name(name: str) -> str:
@@ -156,13 +147,9 @@ def _find_argument(name: str, known: Sequence[str]) -> str | None:
         parts = set(one.split("_"))
         if parts <= words or (words and words <= parts):
             return one
-    return _find_spelling("_".join(split_words(name)), known)
-
-
-def _find_spelling(name: str, known: Sequence[str]) -> str | None:
-    """Return the name with nearly the same letters; this is stricter than for items: `tags` does not mean `status`."""
-    near = closest_name(name, known)
-    return near if near and difflib.SequenceMatcher(None, name, near).ratio() >= _LIKENESS else None
+    spelling = "_".join(split_words(name))
+    near = closest_name(spelling, known)  # with nearly the same letters: `tags` does not mean `status`
+    return near if near and difflib.SequenceMatcher(None, spelling, near).ratio() >= _LIKENESS else None
 
 
 def split_words(name: str) -> list[str]:

@@ -30,9 +30,14 @@ def history(context: Context, args: History) -> Body:
         return _list_changes(context, args)
     item = _find(context, args.item)
     if args.against is not UNSET:
-        return _compare(context, item, args.against, args.version or None)
+        _, old, new, text = diffs.diff(context.tx, context.scope, item, args.against, args.version or None)
+        said = text or f"Versions {old} and {new} are alike."
+        return answers.reply(context, said, kind=item.kind, item=item.key, version=new, against=old, diff=text)
     if args.version is not UNSET:
-        return _read_version(context, item, args.version)
+        version = versions.read_version(context.tx, context.scope, item, args.version)
+        kind, key, number, text = version.kind, version.key, version.version, diffs.render(version)
+        head = f"[{kind} {key}, version {number}]"
+        return answers.reply(context, text, head, kind=kind, item=key, version=number, text=text)
     return _list_versions(context, item, args)
 
 
@@ -69,9 +74,6 @@ def _list_changed_lines(context: Context, done: Restored) -> list[str]:
     shown = [line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}..." for line in lines[:_MOST_LINES]]
     more = len(lines) - len(shown) + sum(int(line.split()[1]) for line in left_out)
     return [*shown, f"and {format_count(more, 'more line')}"] if more else shown
-
-
-# -- parts of history -------------------------------------------------------------------------------------------
 
 
 def _list_changes(context: Context, args: History) -> Body:
@@ -143,33 +145,12 @@ def _list_versions(context: Context, item: Item, args: History) -> Body:
     )
 
 
-def _read_version(context: Context, item: Item, version: int) -> Body:
-    old = versions.read_version(context.tx, context.scope, item, version)
-    text = diffs.render(old)
-    head = f"[{old.kind} {old.key}, version {old.version}]"
-    return answers.reply(context, text, head, kind=old.kind, item=old.key, version=old.version, text=text)
-
-
-def _compare(context: Context, item: Item, against: int, version: int | None) -> Body:
-    _, old, new, text = diffs.diff(context.tx, context.scope, item, against, version)
-    said = text or f"Versions {old} and {new} are alike."
-    return answers.reply(context, said, kind=item.kind, item=item.key, version=new, against=old, diff=text)
-
-
 def _find(context: Context, reference: str, find: Callable[[Tx, Scope, str], Item] = lookup.find) -> Item:
-    """Return the item that a reference names, deleted or not.
-
-    Raises:
-        NotFound: the caller may read no such item.
-        AmbiguousItem: several have this name.
-    """
+    """Return the item that a reference names if the caller may read it, deleted or not."""
     item = find(context.tx, context.scope, reference)
     if not may_read(context, item.kind):
         raise NotFound("item", reference, context.scope)
     return item
-
-
-# -- shapes -----------------------------------------------------------------------------------------------------
 
 
 def _describe_change(entry: FeedEntry, scope: Scope) -> dict[str, Any]:

@@ -40,11 +40,7 @@ _CHANGING: dict[ItemKind, str] = {"prompt": "update_prompt", "document": "update
 
 
 def _find_items(context: Context, given: Sequence[str]) -> list[Item]:
-    """Return the items that a call names, each once and without content.
-
-    Raises:
-        EntryRefused: an item cannot be found or changed.
-    """
+    """Return the items that a call names, each once and without its content."""
     answers.check_number("items", given)
     found: dict[tuple[ItemKind, int], Item] = {}
     exact = lookup.find_all(context.tx, context.scope, given)
@@ -56,13 +52,7 @@ def _find_items(context: Context, given: Sequence[str]) -> list[Item]:
 
 
 def _check_found(context: Context, reference: str, item: Item | None = None) -> Item:
-    """Return the whole item that a reference names, from those already found or by a lookup.
-
-    Raises:
-        NotFound: the caller may change no such item.
-        WrongArgument: it is a prompt of a library.
-        AmbiguousItem: several items have this name.
-    """
+    """Return the item that a reference names if the caller may change it, from those already found or by a look-up."""
     in_library = find_in_libraries(context, reference)
     if in_library is not None:
         raise WrongArgument("prompt", "readOnly", value=in_library.name)
@@ -99,20 +89,20 @@ def delete(context: Context, args: tools.Delete) -> Body:
 def delete_prompt(context: Context, args: tools.OnePrompt) -> Body:
     prompt = find_stored(context, args.prompt)
     text = f"Deleted prompt '{prompt.name}' from project '{context.scope.project}'."
-    return _delete(context, [recording.of_prompt(prompt)], text, prompt.name)
+    return _delete(context, [recording.of(prompt)], text, prompt.name)
 
 
 def delete_resource(context: Context, args: tools.OneResource) -> Body:
     document = layers.find_document(context.tx, context.scope, args.resource, to_change=True)
     text = f"Deleted document '{document.name}' from project '{context.scope.project}'."
-    return _delete(context, [recording.of_document(document)], text, document.name)
+    return _delete(context, [recording.of(document)], text, document.name)
 
 
 def delete_task(context: Context, args: tools.OneTask) -> Body:
     task = tasks.find(context.tx, context.scope, args.task)
     text = f"Deleted #{task.number} {join_lines(task.title)}"
     project = task.project or context.scope.project
-    return _delete(context, [recording.of_task(task)], text, task.number, project=project)
+    return _delete(context, [recording.of(task)], text, task.number, project=project)
 
 
 def _delete(context: Context, items: Sequence[Item], text: str, deleted: Any, **members: Any) -> Body:
@@ -164,14 +154,7 @@ def edit_text(context: Context, args: tools.EditText) -> Body:
 
 
 def _edit(context: Context, args: tools.EditText) -> tuple[Item, EditedText]:
-    """Find the item and apply the edits to its text.
-
-    Raises:
-        NotFound, AmbiguousItem: as `_check_found`.
-        WrongArgument: it is a prompt of a library, or a binary document.
-        VersionConflict: it has another version than expected.
-        WrongEdit: as `texts.apply_edits`.
-    """
+    """Find the item and apply the edits to its text."""
     item = _check_found(context, args.item)
     if isinstance(item.content, bytes):
         raise WrongArgument("item", "contentEncoding", value=item.name)
@@ -247,11 +230,7 @@ def update_items(context: Context, args: tools.UpdateItems) -> Body:
 
 
 def _check_change(context: Context, item: Item, args: tools.UpdateItems) -> None:
-    """Check that a change is possible for the kind of an item.
-
-    Raises:
-        WrongValue: it is not.
-    """
+    """Check that a change fits the kind of an item."""
     what = format_item(item)
     if args.status is not UNSET and item.kind != "task":
         raise WrongValue(f"{what} has no status.", "Leave it out, or leave out status.", "status")
@@ -339,9 +318,6 @@ def _show(one: Prompt | Document | Task, here: str, there: str) -> tuple[dict[st
         return {"kind": "prompt", **to_builtins(prompt), **elsewhere}, prompt_tools.format_row(prompt)
     document = document_tools.make_row(one, is_echo=True)
     return {"kind": "document", **to_builtins(document), **elsewhere}, document_tools.format_row(document)
-
-
-# -- show -------------------------------------------------------------------------------------------------------
 
 
 def show(context: Context, args: tools.Show) -> Body:

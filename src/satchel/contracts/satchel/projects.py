@@ -53,9 +53,6 @@ def list_projects(context: Context, _args: ListProjects) -> Body:
     return answers.reply(context, text, why=why, projects=rows)
 
 
-# -- catch_up ---------------------------------------------------------------------------------------------------
-
-
 Part = tuple[dict[str, Any], list[str]]  # members of the answer, and lines of its text
 
 
@@ -63,12 +60,10 @@ def catch_up(context: Context, args: CatchUp) -> Body:
     query, said = _read_since(context, args)
     members: dict[str, Any] = {}
     lines: list[str] = []
-    for part, more in (
-        _tell_projects(context),
-        _tell_done(context, query, said),
-        _tell_claims(context),
-        _tell_ready(context),
-    ):
+    parts = [_tell_projects(context), _tell_done(context, query, said)]
+    if may_read(context, "task"):
+        parts += [_tell_claims(context), _tell_ready(context)]
+    for part, more in parts:
         members |= part
         lines += more
     return answers.reply(context, "\n".join(lines), **members)
@@ -118,7 +113,8 @@ def _tell_done(context: Context, query: ChangeQuery, said: str) -> Part:
     found, has_more = history.list_done(context.tx, context.scope, query, _MOST_DONE)
     rows = [_format_done(context, one) for one in found]  # texts, because JSON objects would cost twice as much
     notes = _list_notes(context, query)
-    kept = _count_fitting(rows, _ROOM - sum(map(len, notes)))
+    room = _ROOM - sum(map(len, notes))
+    kept = max(min(_LEAST_DONE, len(rows)), sum(size <= room for size in accumulate(map(len, rows))))
     members: dict[str, Any] = {"since": said, "done": rows[:kept]}
     lines = [f"Done since {said}:", *(f"- {row}" for row in rows[:kept])]
     if not rows:
@@ -144,25 +140,20 @@ def _list_notes(context: Context, query: ChangeQuery) -> list[str]:
 
 def _tell_claims(context: Context) -> Part:
     """List the claimed tasks."""
-    if not may_read(context, "task"):
-        return {}, []
     here = context.scope.project
     found, has_more = tasks.list_page(context.tx, context.scope, TaskQuery(filter="in_progress"), limit=_MOST_CLAIMED)
     if not found:
         return {}, []
-    lines = [
-        "In progress:",
-        *(format_task(task, here) for task in found),
-        *(["and more: list_tasks"] if has_more else []),
-    ]
-    rows = {"in_progress": [make_row(task, here) for task in found]}
-    return rows | ({"more_in_progress": True} if has_more else {}), lines
+    members: dict[str, Any] = {"in_progress": [make_row(task, here) for task in found]}
+    lines = ["In progress:", *(format_task(task, here) for task in found)]
+    if has_more:
+        members["more_in_progress"] = True
+        lines.append("and more: list_tasks")
+    return members, lines
 
 
 def _tell_ready(context: Context) -> Part:
     """List the most urgent unclaimed tasks of the project, and count the others."""
-    if not may_read(context, "task"):
-        return {}, []
     here = context.scope.project
     query = TaskQuery(filter="ready", project=here, holder_key="")  # empty: leaves out all claimed tasks, listed above
     found, has_more = tasks.list_page(context.tx, context.scope, query, limit=_MOST_READY)
@@ -178,9 +169,6 @@ def _tell_ready(context: Context) -> Part:
         members["ready_elsewhere"] = elsewhere
         lines.append(f"Ready in other projects, or in none: {elsewhere}")
     return members, lines
-
-
-# -- shapes -----------------------------------------------------------------------------------------------------
 
 
 def _count(context: Context, held: ProjectCounts, open_tasks: int) -> dict[str, int]:
@@ -235,11 +223,6 @@ def _format_numbers(numbers: Sequence[int]) -> str:
             runs.append([number])
     names = [f"#{run[0]} … #{run[-1]}" if run[2:] else ", ".join(f"#{number}" for number in run) for run in runs]
     return ", ".join([*names[:_MOST_NAMES], *(["..."] if len(names) > _MOST_NAMES else [])])
-
-
-def _count_fitting(rows: Sequence[str], room: int) -> int:
-    """Count the rows that fit, at least a few."""
-    return max(min(_LEAST_DONE, len(rows)), sum(size <= room for size in accumulate(map(len, rows))))
 
 
 def _shorten(text: str, longest: int = _LONGEST_TITLE) -> str:

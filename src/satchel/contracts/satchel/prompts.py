@@ -30,8 +30,6 @@ from satchel.protocol.cursors import encode_cursor
 from satchel.services import layers, projects, prompts, rules, templates
 from satchel.services.prompts import make_name
 
-# -- tools that read ----------------------------------------------------------------------------------------------
-
 
 def list_prompts(context: Context, args: tools.ListPrompts) -> Body:
     last = decode_cursor(args.cursor, "p", "q", "l")
@@ -39,7 +37,9 @@ def list_prompts(context: Context, args: tools.ListPrompts) -> Body:
     found, has_more = _list_stored(context, args, tags, last)
     items = [make_row(prompt) for prompt in found]
     items, found, has_more = answers.fit_page(items, found, has_more=has_more)
-    next_cursor = _encode_position(found[-1]) if found else None
+    next_cursor = None
+    if found:
+        next_cursor = encode_cursor("q" if found[-1].layer else "p", *prompts.position_of(found[-1]))
     if not has_more and not tags:  # libraries come after stored prompts; their prompts have no tags
         rest = _list_libraries(context, query, behind=last[1] if last and last[0] == "l" else "")
         taken = rest[: args.limit - len(items)]
@@ -105,17 +105,12 @@ def _describe_missing_tags(context: Context, tags: Sequence[str], found: Sequenc
 def _list_stored(
     context: Context, args: tools.ListPrompts, tags: Sequence[str], last: tuple[str, ...] | None
 ) -> tuple[tuple[PromptSummary, ...], bool]:
-    """Return the stored prompts of a page, personal ones last, and whether there are more."""
-    if last and last[0] == "l":  # the page begins after all stored prompts, but the project must exist
+    if last and last[0] == "l":  # the page begins behind all stored prompts, but the project must exist
         projects.current(context.tx, context.scope)
         return (), False
     query = PromptQuery(text=args.query or "", tags=tags, needs_all_tags=args.match == "all")
     after = layers.Position((last[1], int(last[2])), last[0] == "q") if last else layers.Position()
     return layers.list_prompts(context.tx, context.scope, query, limit=args.limit, after=after)
-
-
-def _encode_position(prompt: PromptSummary) -> str:
-    return encode_cursor("q" if prompt.layer else "p", *prompts.position_of(prompt))
 
 
 def _list_libraries(context: Context, query: str | None, behind: str) -> list[PromptRow]:
@@ -138,7 +133,6 @@ def _list_libraries(context: Context, query: str | None, behind: str) -> list[Pr
 
 
 def add_prompts(context: Context, args: tools.AddPrompts) -> Body:
-    answers.check_number("prompts", args.prompts)
     checked = check_templates(context, (one.content for one in args.prompts if one.arguments != []))
 
     def add(entry: tools.NewPrompt) -> tuple[PromptRow, str, list[str]]:
@@ -154,7 +148,8 @@ def add_prompt(context: Context, args: tools.AddPrompt) -> Body:
     checked = check_templates(context, [] if args.arguments == [] else [args.content])
     with context.write() as opened:
         prompt, notes = _add(opened, args, checked)
-        return _reply_echo("Added to", opened, prompt, notes)
+        row = make_row(prompt, is_echo=True)
+        return answers.reply_echo(opened, "Added to", format_row(row), notes, prompt=row)
 
 
 def update_prompt(context: Context, args: tools.UpdatePrompt) -> Body:
@@ -179,8 +174,8 @@ def update_prompt(context: Context, args: tools.UpdatePrompt) -> Body:
             arguments=arguments,
         )
         prompt = prompts.update(opened.tx, opened.scope, seen.id, patch, args.expected_version or None)
-        done = "Unchanged in" if prompt.version == seen.version else "Updated in"
-        return _reply_echo(done, opened, prompt, notes)
+        row, done = make_row(prompt, is_echo=True), "Unchanged in" if prompt.version == seen.version else "Updated in"
+        return answers.reply_echo(opened, done, format_row(row), notes, prompt=row)
 
 
 def _add(
@@ -210,12 +205,6 @@ def _read_arguments(given: Sequence[tools.DeclaredArgument] | UnsetType) -> tupl
     return tuple(
         Argument(one.name, one.description or None, one.required, tuple(one.values), one.open) for one in given
     )
-
-
-def _reply_echo(done: str, context: Context, prompt: Prompt, notes: list[str]) -> Body:
-    row = make_row(prompt, is_echo=True)
-    text = f"{done} project '{context.scope.project}':\n{format_row(row)}"
-    return answers.reply(context, text, notes=notes, prompt=row)
 
 
 # -- answers in words ----------------------------------------------------------------------------------------------
@@ -270,13 +259,7 @@ def _describe(context: Context, found: FoundPrompt, read: Reading) -> WholePromp
 
 
 def _format_facts(prompt: WholePrompt, read: Reading) -> str:
-    """Format the facts about a prompt that its content does not contain."""
-    head = [f"prompt {prompt.name}", *([f"from {prompt.layer}"] if prompt.layer else [])]
-    if prompt.version is not None:
-        head.append(f"version {prompt.version}")
-    if prompt.updated is not None:
-        head += [f"updated {prompt.updated}", f"created {prompt.created}"]
-    lines = [f"[{', '.join(head)}]"]
+    lines = []
     if prompt.title is not None and make_name(prompt.title) != prompt.name:
         lines.append(f"title: {join_lines(prompt.title)}")
     if prompt.description:
@@ -285,7 +268,7 @@ def _format_facts(prompt: WholePrompt, read: Reading) -> str:
         lines.append(f"tags: {', '.join(prompt.tags)}")
     if prompt.arguments:
         lines.append(f"arguments: {'; '.join(map(_format_argument, prompt.arguments))}")
-    return "\n".join([*lines, *texts.format_links(prompt.links, prompt.linked_from), *read.facts])
+    return texts.format_facts("prompt", prompt, read, lines)
 
 
 def _format_argument(one: tools.DeclaredArgument) -> str:

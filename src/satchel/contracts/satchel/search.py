@@ -38,7 +38,7 @@ def search(context: Context, args: Search) -> Body:
         next_cursor=encode_cursor("f", offset + args.limit) if has_more else None,
         is_narrowed=True,
         is_continued=offset > 0,
-        hits=[_describe_hit(hit) for hit in hits],
+        hits=[Hit(hit.kind, hit.reference, hit.title, hit.status, hit.line, hit.text, hit.layer) for hit in hits],
     )
 
 
@@ -50,10 +50,6 @@ def _choose_kinds(context: Context, args: Search) -> list[FoundKind]:
     if args.kind not in served:
         raise WrongArgument("kind", "enum", limit=tuple(served), value=args.kind)
     return [args.kind]
-
-
-def _describe_hit(hit: FoundHit) -> Hit:
-    return Hit(hit.kind, hit.reference, hit.title, hit.status, hit.line, hit.text, hit.layer)
 
 
 def _format_hit(hit: FoundHit) -> str:

@@ -1,6 +1,7 @@
 """Skills over MCP (SEP-2640): one that teaches Satchel, those of libraries, and prompts with the tag `skill`."""
 
 import os
+from binascii import b2a_base64
 from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
@@ -140,8 +141,7 @@ def _read(uri: str, file: SkillFile) -> Result:
     try:
         text = file.content.decode()
     except UnicodeDecodeError:
-        from base64 import b64encode
-
-        return {"uri": uri, "mimeType": "application/octet-stream", "blob": b64encode(file.content).decode()}
+        blob = b2a_base64(file.content, newline=False).decode()
+        return {"uri": uri, "mimeType": "application/octet-stream", "blob": blob}
     is_markdown = file.path.endswith(".md")
     return {"uri": uri, "mimeType": "text/markdown" if is_markdown else "text/plain", "text": text}

@@ -18,8 +18,6 @@ HIDDEN_BLOCKER = "a task of a project that is not open here"
 _MOST_NOTES = 50  # the limit of notes in an answer about one task
 MARKS: dict[str, Mark] = {"pending": "", "in_progress": "~", "completed": "x", "cancelled": "-"}
 
-# -- rows -------------------------------------------------------------------------------------------------------
-
 
 def make_row(task: Task, here: str, *, is_echo: bool = False) -> TaskRow:
     """Make the row of a task in an answer about a project."""
@@ -99,9 +97,6 @@ def show_ready(unblocked: Sequence[Task], here: str) -> tuple[dict[str, Any], li
         return {}, []
     lines = ["Ready now:", *(format_task(task, here) for task in unblocked)]
     return {"ready": [make_row(task, here) for task in unblocked]}, lines
-
-
-# -- whole tasks ------------------------------------------------------------------------------------------------
 
 
 def show_whole(context: Context, task: Task, here: str, *, with_claim: bool = True) -> tuple[str, WholeTask]:

@@ -51,15 +51,8 @@ Filled = TypeVar("Filled")  # a text, or messages
 
 
 def find_prompt(context: Context, reference: str) -> FoundPrompt:
-    """Return a library's prompt by its full name, or the stored or personal one with a name, title or id.
-
-    Raises:
-        NotFound: there is no such prompt.
-    """
-    found = find_in_libraries(context, reference)
-    if found is not None:
-        return found
-    return layers.find_prompt(context.tx, context.scope, reference)
+    """Return the prompt of a library with a full name, or the stored or personal one with a name, title or id."""
+    return find_in_libraries(context, reference) or layers.find_prompt(context.tx, context.scope, reference)
 
 
 def find_stored(context: Context, reference: str) -> Prompt:
@@ -94,9 +87,6 @@ def find_in_libraries(context: Context, reference: str) -> LibraryTemplate | Non
         name = same[0] if len(same) == 1 else name
         found = context.libraries.find(name)
     return None if found is None else LibraryTemplate(name, *found)
-
-
-# -- values and texts -------------------------------------------------------------------------------------------------
 
 
 def history_key(found: FoundPrompt, scope: Scope) -> str:

@@ -8,12 +8,11 @@ from msgspec import Struct, UnsetType
 from satchel.contracts.content import format_count, join_lines
 from satchel.contracts.contract import Context, Reply
 from satchel.contracts.satchel import answers
+from satchel.contracts.satchel.tools import DocumentAnswer, WholePrompt
 from satchel.errors import MissingPart, WrongArgument
 from satchel.model import ItemKind
 from satchel.services import layers, links, texts
 from satchel.services.links import Linked
-
-# -- reading ------------------------------------------------------------------------------------------------------
 
 
 class Reading(Struct, frozen=True, kw_only=True):
@@ -44,12 +43,7 @@ class Reading(Struct, frozen=True, kw_only=True):
 
 
 def read_part(
-    text: str,
-    lines: str | UnsetType,
-    heading: str | UnsetType,
-    *,
-    is_whole: bool = False,
-    has_headings: bool = True,
+    text: str, lines: str | UnsetType, heading: str | UnsetType, *, is_whole: bool = False, has_headings: bool = True
 ) -> Reading:
     """Return the requested part of a text; by default a short text whole, or the beginning of a long one.
 
@@ -98,9 +92,6 @@ def _show_beginning(text: str, *, has_headings: bool) -> Reading:
     return Reading(text=part.text, lines=lines, of=part.total, outline=headings, notes=(note,), is_shortened=True)
 
 
-# -- answers ----------------------------------------------------------------------------------------------------
-
-
 def reply_text(context: Context, reading: Reading, facts: str, link: dict[str, Any], **members: Any) -> Reply:
     """Return an answer with a text, facts about it, and a link to the whole text if it is long."""
     reply = answers.reply(context, reading.text, facts, notes=reading.notes, **members)
@@ -131,7 +122,18 @@ def _format_link(link: links.Link) -> str:
     return " ".join(filter(None, [link.reference, join_lines(link.title), f"@{link.project}" if link.project else ""]))
 
 
-def format_links(linked: Sequence[str], linked_from: Sequence[str]) -> list[str]:
-    """Format the links from and to an item as lines."""
-    lines = [f"links: {', '.join(linked)}"] if linked else []
-    return [*lines, f"linked from: {', '.join(linked_from)}"] if linked_from else lines
+def format_facts(
+    kind: str, answer: WholePrompt | DocumentAnswer, read: Reading | None, lines: Sequence[str], size: str = ""
+) -> str:
+    """Format the facts about an item that its text does not contain; `lines` are those of its kind."""
+    head = [
+        f"{kind} {answer.name}",
+        f"from {answer.layer}" if answer.layer else "",
+        f"version {answer.version}" if answer.version else "",
+        size,
+        f"updated {answer.updated}, created {answer.created}" if answer.updated else "",
+    ]
+    lines = [f"[{', '.join(filter(None, head))}]", *lines]
+    lines += [f"links: {', '.join(answer.links)}"] if answer.links else []
+    lines += [f"linked from: {', '.join(answer.linked_from)}"] if answer.linked_from else []
+    return "\n".join([*lines, *(read.facts if read else [])])

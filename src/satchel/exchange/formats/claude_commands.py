@@ -10,6 +10,7 @@ from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
 from satchel.yaml_reader import write_front_matter
 
+_LONGEST_HINT = 1000  # characters that are read
 _SIGNS = ("argument-hint", "allowed-tools", "disable-model-invocation", "user-invocable")
 
 
@@ -88,7 +89,8 @@ def read_arguments(text: str, fields: Mapping[str, Any]) -> templates.Template:
 
 def _read(text: str, hint: str, names: Sequence[str]) -> list[templates.Piece]:
     has_all = re.search(r"\$ARGUMENTS\b(?!\[)", text) is not None
-    labels = [*names] or re.findall(r"[\[<{]\s*([^\]>}\[]+?)\s*[\]>}]", hint)
+    hinted = re.findall(r"[\[<{]([^\]>}\[]+)[\]>}]", hint[:_LONGEST_HINT])
+    labels = [*names] or [label for one in hinted if (label := one.strip())]
     found = {int(one[1] or one[2]) for one in re.finditer(_POSITION, text)}
     if found and not (hint or names or has_all) and not _is_meant(text, found):
         found = set()

@@ -31,8 +31,8 @@ def read(file: SourceFile) -> Iterator[Found]:
     """Read a prompt. Declared arguments or plain `{{names}}` make its text a template."""
     fields = file.fields or {}
     text = shared.trim(file.body)
-    heading = re.match(r"#\s+(.+?)\s*#*\s*(?:\n|\Z)", text)
-    title = shared.text_of(fields, "title") or (heading[1] if heading and file.fields is None else "")
+    heading = re.match(r"#\s+(\S.*)", text) if file.fields is None else None
+    title = shared.text_of(fields, "title") or (heading[1].rstrip().rstrip("#").rstrip() if heading else "")
     yield shared.make_prompt(
         file.shown,
         shared.text_of(fields, "name", "slug", "id") or file.name.rpartition(".")[0],

@@ -10,6 +10,7 @@ from anyio.to_thread import run_sync
 from starlette.responses import Response
 
 from satchel.auth.callers import AccessDenied
+from satchel.errors import StoreError
 from satchel.log import log_surprise
 from satchel.model import StoreChange
 from satchel.protocol import ClientChange, Connection
@@ -102,13 +103,31 @@ class Streams:
             message = f"A user has at most {MAX_STREAMS_PER_USER} streams open. Close one of yours first."
             raise Refusal(429, "streams", message, [RETRY_LATER])
 
-    async def follow(
+    async def open(
+        self, listener: Listener[Change], is_allowed: Callable[[], Awaitable[bool]], watch: Callable[[], None]
+    ) -> AsyncIterator[list[Change]]:
+        """Open a stream and return its changes; an empty list keeps it alive. `watch` starts the watchers.
+
+        It ends with the listener, or when its owner loses access. The token is checked again with each empty list, and
+        at once after a token of the owner was revoked.
+
+        Raises:
+            Refusal: as `check_room`; 503 if the store cannot be watched.
+        """
+        self.check_room(listener.owner)
+        try:
+            await run_sync(watch)
+        except StoreError:
+            message = "The store cannot be watched at the moment. Try again later."
+            raise Refusal(503, "server", message, [RETRY_LATER]) from None
+        changes = self._follow(listener, is_allowed)
+        await anext(changes)  # counts the stream before the next one is checked
+        return changes
+
+    async def _follow(
         self, listener: Listener[Change], is_allowed: Callable[[], Awaitable[bool]]
     ) -> AsyncIterator[list[Change]]:
-        """Yield changes, or an empty list to keep the stream alive, until it ends or its owner loses access.
-
-        The token is checked again with each empty list, and at once after a token of the owner was revoked.
-        """
+        self.check_room(listener.owner)  # others may have been opened since
         self._loop = asyncio.get_running_loop()
         self._open.add(listener)
         self._metrics.stream_opened()
@@ -136,9 +155,11 @@ class Streams:
         opening: Sequence[Bytes],
         watch: Callable[[], None],
     ) -> Response:
-        """Return a stream of changes for an MCP client; `watch` starts the watchers, unless they run."""
-        self.check_room(owner)
-        await run_sync(watch)
+        """Return a stream of changes for an MCP client; `watch` starts the watchers, unless they run.
+
+        Raises:
+            Refusal: as `open`.
+        """
         listener = Listener(
             lambda changes: filter(connection.wants, translate(changes)), ClientChange("everything"), owner
         )
@@ -150,17 +171,17 @@ class Streams:
                 return denied.status >= 500  # it cannot be checked now
             return True
 
+        changes = await self.open(listener, is_allowed, watch)
+
         async def messages() -> AsyncIterator[Bytes | None]:
-            is_open = False
-            async for changes in self.follow(listener, is_allowed):
-                for message in () if is_open else opening:  # after adding the listener, so that no change is missed
-                    yield message
-                for change in changes:
+            for message in opening:  # once the listener is there, so that no change is missed
+                yield message
+            async for found in changes:
+                for change in found:
                     for message in connection.announce(change):
                         yield message
-                if is_open and not changes and not listener.is_closing:
+                if not found and not listener.is_closing:
                     yield None
-                is_open = True
             for message in connection.close():
                 yield message
 

@@ -86,13 +86,16 @@ async def _read_arguments(request: Request) -> bytearray:
     return raw or bytearray(b"{}")
 
 
-def refuse(refusal: Refusal) -> Response:
+def refuse(refusal: Refusal) -> messages.BytesResponse:
     """Return a refusal in the envelope of this contract, with a status of at most 500."""
     if refusal.status == 404:
         body = error("NOT_FOUND", refusal.message)
+    elif refusal.status < 500:
+        body = error("VALIDATION_ERROR", refusal.message, {"field": refusal.field})
     else:
-        code = "DATABASE_ERROR" if refusal.status >= 500 else "VALIDATION_ERROR"
-        body = error(code, refusal.message, {"field": refusal.field})
+        # A request is refused because of the database only when its token cannot be looked up.
+        code = "DATABASE_ERROR" if refusal.field == "authorization" else "INTERNAL_ERROR"
+        body = error(code, refusal.message)
     return messages.json_response(min(refusal.status, 500), body, refusal.headers)
 
 
