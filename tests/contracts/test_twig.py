@@ -253,7 +253,7 @@ def test_variables_of_an_included_file_are_logged_once_a_change_of_that_file(roo
     assert said("{{ two }}", "two") == [1, 1]
 
 
-def test_a_broken_template_is_told_with_its_line_and_stays_listed(root: Path, start: Start) -> None:
+def test_a_broken_template_is_reported_with_its_line_and_stays_listed(root: Path, start: Start) -> None:
     file = root / "my_coding_lib" / "prompts" / "documentation.md"
     file.write_text("one\ntwo\nthree\nfour\n{{ function_code|nofilter }}\n")
     server = start(root)

@@ -442,7 +442,7 @@ def test_the_door_blames_the_database_only_for_its_own_failures() -> None:
         assert json.loads(answer.content) == {"success": False, "error": unable, "code": code}
 
 
-def test_what_is_no_http_is_told_so_and_the_connection_closed(server: WebClient) -> None:
+def test_bytes_that_are_not_http_get_an_error_and_the_connection_closes(server: WebClient) -> None:
     smuggled = request("POST", "/mcp", [JSON, ("Content-Length", "5"), ("Transfer-Encoding", "chunked")], b"0\r\n\r\n")
     for raw in (
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # TLS

@@ -82,7 +82,7 @@ def add_task(context: Context, args: AddTask) -> Body:
 def list_tasks(context: Context, args: ListTasks) -> Body:
     status: Literal["pending"] | None = None if args.include_completed else "pending"
     batches = tasks.iterate_all(context.tx, context.scope, status)
-    found = collect(batches, lambda task: 2 * len(task.title), "list_tasks", "include_completed")  # text and structured
+    found = collect(batches, lambda task: 2 * len(task.title), "list_tasks", "include_completed")  # twice
     listed = [describe_task(task, created_at=task.created_at) for task in found]
     message = f"Found {format_count(len(found), 'task')}"
     return {"success": True, "tasks": listed, "count": len(found), "message": message}

@@ -121,7 +121,7 @@ def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_versi
         VersionConflict: the document has another version than expected.
     """
     rules.clean_name("document", name)
-    patch = _clean(patch)  # first refuses errors that need no look at the document
+    patch = _clean(patch)  # before the read: these errors do not depend on the document
     before = find_within(tx, scope, "document", rows.find_to_change, "name", name)
     if expected_version not in (None, before.version):
         raise VersionConflict("document", name, expected=expected_version or 0, actual=before.version)

@@ -81,7 +81,7 @@ def read_version(tx: Tx, scope: Scope, reference: lookup.Reference, version: int
 def read_version_of(tx: Tx, scope: Scope, item: Item, version: int | None = None) -> Item:
     """Read a version of an item that is already known, including blockers that the scope may not see.
 
-    It has the name of today, and the number of the item that had this version, which may be a former one.
+    The result has the item's present name. Its number may be that of a deleted item of the same name.
     """
     wanted = version
     if wanted is None:
@@ -114,7 +114,7 @@ def kept_versions(tx: Tx, scope: Scope, item: Item) -> tuple[int, ...]:
 def _list_versions(
     tx: Tx, scope: Scope, item: Item, *, query: ChangeQuery = EVERY_CHANGE, before: int = 2**53, limit: int
 ) -> list[Version]:
-    """Return revisions of an item and of those that had its name; of a task, those in projects the scope may see."""
+    """Return revisions of an item and of deleted ones of its name; of a task, only those that the scope may see."""
     where = projects.list_allowed(tx, scope) if item.kind == "task" else None
     numbers = [item.number, *item.former]
     return revisions.of_items(tx, item.kind, numbers, where, query=query, before=before, limit=limit)
@@ -302,8 +302,8 @@ def clean_words(database: Database, *, pause: Callable[[], object] = lambda: Non
 def forget_values(database: Database, libraries: Sequence[str] | None) -> int:
     """Remove the argument values of prompts that no longer exist; return their number.
 
-    Values of a library's prompt stay as long as the trash, because a library that is missing from `libraries` may come
-    back, or another server may have it. With None the libraries are unknown.
+    Values of a library's prompt are kept as long as the trash, because a library missing from `libraries` may come
+    back, or another server may have it. None means that the libraries are unknown.
     """
     before = clock.days_before(clock.now(), database.retention.trash_days)
     return database.forget_values(libraries, before)

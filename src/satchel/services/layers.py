@@ -74,7 +74,7 @@ def find_prompt(tx: Tx, scope: Scope, reference: str, *, to_change: bool = False
 def find_document(tx: Tx, scope: Scope, reference: str, *, to_change: bool = False) -> Document:
     """Find a document by name, URI or an unambiguous other spelling, in the project or else the personal one.
 
-    A `satchel://resource/NAME` is the document of that name, before one that has it as its URI.
+    `satchel://resource/NAME` means the document with that name; if there is none, the document with that URI.
     """
     name = lookup.without_scheme("document", reference)
     keys: list[Key] = [("name", name), ("uri", reference.strip())]

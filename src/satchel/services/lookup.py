@@ -165,7 +165,7 @@ def name_of_deleted(tx: Tx, project: int | None) -> str:
 
 
 def may_see(tx: Tx, scope: Scope, item: Item) -> bool:
-    """Return whether a scope may see a deleted item: its project is open to it, and a task is its user's."""
+    """Return whether a scope may see a deleted item: its project is open to the scope, and a task is the user's own."""
     allowed = projects.list_allowed(tx, scope)
     return (item.kind != "task" or item.owner == scope.user) and (allowed is None or item.project in allowed)
 

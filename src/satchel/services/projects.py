@@ -116,7 +116,7 @@ def find_within(
 ) -> Value:
     """Return the item of the scope's project with a key in a column.
 
-    `find` is a query that takes the project by its name, so that one statement is enough.
+    `find` is a query by the name of the project, so that one statement is enough.
     """
     check_access(scope)
     is_storable = rules.is_storable(key) and rules.is_storable(scope.project)
@@ -219,7 +219,7 @@ def list_tags(tx: Tx, scope: Scope, limit: int) -> list[str]:
 def list_notes(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> list[tuple[int, TaskNote]]:
     """List the last notes on open tasks of the project, with their task numbers, newest first.
 
-    A caller who may enter all projects gets those of no project too.
+    A caller who may enter all projects also gets the notes on tasks of no project.
     """
     since = revisions.time_of(tx, query.after) if query.after else query.since
     project = current(tx, scope).number

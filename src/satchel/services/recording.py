@@ -70,7 +70,7 @@ def delete(tx: Tx, *deleted: Recorded, permanently: bool = False) -> None:
 
 
 def _list_words(tx: Tx, item: Item) -> set[str]:
-    """Return the words of all versions of an item with which mistyped words are compared."""
+    """Return the words of all versions of an item that can correct mistyped ones."""
     item = item if item.state.id else read_deleted(tx, item, item.number) or item
     words, state = {*list_correctable(make_words(_text(item)))}, encode(item)
     with tx.in_all_projects():  # the task may have been in other projects

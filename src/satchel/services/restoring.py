@@ -35,7 +35,7 @@ def restore(tx: Tx, scope: Scope, reference: lookup.Reference, version: int | No
     that already has the wanted state is not changed.
 
     Raises:
-        Taken: another item has the title that it had.
+        Taken: another item has the old title.
         Forbidden: it is a project, and the scope may enter only some.
     """
     item = find(tx, scope, reference)
@@ -53,7 +53,7 @@ def restore(tx: Tx, scope: Scope, reference: lookup.Reference, version: int | No
 def find(tx: Tx, scope: Scope, reference: lookup.Reference) -> Item:
     """Find the item to restore; this does not create the scope's project.
 
-    If that project does not exist, the name is that of the deleted project.
+    If that project does not exist, the reference names the deleted project.
     """
     scope = structs.replace(scope, makes="", personal="")
     with restoring(tx):  # so that this lookup restores or creates nothing
@@ -70,7 +70,7 @@ def bring_back(tx: Tx, scope: Scope, item: Item, version: int | None = None, *, 
 
     Raises:
         NotFound: its project does not exist.
-        StoreConflict: another call brought it back or took its name meanwhile.
+        StoreConflict: another call restored it or took its name meanwhile.
     """
     with restoring(tx, undone):
         try:
@@ -150,7 +150,7 @@ def _read_former(tx: Tx, item: Item) -> Item:
 
 
 def _version_before_last_change(item: Item, own: Sequence[Version]) -> int | None:
-    """Return the version before the newest; None for the newest itself if that is a restore or the only one."""
+    """Return the version before the newest; None means the newest itself, if that is a restore or the only one."""
     if not own or own[0].version != item.version or own[0].action == "restore":
         return None
     if len(own) == 2:

@@ -350,7 +350,7 @@ def clean_choice(kind: str, field: str, value: str, choices: tuple[str, ...]) ->
 
 
 def clean_blockers(kind: str, blockers: Sequence[int] | BlockerChange) -> Sequence[int] | BlockerChange:
-    """Return the numbers of the tasks that block a task, or of those that it gets and loses."""
+    """Return the numbers of the tasks that block a task, or the changes to them."""
     if len(blockers.added if isinstance(blockers, BlockerChange) else blockers) > MAX_BLOCKERS:
         raise WrongArgument("blocked_by", "maxItems", limit=MAX_BLOCKERS, kind=kind)
     return blockers

@@ -1,8 +1,8 @@
 """Tasks, with their claims, notes and blockers. A task belongs to one user.
 
-A claim says which agent works on a task, and until when. It expires by itself, and its fence tells old holders from
-new. Every claim locks the row of its task first, as every change of the task does, so that a claim and a change that
-names a fence never overlap. Claims and notes are no versions of a task.
+A claim says which agent works on a task, and until when. It expires by itself, and its fence distinguishes old
+holders from new ones. Every claim and every change locks the row of its task first, so a claim never overlaps a
+change with a fence. Claims and notes make no versions of a task.
 
 All functions raise NotFound, Forbidden and AmbiguousItem about a task as `lock` and `find` do, and about a project as
 `projects.get` does; and WrongArgument if a value breaks a rule.
@@ -94,8 +94,8 @@ def list_page(
 ) -> tuple[tuple[Task, ...], bool]:
     """Return a page of the user's tasks after a position, by default the first page, and whether there are more.
 
-    Open tasks come by priority, then by due day, then the oldest first; closed ones, the last closed first; all, the
-    newest first.
+    Open tasks are sorted by priority, then by due day, then oldest first; closed ones by closing time, last first;
+    all tasks, newest first.
     """
     wanted = rules.clean_query("task", query)
     if wanted is None:
@@ -363,12 +363,12 @@ def check_unchanged(tx: Tx, task: Task, expected_version: int | None = None, fen
 def complete(
     tx: Tx, scope: Scope, task: Task | Reference, fence: int | None = None, *, keeps_cancelled: bool = False
 ) -> tuple[Task, bool]:
-    """Complete a task, and return whether it was completed before; then nothing changes.
+    """Complete a task; return whether it was already completed, in which case nothing changes.
 
     With `keeps_cancelled` a cancelled task counts as completed, for callers that do not distinguish the two.
 
     Raises:
-        StaleFence: the fence is not that of the newest claim.
+        StaleFence: the fence is not from the newest claim.
     """
     before = _locked(tx, scope, task)
     if keeps_cancelled and before.status == "cancelled":

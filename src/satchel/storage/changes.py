@@ -143,7 +143,7 @@ class PostgresWatcher(Watcher):
 
     def __init__(self, look_up: LookUp, listen: Listener) -> None:
         self._look_up = look_up
-        # Before the thread starts: no later commit is missed.
+        # Read before the thread starts, so that no later commit is missed.
         [[self._snapshot, self._server]] = look_up(lambda tx: tx.all(_NOW), _FIRST_WAIT)
         self._polled_at = time.time()
         super().__init__(listen)

@@ -13,7 +13,7 @@ PROMPTS = """
     select name from prompts where project = :project and deleted_at is null and name >= :start and name < :end
     order by name limit :most
 """
-# Steps from tag to tag, not from row to row: every prompt may have the same tag.
+# This steps from tag to tag, not from row to row, because every prompt may have the same tag.
 PROMPT_TAGS = """
     with recursive steps (name, step) as (
         select min(tag), 1 from prompt_tags where project = :project and tag >= :start and tag < :end

@@ -285,8 +285,8 @@ _TAGGED = "(select count(*) from prompt_tags g where g.prompt = number and g.tag
 _WITH_ONE_TAG = "select prompt from prompt_tags where project = :project and tag in :tags"
 _WITH_ALL_TAGS = f"{_WITH_ONE_TAG} group by prompt having count(*) = :needed"  # slower, even for a single tag
 _COUNT_TAGGED = "select count(distinct prompt) from ({}) as tagged"
-# The times come from a scalar sub-select, so that both engines begin with the tags: a plan for any tag would read all
-# prompts to join them, or walk along all of them.
+# The times come from a scalar sub-select, so that both engines begin with the tags; otherwise, a plan would read all
+# prompts to join or order them.
 _COLLECT_TAGGED = """
     with tagged as materialized (
         select prompt, (select updated_at from prompts where number = prompt and project = :project) as updated_at

@@ -146,7 +146,7 @@ def states_since(tx: Tx, kind: ItemKind, item: int, version: int) -> list[tuple[
 
 
 def time_of(tx: Tx, number: int) -> str:
-    """Return the time of a revision, or an empty text if it is unknown."""
+    """Return the time of a revision; empty if unknown."""
     return tx.value("select at from revisions where number = :number", number=number) or ""
 
 

@@ -95,7 +95,7 @@ _LIST_OPEN = by_confinement(f"""
 
 
 def find_number(tx: Tx, owner: str, id: str, allowed: Allowed) -> int | None:
-    """Return the number of an owner's task, given its id."""
+    """Return the number of an owner's task by its id."""
     sql = f"select number from tasks where {_BY_ID}"
     found: int | None = tx.value(sql, owner=owner, key=id, **confine(tx, allowed))
     return found

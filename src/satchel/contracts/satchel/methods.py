@@ -200,7 +200,7 @@ def _complete_template(context: Context, uri: str, argument: str, text: str) -> 
 
 
 def _complete_prompt(context: Context, name: str, argument: str, text: str) -> Completion:
-    """Complete the value of an argument: declared values, those given before, then those that its name implies."""
+    """Complete the value of an argument: declared values, earlier ones, then values that its name implies."""
     if name == START_TASK and may_read(context, "task"):
         if argument != "task":
             raise invalid_params(f"Prompt '{name}' has no argument {argument}")

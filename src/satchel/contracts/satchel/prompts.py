@@ -105,7 +105,7 @@ def _describe_missing_tags(context: Context, tags: Sequence[str], found: Sequenc
 def _list_stored(
     context: Context, args: tools.ListPrompts, tags: Sequence[str], last: tuple[str, ...] | None
 ) -> tuple[tuple[PromptSummary, ...], bool]:
-    if last and last[0] == "l":  # the page begins behind all stored prompts, but the project must exist
+    if last and last[0] == "l":  # the page begins after all stored prompts, but the project must exist
         projects.current(context.tx, context.scope)
         return (), False
     query = PromptQuery(text=args.query or "", tags=tags, needs_all_tags=args.match == "all")

@@ -37,7 +37,7 @@ NOTHING = "There is nothing at this path. MCP is served at /mcp."
 _OWN_PATHS = ("/login", "/login/start", "/login/callback", "/logout", "/events")
 _STEP = "satchel-login"  # the cookie of a login that continues at an issuer
 _MAX_FIELDS = 500
-_MAX_FIELD_BYTES = 16 * 1024 * 1024  # as browsers send it: 4 MiB of text may be three times as long in percent signs
+_MAX_FIELD_BYTES = 16 * 1024 * 1024  # as sent: percent-encoding can triple 4 MiB of text
 _MAX_LOGIN_BYTES = 256 * 1024  # of a form that anyone may send
 _PIECE = 64 * 1024  # bytes of a field that are decoded at a time: urllib makes objects of 100 bytes for each escape
 
