@@ -35,7 +35,7 @@ def test_no_contract_accepts_one_of_our_uris(store: str, serve: Callable[..., Se
         refusal(client, "add_resource", name="doc", uri=uri, content="x"),
         refusal(client, "add_resources", resources=[{"name": "doc", "uri": uri, "content": "x"}]),
     ):
-        assert error["code"] == "invalid_argument" and "URIs of satchel: name what Satchel keeps" in error["message"]
+        assert error["code"] == "invalid_argument" and "URIs that begin with satchel: are made by Satchel" in error["message"]
     assert ok(client, "list_resources")["resources"] == []
 
 
