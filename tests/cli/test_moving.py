@@ -66,9 +66,7 @@ def test_a_moved_item_is_said_to_be_in_the_other_project(satchel: Command, datab
 
 
 @pytest.mark.parametrize(("verb", "past"), [("copy", "copied"), ("move", "moved")])
-def test_a_clash_says_what_to_do_and_leaves_all_as_it_was(
-    satchel: Command, database: Database, verb: str, past: str
-) -> None:
+def test_a_clash_is_explained_and_changes_nothing(satchel: Command, database: Database, verb: str, past: str) -> None:
     before = names(database, ONE), names(database, TWO)
     clash = failed(satchel("prompt", verb, "a", "b", "--to", "two", "-p", "one"), 5)
     assert clash == CLASH.format("prompt", "name", "b", past)
@@ -81,7 +79,7 @@ def test_a_clash_says_what_to_do_and_leaves_all_as_it_was(
     ]
 
 
-def test_what_does_not_exist_is_told(satchel: Command, database: Database) -> None:
+def test_missing_items_are_reported(satchel: Command, database: Database) -> None:
     assert "project 'twoo' does not exist. Did you mean 'two'?" in failed(
         satchel("prompt", "copy", "a", "--to", "twoo", "-p", "one"), 3
     )
