@@ -41,19 +41,6 @@ def test_projects_are_made_listed_renamed_and_deleted(satchel: Command) -> None:
     )
 
 
-def test_an_error_of_a_project_command_names_commands_in_json_too(satchel: Command) -> None:
-    satchel("project", "create", "one")
-    for words, status in (
-        (("project", "create", "one"), 5),
-        (("project", "create", "o n e"), 2),
-        (("project", "rename", "two", "three"), 3),
-        (("project", "delete", "two"), 3),
-        (("prompt", "list", "-p", "two"), 3),
-    ):
-        said = failed(satchel(*words, "--json"), status)
-        assert "add_project" not in said and "catch_up" not in said
-
-
 def test_a_project_that_is_not_empty_is_deleted_only_after_confirmation(satchel: Command) -> None:
     satchel("project", "create", "full")
     satchel("prompt", "add", "One", "text", "-p", "full")

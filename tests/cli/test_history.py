@@ -391,6 +391,8 @@ def test_what_only_reads_or_takes_back_makes_no_store(satchel: Command, tmp_path
     for words in ("restore tea", "diff tea", "log tea", "prompt show tea"):
         said = failed(satchel(*words.split(), SATCHEL_DATABASE=str(none)), 3)
         assert said.endswith("satchel: there is nothing stored yet.\n")
+        said = failed(satchel(*words.split(), "--json", SATCHEL_DATABASE=str(none)), 3)
+        assert json.loads(said) == {"error": {"code": "not_found", "message": "there is nothing stored yet."}}
     assert not none.exists()
 
 

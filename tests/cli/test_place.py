@@ -94,18 +94,6 @@ def test_a_renamed_project_says_how_its_repository_and_settings_keep_it(run: Run
     assert run(tmp_path, "project", "rename", "web", "site").stderr == b""
 
 
-def test_the_deleted_project_of_a_repository_is_said_to_be_in_the_trash(run: Run, folder: Path) -> None:
-    run(folder, "prompt", "add", "A", "x")
-    run(folder, "project", "delete", "web", "--yes")
-    refused = "satchel: project 'web' is in the trash. Bring it back with: satchel restore satchel://project/web\n"
-    assert run(folder, "prompt", "add", "B", "y").stderr.decode() == refused
-    for command in (("prompt", "list"), ("document", "list")):
-        noted = "Project 'web' is in the trash: restore satchel://project/web brings it back.\n"
-        assert run(folder, *command).stderr.decode() == noted, command
-    assert run(folder, "restore", "satchel://project/web").returncode == 0
-    assert run(folder, "prompt", "show", "a").stdout == b"x"
-
-
 def test_a_command_opens_one_transaction_before_its_own(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -350,9 +350,9 @@ def _report_failure(session: Session) -> Iterator[None]:
         yield
     except SatchelError as error:
         _check_file(error, session)
-        what, advice = explain_apart(error, session.database, session.scope)
         if session.lacks_store and isinstance(error, NotFound):
-            what, advice = "there is nothing stored yet", ""
+            end("there is nothing stored yet.", code_of(error), as_json=as_json)
+        what, advice = explain_apart(error, session.database, session.scope)
         facts = session.describe_failure(error)
         code = facts["code"] if facts else code_of(error)
         value = {"error": {**facts, "hint": advice or facts["hint"]}} if facts else None
