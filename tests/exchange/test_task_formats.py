@@ -25,10 +25,11 @@ def test_todo_txt(tmp_path: Path) -> None:
     text = (
         "(A) 2026-01-01 Call mum +family @phone due:2026-02-03 id:1\r\n"
         "x 2026-01-05 2026-01-02 Pay rent +home pri:B\r\n\r\n"
-        "Mail +1 to a@b.c see http://x.y dep:1\n(D) later\n"
+        "Mail +1 to a@b.c see http://x.y dep:1\n(D) later\n# Tasks\n"
     )
     found, problems = tasks(tmp_path, {"todo.txt": text})
-    assert problems == []
+    assert [(one.what, one.is_harmless) for one in problems] == [("it is a heading of Markdown, not a task", True)]
+    assert len(found) == 4
     assert facts(found["Call mum"]) == ("pending", "urgent", "2026-02-03", ("phone",), "family")
     assert facts(found["Pay rent"]) == ("completed", "high", None, (), "home")
     assert found["Pay rent"].completed_at == "2026-01-05T00:00:00.000000Z"
