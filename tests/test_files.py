@@ -19,7 +19,7 @@ def test_a_file_is_read_up_to_the_limit(tmp_path: Path) -> None:
         read_file(str(tmp_path / "none"), 4)
 
 
-def test_only_regular_files_are_read_and_nothing_waits_for_a_pipe(tmp_path: Path) -> None:
+def test_only_regular_files_are_read_and_a_pipe_does_not_block(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     for path in (str(tmp_path / "folder"), str(tmp_path / "pipe"), os.devnull):

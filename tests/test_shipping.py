@@ -334,7 +334,7 @@ def test_a_python_without_venv_gets_advice_and_leaves_nothing_half_done(tmp_path
         assert "not found" not in done.stderr and not (tmp_path / "copy" / ".venv").exists()
 
 
-def test_an_old_python_is_told_apart(tmp_path: Path) -> None:
+def test_an_old_python_is_detected(tmp_path: Path) -> None:
     python = tmp_path / "python3"
     python.write_text('#!/bin/sh\n[ "$1" = -V ] && echo "Python 3.9.2" && exit 0\nexit 1\n')
     python.chmod(0o755)

@@ -1,5 +1,6 @@
 """YAML and front matter: ordinary YAML is read as people mean it, bombs are refused, and writing keeps every value."""
 
+import time
 from typing import Any
 
 import pytest
@@ -7,7 +8,15 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.yaml_reader import MAX_DEPTH, MAX_NODES, WrongYaml, read_front_matter, read_yaml, write_front_matter
+from satchel.yaml_reader import (
+    MAX_DEPTH,
+    MAX_NODES,
+    WrongYaml,
+    find_fault,
+    read_front_matter,
+    read_yaml,
+    write_front_matter,
+)
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 VALUES = st.recursive(
@@ -107,3 +116,12 @@ def test_front_matter_that_is_nearly_yaml_is_read_only_if_asked_for() -> None:
     assert read_front_matter("---\r\na: b\r\n---\r\nbody") == ({"a": "b"}, "body")
     with pytest.raises(WrongYaml, match="in line 3"):
         read_front_matter("---\na: 1\nb: ]\n---\n")
+
+
+def test_a_long_line_that_is_no_field_is_read_once() -> None:
+    """Read once for each of its spaces, it would take a minute."""
+    text = f"---\na{' ' * 250_000}\nb: *x\n---\n"
+    started = time.process_time()
+    assert find_fault(text) is not None
+    assert read_front_matter(text, is_lenient=True) == ({"b": "*x"}, "")
+    assert time.process_time() - started < 5

@@ -18,7 +18,16 @@ from satchel.contracts import load
 from satchel.contracts.content import MAX_ANSWER_BYTES
 from satchel.contracts.contract import Contract, Tool
 from satchel.contracts.schema import Field, fields_of
-from satchel.errors import AnswerTooLarge, Forbidden, NotConfirmed, NothingReady, StoreFailed, StoreGone, TaskHeld
+from satchel.errors import (
+    AnswerTooLarge,
+    Forbidden,
+    NotConfirmed,
+    NothingReady,
+    OutcomeUnknown,
+    StoreFailed,
+    StoreGone,
+    TaskHeld,
+)
 from satchel.model import Claim, Scope
 from satchel.protocol import INTERNAL_ERROR, ProtocolError
 
@@ -386,6 +395,9 @@ def _of_the_server(contract: Contract) -> Iterator[tuple[str, Any]]:
         yield "the answer is too large", contract.explain_failure(large, too_large)
         yield "the database fails", contract.explain_failure(tool, StoreFailed("disk full"))
         yield "an unexpected error, which is logged", contract.explain_failure(tool, RuntimeError("a bug"))
+        if OutcomeUnknown in contract.failures:
+            unknown = contract.explain_failure(tool, OutcomeUnknown("connection lost"))
+            yield "the connection to the store is lost while a call is committed", unknown
         if StoreGone in contract.failures:
             yield "the file of the store is gone", contract.explain_failure(tool, StoreGone("gone"))
         if NotConfirmed in contract.failures:

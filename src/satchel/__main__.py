@@ -1,6 +1,6 @@
 """The command `satchel`. `serve` starts without click, which takes 20 to 30 ms; click runs every other command.
 
-Without arguments it serves over stdio, as clients start it, and on a terminal it prints a welcome.
+Without arguments it serves over stdio, because clients start it like that; on a terminal it prints a welcome.
 """
 
 import gc
@@ -36,10 +36,10 @@ def main() -> int:
 
 
 def _open_closed_streams() -> None:
-    """Open /dev/null in place of the standard streams that the caller closed; Python leaves None for those."""
+    """Open /dev/null in place of standard streams that the caller closed; Python sets those to None."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            number = os.open(os.devnull, os.O_RDWR)  # the lowest free one, which is that of the stream
+            number = os.open(os.devnull, os.O_RDWR)  # returns the lowest free number, which is the stream's
             setattr(sys, name, os.fdopen(number, mode))
 
 

@@ -8,8 +8,8 @@ from uuid import uuid4
 
 _TICK = timedelta(microseconds=1)
 _lock = threading.Lock()
-_last = 0  # the microsecond of the last answer of `now`
-_last_second = (0, "")  # and its second with its text, because every call of a tool asks for the time
+_last = 0  # the microsecond of the last result of `now`
+_last_second = (0, "")  # the last second and its text, because every tool call asks for the time
 
 
 def now() -> str:
@@ -24,17 +24,17 @@ def now() -> str:
 
 
 def after(moment: str) -> str:
-    """Return the current time, or the microsecond after a moment that is not past yet."""
+    """Return the current time, or the microsecond after a moment if that is later."""
     return max(now(), write(datetime.fromisoformat(moment) + _TICK))
 
 
 def days_before(moment: str, days: int = 1) -> str:
-    """Return the moment that is some days of 24 hours before another."""
+    """Return the moment some days of 24 hours before another."""
     return write(datetime.fromisoformat(moment) - timedelta(days=days))
 
 
 def minutes_after(moment: str, minutes: int) -> str:
-    """Return the moment that is some minutes after another."""
+    """Return the moment some minutes after another."""
     return write(datetime.fromisoformat(moment) + timedelta(minutes=minutes))
 
 
@@ -45,12 +45,12 @@ def new_id() -> str:
 
 def write(moment: datetime) -> str:
     """Return a moment in any time zone as a timestamp."""
-    # Not strftime, which writes the year 999 with three digits, so that it would sort after the present.
+    # Not strftime: it writes the year 999 with three digits, which would sort after the present.
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def to_second(moment: str) -> str:
-    """Return a timestamp without its fraction, as some contracts print times."""
+    """Return a timestamp without its fraction, for contracts that print times like that."""
     return f"{moment[:19]}Z"
 
 
@@ -73,25 +73,25 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DAYS = r"\+?([0-9]{1,3})([dw])"
 _NAMED = {"yesterday": -1, "today": 0, "tomorrow": 1}
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_DAY = 10  # characters of a day, at most; a time of day makes it longer
+_DAY = 10  # the maximum length of a day; a time of day makes a text longer
 
 
 def parse_past(text: str, now: str) -> str | None:
-    """Return the time that a text stands for; None for any other text.
+    """Return the time that a text denotes; None for any other text.
 
-    `2026-11-17`, `yesterday` and `monday` (the last one) stand for the beginning of that day, `2026-11-17T12:30` for a
-    time, and `30m`, `12h`, `7d`, `2w` for that long ago.
+    `2026-11-17`, `yesterday` and `monday` (the last one) mean the beginning of that day, `2026-11-17T12:30` is a
+    time, and `30m`, `12h`, `7d`, `2w` are durations before now.
     """
     return _parse(text.strip(), now, -1)
 
 
 def parse_future(text: str, now: str) -> str | None:
-    """Parse a moment as `parse_past` does, but a weekday is the next one, a day its end, and `30m` is after now."""
+    """Parse a moment as `parse_past` does, but in the future: the next weekday, the end of a day, `30m` after now."""
     return _parse(text.strip(), now, 1)
 
 
 def read_day(text: str, today: date, *, is_past: bool = False) -> str | None:
-    """Return the day that a word stands for as YYYY-MM-DD: tomorrow, 3d, friday (next or last); else None."""
+    """Return the day that a word denotes as YYYY-MM-DD: tomorrow, 3d, friday (next or last); else None."""
     word = text.strip().lower()
     if word in _NAMED:
         return (today + timedelta(days=_NAMED[word])).isoformat()

@@ -1,4 +1,4 @@
-"""All settings, defined once, and their values: flags override the environment, which overrides `satchel.toml`.
+"""All settings, each defined once, and how their values are found: flags, then environment, then `satchel.toml`.
 
 The flags of `satchel serve`, the environment variables, the names in `satchel.toml` and the page of settings in the
 documentation all come from SETTINGS.
@@ -25,22 +25,22 @@ YES_OR_NO = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0"
 class Setting(Struct, frozen=True):
     """One setting: its name, its values, and its default."""
 
-    name: str  # in satchel.toml; the flag and the environment variable follow from it
+    name: str  # in satchel.toml; flag and environment variable are derived from it
     metavar: str  # the value in `--help`; empty for a flag without one
     help: str
     short_flag: str | None = None
     kind: Literal["text", "number", "yes/no", "uuid", "list"] = "text"
-    choices: tuple[str, ...] = ()  # of a text, or of each item of a list
-    bounds: tuple[int, int] = (0, 0)  # of a number
-    separator: str = ","  # of a list that is one text
-    is_repeated: bool = False  # a list; each use of the flag adds one item
+    choices: tuple[str, ...] = ()  # the allowed values of a text, or of each item of a list
+    bounds: tuple[int, int] = (0, 0)  # the minimum and maximum of a number
+    separator: str = ","  # separates the items of a list in one text
+    is_repeated: bool = False  # a list whose flag is repeated for each item
     default: Value = None
     default_note: str = ""  # describes a default that is not a fixed value
-    is_http: bool = False  # ignored on stdio
+    is_http: bool = False  # a setting for HTTP, ignored on stdio
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """The flags of `serve`, the long one first."""
+        """The flags of `serve`, long form first."""
         long = f"--{self.name.replace('_', '-')}"
         return (long,) if self.short_flag is None else (long, self.short_flag)
 
@@ -164,19 +164,19 @@ SETTINGS = (
     ),
     _http_number(
         "calls_per_minute",
-        "how many calls a user with a token may make in a minute, five minutes' worth at once; 0: any number",
+        "the limit of calls per minute for a user with a token, with bursts of five minutes' worth; 0: no limit",
         (0, 10_000_000),
         6000,
     ),
     _http_number(
         "user_items",
-        "how many items a user with a token may keep, deleted ones included until they expire; 0: any number",
+        "the limit of items for a user with a token, including deleted ones until they expire; 0: no limit",
         (0, 100_000_000),
         100_000,
     ),
     _http_number(
         "user_megabytes",
-        "how many MiB a user with a token may keep, with old versions until they expire; 0: any number",
+        "the limit of MiB for a user with a token, including old versions until they expire; 0: no limit",
         (0, 100_000_000),
         1024,
     ),
@@ -218,16 +218,16 @@ class Http(Struct, frozen=True, kw_only=True):
     tls_cert: str | None = None  # a PEM file; together with tls_key
     tls_key: str | None = None
     workers: int
-    connections: int  # of one process
+    connections: int  # the limit for one process
     forwarded_allow_ips: str | None = None  # proxies whose X-Forwarded-For names the client
     auth: str  # none, token, oauth
-    calls_per_minute: int = 0  # of a user with a token; 0: any number
-    user_items: int = 0  # that a user with a token may keep; 0: any number
+    calls_per_minute: int = 0  # the limit for a user with a token; 0: no limit
+    user_items: int = 0  # the limit for a user with a token; 0: no limit
     user_megabytes: int = 0
     has_page: bool = True
     allow_hosts: tuple[str, ...]
     allow_origins: tuple[str, ...]
-    public_url: str | None  # by which clients reach us
+    public_url: str | None  # the address by which clients reach the server
     oauth_issuer: str | None
     oauth_client_id: str | None = None
     oauth_audience: str | None
@@ -242,11 +242,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     database: str  # a file path or a postgresql:// address
     database_direct: str | None = None  # the same PostgreSQL server without a pooler
     project: str = DEFAULT_PROJECT
-    why_project: str | None = None  # which setting named the project; None for the default
+    why_project: str | None = None  # the setting that named the project; None for the default
     personal: str = PERSONAL_PROJECT  # the project that every project can read; empty: none
     contract: str = DEFAULT_CONTRACT
     libraries: tuple[str, ...] = ()  # folders with libraries in them
-    user: str | None = None  # the only user that a connection may act as
+    user: str | None = None  # the only user as whom a connection may act
     home: str  # the data folder
     toolsets: tuple[str, ...] = ()  # the toolsets to serve; empty: all
     is_read_only: bool = False
@@ -270,7 +270,7 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
     file = _read_file(path)
     is_http = _find(BY_NAME["transport"], flags, environment, path, file)[0] == "http"
     if is_http:
-        # One server has many callers: each names its project by ?project=, not by the server's environment.
+        # A server has many callers, so the project is named by each request, not by the server's environment.
         environment = {name: value for name, value in environment.items() if name != "SATCHEL_PROJECT"}
     else:
         needy = next((setting for setting in SETTINGS if setting.is_http and flags.get(setting.name)), None)
@@ -301,12 +301,12 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
 
 
 def _expand(folders: tuple[str, ...]) -> tuple[str, ...]:
-    """Expand `~` in folders. An empty one, as in `A::B`, is left out: it would be the working directory."""
+    """Expand `~` in folders. Drop empty ones, as in `A::B`, which would mean the working directory."""
     return tuple(os.path.expanduser(folder) for folder in folders if folder)
 
 
 def _default_libraries(home: str, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return our folder of libraries and that of twig, either of which need not exist."""
+    """Return the default library folders of Satchel and twig, which need not exist."""
     data = environment.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
     return (os.path.join(home, "libraries"), os.path.join(data, "twig", "prompts"))
 
@@ -355,7 +355,7 @@ def _parse_text(setting: Setting, value: object) -> Value:
     if not isinstance(value, str):
         return value if setting.kind == "yes/no" and isinstance(value, bool) else None
     if setting.kind == "yes/no":
-        # A typing mistake is an error, never "no": the server would be less protected than it was asked to be.
+        # A mistyped value is an error, never "no", because it could turn a protection off.
         return YES_OR_NO.get(value.lower())
     if setting.kind == "uuid":
         return clock.parse_id(value)
@@ -384,7 +384,7 @@ _PARSERS: dict[str, Callable[[Setting, object], Value]] = {"number": _parse_numb
 
 
 def _default_home() -> str:
-    platform = sys.platform  # a variable, because mypy takes code after a test of sys.platform for unreachable
+    platform = sys.platform  # a variable, because mypy treats code after a test of sys.platform as unreachable
     if platform == "linux":
         # What platformdirs returns on Linux; importing it takes 10 ms.
         base = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
@@ -408,5 +408,5 @@ def _read_file(path: str) -> dict[str, object]:
         if name not in BY_NAME:
             raise SettingsError(f"{path}: there is no setting '{name}'. Settings are {', '.join(BY_NAME)}.")
         if value not in ("", []):
-            _parse(BY_NAME[name], value, f"{path}: {name}")  # an error even where a flag overrides it
+            _parse(BY_NAME[name], value, f"{path}: {name}")  # a wrong value is an error even if a flag overrides it
     return given

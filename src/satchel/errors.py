@@ -17,7 +17,7 @@ class SatchelError(Exception):
 
 
 class Refused(SatchelError):
-    """The request cannot be granted as it stands."""
+    """A request that cannot be granted as it is."""
 
 
 class WrongArgument(Refused):
@@ -34,16 +34,16 @@ class WrongArgument(Refused):
         place: str | None = None,
     ) -> None:
         super().__init__(f"{field}: {rule}")
-        self.kind = kind  # prompt, document, task, … where the value breaks a rule of the store
+        self.kind = kind  # prompt, document, task, …, if the value breaks a rule of the store
         self.field = field
         self.rule = rule  # the JSON Schema keyword that it breaks, or maxBytes
         self.limit = limit  # the value of the keyword
-        self.value = value  # the given value; for an item of a list, the item
+        self.value = value  # the given value, or the offending item of a list
         self.place = place or field  # the path to the value, as in arguments[0].name
 
     @property
     def is_unstorable(self) -> bool:
-        """Whether the value is a text with NUL or half a character in it, which no store accepts."""
+        """Whether the value contains NUL or an unpaired surrogate, which no store accepts."""
         return self.rule == "type" and self.limit == "text"
 
 
@@ -60,46 +60,40 @@ class WrongEdit(Refused):
         near: tuple[int, str] | None = None,
     ) -> None:
         super().__init__(f"edit {index}: {reason}")
-        self.reason = reason  # of the text to be replaced; same: nothing would change
-        self.index = index  # of the edit, from 0 on
+        self.reason = reason  # what is wrong with the text to replace; same: nothing would change
+        self.index = index  # the index of the edit, from 0
         self.count = count  # how often the text occurs
-        self.lines = lines  # where it does, the first ones
-        self.near = near  # the line most like a text that is absent: its number and text
+        self.lines = lines  # the first lines where it occurs
+        self.near = near  # the line most similar to a missing text: its number and text
 
 
 class MissingPart(Refused):
-    """A text has no heading of this text."""
+    """A text has no such heading."""
 
     def __init__(self, heading: str, near: tuple[str, ...]) -> None:
         super().__init__(f"there is no heading {heading!r}")
         self.heading = heading
-        self.near = near  # headings that it has
+        self.near = near  # existing headings that are similar
 
 
 class NotFound(Refused):
     """The scope has no such item."""
 
     def __init__(
-        self,
-        kind: str,
-        key: str,
-        scope: Scope,
-        *,
-        near: Mapping[str, str] | None = None,
-        why: "Reason | None" = None,
+        self, kind: str, key: str, scope: Scope, *, near: Mapping[str, str] | None = None, why: "Reason | None" = None
     ) -> None:
         super().__init__(f"{kind} {key!r} not found")
         self.kind = kind
         self.key = key
         self.scope = scope
-        self.near = near or {}  # similar references, each with its title if it is only a number
+        self.near = near or {}  # similar references, each with a title if it is only a number
         self.why = why
 
 
 class Reason(Struct, frozen=True):
     """The reason why something is not found, in the words of a contract."""
 
-    message: str = ""  # the fate of the item, which replaces the sentence that it does not exist
+    message: str = ""  # what happened to the item; replaces the sentence that it does not exist
     hint: str = ""
     is_deleted: bool = False
 
@@ -115,7 +109,7 @@ class Forbidden(Refused):
 
 
 class Taken(Refused):
-    """Another thing already has this name, title or URI, which must be unique."""
+    """Another item already has this name, title or URI, which must be unique."""
 
     def __init__(
         self, kind: str, field: str, key: str, scope: Scope, *, holder: str | None = None, advice: str = ""
@@ -125,8 +119,8 @@ class Taken(Refused):
         self.field = field
         self.key = key
         self.scope = scope
-        self.holder = holder  # the name of that other thing, where it is known
-        self.advice = advice  # the remedy, if it is more than to choose another
+        self.holder = holder  # the name of the other item, if known
+        self.advice = advice  # the remedy, if it is not just to choose another
 
 
 class VersionConflict(Refused):
@@ -165,7 +159,7 @@ class StaleFence(Refused):
         super().__init__(f"{fence} is not the fence of task {number}")
         self.number = number
         self.fence = fence
-        self.claim = claim  # the newest; None: it was never claimed
+        self.claim = claim  # the newest claim; None if the task was never claimed
 
 
 class NothingReady(Refused):
@@ -179,11 +173,11 @@ class NothingReady(Refused):
 
 
 class EntryRefused(Refused):
-    """One entry of several is refused, and so all are."""
+    """One of several entries is refused, and therefore all of them."""
 
     def __init__(self, place: str, cause: Refused) -> None:
         super().__init__(f"{place}: {cause}")
-        self.place = place  # as in lines[3]
+        self.place = place  # such as lines[3]
         self.cause = cause
 
 
@@ -203,7 +197,7 @@ class VersionMissing(Refused):
         self.kind = kind
         self.key = key
         self.version = version
-        self.kept = kept  # the versions that can be read, the newest first
+        self.kept = kept  # the readable versions, newest first
 
 
 class AmbiguousItem(Refused):
@@ -212,7 +206,7 @@ class AmbiguousItem(Refused):
     def __init__(self, key: str, references: tuple[str, ...], *, kind: str = "item", has_more: bool = False) -> None:
         super().__init__(f"{key!r} is the name of {' and '.join(references)}")
         self.key = key
-        self.references = references  # that distinguish the items
+        self.references = references  # references that identify the items
         self.kind = kind
         self.has_more = has_more  # there are more than these
 
@@ -222,7 +216,7 @@ class NotConfirmed(Refused):
 
     def __init__(self, action: str) -> None:
         super().__init__(f"the user was asked: {action}")
-        self.action = action  # decline, or cancel where the question was closed or never answered
+        self.action = action  # decline, or cancel if the question was closed or never answered
 
 
 class QuotaExceeded(Refused):
@@ -235,7 +229,7 @@ class QuotaExceeded(Refused):
 
     @property
     def explanation(self) -> str:
-        """What the limit is, and what counts, in a sentence without its full stop."""
+        """The limit and what counts towards it, in a sentence without a full stop."""
         return f"You may keep at most {self.limit} {self.what}, deleted and replaced ones included until they expire"
 
 
@@ -246,7 +240,7 @@ class AnswerTooLarge(Refused):
         super().__init__(f"the answer to {what} is larger than {limit} bytes")
         self.what = what  # the tool or the method
         self.limit = limit  # in bytes
-        self.argument = argument  # by which the caller may ask for less
+        self.argument = argument  # the argument by which the caller may ask for less
 
 
 class StoreError(SatchelError):
@@ -258,19 +252,23 @@ class StoreFailed(StoreError):
 
 
 class StoreConflict(StoreFailed):
-    """Nothing was done, because of another transaction or a lost connection; it can be tried again."""
+    """Another transaction or a lost connection ended the transaction; nothing was changed, and a retry may succeed."""
+
+
+class OutcomeUnknown(StoreFailed):
+    """The connection was lost during a commit: all was done, or nothing."""
 
 
 class StoreGone(StoreFailed):
-    """The file of the store was removed or replaced; only a new start helps."""
+    """The file of the store was removed or replaced; the process must be restarted."""
 
 
 class TooCostly(StoreFailed):
-    """The transaction was ended because a statement took too long; nothing of it remains."""
+    """The transaction was rolled back because a statement took too long."""
 
 
 class StoreUnusable(StoreError):
-    """It cannot be opened: another program's, newer, damaged or not reachable; the message says why and what next."""
+    """The store cannot be opened; the message gives the reason and the next step."""
 
 
 class StoreMissing(StoreUnusable):
@@ -282,7 +280,7 @@ class StoreMissing(StoreUnusable):
 
 
 class Abandoned(Exception):
-    """Nobody waits for the answer of a call any more: its client left, or cancelled it. It is never answered."""
+    """The client left or cancelled its call. The call is never answered."""
 
 
 class AuthError(Exception):

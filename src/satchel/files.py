@@ -27,8 +27,8 @@ def read_file(
 ) -> bytes:
     """Read a regular file of at most `limit` bytes, relative to an open folder if one is given.
 
-    If `is_single`, a file with a second name (a hard link) is refused: the other name may be outside the folder, where
-    the owner of the folder could not read it.
+    If `is_single`, a file with a second name (a hard link) is refused: the other name may be outside the folder, in a
+    place that the owner of the folder cannot read.
 
     Raises:
         NotAFile: the path names something else.
@@ -76,7 +76,7 @@ def decode(content: bytes) -> str:
 
 
 def printable(text: str) -> str:
-    """Replace the characters of a file name that end a line, control a terminal or are not Unicode."""
+    """Replace the characters of a file name that end a line, control a terminal or are not valid Unicode."""
     return "".join(one if one.isprintable() else "?" for one in text)
 
 
@@ -85,7 +85,7 @@ def printable(text: str) -> str:
 
 @contextmanager
 def open_folder(path: str, *folders: str) -> Iterator[int]:
-    """Open a folder below a trusted path. `folders` are not trusted: none of them may be a link.
+    """Open a folder below a trusted path. The `folders` below it are not trusted: none may be a link.
 
     Raises:
         OSError: there is no such folder.
@@ -116,7 +116,7 @@ def list_files(folder: int) -> frozenset[str]:
 
 
 def sign(folder: int, name: str) -> tuple[int, ...] | None:
-    """Return numbers that change when a file changes; None if it is not a regular file or has hard links."""
+    """Return numbers that change with the file; None if it is not a regular file or has hard links."""
     try:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except OSError:
@@ -149,10 +149,10 @@ def _is_single_file(found: os.stat_result) -> bool:
 def write_file(
     path: str, content: bytes, *, mode: int | None = 0o600, before: Callable[[], None] | None = None
 ) -> None:
-    """Replace a whole file, or create it, and wait until it is on the disk.
+    """Replace or create a whole file, and wait until it is on the disk.
 
-    A file keeps its mode, and its owner where the system allows it. A new one gets `mode`; None: as the umask says.
-    `before` runs when the new content is complete, just before it replaces the old; if it raises, nothing changes.
+    A file keeps its mode, and its owner if the system allows it. A new one gets `mode`, by default from the umask.
+    `before` runs when the new content is complete, just before it replaces the old one; if it raises, nothing changes.
 
     Raises:
         OSError: the file cannot be written; nothing has changed.
@@ -174,12 +174,12 @@ def write_file(
         with suppress(OSError):
             os.unlink(part)
         raise
-    with suppress(OSError):  # some network file systems cannot do that
+    with suppress(OSError):  # some network file systems do not support it
         sync(folder)
 
 
 def create_file(path: str, content: bytes, *, mode: int | None = 0o600) -> None:
-    """Create a file and wait until its content is on the disk. The default mode is that of the umask.
+    """Create a file and wait until its content is on the disk. The umask decides the default mode.
 
     Raises:
         FileExistsError: the path is taken.

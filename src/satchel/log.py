@@ -11,11 +11,11 @@ from functools import cache
 from satchel import clock
 
 STDERR = 2
-_MAX_NAME = 64  # characters of a name that a client made up
+_MAX_NAME = 64  # characters of a name, which a client may make up
 
 
-# Characters that move the cursor, change colours, reverse the direction or are invisible: control characters, marks of
-# direction and of zero width, half characters. A line end, with or without a carriage return, and a tab are harmless.
+# Characters that move the cursor, change colours, reverse the direction or are invisible: control characters, direction
+# and zero-width marks, unpaired surrogates. Line ends, with or without a carriage return, and tabs are harmless.
 _HARMFUL = (
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
     "\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]|\r(?!\n)"
@@ -39,12 +39,12 @@ def _write_escape(found: re.Match[str]) -> str:
 
 
 def log(line: str) -> None:
-    """Write one line; drop it if stderr is a full pipe, because a client that does not read must not block us."""
+    """Write one line; drop it if stderr is a full pipe, because a client that does not read must not block Satchel."""
     _write(f"{clock.now()} {escape_line(line)}".encode()[: select.PIPE_BUF - 1] + b"\n")
 
 
 def log_call(name: str, outcome: str, started: float) -> None:
-    """Log the outcome of a call that began at a time of `perf_counter`. The name is not trusted."""
+    """Log the outcome of a call that began at a `perf_counter` time. The name is not trusted."""
     is_plain = name.isascii() and name.isidentifier() and len(name) <= _MAX_NAME
     milliseconds = (time.perf_counter() - started) * 1000
     log(f"{name if is_plain else ascii(name[:_MAX_NAME])} {outcome} {milliseconds:.1f} ms")
@@ -53,7 +53,7 @@ def log_call(name: str, outcome: str, started: float) -> None:
 def _write(raw: bytes) -> None:
     try:
         if _never_blocks() or select.select([], [STDERR], [], 0)[1]:
-            os.write(STDERR, raw)  # a writable pipe takes that many bytes at once
+            os.write(STDERR, raw)  # up to this size, a pipe is written at once or not at all
     except (OSError, ValueError):
         return
 
@@ -70,7 +70,7 @@ def log_surprise(where: str, error: BaseException | None = None) -> None:
 
     Its message is left out, because it may quote the content of a call.
     """
-    import traceback  # 2 ms of a start, and only a bug needs it
+    import traceback  # takes 2 ms of a start, and only a bug needs it
 
     log(f"surprise in {where}:")
     found = error or sys.exception()

@@ -1,4 +1,4 @@
-"""The values that travel between the layers: frozen, with no behaviour but derived properties.
+"""The values that travel between the layers: frozen, without behaviour except derived properties.
 
 They are msgspec Structs rather than dataclasses because a cold start already pays for msgspec.
 """
@@ -17,11 +17,11 @@ TaskFilter = Literal["ready", "pending", "in_progress", "completed", "cancelled"
 ItemKind = Literal["prompt", "document", "task", "project"]
 # complete, cancel and reopen are updates of the status of a task.
 Action = Literal["add", "update", "complete", "cancel", "reopen", "delete", "restore"]
-PromptPosition = tuple[Timestamp, int]  # of a prompt in the list of the last updated: its `updated_at` and its number
+PromptPosition = tuple[Timestamp, int]  # of a prompt in a list, last updated first: its `updated_at` and its number
 
 DEFAULT_PROJECT: Final = "default"
 PERSONAL_PROJECT: Final = "personal"  # its prompts and documents can be read from every project
-NAMED_BY_FILE: Final = "the file "  # the beginning of `Scope.why` if a `.satchel` file names the project
+NAMED_BY_FILE: Final = "the file "  # the start of `Scope.why` if a `.satchel` file names the project
 DEFAULT_STORE: Final = "satchel.db"  # in the data folder
 MAX_CONTENT_BYTES: Final = 4 * 1024 * 1024
 MAX_DESCRIPTION: Final = 10_000  # characters
@@ -30,7 +30,7 @@ KINDS: Final[tuple[ItemKind, ...]] = ("prompt", "document", "task", "project")
 
 
 def uri_of(kind: str, key: object) -> str:
-    """Return the URI of an item; that of a document says `resource`, as MCP does."""
+    """Return the URI of an item; a document's has `resource` in it, as in MCP."""
     return f"satchel://{'resource' if kind == 'document' else kind}/{key}"
 
 
@@ -55,10 +55,10 @@ class Author(Struct, frozen=True):
     """The author of a change: user, token, program and contract, each empty if unknown."""
 
     user: str = ""
-    token: str = ""  # its id
-    client: str = ""  # the name that the client gives itself
+    token: str = ""  # the token's id
+    client: str = ""  # the name by which the client identifies itself
     client_version: str = ""
-    contract: str = ""  # or `cli`
+    contract: str = ""  # the contract, or `cli`
     caller: Literal["", "person", "model"] = ""
 
 
@@ -73,9 +73,9 @@ class Scope(Struct, frozen=True, kw_only=True):
     """The user, project and rights of a call. The arguments of a call never widen it."""
 
     project: str = DEFAULT_PROJECT
-    why: str = "the default"  # the reason why this project was chosen
+    why: str = "the default"  # the reason for this project
     user: str | None = None
-    projects: tuple[str, ...] | None = None  # the only ones it may enter; None: all
+    projects: tuple[str, ...] | None = None  # the only projects it may enter; None: all
     is_read_only: bool = False
     makes: str = ""  # a project that need not exist: it reads as empty, and the first write creates it
     personal: str = ""  # its prompts and documents can be read in every other project; empty: none
@@ -85,7 +85,7 @@ class Scope(Struct, frozen=True, kw_only=True):
 
     @property
     def is_named_by_file(self) -> bool:
-        """Whether a `.satchel` file names the project, which must then exist."""
+        """Whether a `.satchel` file names the project, in which case it must exist."""
         return self.why.startswith(NAMED_BY_FILE)
 
     @property
@@ -99,28 +99,28 @@ class Identity(Struct, frozen=True, kw_only=True):
     """The caller of an HTTP request, and the rights of the token."""
 
     user: str
-    projects: tuple[str, ...] | None = None  # the only ones they may enter; None: all
+    projects: tuple[str, ...] | None = None  # the only projects they may enter; None: all
     is_read_only: bool = False
-    token: str = ""  # the id of the token, if it is one of ours
+    token: str = ""  # the id of the token, if it is Satchel's own
 
 
 class StoreChange(Struct, frozen=True, array_like=True):
     """A committed change that is announced to every process that watches the store."""
 
-    # prompts, documents: a project's list of them. prompt (key: its name), document (key: its URI): one of a project.
-    # project: that it exists, or what it holds. task (key: its number): a task of `owner`, in `project` or in none.
-    # libraries: what libraries on disk list. template (key: the name of its prompt): one template of a library.
+    # prompts, documents: a project's list. prompt (key: its name), document (key: its URI): one item of a project.
+    # project: its existence or its contents. task (key: its number): a task of `owner`, in `project` or in none.
+    # libraries: the lists of libraries on disk. template (key: the name of its prompt): one template of a library.
     # access: a token or a session of `owner` was revoked.
     # everything: the change is unknown, so anything may have changed.
     what: Literal[
         "prompts", "documents", "prompt", "document", "project", "task", "libraries", "template", "access", "everything"
     ]
-    project: str | None = None  # by name, not number: a project that is deleted and created again has a new number
+    project: str | None = None  # the name, not the number: a project that is deleted and created again has a new number
     owner: str | None = None
     key: str | None = None
 
     def is_open_to(self, scope: Scope) -> bool:
-        """Return whether a scope may learn of the change: not of other users or of projects that it cannot enter."""
+        """Return whether a scope may learn of the change: it may enter the project, and owned items are its user's."""
         if self.owner not in (None, scope.user):
             return False
         is_anywhere = self.project is None and self.what != "task"
@@ -151,8 +151,8 @@ class Argument(Struct, frozen=True):
     name: str
     description: str | None
     is_required: bool
-    values: tuple[str, ...] = ()  # that it may have
-    is_open: bool = False  # it may have others too
+    values: tuple[str, ...] = ()  # the suggested values
+    is_open: bool = False  # other values are allowed too
 
 
 def can_be_argument(name: str) -> bool:
@@ -163,9 +163,9 @@ def can_be_argument(name: str) -> bool:
 class Prompt(Struct, frozen=True, kw_only=True):
     """A text with a name for machines and a title for people; a template if it has arguments."""
 
-    number: int  # order of insertion; never reused
+    number: int  # in order of insertion; never reused
     id: str
-    project: int  # its number
+    project: int  # the project's number
     name: str
     title: str
     content: str
@@ -175,14 +175,14 @@ class Prompt(Struct, frozen=True, kw_only=True):
     version: int
     description: str | None = None
     arguments: tuple[Argument, ...] = ()
-    layer: str = ""  # the personal project, if it was found there and not in the project of the call
+    layer: str = ""  # the personal project, if it was found there and not in the call's project
 
 
 class PromptDraft(Struct, frozen=True, kw_only=True):
     """A new prompt."""
 
     content: str
-    title: str | UnsetType = UNSET  # by default made from the name
+    title: str | UnsetType = UNSET  # by default the name
     name: str | None = None  # by default made from the title
     description: str | None = None
     tags: Sequence[str] = ()
@@ -197,7 +197,7 @@ class ListChange(Struct, frozen=True, kw_only=True):
 
 
 class BlockerChange(Struct, frozen=True, kw_only=True):
-    """The blockers to add to a task and to remove, for an update that does not replace all of them."""
+    """Blockers to add to a task and to remove, for an update that does not replace all of them."""
 
     added: tuple[int, ...] = ()
     removed: tuple[int, ...] = ()
@@ -216,9 +216,9 @@ class PromptPatch(Struct, frozen=True, kw_only=True):
 class TextQuery(Struct, frozen=True, kw_only=True):
     """A query by text and tags."""
 
-    text: str = ""  # in title or content, of a task in title or description, in any case
+    text: str = ""  # in title or content, for a task in title or description, in any case
     tags: Sequence[str] = ()
-    needs_all_tags: bool = False  # otherwise one of the tags is enough
+    needs_all_tags: bool = False  # otherwise, one of the tags is enough
 
     @property
     def needed_tags(self) -> int:
@@ -227,7 +227,7 @@ class TextQuery(Struct, frozen=True, kw_only=True):
 
 
 class PromptQuery(TextQuery, frozen=True, kw_only=True):
-    """A query for prompts of a project."""
+    """A query for a project's prompts."""
 
 
 class PromptHeader(Struct, frozen=True, kw_only=True):
@@ -267,7 +267,7 @@ class PromptSummary(Struct, frozen=True, kw_only=True):
 
 
 class Page(Struct, frozen=True):
-    """One page of a list of prompts, and the total from the same snapshot."""
+    """A page of a list of prompts, and the total from the same snapshot."""
 
     items: tuple[PromptSummary, ...]
     total: int
@@ -278,7 +278,7 @@ class Document(Struct, frozen=True):
 
     number: int
     id: str
-    project: int  # its number
+    project: int  # the project's number
     name: str
     uri: str
     description: str | None
@@ -286,7 +286,7 @@ class Document(Struct, frozen=True):
     created_at: Timestamp
     updated_at: Timestamp
     version: int
-    size: int  # of the content in bytes
+    size: int  # bytes of the content
     content: str | bytes | None  # None in lists, which do not read it
     layer: str = ""  # as in Prompt
 
@@ -296,7 +296,7 @@ class DocumentDraft(Struct, frozen=True, kw_only=True):
 
     name: str
     uri: str
-    content: str | bytes  # for a text type: text, or bytes in UTF-8; for any other: bytes, or text in base64
+    content: str | bytes  # for a text type, text or UTF-8 bytes; for any other, bytes or base64 text
     mime_type: str = "text/plain"
     description: str | None = None
 
@@ -310,13 +310,13 @@ class DocumentPatch(Struct, frozen=True, kw_only=True):
 
 
 class Token(Struct, frozen=True, kw_only=True):
-    """A stored token: everything but its secret, of which only a hash is kept."""
+    """A stored token, without its secret, of which only a hash is stored."""
 
     id: str
-    name: str  # what it is for; may be empty
+    name: str  # its purpose; may be empty
     owner: str
     is_read_only: bool
-    projects: tuple[str, ...] | None  # the only ones it may enter; None: all
+    projects: tuple[str, ...] | None  # the only projects it may enter; None: all
     created_at: Timestamp
     expires_at: Timestamp | None = None
     revoked_at: Timestamp | None = None
@@ -353,21 +353,21 @@ class Task(Struct, frozen=True):
     owner: str
     title: str
     description: str | None
-    completed_at: Timestamp | None  # or cancelled
+    completed_at: Timestamp | None  # or the time when it was cancelled
     created_at: Timestamp
     updated_at: Timestamp
     version: int
-    project: str | None = None  # by name
+    project: str | None = None  # the project's name
     project_number: int | None = None
     tags: tuple[str, ...] = ()
     priority: Priority = "normal"
     due: str | None = None  # YYYY-MM-DD
     blocked_by: tuple[int, ...] = ()  # the numbers of all tasks that must be completed before it
-    open_blockers: tuple[int, ...] = ()  # those of them that are still open
+    open_blockers: tuple[int, ...] = ()  # those blockers that are still open
     deleted_blockers: tuple[int, ...] = ()  # deleted blockers, which block it again when they are restored
-    waits_elsewhere: bool = False  # also blocked by tasks in projects the caller may not see
+    waits_elsewhere: bool = False  # also blocked by tasks that the caller may not see
     is_cancelled: bool = False
-    claim: Claim | None = None  # if it is claimed now
+    claim: Claim | None = None  # the present claim
 
     @property
     def is_completed(self) -> bool:
@@ -400,7 +400,7 @@ class TaskDraft(Struct, frozen=True, kw_only=True):
 
     title: str
     description: str | None = None
-    project: str | None = None  # by name
+    project: str | None = None  # the project's name
     tags: Sequence[str] = ()
     priority: Priority = "normal"
     due: str | None = None
@@ -418,7 +418,7 @@ class TaskPatch(Struct, frozen=True, kw_only=True):
     due: str | UnsetType | None = UNSET
     blocked_by: Sequence[int] | BlockerChange | UnsetType = UNSET
     status: TaskStatus | UnsetType = UNSET
-    # Of a task that is restored; else the status decides.
+    # Only for a restore; otherwise the status determines it.
     completed_at: Timestamp | UnsetType | None = UNSET
     is_cancelled: bool | UnsetType = UNSET
 
@@ -427,8 +427,8 @@ class TaskQuery(TextQuery, frozen=True, kw_only=True):
     """A query for a user's tasks."""
 
     filter: TaskFilter = "ready"
-    project: str | None = None  # by name
-    takes_unfiled: bool = False  # tasks of no project too
+    project: str | None = None  # the project's name
+    takes_unfiled: bool = False  # include tasks of no project
     holder_key: str | None = None  # with `ready`: leave out tasks held by others; empty: leave out all held tasks
 
 
@@ -437,7 +437,7 @@ class TaskPosition(Struct, frozen=True):
 
     moment: Timestamp  # completed_at in the filter `completed`, else created_at
     number: int
-    priority: int = 0  # this and the day only in the filters `ready` and `pending`
+    priority: int = 0  # priority and due day only in the filters `ready` and `pending`
     due: str | None = None
 
 
@@ -472,7 +472,7 @@ _UNREAD: Final = State("", "")
 
 
 class Item(Struct, frozen=True):
-    """A prompt, document, task or project in its present state, in an older version, or as it was deleted."""
+    """A prompt, document, task or project: as it is, at an older version, or as it was deleted."""
 
     kind: ItemKind
     number: int
@@ -482,7 +482,7 @@ class Item(Struct, frozen=True):
     name: str  # empty for a task
     title: str
     project: int | None  # the number of its project; for a project, its own
-    owner: str | None = None  # of a task
+    owner: str | None = None  # the owner of a task
     deleted_at: Timestamp | None = None
     former: tuple[int, ...] = ()  # deleted items of the same name, last deleted first; its history includes theirs
     state: State = _UNREAD
@@ -504,7 +504,7 @@ class Version(Struct, frozen=True):
 
     number: int  # in the order of all changes
     kind: ItemKind
-    item: int  # its number
+    item: int  # the item's number
     version: int
     action: Action
     at: Timestamp
@@ -522,8 +522,8 @@ class ChangeQuery(Struct, frozen=True, kw_only=True):
     """A query for changes."""
 
     since: Timestamp = ""
-    by: str = ""  # a client, a contract, `person`, `model`, or a user's or token's id or its first 8 characters or more
-    kinds: Sequence[ItemKind] = KINDS  # this and the following only in feeds of many items
+    by: str = ""  # a client, a contract, `person`, `model`, or at least 8 characters of the id of a user or token
+    kinds: Sequence[ItemKind] = KINDS  # this and the following apply only to feeds of many items
     after: int = 0  # the number of a change
     before: int = 2**53
 
@@ -534,6 +534,6 @@ EVERY_CHANGE: Final = ChangeQuery()
 class Retention(Struct, frozen=True, kw_only=True):
     """How long the store keeps old versions and deleted items."""
 
-    trash_days: int = 30  # 0: no item can be restored
+    trash_days: int = 30  # 0: deleted items cannot be restored
     history_days: int = 90
-    history_versions: int = 20  # of each item, however old
+    history_versions: int = 20  # the minimum for each item, regardless of age

@@ -37,9 +37,9 @@ def create_server(
 ) -> Server[Any]:
     """Create a low-level server of the official SDK with the tools, prompts and resources of a contract.
 
-    The arguments are the options of `satchel serve`; what is left out comes from the environment and `satchel.toml`, as
-    it does for the command over stdio. The store is opened when the server's lifespan begins, where it raises
-    CannotStart if it cannot be used, and closed when the last lifespan ends: there is nothing to close by hand.
+    The arguments are the options of `satchel serve`; omitted ones come from the environment and `satchel.toml`, as
+    for the command over stdio. The store is open from the first lifespan of the server to the end of the last one;
+    a lifespan raises CannotStart if the store cannot be used.
 
     Raises:
         SettingsError: a setting has an invalid value.

@@ -12,7 +12,7 @@ from satchel.errors import Abandoned
 READ_SECONDS: Final = 5.0  # for one statement of a reading transaction
 WRITE_SECONDS: Final = 20.0  # for one statement of a writing transaction, which holds up other writers
 
-LOCAL: Final = ""  # the user of calls in a process with one owner, which are not limited per user
+LOCAL: Final = ""  # the user in a process with one owner, where no limits per user apply
 
 
 def seconds_for(*, writes: bool) -> float:
@@ -37,7 +37,7 @@ class Work:
                 stop()
 
     def check(self) -> None:
-        """Return if a client still waits for the answer.
+        """Return normally if a client still waits for the answer.
 
         Raises:
             Abandoned: the call was cancelled.
@@ -53,6 +53,6 @@ class Work:
                 stop()
 
     def remove_stop(self, stop: Callable[[], None]) -> None:
-        """Stop calling `stop`, because the work that it ends is over."""
+        """Do not call `stop` any more, because its work is over."""
         with self._lock:
             self._stops.remove(stop)

@@ -1,8 +1,8 @@
 """YAML and front matter, read and written by PyYAML within bounds: for libraries, skills, import, export and sync.
 
 Files may come from anyone, so the parser's events are counted before a value is built, and aliases are refused:
-ten lines of them can expand to a billion values. Only `true`, `false`, `null` and whole numbers are more than texts:
-a date or a version stays as it is written, and a title `On` is not a truth value. Tags like `!include` are ignored.
+ten lines of them can expand to a billion values. Only `true`, `false`, `null` and whole numbers are not texts:
+a date or a version stays as written, and a title `On` is not a boolean. Tags like `!include` are ignored.
 """
 
 import re
@@ -11,14 +11,14 @@ from functools import cache
 from typing import Any
 
 MAX_DEPTH = 40  # levels of lists and mappings
-MAX_NODES = 50_000  # values of one document
+MAX_NODES = 50_000  # values in one document
 MAX_FRONT_MATTER = 256 * 1024  # characters
 
 Fields = dict[str, Any]
 
 _START = re.compile(r"\s*---[ \t]*\r?\n")
 _END = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.M)
-_KEY = re.compile(r"([A-Za-z_$][\w .$-]*?)[ \t]*:(?:[ \t]+|$)")
+_KEY = re.compile(r"([A-Za-z_$][\w.$-]*(?: +[\w.$-]+)*)[ \t]*:(?:[ \t]+|$)")
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
 _TEXT_TAG = "tag:yaml.org,2002:str"
 _WORDS: dict[str, bool | None] = {
@@ -34,11 +34,11 @@ class WrongYaml(Exception):
     def __init__(self, what: str, line: int | None = None, *, is_excessive: bool = False) -> None:
         super().__init__(what)
         self.line = line
-        self.is_excessive = is_excessive  # a bomb: do not try to read it in another way
+        self.is_excessive = is_excessive  # possibly an attack: do not try to read it in another way
 
 
 def read_yaml(text: str) -> Any:
-    """Return the value of a YAML text; of several documents, the first.
+    """Return the value of a YAML text, or of its first document.
 
     Raises:
         WrongYaml: the text is not YAML, repeats a key, has an alias, or exceeds a bound.
@@ -118,7 +118,7 @@ def _resolve(text: str) -> Any:
 def split_front_matter(text: str) -> tuple[str, str] | None:
     """Split a text into the YAML of its front matter and the body; None if it has no front matter.
 
-    The YAML begins with the empty rest of the line `---`, so that line numbers in it are those of the text.
+    The YAML starts with an empty line in place of `---`, so that line numbers in it are those of the text.
     """
     start = _START.match(text)
     end = _END.search(text, start.end()) if start else None
@@ -129,7 +129,7 @@ def split_front_matter(text: str) -> tuple[str, str] | None:
 
 
 def read_front_matter(text: str, *, is_lenient: bool = False) -> tuple[Fields | None, str]:
-    """Return the fields and the body of a text; if it has no front matter, None and the whole text.
+    """Return the fields and the body of a text; without front matter, None and the whole text.
 
     Much front matter written by hand is almost YAML, like `argument-hint: [file] [mode]`. If `is_lenient`,
     a field that is not valid YAML is the text after its colon.
@@ -155,7 +155,7 @@ def read_front_matter(text: str, *, is_lenient: bool = False) -> tuple[Fields | 
 
 
 def find_fault(text: str) -> str | None:
-    """Explain a missing `---` line of front matter; None if it has both lines, or none."""
+    """Explain which `---` line of front matter is missing; None if both are there, or neither."""
     start = _START.match(text)
     if start is None:
         return None
@@ -190,13 +190,13 @@ def _read_lines(raw: str) -> Any:
 
 
 def write_front_matter(fields: Mapping[str, Any], body: str = "") -> str:
-    """Write fields and a body as a text with front matter; fields that are None or empty lists are left out."""
+    """Write fields and a body as a text with front matter; omit fields that are None or empty lists."""
     kept = {key: value for key, value in fields.items() if value is not None and value not in ([], (), {})}
     return f"---\n{write_yaml(kept) if kept else ''}---\n{body}"
 
 
 def write_yaml(fields: Mapping[str, Any]) -> str:
-    """Write fields as people do: a line each, texts of several lines as blocks."""
+    """Write fields as people do: one line each, texts of several lines as blocks."""
     import yaml  # 13 ms of a start
 
     style = {"allow_unicode": True, "sort_keys": False, "width": 1_000_000, "default_flow_style": False}
@@ -209,7 +209,7 @@ def _make_dumper() -> Any:
     import yaml
 
     class Dumper(yaml.SafeDumper):  # type: ignore[misc]
-        """Writes texts of several lines as blocks, lists of plain values in one line, and never an alias."""
+        """A YAML writer: texts of several lines become blocks, lists of plain values stay on one line; no aliases."""
 
         def ignore_aliases(self, data: Any) -> bool:
             return True

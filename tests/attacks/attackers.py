@@ -256,7 +256,7 @@ def drip_heads(attack: Attack) -> None:
 
 
 def ask_for_lists(attack: Attack) -> None:
-    """Send requests that run no tool: each only needs a look-up of the token."""
+    """Send requests that run no tool: each only needs a lookup of the token."""
     raws = [attack.post("tools/list", {}), attack.post("ping", {}), request("GET", "/metrics", [attack.token])]
     attack.repeat(12, lambda: attack.ask(b"".join(raws) * 7, 21))
 
@@ -267,6 +267,19 @@ def ask_for_pages(attack: Attack) -> None:
     wrong = ("Cookie", f"satchel-{attack.port}=satchel_{'A' * 43}")
     raws = [request("GET", "/login", [html]), request("GET", "/prompts", [html, wrong])]
     attack.repeat(12, lambda: attack.ask(b"".join(raws) * 10, 20))
+
+
+def send_forms(attack: Attack) -> None:
+    """Send forms that consist of escapes, without a session and with one: urllib makes objects for each escape."""
+    own = [("Sec-Fetch-Site", "same-origin"), ("Content-Type", "application/x-www-form-urlencoded")]
+    with attack.connect() as wire:
+        logged_in = wire.ask("POST", "/login", own, b"token=" + attack.token[1].split()[1].encode())
+    assert logged_in.status == 303, logged_in
+    cookie = ("Cookie", (logged_in.header("set-cookie") or "").partition(";")[0])
+    escapes = b"%41" * (5 * MIB)
+    login = request("POST", "/login", own, b"token=" + escapes)
+    change = request("POST", "/p/default/documents/new", [cookie, *own], b"content=" + escapes)
+    attack.repeat(4, lambda: attack.ask(secrets.choice([login, change])))
 
 
 def subscribe(attack: Attack) -> None:
@@ -307,6 +320,7 @@ ATTACKS: dict[str, Callable[[Attack], None]] = {
     "heads that never end": drip_heads,
     "lists and pings": ask_for_lists,
     "pages without a session": ask_for_pages,
+    "forms of escapes": send_forms,
     "wrong tokens": guess_tokens,
     "a flood of calls": flood_calls,
     "64 renders": render,

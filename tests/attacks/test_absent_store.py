@@ -31,7 +31,7 @@ MISSING = [("prompt", "show", "x"), ("document", "show", "x"), ("task", "show", 
 COPYING = [("database", "status"), ("backup", "copy"), ("dump",)]
 
 
-def test_every_command_that_reads_takes_an_absent_store_as_empty_and_makes_none(tmp_path: Path) -> None:
+def test_every_reading_command_treats_an_absent_store_as_empty_and_creates_none(tmp_path: Path) -> None:
     home = tmp_path / "home"
     for command, status in [*((one, 0) for one in EMPTY), *((one, 3) for one in MISSING)]:
         done = run(*command, environment={"SATCHEL_HOME": str(home)}, cwd=tmp_path, input=b"Buy milk")
@@ -64,7 +64,7 @@ def test_a_database_without_a_store_stays_as_it_is(tmp_path: Path, postgres: Pos
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
-def test_a_server_that_changes_nothing_makes_no_store(tmp_path: Path, transport: str) -> None:
+def test_a_read_only_server_creates_no_store(tmp_path: Path, transport: str) -> None:
     store = tmp_path / "data" / "s.db"
     command = [sys.executable, "-m", "satchel", "serve", "--read-only", "-d", str(store)]
     command += ["-t", transport, "--port", "0"]
@@ -74,7 +74,7 @@ def test_a_server_that_changes_nothing_makes_no_store(tmp_path: Path, transport:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_commands_that_write_and_servers_still_make_it(tmp_path: Path) -> None:
+def test_writing_commands_and_servers_still_create_it(tmp_path: Path) -> None:
     added = run("prompt", "add", "T", "text", environment={"SATCHEL_HOME": str(tmp_path / "one")})
     assert added.returncode == 0 and (tmp_path / "one" / "satchel.db").exists()
     command = [sys.executable, "-m", "satchel", "serve", "-d", str(tmp_path / "two.db")]

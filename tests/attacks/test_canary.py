@@ -105,7 +105,7 @@ def check_log(stderr: str, *secrets: str) -> None:
 
 
 @pytest.mark.parametrize("contract", CONTRACTS)
-def test_over_stdio_nothing_is_logged_of_what_is_asked(store: str, contract: str, tmp_path: Path) -> None:
+def test_stdio_logs_nothing_of_what_calls_contain(store: str, contract: str, tmp_path: Path) -> None:
     errors = []
     with closing(InProcess("--contract", contract, "--database", store, "--libraries", str(tmp_path))) as server:
         for breakage in ("", *BREAKAGES):

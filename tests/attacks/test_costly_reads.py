@@ -51,7 +51,7 @@ def test_an_interrupted_transaction_runs_no_further_statement(database: Database
 
 
 @pytest.mark.parametrize("name", ["prompt-store", "mcpkg", "todo", "tasks", "satchel"])
-def test_a_read_that_took_too_long_is_told_as_a_failure_of_the_store(name: str) -> None:
+def test_a_read_that_took_too_long_is_reported_as_a_failure_of_the_store(name: str) -> None:
     contract = load(name)
     told = contract.explain_failure(contract.tools[0], TooCostly("x"))
     plain = contract.explain_failure(contract.tools[0], StoreFailed("x"))

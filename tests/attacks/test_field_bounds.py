@@ -56,7 +56,7 @@ BOUNDS = {
 }
 
 
-def test_the_page_of_bounds_says_what_the_code_does() -> None:
+def test_the_page_of_limits_agrees_with_the_code() -> None:
     fields = PAGE.read_text().partition("## Over HTTP")[0]
     said = dict(re.findall(r"^\| ([^|]+?) \| ([0-9,]+) ", fields, re.M))
     assert {name: int(bound.replace(",", "")) for name, bound in said.items()} == BOUNDS

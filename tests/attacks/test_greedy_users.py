@@ -1,5 +1,6 @@
 """A user with a token has a share of threads, renderers and the rate of calls; the local user has all of them."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -39,9 +40,7 @@ def libraries(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.soak)])
-def test_a_quiet_user_is_answered_while_another_takes_all_they_can_get(
-    store: str, libraries: str, workers: int
-) -> None:
+def test_a_quiet_user_is_answered_while_another_exhausts_their_limits(store: str, libraries: str, workers: int) -> None:
     greedy, quiet, third = (make_token(store) for _ in range(3))
     options = ("-d", store, "--auth", "token", "--libraries", libraries, "--workers", str(workers))
     with WebServer(*options) as server, server.connect(ANSWER_SECONDS) as wire:
@@ -54,7 +53,7 @@ def test_a_quiet_user_is_answered_while_another_takes_all_they_can_get(
             one.close()
 
 
-def test_a_user_makes_only_so_many_calls_a_minute(store: str) -> None:
+def test_the_calls_per_minute_of_a_user_are_limited(store: str) -> None:
     greedy, quiet = make_token(store), make_token(store)
     with WebInProcess("-d", store, "--auth", "token", "--calls-per-minute", "2") as server, server.connect() as wire:
         for _ in range(10):  # five minutes' worth
@@ -103,3 +102,13 @@ def test_the_streams_of_a_user_are_bounded_and_keep_little_memory(store: str) ->
                 headers, added = call("add_prompt", {"title": f"T{number}", "content": "x"})
                 assert server.ask("POST", "/mcp", [ada.header, *headers], added).status == 200
         assert peak.mb <= MAX_MEMORY_MB
+
+
+def test_streams_that_are_opened_at_once_are_bounded(store: str) -> None:
+    reader = make_token(store, is_read_only=True)
+    with WebServer("-d", store, "--auth", "token") as server:
+        with many_wires(server.port, 2 * MAX_STREAMS_PER_USER) as wires:
+            for wire in wires:
+                wire.send(listen(reader, []))
+            statuses = Counter(wire.read_head()[0] for wire in wires)
+        assert statuses == {200: MAX_STREAMS_PER_USER, 429: MAX_STREAMS_PER_USER}

@@ -66,7 +66,7 @@ def test_a_link_that_appears_after_the_scan_is_not_read_either(library: Path, tm
     libraries.renderer.close()
 
 
-def test_what_editors_and_git_write_has_one_name(library: Path) -> None:
+def test_files_written_by_editors_and_git_have_no_second_link(library: Path) -> None:
     good = library / "prompts" / "good.md"
     good.write_text("in place")
     new = library / "prompts" / ".good.md.new"

@@ -31,17 +31,17 @@ HIDDEN = {
 }  # fmt: skip
 
 
-def test_what_shows_is_accepted() -> None:
+def test_visible_characters_are_accepted() -> None:
     assert [title for title in SEEN if find_hidden(title) is not None] == []
 
 
-def test_what_does_not_show_is_found_between_latin_letters() -> None:
+def test_invisible_characters_are_found_between_latin_letters() -> None:
     for hidden in HIDDEN:
         for title in (f"Pay{hidden}ment", f"{hidden}Payment", f"Größe{hidden}"):
             assert find_hidden(title) == hidden, f"U+{ord(hidden):04X}"
 
 
-def test_joiners_selectors_and_tags_are_accepted_only_where_writing_has_them() -> None:
+def test_joiners_selectors_and_tags_are_accepted_only_in_scripts_that_use_them() -> None:
     for title in (
         "می‌‌خواهم",  # two joiners in a row
         "\u200dक्ष",  # one before anything that it could join
@@ -95,7 +95,7 @@ def test_the_other_contracts_take_and_give_titles_as_their_documents_say(
 # -- the other doors --------------------------------------------------------------------------------------------
 
 
-def test_an_import_leaves_it_out_and_says_so(store: str, tmp_path: Path) -> None:
+def test_an_import_drops_the_character_and_reports_it(store: str, tmp_path: Path) -> None:
     home = {"SATCHEL_DATABASE": store}
     row = {"kind": "task", "title": "Pay\u202ement\u200b now"}
     (tmp_path / "tasks.jsonl").write_text(json.dumps(row) + "\n")
@@ -106,7 +106,7 @@ def test_an_import_leaves_it_out_and_says_so(store: str, tmp_path: Path) -> None
     assert [one["title"] for one in listed["tasks"]] == ["Payment now"]
 
 
-def test_a_sync_refuses_a_file_that_has_it_and_takes_the_others(store: str, tmp_path: Path) -> None:
+def test_a_sync_refuses_a_file_with_the_character_and_accepts_the_others(store: str, tmp_path: Path) -> None:
     home = {"SATCHEL_DATABASE": store}
     run("project", "create", "p", environment=home)
     folder = tmp_path / "folder"

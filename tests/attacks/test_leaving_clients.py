@@ -91,7 +91,7 @@ def count_waiting(store: str) -> int:
     return int(count)
 
 
-def test_a_read_ends_when_its_client_leaves_whatever_else_it_had_sent(emptied: str) -> None:
+def test_a_read_ends_when_its_client_leaves_even_with_more_requests_behind_it(emptied: str) -> None:
     greedy = make_token(emptied)
     with WebInProcess("-d", emptied, "--auth", "token") as server, locked(emptied, "tasks"):
         for behind in (b"", tool_request(greedy, "add_task", {"title": "behind it"}) * 20):

@@ -45,7 +45,7 @@ def add_task(world: World, title: str, project: str) -> int:
 
 # Its first project, where the one of the connection is not its own.
 @pytest.mark.parametrize("scope", [LIMITED, Scope(user=ANN, project="default", projects=("pub", "priv"))])
-def test_what_it_adds_is_in_its_project_and_stays_in_one(world: World, scope: Scope) -> None:
+def test_tasks_that_it_adds_are_in_its_project_and_stay_in_one(world: World, scope: Scope) -> None:
     added = world.write(scope, lambda tx: tasks.add(tx, scope, TaskDraft(title="New")))
     assert added.project == "pub"
     with pytest.raises(Refused):
@@ -55,7 +55,7 @@ def test_what_it_adds_is_in_its_project_and_stays_in_one(world: World, scope: Sc
     assert world.read(EVERYWHERE, lambda tx: tasks.find(tx, EVERYWHERE, added.number)).project == "pub"
 
 
-def test_what_it_adds_through_every_contract_lands_in_its_project(server: HttpInProcess, world: World) -> None:
+def test_every_contract_adds_its_tasks_to_its_project(server: HttpInProcess, world: World) -> None:
     server.call("add_task", title="One", path="/mcp/tasks")
     server.call("add_task", user_id=ANN, title="Two", path="/mcp/todo")
     ok(server, "add_tasks", lines=["Three"])
@@ -68,7 +68,7 @@ def test_what_it_adds_through_every_contract_lands_in_its_project(server: HttpIn
     assert [(one.title, one.project) for one in new] == [(title, "pub") for title in ("Four", "Three", "Two", "One")]
 
 
-def test_a_token_whose_project_was_deleted_sees_nothing_and_is_told_why(server: HttpInProcess, world: World) -> None:
+def test_a_token_whose_project_was_deleted_sees_nothing_and_learns_why(server: HttpInProcess, world: World) -> None:
     add_task(world, "Seen", "pub")
     add_task(world, CANARY, "priv")
     world.write(EVERYWHERE, lambda tx: projects.delete(tx, "pub"))
@@ -84,7 +84,7 @@ def test_a_token_whose_project_was_deleted_sees_nothing_and_is_told_why(server: 
 
 
 @pytest.mark.parametrize("is_deleted", [False, True])
-def test_a_task_that_left_is_told_without_the_title_that_it_got_elsewhere(world: World, is_deleted: bool) -> None:
+def test_a_moved_task_is_reported_without_its_later_title(world: World, is_deleted: bool) -> None:
     number = add_task(world, "Plain", "pub")
     moved = TaskPatch(title=CANARY, project="priv")
     world.write(EVERYWHERE, lambda tx: tasks.update(tx, EVERYWHERE, number, moved))
@@ -102,7 +102,7 @@ def test_a_task_that_left_is_told_without_the_title_that_it_got_elsewhere(world:
         assert CANARY not in str(refused.value)
 
 
-def test_undo_takes_back_what_was_done_in_its_projects_and_leaves_the_rest(world: World) -> None:
+def test_undo_reverses_changes_in_its_projects_and_leaves_the_rest(world: World) -> None:
     own = add_task(world, "Own", "pub")
     hidden = add_task(world, CANARY, "priv")
     world.write(LIMITED, lambda tx: tasks.delete(tx, LIMITED, own))

@@ -34,7 +34,7 @@ def give_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("loose", [0o644, 0o660, 0o666, 0o777])
-def test_what_others_could_do_with_our_files_is_taken_from_them(store: Path, loose: int) -> None:
+def test_group_and_world_access_to_our_files_is_removed(store: Path, loose: int) -> None:
     inside = open_database(str(store))  # so that the files beside it are there
     files = [store, *(store.with_name(f"s.db{end}") for end in ("-wal", "-shm", "-gate"))]
     with inside.write() as tx:
@@ -62,7 +62,7 @@ def test_a_folder_in_which_others_could_replace_the_store_is_corrected(store: Pa
     assert (f"others could use {store.parent}" in done.stderr.decode()) is (loose != corrected)
 
 
-def test_what_is_no_store_keeps_its_mode(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_store_keeps_its_mode(tmp_path: Path) -> None:
     file = tmp_path / "text"
     file.write_text("not a database, " * 100)
     file.chmod(0o644)

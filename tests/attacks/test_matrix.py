@@ -38,7 +38,7 @@ def test_every_method_of_every_contract_has_a_place_in_the_matrix() -> None:
 
 
 @pytest.mark.timeout(amount(300, 3600))
-def test_what_is_foreign_is_answered_like_what_does_not_exist(cast: Cast, connect: Connect) -> None:
+def test_foreign_items_are_answered_like_missing_ones(cast: Cast, connect: Connect) -> None:
     # The quick form asks for some of the spellings, each time for others; fewer on PostgreSQL, where they cost more.
     before, matrix = cast.dump(), Matrix()
     often = amount(16 if cast.database.is_shared else 2, 1)
@@ -114,7 +114,7 @@ def _ask_door(matrix: Matrix, caller: str, asker: Asker, things: Sequence[Thing]
                 matrix.compare((caller, "door", tool.name, spelling), thing, ask)
 
 
-def test_no_list_page_or_cursor_tells_of_anything_foreign(cast: Cast, connect: Connect) -> None:
+def test_no_list_page_or_cursor_reveals_foreign_items(cast: Cast, connect: Connect) -> None:
     free, limited = (connect(cast.make_token(ANN, some)) for some in (None, ["pub"]))
     hidden = cast.hidden[-1].name
     cursors: set[str] = set()
@@ -151,7 +151,7 @@ TEMPLATES = {
 }
 
 
-def test_no_uri_template_or_completion_tells_of_anything_foreign(cast: Cast, connect: Connect) -> None:
+def test_no_uri_template_or_completion_reveals_foreign_items(cast: Cast, connect: Connect) -> None:
     matrix = Matrix()
     callers = {
         "free": (connect(cast.make_token(ANN)), cast.of_bob),
@@ -187,7 +187,7 @@ _QUERY = f"{CANARY} secret"  # which some answers repeat
 ROUTES = {"/mcp", "/mcp/tool/{tool:path}", "/health", "/metrics", *(f"/mcp/{name}" for name in CONTRACTS)}
 
 
-def test_no_route_opens_without_a_token_that_opens_it(cast: Cast, connect: Connect) -> None:
+def test_no_route_is_accessible_without_a_sufficient_token(cast: Cast, connect: Connect) -> None:
     before = cast.dump()
     for route in ROUTES - {"/health"}:
         path = route.replace("{tool:path}", "list_tasks")
@@ -228,7 +228,7 @@ def test_every_route_has_a_place_in_the_matrix(monkeypatch: pytest.MonkeyPatch, 
     assert seen == ROUTES  # the page is in tests/page/test_guard.py
 
 
-def test_who_may_only_read_changes_nothing_by_any_tool(cast: Cast, connect: Connect) -> None:
+def test_a_read_only_caller_changes_nothing_with_any_tool(cast: Cast, connect: Connect) -> None:
     before = cast.dump()
     readers = [connect(cast.make_token(ANN, some, is_read_only=True)) for some in (None, ["pub"])]
     for contract in map(load, CONTRACTS):
@@ -242,7 +242,7 @@ def test_who_may_only_read_changes_nothing_by_any_tool(cast: Cast, connect: Conn
     assert cast.dump() == before
 
 
-def test_no_stream_tells_of_a_change_to_anything_foreign(cast: Cast, cast_server: HttpClient) -> None:
+def test_no_stream_reveals_changes_of_foreign_items(cast: Cast, cast_server: HttpClient) -> None:
     cast_server.token = cast.make_token(ANN, ["pub"])
     uris = [str(spell(one)) for one in cast.hidden for name, spell in SPELLINGS[one.kind].items() if "uri" in name]
     own = f"satchel://task/{cast.own_task.number}"

@@ -139,7 +139,7 @@ def test_every_field_that_a_view_reads_has_a_place_in_the_matrix() -> None:
         assert {*read} <= known, (module.__name__, {*read} - known)
 
 
-def test_what_is_foreign_is_shown_like_what_does_not_exist(cast: Cast, visit: Callable[[str], Visitor]) -> None:
+def test_foreign_items_are_shown_like_missing_ones(cast: Cast, visit: Callable[[str], Visitor]) -> None:
     before, matrix = cast.dump(), Matrix()
     callers = {
         "free": (cast.make_token(ANN), cast.of_bob),
@@ -186,7 +186,7 @@ def _foreign_revisions(cast: Cast, caller: str) -> list[int]:
         return [number for (number,) in tx.all(f"select number from revisions where {where} order by 1", bob=BOB)]
 
 
-def test_no_page_shows_anything_foreign(cast: Cast, visit: Callable[[str], Visitor]) -> None:
+def test_no_page_shows_foreign_items(cast: Cast, visit: Callable[[str], Visitor]) -> None:
     limited = visit(cast.make_token(ANN, ["pub"]))
     words = {CANARY, OTHER_CANARY}
     for view in (one for one in VIEWS if one.method == "GET" and "{" not in one.path):
@@ -196,7 +196,7 @@ def test_no_page_shows_anything_foreign(cast: Cast, visit: Callable[[str], Visit
             assert not words & {*re.findall("[a-z]+", text)}, (view.path, query)
 
 
-def test_the_stream_of_a_page_tells_of_nothing_foreign(cast: Cast, visit: Callable[[str], Visitor]) -> None:
+def test_the_stream_of_a_page_reveals_no_foreign_items(cast: Cast, visit: Callable[[str], Visitor]) -> None:
     stream = visit(cast.make_token(ANN, ["pub"])).listen()
     lines = (line for line in iter(stream.readline, b"") if line.startswith(b"data: "))
     assert b"hello" in next(lines)

@@ -49,7 +49,7 @@ def test_a_text_may_have_any_number_of_commas_and_brackets(store: str, serve: Ca
     assert client.call("add_prompt", title="a table", content="a,b,[c],{d}\n" * 300_000)["isError"] is False
 
 
-def test_what_does_not_fit_into_a_batch_is_not_carried_out(
+def test_calls_beyond_the_limit_of_a_batch_are_not_run(
     store: str, serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "MAX_BATCH_ANSWER_BYTES", 900)

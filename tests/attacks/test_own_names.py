@@ -26,7 +26,7 @@ def read(client: Server, uri: str) -> str:
 
 
 @pytest.mark.parametrize("uri", OWN)
-def test_a_uri_of_ours_is_taken_by_no_contract(store: str, serve: Callable[..., Server], uri: str) -> None:
+def test_no_contract_accepts_one_of_our_uris(store: str, serve: Callable[..., Server], uri: str) -> None:
     mcpkg = serve("mcpkg", store, NEWEST)
     said = mcpkg.call("create_resource", {"name": "doc", "uri": uri, "content": "x"})
     assert said == {"content": [{"type": "text", "text": f"Error: Invalid URI '{uri}'"}], "isError": True}
@@ -35,7 +35,10 @@ def test_a_uri_of_ours_is_taken_by_no_contract(store: str, serve: Callable[..., 
         refusal(client, "add_resource", name="doc", uri=uri, content="x"),
         refusal(client, "add_resources", resources=[{"name": "doc", "uri": uri, "content": "x"}]),
     ):
-        assert error["code"] == "invalid_argument" and "URIs of satchel: name what Satchel keeps" in error["message"]
+        assert (
+            error["code"] == "invalid_argument"
+            and "URIs that begin with satchel: are made by Satchel" in error["message"]
+        )
     assert ok(client, "list_resources")["resources"] == []
 
 
@@ -47,7 +50,7 @@ def test_a_resource_may_have_the_uri_of_its_own_name(store: str, serve: Callable
 
 
 @pytest.mark.parametrize("name", [UUID, UUID.upper()])
-def test_a_name_like_an_id_is_taken_by_nothing(database: Database, name: str) -> None:
+def test_no_kind_of_item_accepts_a_name_like_an_id(database: Database, name: str) -> None:
     projects.require(database, ANN)
     with database.write() as tx:
         for act in (
@@ -107,7 +110,7 @@ def test_ids_are_looked_up_before_names_and_titles_that_were_stored_earlier(data
         assert layers.find_prompt(tx, ANN, titled.name).content == "titled"
 
 
-def test_copies_and_what_is_brought_back_take_no_uri_of_another_name(database: Database) -> None:
+def test_copies_and_restored_items_get_no_uri_of_another_name(database: Database) -> None:
     projects.require(database, ANN)
     own = "satchel://resource/doc"
     with database.write(ANN) as tx:

@@ -50,7 +50,7 @@ def scope_of(user: str, quota: Quota | None) -> Scope:
 
 
 @pytest.mark.parametrize("contract", ADDS)
-def test_every_contract_says_that_a_user_has_all_they_may_keep(store: str, contract: str) -> None:
+def test_every_contract_reports_that_a_quota_is_exceeded(store: str, contract: str) -> None:
     greedy = make_token(store, GREEDY)
     tool, arguments = ADDS[contract]
 
@@ -74,7 +74,7 @@ def test_every_contract_says_that_a_user_has_all_they_may_keep(store: str, contr
     database.close()
 
 
-def test_a_user_keeps_only_so_many_bytes_with_old_versions(database: Database) -> None:
+def test_the_quota_of_bytes_includes_old_versions(database: Database) -> None:
     projects.require(database, Scope(project="default"))
     ada = scope_of(GREEDY, Quota(bytes=1_000_000))
     with database.write(ada) as tx:
@@ -92,7 +92,7 @@ def test_a_user_keeps_only_so_many_bytes_with_old_versions(database: Database) -
         assert items == 1 and 600_000 < size < 601_000
 
 
-def test_of_many_at_the_same_time_exactly_as_many_succeed_as_may(store: str) -> None:
+def test_concurrent_calls_succeed_exactly_up_to_the_quota(store: str) -> None:
     ada = scope_of(GREEDY, Quota(items=5))
     database = open_database(store)
     outcomes: list[bool] = []
@@ -112,7 +112,7 @@ def test_of_many_at_the_same_time_exactly_as_many_succeed_as_may(store: str) -> 
     assert sorted(outcomes) == [False] * 7 + [True] * 5
 
 
-def test_what_history_forgets_counts_no_more(database: Database) -> None:
+def test_pruned_history_no_longer_counts(database: Database) -> None:
     ada = scope_of(GREEDY, None)
     with database.write(ada) as tx:
         for number in range(3):

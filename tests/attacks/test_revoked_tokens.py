@@ -31,7 +31,7 @@ def test_a_token_that_is_revoked_while_the_body_arrives_does_nothing(store: str,
         assert list_titles(server, other) == []
 
 
-def test_a_token_that_is_revoked_between_the_calls_of_a_batch_does_no_more(store: str, tmp_path: Path) -> None:
+def test_a_token_revoked_during_a_batch_runs_no_further_call(store: str, tmp_path: Path) -> None:
     make_library(tmp_path / "libraries" / "a")
     token = make_token(store)
     other = make_token(store, token.user)

@@ -101,7 +101,7 @@ def count_steps(tx: Tx, look: Look, text: str) -> int:
     return steps
 
 
-def test_a_hidden_text_is_as_much_work_as_one_that_is_nowhere(filled: Database) -> None:
+def test_a_hidden_text_takes_as_many_steps_as_a_missing_one(filled: Database) -> None:
     for name, look in LOOKS.items():
         with filled.read(PUB) as tx:
             for text in (PRESENT, ABSENT):
@@ -121,7 +121,7 @@ def count_rows(tx: Tx, look: Look, text: str) -> list[tuple[str, int]]:
     return [(name, count - before[name]) for name, count in tx.all(sql)]
 
 
-def test_a_hidden_text_is_as_much_work_as_one_that_is_nowhere_under_row_level_security(
+def test_a_hidden_text_takes_as_many_steps_as_a_missing_one_under_row_level_security(
     postgres: PostgresServer,
 ) -> None:
     database = open_database(two_roles(postgres)[1])
@@ -135,7 +135,7 @@ def test_a_hidden_text_is_as_much_work_as_one_that_is_nowhere_under_row_level_se
     database.close()
 
 
-def test_counting_open_tasks_is_as_much_work_however_many_are_hidden(tmp_path: Path) -> None:
+def test_counting_open_tasks_takes_the_same_steps_however_many_are_hidden(tmp_path: Path) -> None:
     look: Callable[..., object] = lambda tx, _text: projects.count_open_tasks(tx, PUB)  # noqa: E731
     steps = []
     for hidden in (0, 300):

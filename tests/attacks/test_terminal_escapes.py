@@ -144,7 +144,7 @@ def test_every_control_character_of_unicode_is_escaped() -> None:
             assert escape_line(character) != character, hex(code)
 
 
-def test_an_error_of_usage_quotes_arguments_without_harm(tmp_path: Path) -> None:
+def test_a_usage_error_escapes_the_arguments_that_it_quotes(tmp_path: Path) -> None:
     for arguments in (
         (HOSTILE,),
         ("prompt", HOSTILE),

@@ -30,7 +30,7 @@ def add(server: Server, title: str) -> int:
     return server.ask("tools/call", {"name": "add_prompt", "arguments": {"title": title, "content": "x"}}, HANDSHAKE)
 
 
-def test_what_needs_no_store_is_answered_while_a_call_waits(server: Server, store: str) -> None:
+def test_messages_that_need_no_store_are_answered_while_a_call_waits(server: Server, store: str) -> None:
     with locked(store, "prompts") as release:
         waiting = add(server, "waits")
         assert server.request("ping", revision=HANDSHAKE)["result"] == {}
@@ -44,9 +44,7 @@ def test_what_needs_no_store_is_answered_while_a_call_waits(server: Server, stor
     assert (answer["id"], answer["result"]["isError"]) == (waiting, False)
 
 
-def test_calls_behind_one_that_waits_keep_their_order_and_one_that_is_cancelled_is_not_run(
-    server: Server, store: str
-) -> None:
+def test_queued_calls_keep_their_order_and_a_cancelled_one_is_not_run(server: Server, store: str) -> None:
     with locked(store, "prompts") as release:
         first, *others = (add(server, f"T{number}") for number in range(5))
         assert server.request("ping", revision=HANDSHAKE)["result"] == {}
@@ -121,7 +119,7 @@ def test_a_read_is_cancelled_while_it_runs_and_the_next_call_is_answered(slow: S
     assert eventually(lambda: slow.stderr.count("spin Abandoned") == 3)
 
 
-def test_a_write_that_has_begun_is_finished_though_it_is_cancelled_and_one_behind_it_is_not_run(tmp_path: Path) -> None:
+def test_a_cancelled_write_is_finished_if_it_has_begun_and_not_run_if_it_is_queued(tmp_path: Path) -> None:
     store = str(tmp_path / "s.db")
     with serve_slowly(store) as slow:
         arguments = {"title": "begun", "milliseconds": 1000}

@@ -42,7 +42,7 @@ class World:
             return act(tx)
 
     def read(self, scope: Scope, act: Callable[[Tx], Value]) -> Value:
-        """Run a look-up in a read transaction of a scope; return its result."""
+        """Run a lookup in a read transaction of a scope; return its result."""
         with self.database.read(scope) as tx:
             return act(tx)
 

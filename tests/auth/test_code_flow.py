@@ -59,7 +59,7 @@ def test_logins_and_tokens_share_the_metadata(issuer: Issuer, flow: CodeFlow) ->
     assert issuer.asked == [METADATA, "/token", "/keys"]
 
 
-def test_one_fetch_is_for_all_visitors_and_a_failure_is_remembered_for_ten_seconds(
+def test_all_visitors_share_one_fetch_and_a_failure_is_cached_for_ten_seconds(
     issuer: Issuer, flow: CodeFlow, clock: Clock
 ) -> None:
     good = issuer.answers[METADATA]
@@ -111,7 +111,7 @@ def test_one_login_at_a_time_asks_for_its_token(
     assert issuer.asked == [METADATA, "/token"]
 
 
-def test_logins_that_wait_for_the_token_of_a_hanging_issuer_hold_up_nobody_else(issuer: Issuer, tmp_path: Path) -> None:
+def test_logins_that_wait_for_a_hanging_issuer_do_not_delay_other_requests(issuer: Issuer, tmp_path: Path) -> None:
     url, go_on, statuses = issuer.url, hang(issuer, "/token"), []
     options = ("--oauth-issuer", url, "--oauth-keys", f"{url}/keys", "--oauth-audience", AUDIENCE)
     more = ("--auth", "oauth", "--oauth-client-id", "page", "-d", str(tmp_path / "s.db"))
@@ -136,7 +136,7 @@ def test_logins_that_wait_for_the_token_of_a_hanging_issuer_hold_up_nobody_else(
     assert statuses == [401] * 60
 
 
-def test_an_answer_that_belongs_to_no_login_is_refused(flow: CodeFlow) -> None:
+def test_a_redirect_without_a_login_is_refused(flow: CodeFlow) -> None:
     for query, cookie, said in (
         (QUERY, "", "was not started in this browser"),
         (QUERY, "state.", "was not started in this browser"),

@@ -60,7 +60,7 @@ def test_scopes_say_whether_it_may_write(
     assert oauth.identify(issuer.token(KEY, "one", **claims)).is_read_only is is_read_only
 
 
-def test_where_any_scope_is_enough_only_the_scope_to_read_limits_a_token(issuer: Issuer) -> None:
+def test_with_any_scope_accepted_only_the_read_scope_limits_a_token(issuer: Issuer) -> None:
     oauth = OAuth(issuer.url, {AUDIENCE}, keys=f"{issuer.url}/keys", is_any_scope_enough=True)
     for scope, is_read_only in (
         ("openid profile", False),

@@ -55,7 +55,7 @@ def live(tmp_path: Path) -> Path:
     return tmp_path / "live.db"
 
 
-def test_a_backup_is_checked_private_and_told(satchel: Satchel, tmp_path: Path, live: Path) -> None:
+def test_a_backup_is_checked_private_and_reported(satchel: Satchel, tmp_path: Path, live: Path) -> None:
     file = tmp_path / "copy.db"
     old = os.umask(0)
     try:
@@ -70,7 +70,7 @@ def test_a_backup_is_checked_private_and_told(satchel: Satchel, tmp_path: Path, 
     assert files(tmp_path) == ["copy.db", "home", "live.db"] or files(tmp_path) == ["copy.db", "live.db"]
 
 
-def test_what_was_done_since_is_gone_and_kept_beside(satchel: Satchel, tmp_path: Path, live: Path) -> None:
+def test_a_restore_drops_later_changes_and_keeps_the_old_store(satchel: Satchel, tmp_path: Path, live: Path) -> None:
     before = everything(str(live))
     done(satchel(live, "backup", "copy.db"))
     done(satchel(live, "prompt", "add", "Later", "text"))
@@ -93,7 +93,7 @@ def test_a_store_that_is_not_there_is_made_from_a_backup(satchel: Satchel, tmp_p
     assert stat.S_IMODE(new.stat().st_mode) == 0o600 and stat.S_IMODE(new.parent.stat().st_mode) == 0o700
 
 
-def test_a_backup_that_was_looked_at_can_be_restored_and_one_that_was_changed_cannot(
+def test_a_backup_can_be_restored_after_being_opened_but_not_after_being_changed(
     satchel: Satchel, tmp_path: Path, live: Path
 ) -> None:
     done(satchel(live, "user"))
@@ -154,7 +154,7 @@ def bad_files(copy: bytes, tmp_path: Path) -> dict[str, bytes]:
     }
 
 
-def test_what_is_no_sound_backup_is_refused_before_anything_is_touched(
+def test_a_file_that_is_not_an_intact_backup_is_refused_before_any_change(
     satchel: Satchel, tmp_path: Path, live: Path
 ) -> None:
     done(satchel(live, "backup", "copy.db"))

@@ -194,7 +194,7 @@ def test_a_signal_leaves_the_terminal_as_it_was(
 
 
 @pytest.mark.process
-def test_a_store_that_goes_away_is_told_and_the_board_stays(
+def test_a_lost_store_is_reported_and_the_board_stays(
     satchel: Command, home: dict[str, str], open_board: Callable[..., Board]
 ) -> None:
     satchel("task", "add", "One")
@@ -210,7 +210,7 @@ def test_a_store_that_goes_away_is_told_and_the_board_stays(
 
 
 @pytest.mark.process
-def test_a_bug_restores_the_terminal_before_it_is_told(
+def test_a_bug_restores_the_terminal_before_it_is_reported(
     satchel: Command, home: dict[str, str], open_board: Callable[..., Board], tmp_path: Path
 ) -> None:
     satchel("task", "add", "One")

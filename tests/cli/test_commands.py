@@ -35,7 +35,7 @@ def test_projects_are_made_listed_renamed_and_deleted(satchel: Command) -> None:
     assert done(satchel("project", "list")) == "three\t0\t0\n"
 
 
-def test_a_project_that_is_not_empty_is_deleted_only_when_told(satchel: Command) -> None:
+def test_a_project_that_is_not_empty_is_deleted_only_after_confirmation(satchel: Command) -> None:
     satchel("project", "create", "full")
     satchel("prompt", "add", "One", "text", "-p", "full")
     satchel("document", "add", "doc", "x:doc", "text", "-p", "full")
@@ -100,7 +100,7 @@ def test_prompts_are_listed_and_searched(satchel: Command) -> None:
     assert done(satchel("prompt", "list", "--search", "nothing")) == ""
 
 
-def test_what_is_wrong_is_said_with_what_to_do(satchel: Command, tmp_path: Path) -> None:
+def test_errors_come_with_a_remedy(satchel: Command, tmp_path: Path) -> None:
     satchel("prompt", "add", "Code Review", "x")
     assert "Did you mean 'code-review'?" in failed(satchel("prompt", "show", "code-reviw"), 3)
     assert "satchel prompt list" in failed(satchel("prompt", "show", "nowhere near"), 3)
@@ -238,7 +238,7 @@ def test_the_default_home_is_that_of_platformdirs(monkeypatch: pytest.MonkeyPatc
         assert config._default_home() == platformdirs.user_data_dir("satchel", appauthor=False)
 
 
-def test_a_flag_counts_before_the_environment_and_that_before_the_file(tmp_path: Path) -> None:
+def test_flags_override_the_environment_which_overrides_the_file(tmp_path: Path) -> None:
 
     (tmp_path / "satchel.toml").write_text('database = "file.db"\nproject = "of-file"\n')
     home = {"SATCHEL_HOME": str(tmp_path)}
@@ -299,5 +299,8 @@ def test_contracts_are_listed_and_shown(tmp_path: Path) -> None:
     assert done(run("contract", "show", "tasks", "--output", str(tmp_path / "schemas"))) == ""
     files = [json.loads((tmp_path / "schemas" / f"{one['title']}.json").read_text()) for one in shown]
     assert len(files) == 5 and files == shown
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        assert f"cannot write into {place}: " in failed(run("contract", "show", "tasks", "--output", str(place)), 1)
     assert "Did you mean 'todo'?" in failed(run("contract", "show", "tod"), 3)
     assert "Did you mean 'add_task'?" in failed(run("contract", "show", "todo", "add_tasks"), 3)

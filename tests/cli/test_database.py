@@ -59,7 +59,7 @@ def test_a_store_of_another_schema_is_shown_and_refused_with_what_to_do(
     assert schema_of(store) == number
 
 
-def test_looking_makes_no_store(satchel: Satchel, tmp_path: Path, postgres: PostgresServer) -> None:
+def test_a_status_creates_no_store(satchel: Satchel, tmp_path: Path, postgres: PostgresServer) -> None:
     assert "no store" in failed(satchel(str(tmp_path / "s.db"), "database", "status"))
     assert not (tmp_path / "s.db").exists()
     store = postgres.fresh()
@@ -68,7 +68,7 @@ def test_looking_makes_no_store(satchel: Satchel, tmp_path: Path, postgres: Post
         assert connection.execute("select tablename from pg_tables where schemaname = 'public'").fetchall() == []
 
 
-def test_what_is_no_store_is_refused(satchel: Satchel, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_store_is_refused(satchel: Satchel, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("not a database, " * 100)
     theirs = apsw.Connection(str(tmp_path / "theirs.db"))
     theirs.execute("create table theirs (x)")
@@ -89,7 +89,7 @@ def test_the_password_is_not_shown(satchel: Satchel, postgres: PostgresServer) -
     assert "hunter2" not in failed(satchel(gone, "database", "status"))
 
 
-def test_a_role_is_let_in_as_often_as_one_likes(satchel: Satchel, postgres: PostgresServer) -> None:
+def test_granting_access_to_a_role_can_be_repeated(satchel: Satchel, postgres: PostgresServer) -> None:
     owner, app = postgres.fresh_for_two()
     role = role_of(app)
     for before in (0, schema.NUMBER):
@@ -112,7 +112,9 @@ def test_a_role_with_a_hostile_name_is_only_a_name(satchel: Satchel, postgres: P
     assert value(satchel(owner, "database", "status", "--json"))["counts"]["tasks"] == 0
 
 
-def test_roles_that_no_wall_would_hold_are_refused(satchel: Satchel, postgres: PostgresServer) -> None:
+def test_roles_that_row_level_security_does_not_restrict_are_refused(
+    satchel: Satchel, postgres: PostgresServer
+) -> None:
     owner, app = two_roles(postgres)
     for role in (role_of(owner), "satchel"):
         assert "owns nothing" in failed(satchel(owner, "database", "migrate", "--role", role))
@@ -154,7 +156,7 @@ def test_the_commands_work_as_a_role_that_owns_nothing(satchel: Satchel, postgre
     assert status["counts"] == {"projects": 1, "prompts": 1, "documents": 1, "tasks": None}
 
 
-def test_what_only_the_owner_may_do_says_so(satchel: Satchel, postgres: PostgresServer) -> None:
+def test_commands_for_the_owner_only_explain_themselves(satchel: Satchel, postgres: PostgresServer) -> None:
     owner, app = two_roles(postgres)
     done(satchel(app, "prompt", "add", "Tea", "Boil"))
     made = value(satchel(owner, "token", "create", "--user", ADA, "--json"))
@@ -179,7 +181,7 @@ def test_a_backup_that_cannot_be_made_leaves_nothing(satchel: Satchel, tmp_path:
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith("copy")]
 
 
-def test_a_backup_in_mid_write_is_one_moment_and_stops_nobody(satchel: Satchel, tmp_path: Path) -> None:
+def test_a_backup_during_writes_is_one_snapshot_and_blocks_nobody(satchel: Satchel, tmp_path: Path) -> None:
     store, scope = str(tmp_path / "s.db"), Scope()
     database = open_database(store)
     projects.require(database, scope)

@@ -76,7 +76,7 @@ def fill(database: Database) -> None:
         tasks.add(tx, ADA, TaskDraft(title="Feed walrus", description="with mussels"))
 
 
-def test_after_an_install_everything_is_green(
+def test_after_an_install_every_check_is_ok(
     satchel: Callable[..., subprocess.CompletedProcess[bytes]], home: Path, variables: dict[str, str]
 ) -> None:
     satchel("prompt", "add", "Walrus", "tusks")
@@ -98,7 +98,7 @@ def test_after_an_install_everything_is_green(
     ]
 
 
-def test_an_empty_machine_is_well_too_and_nothing_is_made(doctor: Doctor, home: Path) -> None:
+def test_an_empty_machine_is_ok_and_nothing_is_created(doctor: Doctor, home: Path) -> None:
     status, found = doctor()
     assert status == 0
     assert found["clients"] == [
@@ -107,7 +107,7 @@ def test_an_empty_machine_is_well_too_and_nothing_is_made(doctor: Doctor, home: 
     assert list((home.parent / "data").iterdir()) == list(home.iterdir()) == []
 
 
-def test_a_store_that_is_none_is_a_failure_with_its_remedy(doctor: Doctor, home: Path) -> None:
+def test_a_file_that_is_not_a_store_is_a_failure_with_its_remedy(doctor: Doctor, home: Path) -> None:
     store = home.parent / "data" / "satchel.db"
     store.write_text("this is no store, and longer than a header of a database" * 20)
     status, found = doctor()
@@ -211,7 +211,7 @@ def test_an_application_role_is_told_that_the_owner_sees_more(doctor: Doctor, po
     assert (status, found["search"][0]["status"]) == (0, "note")
 
 
-def test_what_others_may_read_is_made_private(doctor: Doctor, home: Path) -> None:
+def test_files_that_others_can_read_are_made_private(doctor: Doctor, home: Path) -> None:
     data = home.parent / "data"
     open_database(str(data / "satchel.db")).close()
     data.chmod(0o755)
@@ -226,7 +226,7 @@ def test_what_others_may_read_is_made_private(doctor: Doctor, home: Path) -> Non
     assert modes == [0o700, 0o600]
 
 
-def test_a_wrong_setting_and_a_wrong_library_are_told_with_their_place(doctor: Doctor, home: Path) -> None:
+def test_wrong_settings_and_libraries_are_reported_with_their_location(doctor: Doctor, home: Path) -> None:
     library = home.parent / "data" / "libraries" / "mine"
     (library / "prompts").mkdir(parents=True)
     (library / "twig.toml").write_text("[prompts.a]\n")
@@ -245,7 +245,7 @@ def test_a_wrong_setting_and_a_wrong_library_are_told_with_their_place(doctor: D
     assert "satchel.toml: port must be a whole number" in found["settings"][0]["message"]
 
 
-def test_a_port_that_is_taken_is_told_unless_satchel_has_it(doctor: Doctor, tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported_unless_satchel_uses_it(doctor: Doctor, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         taken.settimeout(0)
         port = str(taken.getsockname()[1])
@@ -278,7 +278,7 @@ def test_an_entry_whose_command_is_gone_is_found_and_renewed(doctor: Doctor, hom
     }
 
 
-def test_a_server_that_ends_or_says_nonsense_is_told_with_its_last_words(doctor: Doctor, home: Path) -> None:
+def test_a_failing_server_is_reported_with_its_last_output(doctor: Doctor, home: Path) -> None:
     script = home / "bad.py"
     script.write_text("import sys; print('hello'); sys.stderr.write('no store here')")
     write(home / ".cursor" / "mcp.json", {"satchel": {"command": sys.executable, "args": [str(script)]}})
@@ -290,7 +290,7 @@ def test_a_server_that_ends_or_says_nonsense_is_told_with_its_last_words(doctor:
     assert status == 1
     assert "not JSON to stdout: b'hello\\n'; it said: no store here" in found["client cursor"][0]["message"]
     assert "project 'nowhere' does not exist" in found["client claude-code"][0]["message"]
-    assert found["client claude-code"][0]["remedy"].startswith("Correct what it says, or write the entry anew: ")
+    assert found["client claude-code"][0]["remedy"].startswith("Correct what it says, or rewrite the entry: ")
     assert "line 1, column 16" in found["client gemini-cli"][0]["message"]
 
 
@@ -311,7 +311,7 @@ def test_a_server_at_an_address_is_called_with_its_token(doctor: Doctor, home: P
     assert (status, "cannot be reached" in found["client cursor"][0]["message"]) == (1, True)
 
 
-def test_nothing_that_the_file_of_a_project_names_is_run_or_called(doctor: Doctor, home: Path) -> None:
+def test_commands_and_addresses_in_a_project_file_are_not_run_or_called(doctor: Doctor, home: Path) -> None:
     mark = home / "was-run"
     work = home.parent / "work"
     write(work / ".mcp.json", {"satchel": {"command": "/usr/bin/touch", "args": [str(mark)]}})

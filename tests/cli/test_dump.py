@@ -198,7 +198,7 @@ def test_a_store_of_which_only_the_default_project_was_made_is_empty(
     assert differences(everything(str(tmp_path / "source.db")), everything(store)) == []
 
 
-def test_a_dump_while_others_write_is_one_moment(satchel: Satchel, store: str, tmp_path: Path) -> None:
+def test_a_dump_during_writes_is_one_snapshot(satchel: Satchel, store: str, tmp_path: Path) -> None:
     database = open_database(store)
     projects.require(database, Scope())
 
@@ -223,7 +223,7 @@ def test_a_dump_while_others_write_is_one_moment(satchel: Satchel, store: str, t
     )
 
 
-def test_what_cannot_be_dumped_is_told(satchel: Satchel, tmp_path: Path, postgres: PostgresServer) -> None:
+def test_a_failing_dump_is_reported(satchel: Satchel, tmp_path: Path, postgres: PostgresServer) -> None:
     assert "there is no store" in failed(satchel(tmp_path / "none.db", "dump"))
     assert not (tmp_path / "none.db").exists()
     assert "satchel database migrate" in failed(satchel(postgres.fresh(), "dump"))

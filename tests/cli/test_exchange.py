@@ -82,7 +82,7 @@ def test_a_file_of_no_known_format_is_left_alone_with_the_formats_to_try(satchel
     )
 
 
-def test_wrong_arguments_are_told_with_a_status(satchel: Command, tmp_path: Path) -> None:
+def test_wrong_arguments_are_reported_with_an_exit_status(satchel: Command, tmp_path: Path) -> None:
     assert "there is no file or folder nothing" in failed(satchel("import", "nothing"), 3)
     assert "Did you mean taskwarrior?" in failed(satchel("import", ".", "--format", "taskwarior"), 2)
     assert "Invalid value for '--on-clash'" in failed(satchel("import", ".", "--on-clash", "ask"), 2)
@@ -157,7 +157,7 @@ def test_an_export_refuses_to_guess_between_a_file_and_a_folder(satchel: Command
     assert "to csv (1 file" in done(satchel("export", "csv")), "the folder exists now"
 
 
-def test_an_export_never_writes_over_what_is_not_its_own(satchel: Command, tmp_path: Path) -> None:
+def test_an_export_never_overwrites_foreign_files(satchel: Command, tmp_path: Path) -> None:
     write_files(tmp_path, {"mine/file.txt": "x", "file": "x"})
     assert "mine is not empty" in failed(satchel("export", "mine"), 1)
     assert "file is not a folder" in failed(satchel("export", "file"), 1)
@@ -179,7 +179,7 @@ def test_a_check_says_by_its_status_whether_both_are_the_same(satchel: Command, 
         1,
         [
             "store → folder: new prompt 'one'",
-            "notes and project 'default' differ. Make them the same without --check.",
+            "notes and project 'default' differ. Sync them without --check.",
         ],
     )
     assert not (tmp_path / "notes").exists()
@@ -199,7 +199,7 @@ def test_a_check_says_by_its_status_whether_both_are_the_same(satchel: Command, 
 
 
 @pytest.mark.process
-def test_a_watching_sync_takes_over_changes_of_both_sides(
+def test_a_watching_sync_copies_changes_of_both_sides(
     satchel: Command, environment: dict[str, str], tmp_path: Path
 ) -> None:
     done(satchel("prompt", "add", "One", "x"))
@@ -274,7 +274,7 @@ def count_prompts(listed: subprocess.CompletedProcess[bytes]) -> int:
 
 
 @pytest.mark.process
-def test_an_interrupted_import_tells_what_is_committed(environment: dict[str, str], tmp_path: Path) -> None:
+def test_an_interrupted_import_reports_what_is_committed(environment: dict[str, str], tmp_path: Path) -> None:
     rows = "".join(f"Prompt {number},{'word ' * 200}{number}\n" for number in range(12_000))
     write_files(tmp_path, {"p.csv": f"act,prompt\n{rows}"})
     words = [sys.executable, "-m", "satchel", "import", "p.csv"]

@@ -56,7 +56,7 @@ def add_task(store: str, user: str, title: str) -> None:
     database.close()
 
 
-def test_the_log_tells_who_did_what_with_json(satchel: Command, store: str, serve: Serve) -> None:
+def test_the_log_shows_authors_and_changes_also_as_json(satchel: Command, store: str, serve: Serve) -> None:
     agent = serve("satchel", store, NEWEST, "--user", ADA)
     ok(agent, "add_prompt", title="Tea", content="Boil")
     satchel("prompt", "edit", "tea", "Boil it", SATCHEL_USER=BOB)
@@ -190,7 +190,7 @@ def test_a_difference_is_coloured_on_a_terminal_that_wants_colours(store: str, t
     assert on_terminal("diff", "tea", environment=home | {"TERM": "dumb"}) == (0, plain)
 
 
-def test_a_restore_is_told_with_json(satchel: Command) -> None:
+def test_a_restore_is_reported_also_as_json(satchel: Command) -> None:
     satchel("prompt", "add", "Tea", "green")
     satchel("prompt", "edit", "tea", "black")
     told = {"kind": "prompt", "item": "tea", "title": "Tea", "project": "default"}
@@ -214,7 +214,7 @@ def test_a_restore_is_told_with_json(satchel: Command) -> None:
     ]
 
 
-def test_a_deleted_project_says_how_it_comes_back_whole(satchel: Command) -> None:
+def test_deleting_a_project_prints_how_to_restore_it_whole(satchel: Command) -> None:
     satchel("project", "create", "demo")
     satchel("prompt", "add", "Tea", "Boil", "-p", "demo")
     said = done(satchel("project", "delete", "demo", "--yes"))
@@ -231,7 +231,7 @@ def test_a_deleted_project_says_how_it_comes_back_whole(satchel: Command) -> Non
     assert done(satchel("prompt", "show", "tea", "-p", "demo")) == "Boil"
 
 
-def test_what_is_in_the_trash_says_how_it_comes_back(satchel: Command) -> None:
+def test_deleting_an_item_prints_how_to_restore_it(satchel: Command) -> None:
     satchel("prompt", "add", "Tea", "Boil")
     satchel("prompt", "add", "Coffee", "Grind")
     satchel("document", "add", "map", "x:map", "here")
@@ -250,7 +250,7 @@ def test_what_is_in_the_trash_says_how_it_comes_back(satchel: Command) -> None:
     )
 
 
-def test_undo_says_what_it_will_do_and_does_it(satchel: Command) -> None:
+def test_undo_announces_its_changes_and_makes_them(satchel: Command) -> None:
     assert done(satchel("undo")) == "Nothing to undo.\n"
     assert value(satchel("undo", "--json")) == {"undone": []}
     satchel("prompt", "add", "Tea", "green")
@@ -280,7 +280,7 @@ def test_undo_says_what_it_will_do_and_does_it(satchel: Command) -> None:
     assert changed(satchel("log", "--limit", "1")) == ["deleted prompt 'tea', version 4 (undo)"]
 
 
-def test_undo_asks_and_does_not_do_what_it_did_not_show(store: str, tmp_path: Path, satchel: Command) -> None:
+def test_undo_asks_and_makes_no_change_that_it_did_not_show(store: str, tmp_path: Path, satchel: Command) -> None:
     home = {"SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path), "SATCHEL_USER": ADA}
     satchel("prompt", "add", "Tea", "green", SATCHEL_USER=ADA)
     satchel("prompt", "edit", "tea", "black", SATCHEL_USER=ADA)
@@ -308,7 +308,7 @@ def test_undo_asks_and_does_not_do_what_it_did_not_show(store: str, tmp_path: Pa
     assert status == 0 and shown.endswith("Put back prompt 'tea'.\n")
 
 
-def test_a_deleted_project_is_undone_where_it_is_the_project_of_the_command(satchel: Command) -> None:
+def test_the_deletion_of_the_current_project_can_be_undone(satchel: Command) -> None:
     satchel("project", "create", "demo")
     satchel("prompt", "add", "Tea", "Boil", SATCHEL_PROJECT="demo")
     satchel("project", "delete", "demo", "--yes", SATCHEL_PROJECT="demo")
@@ -342,7 +342,7 @@ def test_a_reader_of_the_audit_trail_may_stop_early(satchel: Command, store: str
     assert (len(ended.stdout), ended.stderr) == (10, b"")
 
 
-def test_a_version_that_is_not_there_names_those_that_are(satchel: Command) -> None:
+def test_the_error_for_a_missing_version_names_the_kept_ones(satchel: Command) -> None:
     satchel("prompt", "add", "Tea", "green")
     satchel("prompt", "edit", "tea", "black")
     for words in (("diff", "tea", "7"), ("diff", "tea", "1", "7"), ("restore", "tea", "--version", "7")):

@@ -82,7 +82,7 @@ Claude Code: installed satchel into {file}. The old file is {backup}. Start a ne
     assert json.loads(file.read_text()) == {"theme": "dark", "mcpServers": {"satchel": entry}}
 
 
-def test_a_client_that_is_not_on_this_machine_is_connected_all_the_same_and_told(satchel: Satchel, home: Path) -> None:
+def test_a_client_that_is_not_installed_is_connected_with_a_note(satchel: Satchel, home: Path) -> None:
     said = done(satchel("install", "windsurf"))
     file = home / ".codeium" / "windsurf" / "mcp_config.json"
     message = f"Windsurf: installed satchel into {file}. Windsurf itself was not found on this machine.\n"
@@ -112,7 +112,7 @@ def test_contract_project_and_name_are_what_the_client_starts(satchel: Satchel, 
     assert servers == {"web-prompts": {"command": str(SCRIPT), "args": arguments}}
 
 
-def test_a_project_that_does_not_exist_yet_is_told(satchel: Satchel) -> None:
+def test_a_missing_project_is_reported(satchel: Satchel) -> None:
     done(satchel("project", "create", "web"))
     result = satchel("install", "cursor", "--project", "wep", "--dry-run")
     assert result.stderr.decode() == (
@@ -160,7 +160,7 @@ def test_the_server_of_a_team_is_connected_by_its_address(satchel: Satchel, home
     }
 
 
-def test_a_token_that_would_go_unencrypted_is_told(satchel: Satchel) -> None:
+def test_a_token_over_http_gets_a_warning(satchel: Satchel) -> None:
     for url, is_told in (("http://satchel.example/mcp", True), ("http://127.0.0.1:8000", False)):
         result = satchel("install", "codex", "--url", url, "--token-env", "SATCHEL_TOKEN", "--dry-run")
         assert (result.returncode, b"others on the network can read the token" in result.stderr) == (0, is_told)
@@ -218,9 +218,12 @@ def test_without_a_name_the_clients_on_the_machine_are_meant(satchel: Satchel, h
     assert status == 3 and said.startswith("satchel: No client was found on this machine. Name one: ")
     (home / ".codex").mkdir()
     (home / ".gemini").mkdir()
-    assert failed(satchel("install")) == (2, "satchel: say which: satchel install codex gemini-cli, or --all.\n")
+    assert failed(satchel("install")) == (2, "satchel: name a client: satchel install codex gemini-cli, or --all.\n")
     done(satchel("install", "--all"))
-    assert failed(satchel("uninstall")) == (2, "satchel: say which: satchel uninstall codex gemini-cli, or --all.\n")
+    assert failed(satchel("uninstall")) == (
+        2,
+        "satchel: name a client: satchel uninstall codex gemini-cli, or --all.\n",
+    )
     done(satchel("uninstall", "--all"))
     assert failed(satchel("uninstall", "--all"))[0] == 3
 
@@ -262,13 +265,13 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), WRONG, ids=lambda part: " ".join(part)[:30])
-def test_what_cannot_be_meant_is_refused(satchel: Satchel, home: Path, arguments: Any, message: str) -> None:
+def test_contradictory_arguments_are_refused(satchel: Satchel, home: Path, arguments: Any, message: str) -> None:
     status, said = failed(satchel("install", *arguments))
     assert status == 2 and said.startswith(f"satchel: {message}")
     assert list(home.iterdir()) == []
 
 
-def test_a_server_that_does_not_start_is_told_at_once(satchel: Satchel, home: Path) -> None:
+def test_a_server_that_does_not_start_is_reported_at_once(satchel: Satchel, home: Path) -> None:
     data = home / "data"
     data.mkdir()
     (data / "satchel.db").write_text("this is no store")
@@ -277,7 +280,7 @@ def test_a_server_that_does_not_start_is_told_at_once(satchel: Satchel, home: Pa
     assert b"satchel: the server does not answer: " in result.stderr
 
 
-def test_json_tells_everything(satchel: Satchel, home: Path) -> None:
+def test_json_contains_everything(satchel: Satchel, home: Path) -> None:
     shown = json.loads(done(satchel("install", "codex", "--json")))
     [change] = shown["changes"]
     file = str(home / ".codex" / "config.toml")

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import stat
+import struct
 import subprocess
 import sys
 import tarfile
@@ -167,7 +168,7 @@ def test_a_folder_and_an_archive_have_a_digest(tmp_path: Path) -> None:
         assert done["origin"]["version"] == f"sha256:{sha256(archive.read_bytes()).hexdigest()}"
 
 
-def test_of_several_libraries_one_is_chosen(tmp_path: Path) -> None:
+def test_one_of_several_libraries_is_chosen_by_path(tmp_path: Path) -> None:
     make_library(tmp_path / "pack" / "one")
     make_library(tmp_path / "pack" / "two")
     done = satchel(tmp_path, "add", str(tmp_path / "pack"))
@@ -279,12 +280,25 @@ def make_zip(path: Path, name: str, content: bytes = b"x", mode: int = 0, times:
     return path
 
 
+def hide_count(archive: Path) -> Path:
+    """Write the number of files where archives of more than 65,535 have it, and another one where others have it."""
+    raw = archive.read_bytes()
+    end = raw.rfind(b"PK\x05\x06")
+    count, size, start = struct.unpack("<H2L", raw[end + 10 : end + 20])
+    large = struct.pack(
+        "<4sQ2H2L4Q4sLQL", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, size, start, b"PK\x06\x07", 0, end, 1
+    )
+    archive.write_bytes(raw[:end] + large + raw[end : end + 8] + struct.pack("<2H2LH", 1, 1, 50, start, 0))
+    return archive
+
+
 ZIPS: dict[str, Callable[[Path], Path]] = {
     "outside": lambda at: make_zip(at, "../evil.md"),
     "absolute": lambda at: make_zip(at, "/tmp/evil.md"),
     "link": lambda at: make_zip(at, "prompts/p.md", b"/etc/passwd", stat.S_IFLNK | 0o777),
     "bomb": lambda at: make_zip(at, "{}.bin", bytes(15 * KIB), times=6),
     "many": lambda at: make_zip(at, "{}.md", times=51),
+    "many that are hidden": lambda at: hide_count(make_zip(at, ".{}.md", times=200)),
     "cut off": lambda at: (at.write_bytes(make_zip(at, "a.md").read_bytes()[:-30]), at)[1],
 }
 
@@ -293,7 +307,7 @@ ZIPS: dict[str, Callable[[Path], Path]] = {
 @pytest.mark.usefixtures("small_bounds")
 def test_a_hostile_zip_leaves_nothing(tmp_path: Path, kind: str) -> None:
     archive = ZIPS[kind](tmp_path / "lib.zip")
-    with pytest.raises(SourceRefused):
+    with pytest.raises(SourceRefused, check=lambda refused: type(refused) is SourceRefused):  # not for its content
         installing.add(str(tmp_path / "libraries"), Wish(source=str(archive)))
     assert os.listdir(tmp_path / "libraries") == [".lock"] and not (tmp_path / "evil.md").exists()
 

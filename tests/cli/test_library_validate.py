@@ -139,7 +139,7 @@ def test_a_template_that_fails_when_it_is_rendered_is_a_problem(tmp_path: Path) 
     ]
 
 
-def test_what_has_no_effect_is_a_warning(tmp_path: Path) -> None:
+def test_a_declaration_without_effect_is_a_warning(tmp_path: Path) -> None:
     manifest = """\
 [prompts.p]
 [[prompts.p.arguments]]

@@ -56,9 +56,7 @@ def test_a_copy_has_everything_and_the_original_stays(satchel: Command, database
 
 
 @pytest.mark.parametrize(("verb", "past"), [("copy", "copied"), ("move", "moved")])
-def test_a_clash_says_what_to_do_and_leaves_all_as_it_was(
-    satchel: Command, database: Database, verb: str, past: str
-) -> None:
+def test_a_clash_is_explained_and_changes_nothing(satchel: Command, database: Database, verb: str, past: str) -> None:
     before = names(database, ONE), names(database, TWO)
     clash = failed(satchel("prompt", verb, "a", "b", "--to", "two", "-p", "one"), 5)
     assert clash == CLASH.format("prompt", "name", "b", past)
@@ -71,7 +69,7 @@ def test_a_clash_says_what_to_do_and_leaves_all_as_it_was(
     ]
 
 
-def test_what_does_not_exist_is_told(satchel: Command, database: Database) -> None:
+def test_missing_items_are_reported(satchel: Command, database: Database) -> None:
     assert "project 'twoo' does not exist. Did you mean 'two'?" in failed(
         satchel("prompt", "copy", "a", "--to", "twoo", "-p", "one"), 3
     )

@@ -119,6 +119,17 @@ def test_a_file_that_names_no_project_is_an_error(run: Run, folder: Path) -> Non
     assert run(folder, "prompt", "list", "-p", "marked").returncode == 0
     assert run(folder, "project", "create", "markt").returncode == 0
     assert current(run, folder)["project"] == "markt"
+    assert run(folder, "project", "delete", "markt", "--yes").returncode == 0
+    expected = (
+        f"project 'markt' is in the trash, but the file {mark} names it. "
+        "Bring it back with: satchel restore satchel://project/markt, or correct that file"
+    )
+    for command in (("prompt", "list"), ("prompt", "add", "A", "x")):
+        process = run(folder, *command)
+        assert (process.returncode, process.stdout) == (2, b""), command
+        assert expected in " ".join(process.stderr.decode().split()), command
+    assert run(folder, "restore", "markt").returncode == 0
+    assert current(run, folder)["project"] == "markt"
 
 
 def test_a_command_and_a_server_in_one_folder_work_in_one_project(
@@ -139,7 +150,7 @@ def test_a_command_and_a_server_in_one_folder_work_in_one_project(
         assert (told["project"], told["why"]) == (here["project"], here["why"])
 
 
-def test_the_personal_project_is_told_unless_it_is_turned_off(run: Run, tmp_path: Path, store: str) -> None:
+def test_the_personal_project_is_mentioned_unless_it_is_turned_off(run: Run, tmp_path: Path, store: str) -> None:
     database = open_database(store)
     with database.write() as tx:
         projects.add(tx, "personal")

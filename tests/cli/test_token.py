@@ -104,7 +104,7 @@ def test_whose_token_it_is(satchel: Command) -> None:
     assert value(satchel("token", "create", "--json"))["user"] == local
 
 
-def test_mistakes_say_what_next(satchel: Command) -> None:
+def test_errors_name_the_next_step(satchel: Command) -> None:
     def fails(*arguments: str, status: int) -> str:
         return failed(satchel("token", *arguments), status)
 

@@ -105,6 +105,7 @@ def test_a_task_has_all_that_the_tools_know(satchel: Command) -> None:
         "task", "edit", "2", "--tag", "+web", "--after", "-1", "--due", "", "--priority", "low", "-p", "web"
     )
     assert done(edited) == "Changed task 2: Second\n"
+    assert done(satchel("task", "edit", "2", "Second")) == "Nothing changed in task 2: Second\n"
     assert done(satchel("task", "note", "2", "Half done")) == "Noted on task 2: Second\n"
     shown = value(satchel("task", "show", "2", "--json"))["task"]
     assert (shown["tags"], shown["priority"], shown["notes"][0]["text"]) == (["docs", "web"], "low", "Half done")

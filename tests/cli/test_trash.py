@@ -159,7 +159,7 @@ def test_after_a_purge_no_file_of_the_store_has_a_text_of_it(
     assert done(satchel("prompt", "show", "tea")) == "the agent goes on"
 
 
-def test_a_reader_that_keeps_old_pages_is_told(tmp_path: Path) -> None:
+def test_a_reader_that_keeps_old_pages_is_reported(tmp_path: Path) -> None:
     store = str(tmp_path / "satchel.db")
     satchel = in_home(tmp_path, store)
     satchel("prompt", "add", "Tea", "a secret of the tea")
@@ -173,7 +173,7 @@ def test_a_reader_that_keeps_old_pages_is_told(tmp_path: Path) -> None:
     assert files_with(b"a secret of the tea", store) == []
 
 
-def test_bytes_that_cannot_be_removed_now_are_told(
+def test_bytes_that_cannot_be_removed_now_are_reported(
     satchel: Command, store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(self: Database) -> str:
@@ -192,7 +192,7 @@ def test_bytes_that_cannot_be_removed_now_are_told(
     assert value(satchel("trash", "empty", "--json"))["removed"] == 0
 
 
-def test_history_tells_what_it_costs(satchel: Command, store: str) -> None:
+def test_history_prints_its_size(satchel: Command, store: str) -> None:
     satchel("prompt", "add", "Tea", "green " * 1000)
     satchel("prompt", "edit", "tea", "black " * 1000)
     satchel("prompt", "add", "Gone", "x")

@@ -35,7 +35,7 @@ from tests.support.terminal import on_terminal
         ("log --all --format jsnl", ["jsonl"]),
     ],
 )
-def test_a_typing_mistake_is_answered_with_what_was_meant(tmp_path: Path, words: str, near: list[str] | None) -> None:
+def test_a_mistyped_word_gets_a_suggestion(tmp_path: Path, words: str, near: list[str] | None) -> None:
     home = {"SATCHEL_HOME": str(tmp_path)}
     said = run(*words.split(), environment=home)
     assert (said.returncode, said.stdout) == (2, b"") and b"Did you mean " in said.stderr

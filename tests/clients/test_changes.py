@@ -47,7 +47,7 @@ def test_installing_and_uninstalling_leaves_everything_else_as_it_was(text: str)
     assert {**load(text), "mcpServers": load(text).get("mcpServers", {})} == load(left)
 
 
-def test_a_backup_is_kept_of_what_was_there_and_the_mode_stays(tmp_path: Path) -> None:
+def test_the_old_file_is_kept_as_a_backup_and_the_mode_stays(tmp_path: Path) -> None:
     path = tmp_path / "mcp.json"
     path.write_text('{"mcpServers": {"other": {"command": "x"}}}')
     path.chmod(0o640)
@@ -131,7 +131,7 @@ def test_a_failed_write_leaves_the_file_and_no_rubbish(tmp_path: Path, monkeypat
     assert not list(tmp_path.glob("*.tmp"))
 
 
-def test_what_is_no_file_too_large_or_not_utf8_is_refused_at_once(tmp_path: Path) -> None:
+def test_a_folder_a_large_file_and_a_file_that_is_not_utf8_are_refused_at_once(tmp_path: Path) -> None:
     pipe, folder = tmp_path / "pipe", tmp_path / "folder"
     os.mkfifo(pipe)
     folder.mkdir()
@@ -221,7 +221,7 @@ def test_a_diff_shows_the_entry_and_no_secret_of_another(tmp_path: Path) -> None
         assert "/opt/satchel" in diff and "…" in diff
 
 
-def test_an_entry_is_removed_and_its_absence_is_told_apart(tmp_path: Path, machine: Machine) -> None:
+def test_removing_an_entry_is_distinguished_from_its_absence(tmp_path: Path, machine: Machine) -> None:
     path = tmp_path / "mcp.json"
     assert plan_uninstall(CURSOR, str(path), "satchel", "user") is None
     path.write_text('{"mcpServers": {"other": {}}}')
@@ -283,7 +283,7 @@ def test_an_address_names_contract_and_project(url: str, contract: str, project:
     "url",
     ["", "x.example", "ftp://x/mcp", "http://", "http://[::1", "http://x:99999/", "https://u:p@x/mcp", "http://x/\n"],
 )
-def test_what_is_no_address_of_a_server_is_refused(url: str) -> None:
+def test_an_invalid_server_address_is_refused(url: str) -> None:
     with pytest.raises(CannotInstall):
         server_url(url, None, None, CONTRACTS)
 

@@ -70,7 +70,7 @@ def test_todo_and_tasks_name_the_argument_that_asks_for_less(store: str, serve: 
 
 
 @pytest.mark.usefixtures("small")
-def test_mcpkg_says_of_what_there_is_too_much(store: str, serve: Callable[..., Client]) -> None:
+def test_mcpkg_names_the_items_of_which_there_are_too_many(store: str, serve: Callable[..., Client]) -> None:
     client = serve("mcpkg", store)
     for number in range(3):
         client.call("create_prompt", name=f"p{number}", content="x", description="d" * 2000)

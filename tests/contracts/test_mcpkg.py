@@ -439,7 +439,7 @@ def test_a_name_is_free_whatever_titles_there_are(project: str, newest: Server, 
     )
 
 
-def test_a_project_deleted_while_serving_is_said_to_be_gone(project: str, newest: Server) -> None:
+def test_a_project_deleted_while_serving_is_reported_as_missing(project: str, newest: Server) -> None:
     text(newest, "create_prompt", name="p", content="x")
     database = open_database(project)
     with database.write() as tx:

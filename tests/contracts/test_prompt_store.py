@@ -480,7 +480,7 @@ def test_content_has_at_most_4_mib_of_utf_8(client: Client) -> None:
 # -- projects ---------------------------------------------------------------------------------------------------
 
 
-def test_a_project_deleted_while_serving_is_said_to_be_gone(client: Client, store: str) -> None:
+def test_a_project_deleted_while_serving_is_reported_as_missing(client: Client, store: str) -> None:
     add(client, "One")
     database = open_database(store)
     with database.write() as tx:

@@ -12,7 +12,7 @@ from satchel.contracts.contract import Context, Contract, Method, Report, Tool
 from satchel.contracts.runner import Runner
 from satchel.errors import StoreConflict, StoreFailed
 from satchel.model import PromptDraft, Scope
-from satchel.protocol import REVISIONS, Call, Question
+from satchel.protocol import REVISIONS, Call, Question, Revision
 from satchel.protocol.codec import encode
 from satchel.services import projects, prompts
 from satchel.storage.database import Database, open_database
@@ -71,6 +71,18 @@ TOY = Contract(
 
 def call(method: str, **params: object) -> Call:
     return Call(id=1, method=method, params=params, revision=REVISIONS["2026-07-28"])
+
+
+def test_a_result_is_fitted_to_its_revision_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted: list[Any] = []
+
+    def fit(_: Revision, result: dict[str, Any]) -> dict[str, Any]:
+        fitted.append(result)
+        return result
+
+    monkeypatch.setattr("satchel.contracts.runner.fit_result", fit)
+    answer(Runner(TOY, None), call("tools/call", name="count_to_two", arguments={}))
+    assert len(fitted) == 1
 
 
 def test_a_tool_reports_how_far_it_has_come() -> None:
@@ -144,7 +156,7 @@ def test_a_contract_may_answer_tools_list_itself() -> None:
     }
 
 
-def test_a_call_is_tried_again_until_it_has_committed(database: Database) -> None:
+def test_a_call_is_tried_again_until_it_has_committed(database: Database, capfd: pytest.CaptureFixture[str]) -> None:
     projects.require(database, Scope())
     tries: list[str] = []
 
@@ -169,5 +181,6 @@ def test_a_call_is_tried_again_until_it_has_committed(database: Database) -> Non
     tries.clear()
     assert answer(runner, call("tools/call", name="lose_too_late", arguments={}))["isError"] is True
     assert tries == ["committed"]
+    assert "lose_too_late: after the commit" in capfd.readouterr().err  # not begun again and stopped by an assertion
     with database.read() as tx:
         assert tx.all("select title from prompts") == [("Try 0",)]

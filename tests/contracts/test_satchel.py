@@ -32,7 +32,7 @@ AGAIN = "Somebody changed it. Read it again, then repeat the update with the new
 # -- names ------------------------------------------------------------------------------------------------------
 
 
-def test_who_mistypes_is_told_the_nearest(client: Client) -> None:
+def test_a_mistyped_name_gets_the_nearest_suggestion(client: Client) -> None:
     ok(client, "add_prompt", title="Code review", content="x")
     ok(client, "add_prompt", title="Code preview", content="x")
     error = refusal(client, "get_prompt", prompt="Code reviw")
@@ -139,7 +139,7 @@ def test_a_task_is_added_changed_completed_and_deleted(client: Client) -> None:
     assert refusal(client, "update_task", task=1, title="x") == gone
 
 
-def test_a_task_is_meant_by_number_id_or_title(client: Client, store: str) -> None:
+def test_a_task_is_found_by_number_id_or_title(client: Client, store: str) -> None:
     ok(client, "add_task", title="First")
     id: Any = task_id(store, 1)
     ok(client, "add_task", title="Same")
@@ -303,7 +303,7 @@ def test_a_cursor_leads_to_the_next_page_of_its_list_only(client: Client) -> Non
         assert len(ok(client, tool, **more, cursor=cursors[place], limit=1).popitem()[1]) >= 1
 
 
-def test_an_empty_page_behind_others_does_not_say_that_there_is_nothing(client: Client) -> None:
+def test_an_empty_last_page_does_not_claim_that_there_is_nothing(client: Client) -> None:
     for number in range(2):
         ok(client, "add_resource", name=f"r{number}", content="x")
         ok(client, "add_prompt", title=f"p{number}", content="x", tags=["t"])
@@ -324,7 +324,7 @@ def test_an_empty_page_behind_others_does_not_say_that_there_is_nothing(client: 
     assert ok(client, "list_tasks", **behind["list_tasks"]) == {"project": "default", "tasks": []}
 
 
-def test_what_an_empty_first_page_says(client: Client) -> None:
+def test_an_empty_first_page_explains_itself(client: Client) -> None:
     assert text(client, "list_resources") == "No documents in project 'default'."
     assert text(client, "list_tasks") == "No ready tasks."
     assert text(client, "list_tasks", status="all") == "No tasks."
@@ -414,8 +414,7 @@ def test_a_project_that_goes_while_it_is_served(store: str, client: Client) -> N
     with database.write() as tx:
         projects.delete(tx, "garden")
     gone = missing(
-        "Project 'garden' does not exist.",
-        "It is in the trash: use restore with item satchel://project/garden to bring it back.",
+        "Project 'garden' is in the trash.", "Use restore with item satchel://project/garden to bring it back."
     )
     for tool, arguments in [
         ("get_prompt", {"prompt": "x"}),
@@ -429,7 +428,7 @@ def test_a_project_that_goes_while_it_is_served(store: str, client: Client) -> N
     with database.write() as tx:
         projects.delete(tx, "default")
     database.close()
-    assert refusal(client, "list_prompts")["message"] == "Project 'default' does not exist."
+    assert refusal(client, "list_prompts")["message"] == "Project 'default' is in the trash."
     assert result_of(client, "list_projects", {}) == {
         "content": [{"type": "text", "text": "There is no project 'default' (the default, which names no project)."}],
         "structuredContent": {"project": "default", "why": "the default, which names no project", "projects": []},

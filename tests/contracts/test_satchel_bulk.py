@@ -117,7 +117,7 @@ def test_one_wrong_document_refuses_all_and_says_which(client: Client) -> None:
 
 
 @pytest.mark.parametrize(("tool", "member"), [("add_prompts", "prompts"), ("add_resources", "resources")])
-def test_there_are_one_to_two_hundred(client: Client, tool: str, member: str) -> None:
+def test_a_call_takes_one_to_two_hundred_entries(client: Client, tool: str, member: str) -> None:
     def many(count: int) -> list[dict[str, Any]]:
         key = "title" if member == "prompts" else "name"
         return [{key: f"n{number}", "content": "x"} for number in range(count)]

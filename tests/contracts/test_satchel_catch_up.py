@@ -28,7 +28,7 @@ def count(value: Any) -> int:
     return len(openai.o200k_base().encode(written))
 
 
-def test_a_new_store_is_told_in_a_few_words(own: Client) -> None:
+def test_a_new_store_is_described_in_a_few_words(own: Client) -> None:
     assert ok(own, "catch_up") == {
         "project": "default",
         "why": "the default",
@@ -42,9 +42,7 @@ def test_a_new_store_is_told_in_a_few_words(own: Client) -> None:
     assert text(own, "catch_up") == told
 
 
-def test_it_tells_what_was_done_what_is_claimed_and_what_is_ready(
-    own: Client, store: str, serve: Callable[..., Client]
-) -> None:
+def test_it_reports_changes_claims_and_ready_tasks(own: Client, store: str, serve: Callable[..., Client]) -> None:
     database = open_database(store)
     with database.write() as tx:
         projects.add(tx, "other")
@@ -129,7 +127,7 @@ def test_it_stays_small_in_a_large_store(own: Client) -> None:
     assert count(answer) <= 800 and count(text(own, "catch_up")) <= 800
 
 
-def test_each_item_is_told_by_what_was_last_done_and_by_whom(
+def test_each_item_is_reported_with_its_last_change_and_its_author(
     own: Client, store: str, serve: Callable[..., Client]
 ) -> None:
     other = serve("satchel", store, NEWEST, "--user", BOB)
@@ -145,7 +143,7 @@ def test_each_item_is_told_by_what_was_last_done_and_by_whom(
     assert ok(own, "catch_up", since=marker)["done"] == [Like(rf"{CLOCK} document guide changed by satchel-tests 1")]
 
 
-def test_a_task_is_told_as_completed_cancelled_reopened_or_changed(own: Client) -> None:
+def test_a_task_is_reported_as_completed_cancelled_reopened_or_changed(own: Client) -> None:
     ok(own, "add_tasks", lines=["One", "Two", "Three", "Four"])
     for number in (1, 4):
         ok(own, "complete_task", task=number)
@@ -163,7 +161,7 @@ def test_a_task_is_told_as_completed_cancelled_reopened_or_changed(own: Client) 
     ]
 
 
-def test_what_one_call_did_to_many_items_is_one_row(own: Client) -> None:
+def test_changes_of_one_call_to_many_items_are_one_row(own: Client) -> None:
     ok(own, "add_tasks", lines=[f"Task {number}" for number in range(12)])
     ok(own, "update_items", items=["#2", "#3", "#4", "#7", "#11"], status="completed")
     ok(own, "add_prompts", prompts=[{"title": f"P{number}", "content": "x"} for number in range(7)])
@@ -195,7 +193,7 @@ def test_the_last_notes_on_open_tasks_are_handed_over(own: Client, store: str, s
 
 
 @pytest.mark.parametrize("toolset", ["prompts", "documents", "tasks"])
-def test_it_tells_only_of_what_is_served(own: Client, store: str, serve: Callable[..., Client], toolset: str) -> None:
+def test_it_reports_only_served_kinds(own: Client, store: str, serve: Callable[..., Client], toolset: str) -> None:
     ok(own, "add_tasks", lines=["Secret task"])
     ok(own, "add_prompts", prompts=[{"title": "Secret prompt", "content": "x"}])
     ok(own, "add_resources", resources=[{"name": "secret-document", "content": "x"}])

@@ -149,7 +149,7 @@ def test_listeners_are_notified_of_every_change(listener: Listener, other: str, 
     assert statistics.median(listener.delays) < BOUND, listener.delays
 
 
-def test_nothing_is_told_of_other_projects_and_other_users(
+def test_changes_of_other_projects_and_users_are_not_announced(
     listener: Listener, other: str, serve: Callable[..., Client]
 ) -> None:
     ben = serve("satchel", other, NEWEST, "--user", BEN)
@@ -179,12 +179,12 @@ def test_a_burst_is_few_notifications(listener: Listener, other: str, serve: Cal
     assert 1 <= heard.count(PROMPTS) <= 3 + took / 0.1, (took, len(heard))
 
 
-def test_a_library_that_changes_is_told(listener: Listener, tmp_path: Path) -> None:
+def test_changes_of_a_library_are_announced(listener: Listener, tmp_path: Path) -> None:
     make_library(tmp_path / "shelf", "desk", {"x": ("Hello", [])})
     listener.hears(PROMPTS)
 
 
-def test_over_http_nothing_is_promised_that_is_not_kept(other: str) -> None:
+def test_over_http_no_capability_is_offered_that_does_not_work(other: str) -> None:
     """Nothing is remembered from one POST to the next, so the handshake generation cannot subscribe to resources."""
     with HttpInProcess("--database", other) as server:
         told = server.ask("initialize", revision="2025-11-25").result["capabilities"]["resources"]

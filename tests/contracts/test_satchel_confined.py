@@ -69,7 +69,7 @@ def page(server: HttpInProcess, number: int) -> str:
     return told
 
 
-def test_a_task_that_waits_elsewhere_says_so_and_no_more(server: HttpInProcess) -> None:
+def test_a_task_blocked_elsewhere_reveals_only_that(server: HttpInProcess) -> None:
     assert page(server, WAITING).split("\n\n")[:4] == [
         "# Task #3: Waiting",
         "- Status: blocked\n- Priority: normal\n- Project: open",
@@ -85,7 +85,7 @@ def test_a_task_that_waits_elsewhere_says_so_and_no_more(server: HttpInProcess) 
     assert f"It waits for {ELSEWHERE}: see to that first" in answer["messages"][0]["content"]["text"]
 
 
-def test_what_a_token_does_not_see_it_neither_puts_nor_takes_away(server: HttpInProcess, store: str) -> None:
+def test_a_token_neither_adds_nor_removes_blockers_that_it_cannot_see(server: HttpInProcess, store: str) -> None:
     assert ok(server, "update_task", task=WAITING, blocked_by=[])["task"]["blocked_elsewhere"] is True
     assert page(server, WAITING).split("\n\n")[2:4] == ["## To be done first", f"- {ELSEWHERE}"]
     assert refusal(server, "update_task", task=FREE, blocked_by=[str(HIDDEN)])["code"] == "not_found"

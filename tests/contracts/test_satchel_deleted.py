@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from satchel.services import projects
+from satchel.storage.database import open_database
 from tests.support.satchel import MINUTE, Like, deleted, ok, read_rows, refusal, text
 from tests.support.stdio import NEWEST, Client
 
@@ -64,7 +66,7 @@ def test_the_error_of_an_entry_says_it_too(own: Client, tool: str, arguments: di
     assert refused["deleted"] == "#1"
 
 
-def test_who_may_not_see_an_item_is_not_told_that_it_was_deleted(
+def test_a_caller_who_may_not_see_an_item_does_not_learn_that_it_was_deleted(
     own: Client, store: str, serve: Callable[..., Client]
 ) -> None:
     fill(own)
@@ -73,6 +75,13 @@ def test_who_may_not_see_an_item_is_not_told_that_it_was_deleted(
     assert refusal(other, "get_prompt", prompt="code-review")["deleted"] == "code-review"
     reader = serve("satchel", store, NEWEST, "--user", ANN, "--read-only")
     assert refusal(reader, "get_task", task=1)["hint"] == "It is in the trash; history shows what it was."
+    ok(own, "add_project", name="garden")
+    database = open_database(store)
+    with database.write() as tx:
+        projects.delete(tx, "garden")
+    database.close()
+    how = "A person can use satchel restore satchel://project/garden to bring it back."
+    assert refusal(reader, "list_prompts", project="garden")["hint"] == how
 
 
 @pytest.mark.parametrize("item", ["Code Review", "CODE_review", "style guide", "Style_Guide", "WATER the-plants", "#1"])
@@ -112,7 +121,7 @@ def test_links_to_what_does_not_exist_are_marked(own: Client) -> None:
         assert "satchel://prompt/code-review (not found)" in text(own, tool, **arguments)
 
 
-def test_a_restore_says_what_it_changed(own: Client) -> None:
+def test_a_restore_reports_what_it_changed(own: Client) -> None:
     ok(own, "add_tasks", lines=["One !high"])
     ok(own, "update_task", task=1, title="Two", priority="low", description="x" * 200)
     lines = ok(own, "restore", item="#1")["restored"]["lines"]

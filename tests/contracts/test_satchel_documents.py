@@ -105,7 +105,7 @@ def test_names_and_uris_of_documents_are_their_own(client: Client) -> None:
     assert ok(client, "read_resource", resource="a")["resource"]["text"] == "x"
 
 
-def test_what_the_server_makes_itself_is_read_too(client: Client) -> None:
+def test_generated_pages_are_read_too(client: Client) -> None:
     ok(client, "add_prompt", title="Hello", content="Wörld")
     ok(client, "add_task", title="Dig", project="garden")
     for uri, project, version in [
@@ -132,7 +132,7 @@ def test_what_the_server_makes_itself_is_read_too(client: Client) -> None:
     assert (there["project"], there["resource"]["text"]) == ("garden", "x")
 
 
-def test_what_the_server_cannot_make_is_told(client: Client) -> None:
+def test_a_page_that_cannot_be_generated_is_reported(client: Client) -> None:
     ok(client, "add_prompt", title="Hello", content="x")
     everything = "Use list_tasks with status all to see what there is."
     assert refusal(client, "read_resource", resource="satchel://prompt/helo") == missing(

@@ -60,7 +60,7 @@ def test_a_version_is_read_and_compared(own: Client) -> None:
     }
 
 
-def test_the_feed_tells_what_changed_and_through_what(own: Client, store: str, serve: Callable[..., Client]) -> None:
+def test_the_feed_shows_changes_and_their_programs(own: Client, store: str, serve: Callable[..., Client]) -> None:
     other = serve("prompt-store", store, NEWEST, "--user", BOB)
     marker = ok(own, "history")["since"]
     ok(own, "add_task", title="Water the plants")
@@ -84,7 +84,7 @@ def test_the_feed_tells_what_changed_and_through_what(own: Client, store: str, s
 
 
 @pytest.mark.parametrize("version", [9, 2**53])
-def test_a_version_that_is_not_there_names_those_that_are(own: Client, version: int) -> None:
+def test_the_error_for_a_missing_version_names_the_kept_ones(own: Client, version: int) -> None:
     ok(own, "add_prompt", title="Tea", content="x")
     ok(own, "update_prompt", prompt="tea", content="y")
     expected = {

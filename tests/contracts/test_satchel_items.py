@@ -35,7 +35,7 @@ def numbers(client: Client, status: str = "all", **more: Any) -> list[int]:
 # -- delete -----------------------------------------------------------------------------------------------------
 
 
-def test_items_of_every_kind_are_deleted_and_what_referred_to_them_is_told(own: Client) -> None:
+def test_deleting_items_of_every_kind_reports_the_references_to_them(own: Client) -> None:
     assert ok(own, "delete", items=["review", "#3", "#2"]) == {
         "project": "default",
         "deleted": [
@@ -54,7 +54,7 @@ def test_items_of_every_kind_are_deleted_and_what_referred_to_them_is_told(own: 
     )
 
 
-def test_it_is_told_who_held_a_deleted_task(own: Client, store: str, serve: Callable[..., Client]) -> None:
+def test_deleting_a_task_reports_its_holder(own: Client, store: str, serve: Callable[..., Client]) -> None:
     other = serve("satchel", store, NEWEST, "--user", ANN)
     ok(own, "claim_task", task=1)
     claimed = ok(other, "claim_task", task=2)
@@ -66,7 +66,7 @@ def test_it_is_told_who_held_a_deleted_task(own: Client, store: str, serve: Call
     assert text(own, "delete", items=["#2"]).endswith(f"\n{held}")
 
 
-def test_where_one_cannot_be_deleted_none_is(own: Client) -> None:
+def test_if_one_item_cannot_be_deleted_none_is(own: Client) -> None:
     for items, error in (
         (["#1", "#99"], missing("items[1]: Item '#99' does not exist.", LOOK)),
         (["#1", "revew"], missing("items[1]: Item 'revew' does not exist.", "Did you mean review?", "review")),
@@ -82,7 +82,7 @@ def test_a_name_like_a_number_is_not_taken_for_a_task_and_has_a_uri(own: Client)
     ok(own, "delete", items=["satchel://prompt/2026"])
 
 
-def test_there_are_bounds(own: Client) -> None:
+def test_the_number_of_items_is_limited(own: Client) -> None:
     for tool, more in (("delete", {}), ("update_items", {"status": "completed"})):
         assert refusal(own, tool, items=[], **more)["argument"] == "items"
         assert refusal(own, tool, items=["#1"] * 201, **more)["message"] == "items has at most 200 entries."
@@ -90,7 +90,7 @@ def test_there_are_bounds(own: Client) -> None:
         assert refusal(own, tool, **more)["message"] == "items is missing."
 
 
-def test_the_tools_that_delete_one_tell_who_refers_to_it_too(own: Client) -> None:
+def test_the_tools_that_delete_one_item_report_references_too(own: Client) -> None:
     assert ok(own, "delete_task", task=3) == {
         "project": "default",
         "deleted": 3,
@@ -104,7 +104,7 @@ def test_the_tools_that_delete_one_tell_who_refers_to_it_too(own: Client) -> Non
     assert ok(own, "delete_resource", resource="guide.md") == {"project": "default", "deleted": "guide.md"}
 
 
-def test_a_prompt_and_a_document_of_one_name_are_told_apart(own: Client) -> None:
+def test_a_prompt_and_a_document_of_one_name_are_distinguished(own: Client) -> None:
     ok(own, "add_prompts", prompts=[{"title": "Guide", "content": "x", "name": "guide.md"}])
     error = refusal(own, "delete", items=["guide.md"])
     assert (error["code"], error["near"]) == (
@@ -133,7 +133,7 @@ def test_a_prompt_is_not_taken_for_one_of_several_tasks_of_its_name(own: Client,
 # -- update_items -----------------------------------------------------------------------------------------------
 
 
-def test_tasks_are_completed_together_and_what_became_ready_is_told(own: Client) -> None:
+def test_completing_tasks_together_lists_those_that_became_ready(own: Client) -> None:
     assert ok(own, "update_items", items=["#1", "#2"], status="completed", tags=["+done"]) == {
         "project": "default",
         "items": [
@@ -228,7 +228,7 @@ MISSING: Refused = [
 ]
 
 
-def test_what_cannot_be_is_refused_and_nothing_is_done(own: Client) -> None:
+def test_impossible_changes_are_refused_and_nothing_is_done(own: Client) -> None:
     for code, cases in (("invalid_argument", WRONG), ("not_found", MISSING)):
         for arguments, message in cases:
             error = refusal(own, "update_items", arguments)
@@ -283,7 +283,7 @@ def test_a_project_is_added(own: Client) -> None:
 
 
 @pytest.mark.parametrize("toolset", ["prompts", "documents", "tasks"])
-def test_kinds_that_are_not_served_are_not_there(
+def test_kinds_that_are_not_served_are_not_found(
     own: Client, store: str, serve: Callable[..., Client], toolset: str
 ) -> None:
     client = serve("satchel", store, NEWEST, "--user", ANN, "--toolsets", toolset)

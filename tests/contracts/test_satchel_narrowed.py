@@ -76,7 +76,7 @@ def prompts_of(ask: Ask) -> list[str]:
     return [one["name"] for one in ask("prompts/list", {})["result"]["prompts"]]
 
 
-def test_nothing_points_to_a_tool_that_is_not_there(start: Callable[..., Ask], store: str) -> None:
+def test_no_text_mentions_a_tool_that_is_not_served(start: Callable[..., Ask], store: str) -> None:
     writer = start()
     call(writer, "add_task", title="Drink")
     database = open_database(store)
@@ -109,7 +109,7 @@ def test_nothing_points_to_a_tool_that_is_not_there(start: Callable[..., Ask], s
     }
 
 
-def test_the_instructions_follow_what_is_there(start: Callable[..., Ask]) -> None:
+def test_the_instructions_mention_only_served_tools(start: Callable[..., Ask]) -> None:
     ask = start("--read-only", "--toolsets", "tasks,documents")
     assert ask("server/discover", {})["result"]["instructions"] == (
         "Satchel keeps the user's documents and tasks by project, across sessions. Begin with catch_up. Name an "

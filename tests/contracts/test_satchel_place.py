@@ -71,7 +71,7 @@ def test_the_order_of_who_decides(start: Callable[..., Client], tmp_path: Path) 
     assert ok(client, "list_prompts", project="")["project"] == "flagged"
 
 
-def test_a_file_counts_before_a_repository_and_the_nearest_of_each(
+def test_a_file_takes_precedence_over_a_repository_and_the_nearest_one_counts(
     start: Callable[..., Client], tmp_path: Path
 ) -> None:
     outer = tmp_path / "outer"
@@ -137,7 +137,9 @@ HOSTILE = [
 ]
 
 
-def test_a_hostile_mark_is_told_and_never_taken_for_another(start: Callable[..., Client], tmp_path: Path) -> None:
+def test_a_hostile_file_is_reported_and_never_read_as_another_name(
+    start: Callable[..., Client], tmp_path: Path
+) -> None:
     folder = tmp_path / "somewhere"
     folder.mkdir()
     for content in HOSTILE:
@@ -147,13 +149,13 @@ def test_a_hostile_mark_is_told_and_never_taken_for_another(start: Callable[...,
         assert ok(client, "list_projects")["why"] == f"the file {folder / '.satchel'}, which names no project"
 
 
-def test_a_mark_as_editors_write_it(start: Callable[..., Client], tmp_path: Path) -> None:
+def test_a_file_as_editors_write_it(start: Callable[..., Client], tmp_path: Path) -> None:
     for content in (b"marked\r\n", b"  marked \n", b"\xef\xbb\xbfmarked\n", b"marked" + b" " * 400 + b"x\n"):
         (tmp_path / ".satchel").write_bytes(content)
         assert place(start(tmp_path))[0] == "marked"
 
 
-def test_a_mark_that_cannot_be_read_is_passed_over(start: Callable[..., Client], tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_skipped(start: Callable[..., Client], tmp_path: Path) -> None:
     folder = tmp_path / "somewhere"
     folder.mkdir()
     (folder / ".satchel").mkdir()
@@ -247,7 +249,7 @@ def store_with_two(store: str) -> str:
 QUERIES = ["nope", "%00", "%ff%fe", "a" * 5000, "%F0%9F%92%A3", "'--"]
 
 
-def test_over_http_a_project_that_is_not_there_is_told(store_with_two: str) -> None:
+def test_over_http_a_missing_project_is_reported(store_with_two: str) -> None:
     with HttpInProcess("--database", store_with_two, "--user", ANN) as server:
         for query in QUERIES:
             path = f"/mcp?project={query}"

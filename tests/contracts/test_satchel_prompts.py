@@ -164,7 +164,7 @@ def test_values_that_a_prompt_does_not_take_are_refused(client: Client) -> None:
     assert facts["text"].endswith("arguments: tone? = warm | dry; mood? = good | ...; size = s | m")
 
 
-def test_what_cannot_be_filled_in_is_said(client: Client, shelf: Path, store: str) -> None:
+def test_a_prompt_that_cannot_be_filled_in_is_explained(client: Client, shelf: Path, store: str) -> None:
     ok(client, "add_prompt", title="Broken", content="one\n{% if a %}{% endif %}", arguments=[{"name": "a"}])
     database = open_database(store)
     with database.write() as tx:  # as an older version kept it

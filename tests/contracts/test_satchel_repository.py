@@ -99,6 +99,21 @@ def test_a_call_that_fails_makes_nothing(start: Start, store: str) -> None:
     assert names(store) == ["default"]
 
 
+def test_while_it_is_in_the_trash_reads_say_so_and_writes_do_not_make_it(start: Start, store: str) -> None:
+    client = start()
+    ok(client, "add_prompt", title="A", content="x")
+    database = open_database(store)
+    with database.write() as tx:
+        projects.delete(tx, "web")
+    database.close()
+    note = "Project 'web' is in the trash: restore satchel://project/web brings it back."
+    for tool in ("list_prompts", "list_resources", "list_tags"):
+        assert ok(client, tool)["notes"] == [note], tool
+    assert refusal(client, "add_prompt", title="B", content="x")["message"] == "Project 'web' is in the trash."
+    ok(client, "restore", item="web")
+    assert [one["name"] for one in ok(client, "list_prompts")["prompts"]] == ["a"]
+
+
 def test_a_server_that_only_reads_shows_it_as_empty(start: Start, store: str, repository: Path) -> None:
     answer = ok(start("--read-only"), "list_prompts")
     assert answer["prompts"] == []

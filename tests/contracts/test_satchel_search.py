@@ -70,7 +70,7 @@ def test_a_kind_narrows(client: Client, kind: str, found: list[str]) -> None:
     assert [hit["reference"] for hit in ok(client, "search", query="walrus", kind=kind)["hits"]] == found
 
 
-def test_a_name_of_two_kinds_is_told_apart(client: Client) -> None:
+def test_items_of_one_name_and_two_kinds_are_distinguished(client: Client) -> None:
     ok(client, "add_resource", name="feeding-plan", content="the walrus again")
     found = [hit["reference"] for hit in ok(client, "search", query="feeding plan")["hits"]]
     assert sorted(found) == ["satchel://prompt/feeding-plan", "satchel://resource/feeding-plan"]
@@ -89,7 +89,7 @@ def test_pages_have_cursors(client: Client) -> None:
     assert refusal(client, "search", query="walrus", cursor="nonsense")["argument"] == "cursor"
 
 
-def test_nothing_found_says_so(client: Client) -> None:
+def test_an_empty_result_explains_itself(client: Client) -> None:
     assert text(client, "search", query="hippopotamus") == "No hits in project 'default' match."
     assert ok(client, "search", query="?!") == {"project": "default", "hits": []}
 

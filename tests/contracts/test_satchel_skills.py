@@ -82,7 +82,7 @@ def test_every_skill_is_listed_with_the_digests_of_the_bytes_that_are_read(clien
             assert (file["size"], file["digest"]) == (len(raw), f"sha256:{sha256(raw).hexdigest()}")
 
 
-def test_what_is_no_skill_is_not_there(client: Client) -> None:
+def test_an_invalid_skill_is_not_listed(client: Client) -> None:
     for uri in [
         "skill://satchel/nothing/SKILL.md",
         "skill://library/ops/other-name/SKILL.md",

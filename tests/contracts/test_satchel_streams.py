@@ -154,7 +154,7 @@ def test_listeners_are_not_notified_of_unchanged_projects(
 
 
 @both_ways
-def test_what_waits_for_a_task_in_another_project_is_told_with_that_project(
+def test_tasks_blocked_from_another_project_are_announced_with_that_project(
     way: str, database: Database, listen: Callable[..., Ear]
 ) -> None:
     first = add_task(database, "garden")
@@ -226,7 +226,7 @@ def test_behind_row_level_security_a_task_in_a_hidden_project_is_told_to_those_w
 
 
 @both_ways
-def test_an_edited_template_is_told_to_who_watches_it(way: str, listen: Callable[..., Ear], tmp_path: Path) -> None:
+def test_an_edited_template_is_announced_to_its_watchers(way: str, listen: Callable[..., Ear], tmp_path: Path) -> None:
     shelf = tmp_path / "shelf"
     make_library(shelf, "desk", {"x": ("Hello", []), "y": ("Bye", [])})
     uri = "satchel://prompt/desk:x"

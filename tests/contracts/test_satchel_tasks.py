@@ -87,7 +87,7 @@ def test_all_lines_are_added_or_none_and_the_wrong_one_is_named(own: Client) -> 
     assert ok(own, "list_tasks", status="all")["tasks"] == []
 
 
-def test_words_that_look_like_mistyped_facts_are_told(own: Client) -> None:
+def test_words_that_look_like_mistyped_facts_are_reported(own: Client) -> None:
     said, value = faces(own, "add_tasks", lines=["A +x !P1 due:tomorrow", "B", "C #tagme"])
     notes = [
         "#1: '+x !P1 due:tomorrow' is in the title; a priority is !low, !high or !urgent, a day is due:2026-12-01.",
@@ -163,7 +163,7 @@ def test_the_whole_task(own: Client) -> None:
     }
 
 
-def test_of_many_notes_the_last_are_shown(own: Client) -> None:
+def test_only_the_last_of_many_notes_are_shown(own: Client) -> None:
     ok(own, "add_tasks", lines=["A"])
     for number in range(52):
         ok(own, "update_task", task=1, note=f"note {number}")
@@ -220,7 +220,7 @@ def test_an_update_that_changes_nothing_says_so(own: Client) -> None:
     assert text(own, "update_task", task="#1", title="Paint", note="x") == "Updated #1 Paint, version 1"
 
 
-def test_completing_tells_what_it_means_for_others(own: Client, other: Client) -> None:
+def test_completing_reports_its_effect_on_other_tasks(own: Client, other: Client) -> None:
     ok(own, "add_tasks", lines=["A", "B after:1", "C after:1,2", "D"])
     assert faces(own, "complete_task", task=1) == (
         "Completed #1 [x] A, version 2\nReady now:\n#2 B",
@@ -243,7 +243,7 @@ def test_completing_tells_what_it_means_for_others(own: Client, other: Client) -
     assert said == "Already completed #4 [x] D, version 3" and value["already_completed"] is True
 
 
-def test_cancelling_tells_what_became_ready(own: Client) -> None:
+def test_cancelling_lists_the_tasks_that_became_ready(own: Client) -> None:
     ok(own, "add_tasks", lines=["A", "B after:1"])
     value = ok(own, "update_task", task=1, status="cancelled")
     assert value["ready"] == [{"number": 2, "title": "B"}]
@@ -313,7 +313,7 @@ def test_others_see_who_holds_a_task_and_cannot_take_it(own: Client, other: Clie
     assert ok(other, "claim_task", task=1)["fence"] == 2
 
 
-def test_closing_or_deleting_what_another_holds_says_so(own: Client, other: Client) -> None:
+def test_closing_or_deleting_a_held_task_names_its_holder(own: Client, other: Client) -> None:
     ok(own, "add_tasks", lines=["A", "B", "C"])
     [holder] = {ok(own, "claim_task")["holder"] for _ in range(3)}
     notes = [[Like(rf"#{number} was held by {holder} until \d\d:\d\d\.")] for number in (1, 2, 3)]

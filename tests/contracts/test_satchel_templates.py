@@ -53,7 +53,7 @@ def test_a_template_that_cannot_be_parsed_is_refused_with_its_line(client: Clien
     assert [one["name"] for one in ok(client, "list_prompts")["prompts"]][:2] == ["plain", "p"]
 
 
-def test_variables_and_arguments_that_do_not_meet_are_told(client: Client) -> None:
+def test_variables_and_arguments_that_do_not_match_are_reported(client: Client) -> None:
     declared = [{"name": "x"}, {"name": "z"}]
     undeclared = "Not declared, so always empty: y (line 2), w (line 3). Declare them as arguments."
     unused = "Declared, but not used by the template: z."
@@ -122,13 +122,13 @@ def test_arguments_are_declared_from_the_template(client: Client, content: str, 
         ),
     ],
 )
-def test_what_is_no_template_is_kept_as_plain_text(client: Client, content: str, note: str) -> None:
+def test_text_that_is_not_a_template_is_kept_as_plain_text(client: Client, content: str, note: str) -> None:
     assert notes(client, "add_prompt", title="P", content=content) == [note]
     assert arguments_of(client, "p") == []
     assert ok(client, "render_prompt", prompt="p")["text"] == content
 
 
-def test_what_was_kept_as_plain_text_becomes_a_template_by_its_arguments(client: Client) -> None:
+def test_plain_text_becomes_a_template_when_arguments_are_declared(client: Client) -> None:
     ok(client, "add_prompt", title="P", content="{{ who.upper() }}{# no #}")
     assert notes(client, "update_prompt", prompt="p", arguments=[{"name": "who"}]) == []
     assert ok(client, "get_prompt", prompt="p", arguments={"who": "ann"})["text"] == "ANN"

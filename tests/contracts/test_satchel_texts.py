@@ -99,7 +99,7 @@ def test_an_edit_that_does_not_fit_changes_nothing(client: Client) -> None:
     assert ok(client, "get_prompt", prompt="p")["prompt"]["version"] == 1
 
 
-def test_what_cannot_be_edited_is_said(client: Client) -> None:
+def test_a_text_that_cannot_be_edited_is_explained(client: Client) -> None:
     ok(client, "add_resource", name="logo.png", content="QUJD")
     ok(client, "add_prompt", title="Letters", content="x")
     assert refusal(client, "edit_text", item="logo.png", append="x") == wrong(
@@ -195,7 +195,7 @@ def test_a_long_text_is_shown_by_its_outline_and_beginning(read: Any) -> None:
     assert read(heading="part 39")[0]["text"] == LONG[LONG.index("## Part 39") :]
 
 
-def test_headings_of_the_same_text_are_told(read: Any) -> None:
+def test_other_headings_with_the_same_text_are_listed(read: Any) -> None:
     read.add("# A\n## Same\n1\n# B\n## Same\n2\n")
     part, content = read(heading="same")
     assert (part["text"], part["notes"]) == ("## Same\n1\n", ["Other headings of this text: in lines 5."])

@@ -47,7 +47,7 @@ def test_no_error_sends_a_model_to_a_tool_that_is_not_listed() -> None:
     assert [text for text in texts if set(re.findall(r"[a-z]+_[a-z]+", text)) & set(UNLISTED)] == []
 
 
-def test_a_tool_tells_what_a_client_wants_to_know() -> None:
+def test_a_tool_has_everything_that_clients_need() -> None:
     for name in NAMES:
         tool = TOOLS[name]
         more = ["_meta"] if name == "show" else []

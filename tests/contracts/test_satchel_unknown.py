@@ -41,11 +41,11 @@ def test_an_argument_by_another_name_is_refused_and_nothing_is_done(client: Clie
     }
 
 
-def test_an_unknown_name_is_told_before_what_is_missing_because_of_it(client: Client) -> None:
+def test_an_unknown_name_is_reported_before_the_missing_argument_that_it_causes(client: Client) -> None:
     assert refusal(client, "complete_task", task_id=4)["near"] == ["task"]
 
 
-def test_an_argument_that_is_like_none_gets_those_that_there_are(client: Client) -> None:
+def test_an_argument_unlike_all_others_gets_the_list_of_arguments(client: Client) -> None:
     told = refusal(client, "list_tasks", mood="good", query="x")
     assert (told["message"], told["argument"]) == ("Unknown argument: mood. Nothing was done.", "mood")
     assert told["hint"].startswith("The tool takes status, query, tags, match, limit, cursor")
@@ -125,6 +125,6 @@ def test_what_an_argument_was_meant_to_be() -> None:
     assert {find_argument(name, TASK) for name in ("sort", "mood", "", "x" * 10_000)} == {None}
 
 
-def test_an_argument_that_the_call_has_already_is_meant_last() -> None:
+def test_an_argument_that_the_call_already_has_is_suggested_last() -> None:
     assert find_argument("new_text", ("text", "new"), ["text"]) == "new"
     assert find_argument("new_text", ("text", "new"), ["text", "new"]) == "text"

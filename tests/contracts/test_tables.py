@@ -28,6 +28,7 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
     errors.NotFound: [errors.NotFound("prompt", "7", SCOPE), errors.NotFound("project", "7", SCOPE)],
     errors.Taken: [errors.Taken("prompt", "title", "x", SCOPE)],
     errors.StoreConflict: [errors.StoreConflict("disk full at /secret/path")],
+    errors.OutcomeUnknown: [errors.OutcomeUnknown("/secret/path")],
     errors.StoreGone: [errors.StoreGone("/secret/path")],
     Violation: [Violation("prompts_secret")],
     errors.AnswerTooLarge: [errors.AnswerTooLarge("list_tasks", 7, one) for one in ("status", None)],
@@ -132,10 +133,21 @@ FAILED_STORE = {
 }
 
 
-def test_a_failing_database_is_said_in_the_contracts_words() -> None:
+def test_a_failing_database_is_reported_in_the_words_of_the_contract() -> None:
     for name in FAILED_STORE:
         contract = load(name)
         assert contract.explain_failure(contract.tools[0], errors.StoreFailed("disk full")) == FAILED_STORE[name]
+
+
+def test_satchel_does_not_say_that_nothing_was_changed_where_nobody_knows() -> None:
+    contract = load("satchel")
+    said = contract.explain_failure(contract.tools[0], errors.OutcomeUnknown("connection lost"))
+    assert isinstance(said, Reply) and isinstance(said.structured, dict)
+    assert said.structured["error"] == {
+        "code": "unavailable",
+        "message": "The connection to the store was lost, so it is unknown whether the call took effect.",
+        "hint": "Check what there is before you repeat it. If this persists, the server's log says why.",
+    }
 
 
 def test_failures_of_ours_satisfy_the_published_schema() -> None:

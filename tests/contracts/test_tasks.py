@@ -105,7 +105,7 @@ def test_a_task_from_beginning_to_end(client: Server) -> None:
         }
 
 
-def test_an_update_of_nothing_says_what_to_give(client: Server) -> None:
+def test_an_empty_update_names_the_possible_arguments(client: Server) -> None:
     id = call(client, "add_task", title="T")["data"]["id"]
     for arguments in ({"task_id": id}, {"task_id": id + 1}, {"task_id": "x"}, {"task_id": id, "status": "completed"}):
         assert call(client, "update_task", **arguments) == {
@@ -153,7 +153,7 @@ LONG = {"field": "description", "constraint": "maxLength", "limit": 1000}
 STATUS = {"field": "status", "constraint": "enum", "allowed_values": ["pending", "completed"]}
 
 
-def test_what_is_wrong_is_told_by_field_constraint_and_limit(client: Server) -> None:
+def test_errors_name_field_constraint_and_limit(client: Server) -> None:
     id = call(client, "add_task", title="T")["data"]["id"]
     cases: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         ("add_task", {}, {"field": "title", "constraint": "required"}),
@@ -192,7 +192,7 @@ def test_what_is_wrong_is_told_by_field_constraint_and_limit(client: Server) -> 
 
 
 @pytest.mark.process
-def test_without_a_user_the_local_one_is_meant(store: str, serve: Callable[..., Server], tmp_path: Path) -> None:
+def test_the_local_user_is_the_default(store: str, serve: Callable[..., Server], tmp_path: Path) -> None:
     environment = {"SATCHEL_HOME": str(tmp_path / "home"), "SATCHEL_DATABASE": store}
     first = Server("--contract", "tasks", environment=environment)
     assert call(first, "add_task", title="Local")["success"]
@@ -224,3 +224,16 @@ def test_a_task_of_todo_appears_in_tasks_whatever_its_length(
     call(client, "complete_task", task_id=task["id"])
     listed = json.loads(todo.call("list_tasks", user_id=ADA)["content"][0]["text"])["tasks"]
     assert [(one["id"], one["completed"]) for one in listed] == [(id, True)]
+
+
+def test_a_cancelled_task_is_completed_here_and_stays_as_it_is(
+    client: Server, store: str, serve: Callable[..., Server]
+) -> None:
+    satchel, todo = serve("satchel", store, NEWEST, "--user", ADA), serve("todo", store)
+    id = answered(todo, "todo", "add_task", {"user_id": ADA, "title": "Tea"})["task"]["id"]
+    satchel.call("update_task", task=1, status="cancelled")
+    [shown] = call(client, "list_tasks", status="completed")["data"]
+    already = {"success": True, "data": shown, "message": "Task is already completed"}
+    assert call(client, "complete_task", task_id=1) == already
+    assert answered(todo, "todo", "complete_task", {"user_id": ADA, "task_id": id})["success"]
+    assert satchel.call("get_task", task=1)["structuredContent"]["task"]["status"] == "cancelled"

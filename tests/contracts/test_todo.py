@@ -160,7 +160,7 @@ def test_another_users_task_is_distinguished_from_a_missing_one(client: Server) 
     assert (task["title"], task["completed"]) == ("Bob's", False)
 
 
-def test_what_is_wrong_is_said_in_the_contracts_words(client: Server) -> None:
+def test_errors_have_the_words_of_the_contract(client: Server) -> None:
     cases: list[tuple[str, dict[str, Any], str]] = [
         ("add_task", {}, "Missing required field: user_id"),
         ("add_task", {"user_id": 5}, "Missing required field: title"),

@@ -235,7 +235,25 @@ def test_variables_that_no_argument_declares_are_logged_once_a_change(root: Path
     assert (said("language"), said("langage")) == (1, 1)
 
 
-def test_a_broken_template_is_told_with_its_line_and_stays_listed(root: Path, start: Start) -> None:
+def test_variables_of_an_included_file_are_logged_once_a_change_of_that_file(root: Path, start: Start) -> None:
+    prompts = root / "my_coding_lib" / "prompts"
+    (prompts / "documentation.md").write_text("{% include 'prompts/part.md' %}")
+    server = start(root)
+
+    def said(content: str, name: str) -> list[int]:
+        (prompts / "part.md").write_text(content)
+        found = []
+        for _ in range(2):
+            text(server, "my_coding_lib:documentation", function_code="x")
+            what = f"{name} is always empty: prompt documentation has no argument of this name\n"
+            found.append(server.stderr.count(f"library my_coding_lib/prompts/part.md:1: {what}"))
+        return found
+
+    assert said("{{ one }}", "one") == [1, 1]
+    assert said("{{ two }}", "two") == [1, 1]
+
+
+def test_a_broken_template_is_reported_with_its_line_and_stays_listed(root: Path, start: Start) -> None:
     file = root / "my_coding_lib" / "prompts" / "documentation.md"
     file.write_text("one\ntwo\nthree\nfour\n{{ function_code|nofilter }}\n")
     server = start(root)
@@ -365,6 +383,8 @@ def test_several_roots_are_one_catalogue(tmp_path: Path) -> None:
     with InProcess("-c", "twig", "-l", str(tmp_path / "one"), "--libraries", str(tmp_path / "two")) as server:
         names = [prompt["name"] for prompt in server.request("prompts/list")["result"]["prompts"]]
         assert names == ["a:p", "b:p"] and text(server, "a:p") == "of one"
+        first = tmp_path / "one" / "a"
+        assert f"a: skipped, because its name 'a' is that of the folder '{first}' already" in server.stderr
     write(tmp_path / "with:colon", "c", "[prompts.p]\n", p="c")
     with InProcess("-c", "twig", "--libraries", str(tmp_path / "with:colon")) as server:
         assert text(server, "c:p") == "c"
@@ -373,7 +393,7 @@ def test_several_roots_are_one_catalogue(tmp_path: Path) -> None:
         assert text(server, "a:p") == "of two"
 
 
-def test_what_is_wrong_with_a_library_is_reported_and_the_rest_is_served(tmp_path: Path, start: Start) -> None:
+def test_mistakes_in_a_library_are_reported_and_the_rest_is_served(tmp_path: Path, start: Start) -> None:
     write(tmp_path, "broken", "[prompts.p\n", p="x")
     write(tmp_path, "odd", "prompts = 5\n")
     write(

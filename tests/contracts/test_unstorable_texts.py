@@ -19,7 +19,7 @@ def bad(request: pytest.FixtureRequest) -> str:
     return text
 
 
-def test_prompt_store_says_so(bad: str, store: str, serve: Callable[..., Client]) -> None:
+def test_prompt_store_refuses_unstorable_texts(bad: str, store: str, serve: Callable[..., Client]) -> None:
     client = serve("prompt-store", store)
     for tool, arguments, place in (
         ("add_prompt", {"title": bad, "content": "x"}, "title"),
@@ -43,7 +43,7 @@ def test_prompt_store_says_so(bad: str, store: str, serve: Callable[..., Client]
     assert client.call("list_prompts")["structuredContent"]["total"] == 0
 
 
-def test_mcpkg_says_so(bad: str, store: str, serve: Callable[..., Client]) -> None:
+def test_mcpkg_refuses_unstorable_texts(bad: str, store: str, serve: Callable[..., Client]) -> None:
     client = serve("mcpkg", store, OLDEST)
     prompt = {"name": "p", "content": "x", "description": "d"}
     resource = {"name": "r", "uri": "x:r", "content": "x", "mime_type": "text/plain", "description": "d"}
@@ -62,14 +62,14 @@ def test_mcpkg_says_so(bad: str, store: str, serve: Callable[..., Client]) -> No
     assert client.request("prompts/list")["result"] == {"prompts": []}
 
 
-def test_twig_says_so(bad: str, tmp_path: Path, serve: Callable[..., Client]) -> None:
+def test_twig_refuses_unstorable_texts(bad: str, tmp_path: Path, serve: Callable[..., Client]) -> None:
     make_library(tmp_path, "desk", {"letter": ("Dear {{ to }}", ["to!"])})
     client = serve("twig", str(tmp_path / "unused.db"), OLDEST, "--libraries", str(tmp_path))
     error = client.request("prompts/get", {"name": "desk:letter", "arguments": {"to": bad}})["error"]
     assert error == {"code": -32602, "message": "Invalid params", "data": {"details": f"Argument 'to' {SAYS}"}}
 
 
-def test_todo_says_so(bad: str, store: str, serve: Callable[..., Client]) -> None:
+def test_todo_refuses_unstorable_texts(bad: str, store: str, serve: Callable[..., Client]) -> None:
     client = serve("todo", store)
     cases: tuple[tuple[str, dict[str, Any], str], ...] = (
         ("add_task", {"user_id": ADA, "title": bad}, "title"),
@@ -82,7 +82,7 @@ def test_todo_says_so(bad: str, store: str, serve: Callable[..., Client]) -> Non
     assert client.call("list_tasks", user_id=ADA)["structuredContent"]["count"] == 0
 
 
-def test_tasks_says_so(bad: str, store: str, serve: Callable[..., Client]) -> None:
+def test_tasks_refuses_unstorable_texts(bad: str, store: str, serve: Callable[..., Client]) -> None:
     client = serve("tasks", store, NEWEST, "--user", ADA)
     for tool, arguments, field in (
         ("add_task", {"title": bad}, "title"),
@@ -99,7 +99,7 @@ def test_tasks_says_so(bad: str, store: str, serve: Callable[..., Client]) -> No
     assert client.call("list_tasks")["structuredContent"]["data"] == []
 
 
-def test_satchel_says_so(bad: str, store: str, serve: Callable[..., Client]) -> None:
+def test_satchel_refuses_unstorable_texts(bad: str, store: str, serve: Callable[..., Client]) -> None:
     client = serve("satchel", store, NEWEST, "--user", ADA)
     new = {"title": "T", "content": "x"}
     cases: tuple[tuple[str, dict[str, Any], str], ...] = (

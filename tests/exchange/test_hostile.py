@@ -1,6 +1,7 @@
 """Files that are not what they claim: bombs, loops, links, devices. A clear message each, and nothing else happens."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from satchel.exchange.entries import PromptEntry
 from tests.exchange.corpora import read, write_files
 
 
-def test_links_devices_and_unreadable_folders_are_told(tmp_path: Path) -> None:
+def test_links_devices_and_unreadable_folders_are_reported(tmp_path: Path) -> None:
     outside = write_files(tmp_path / "outside", {"secret.md": "secret"})
     folder = write_files(tmp_path / "in", {"fine.md": "fine", "closed/x.md": "x"})
     (folder / "link.md").symlink_to(outside / "secret.md")
@@ -63,9 +64,10 @@ def test_huge_and_binary_files_are_refused_without_being_read_whole(
         ("x.prompt", "---\ninput: 3\nx: [\n---\n", "dotprompt"),
         ("x.prompty", "---\ninputs: 3\nsample: [1]\nmodel: {}\n---\n", "prompty"),
         ("todo.txt", "x\n(A)\nx 2026-99-99\n", "todo-txt"),
+        ("todo.txt", "x due:9999-12-31T23:59:59-23:59\n", "todo-txt"),
     ],
 )
-def test_a_file_that_is_not_what_it_claims_is_told_or_left_alone(
+def test_a_file_that_is_not_what_it_claims_is_reported_or_skipped(
     tmp_path: Path, name: str, text: str, format: str
 ) -> None:
     for chosen in (format, None):
@@ -99,3 +101,18 @@ def test_line_ends_and_marks_of_other_systems_change_nothing(tmp_path: Path) -> 
         files = {path: change(text) for path, text in texts.items()}
         entries, problems = read(write_files(tmp_path / name, files))
         assert ([one.label for one in entries], problems) == (labels, []), name
+
+
+def test_long_runs_of_spaces_and_brackets_are_read_once(tmp_path: Path) -> None:
+    """Read again from each of their characters, they would take hours."""
+    run = " " * 100_000
+    files = {
+        "heading.md": f"# a{run}b\ntext",
+        ".claude/commands/hint.md": f"---\nargument-hint: '[a] [{run}x'\n---\n$1",
+        "brackets.md": f"---\nargument-hint: '{'<' * 200_000}'\n---\n$1",
+        "field.md": f"---\na{run}\nb: *x\n---\ntext",
+    }
+    started = time.process_time()
+    entries, problems = read(write_files(tmp_path, files))
+    assert time.process_time() - started < 5
+    assert len(entries) + len(problems) == len(files)

@@ -46,7 +46,7 @@ def csv(*rows: tuple[str, str]) -> str:
     return "act,prompt\n" + "".join(f"{title},{text}\n" for title, text in rows)
 
 
-def test_a_dry_run_tells_the_same_and_changes_nothing(bring: Import, database: Database) -> None:
+def test_a_dry_run_prints_the_same_report_and_changes_nothing(bring: Import, database: Database) -> None:
     rows = [("One", "a"), ("One", "a"), ("One", "b"), ("Two", "c")]
     report = bring({"p.csv": csv(*rows), "todo.txt": "Dig +garden\n"}, is_dry_run=True)
     assert (counts(report), counts(report, "task")) == ({"new": 2, "repeated": 1, "renamed": 1}, {"new": 1})
@@ -141,7 +141,7 @@ def test_an_interrupted_import_keeps_whole_batches_and_goes_on(
     assert counts(bring(files)) == {"same": 20, "new": 15}
 
 
-def test_what_the_store_refuses_is_told_and_the_rest_of_its_batch_is_kept(
+def test_refused_entries_are_reported_and_the_rest_of_the_batch_is_kept(
     bring: Import, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = '{"kind":"prompt","name":"a","title":"A","content":"x"}\n'

@@ -102,14 +102,14 @@ def test_a_command_of_claude_code_has_arguments_and_a_name_space(tmp_path: Path)
         ("No variables {% if %}", "No variables {% if %}", ()),
     ],
 )
-def test_what_is_an_argument_of_a_command(
+def test_command_arguments_are_recognised(
     tmp_path: Path, text: str, content: str, arguments: tuple[Argument, ...]
 ) -> None:
     prompt = only(tmp_path, {".claude/commands/x.md": text})
     assert (prompt.content, prompt.arguments) == (content, arguments)
 
 
-def test_skills_and_agents_are_told_apart_by_a_tag(tmp_path: Path) -> None:
+def test_skills_and_agents_are_distinguished_by_a_tag(tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {
         "skills/pdf/SKILL.md": "---\nname: pdf-tools\ndescription: Reads PDF\nlicense: MIT\n---\n# PDF\n\nRead.\n",
         "skills/pdf/scripts/run.py": "print()",
@@ -217,7 +217,7 @@ def test_a_template_of_llm_has_a_system_prompt_and_defaults(tmp_path: Path) -> N
     assert prompt.description == "model: gpt-4o"
 
 
-def test_of_the_versions_in_a_langfuse_export_the_one_in_production_is_taken(tmp_path: Path) -> None:
+def test_the_production_version_of_a_langfuse_export_is_imported(tmp_path: Path) -> None:
     text = """{"data": [
         {"name": "shop/critic", "type": "chat", "version": 2, "labels": ["production"], "tags": ["Movies"],
          "config": {"model": "gpt-4o", "temperature": 0.5},

@@ -91,7 +91,7 @@ def test_edits_on_both_sides_are_merged_by_item(database: Database, folder: Path
     assert sync().is_same and sync(is_check=True).is_same
 
 
-def test_a_clash_is_kept_as_both_and_told(database: Database, folder: Path, sync: Sync) -> None:
+def test_a_clash_keeps_both_versions_and_is_reported(database: Database, folder: Path, sync: Sync) -> None:
     add_prompt(database, "a", "old")
     with database.write(HERE) as tx:
         uri = "satchel://resource/d.md"
@@ -123,7 +123,9 @@ def test_a_clash_is_kept_as_both_and_told(database: Database, folder: Path, sync
     assert sync().is_same
 
 
-def test_what_one_side_deleted_and_the_other_changed_is_kept(database: Database, folder: Path, sync: Sync) -> None:
+def test_an_item_deleted_on_one_side_and_changed_on_the_other_is_kept(
+    database: Database, folder: Path, sync: Sync
+) -> None:
     add_prompt(database, "a", "old")
     add_prompt(database, "b", "old")
     sync()
@@ -199,7 +201,7 @@ def test_nothing_is_deleted_because_a_file_became_unreadable(database: Database,
     assert sync().is_same
 
 
-def test_an_unreadable_prompt_holds_back_no_other_prompt(database: Database, folder: Path, sync: Sync) -> None:
+def test_an_unreadable_prompt_does_not_block_other_prompts(database: Database, folder: Path, sync: Sync) -> None:
     for name in (".x", "a", "b", "c"):
         add_prompt(database, name, "old")
     sync()
@@ -308,7 +310,7 @@ def test_a_folder_is_not_mixed_with_another_project_unasked(database: Database, 
     other = Scope(project="other", user=ADA)
     with database.write(other) as tx:
         projects.add(tx, "other")
-    with pytest.raises(Unreadable, match=r"is the folder of project 'default'\. Say -p default, or add --yes"):
+    with pytest.raises(Unreadable, match=r"is the folder of project 'default'\. Use -p default, or add --yes"):
         syncing.run(database, other, str(folder), SyncOptions())
     assert contents(database, other) == {}
     syncing.run(database, other, str(folder), SyncOptions(is_sure=True))
@@ -324,7 +326,7 @@ def test_a_prompt_about_conflict_markers_is_read_back(database: Database, folder
     assert sync().is_same and contents(database) == {"a": text}
 
 
-def test_what_both_sides_deleted_may_come_back(database: Database, folder: Path, sync: Sync) -> None:
+def test_an_item_that_both_sides_deleted_can_be_added_again(database: Database, folder: Path, sync: Sync) -> None:
     add_prompt(database, "a", "old")
     sync()
     file = folder / "prompts" / "a.md"
@@ -404,7 +406,7 @@ def test_a_folder_of_another_project_or_of_no_use_is_refused(database: Database,
     assert [one.what for one in report.problems] == ["it is a symbolic link, and links are not followed"]
 
 
-def test_a_crash_between_store_and_files_is_made_good(
+def test_a_crash_between_store_and_files_is_repaired(
     database: Database, folder: Path, sync: Sync, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_prompt(database, "a", "old")

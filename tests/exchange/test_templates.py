@@ -39,7 +39,7 @@ def test_every_text_around_variables_is_rendered_as_it_is(given: list[Text | Var
 
 
 @given(pieces)
-def test_what_we_write_we_take_apart_again(given: list[Text | Variable]) -> None:
+def test_a_written_template_is_split_into_the_same_pieces(given: list[Text | Variable]) -> None:
     made = write_ours(given)
     if any(isinstance(one, Variable) for one in given):
         assert write_ours(read_jinja(made)) == made
@@ -74,6 +74,6 @@ def test_a_template_renders_as_in_its_own_tool(text: str, read: object, expected
         "{{ x",
     ],
 )
-def test_more_than_we_write_is_not_taken_apart(text: str) -> None:
+def test_syntax_that_we_do_not_write_is_not_split(text: str) -> None:
     with pytest.raises(NotTemplate):
         read_jinja(text)

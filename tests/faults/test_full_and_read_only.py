@@ -129,7 +129,7 @@ def test_a_store_that_cannot_be_written_is_read(
     assert path.read_bytes() == before
 
 
-def test_a_store_at_rest_that_another_process_changes_after_all_is_not_read_on(
+def test_a_store_at_rest_is_not_read_after_another_process_changes_it(
     filled: tuple[Path, dict[str, str]],
 ) -> None:
     path, _ = filled

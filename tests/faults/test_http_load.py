@@ -187,7 +187,7 @@ def test_a_server_that_greets_hears_signals(tmp_path: Path, number: signal.Signa
     server.kill()
 
 
-def test_a_server_that_is_about_to_end_lets_nobody_wait(tmp_path: Path) -> None:
+def test_a_server_that_is_shutting_down_lets_nobody_wait(tmp_path: Path) -> None:
     """Who comes while answers are being finished is refused at once, and finds another server."""
     with WebServer("-d", str(tmp_path / "s.db"), "--workers", "2") as server, server.connect() as wire:
         headers, body = call("list_prompts")
@@ -211,7 +211,7 @@ def test_a_server_that_is_about_to_end_lets_nobody_wait(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_a_client_that_never_reads_does_not_hold_up_the_end(tmp_path: Path) -> None:
+def test_a_client_that_never_reads_does_not_delay_the_shutdown(tmp_path: Path) -> None:
     server = WebServer("-c", "prompt-store", "-d", str(tmp_path / "s.db"))
     headers, body = call("add_prompt", {"title": "large", "content": "x" * 4_000_000})
     prompt = server.ask("POST", "/mcp", headers, body).tool["id"]

@@ -74,7 +74,7 @@ def test_calls_that_come_while_it_restarts_wait_for_it(own_postgres: PostgresSer
             wire.close()
 
 
-def test_a_restart_under_load_fails_no_call_but_those_whose_commit_it_met(own_postgres: PostgresServer) -> None:
+def test_a_restart_under_load_fails_only_calls_whose_commit_it_interrupts(own_postgres: PostgresServer) -> None:
     where = own_postgres.fresh()
     acknowledged: set[str] = set()
     failed: list[Answer] = []

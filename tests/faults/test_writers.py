@@ -24,7 +24,7 @@ def said(result: dict[str, Any]) -> Any:
     return json.loads(result["content"][0]["text"])
 
 
-def test_of_200_racing_adds_of_one_title_exactly_one_wins(store: str, serve_process: Callable[..., Server]) -> None:
+def test_exactly_one_of_200_racing_adds_of_one_title_succeeds(store: str, serve_process: Callable[..., Server]) -> None:
     outcomes: list[str] = []
 
     def work(client: Server) -> None:
@@ -70,7 +70,7 @@ def test_racing_titles_with_one_slug_all_get_names(store: str, serve_process: Ca
     assert len(set(names)) == 45
 
 
-def test_a_writer_that_is_stopped_holds_the_others_up_no_longer_than_it_is_stopped(tmp_path: Path) -> None:
+def test_a_stopped_writer_delays_the_others_only_while_it_is_stopped(tmp_path: Path) -> None:
     # A process that holds the gate and does nothing: the others wait in the queue and are served when it lets go.
     store = str(tmp_path / "s.db")
     open_database(store).close()
@@ -116,7 +116,7 @@ def has_somebody_waiting(store: str) -> bool:
         return bool(operator.execute(sql).fetchall())
 
 
-def test_on_postgres_what_goes_in_mid_call_is_called_by_its_name(
+def test_on_postgres_an_item_deleted_during_a_call_is_named_in_the_error(
     postgres: PostgresServer, serve_process: Callable[..., Server]
 ) -> None:
     """The database is made to wait in the middle of a call, and what the call is about goes meanwhile."""

@@ -25,7 +25,7 @@ from tests.history.store import Calendar
 
 SCOPE = Scope(user="11111111-1111-4111-8111-111111111111")
 INSIDE = Scope(user=SCOPE.user, project="shed")
-_TABLES = {*postgres_schema.DATA, *postgres_schema.APPEND_ONLY} - {"changes"}  # announcements last a minute
+_TABLES = {*postgres_schema.DATA, *postgres_schema.APPEND_ONLY} - {"changes"}  # the last announcements
 
 
 def test_a_task_whose_blocker_is_purged_keeps_its_versions(database: Database) -> None:
@@ -89,7 +89,7 @@ CASES: dict[str, tuple[ItemKind, Callable[[Tx], str], Callable[[Tx, str], Any]]]
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_deletion_for_good_leaves_nothing_but_who_deleted_which_kind_when(
+def test_a_permanent_deletion_leaves_only_author_kind_and_time(
     database: Database, calendar: Calendar, case: str
 ) -> None:
     kind, add, delete = CASES[case]

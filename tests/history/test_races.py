@@ -92,7 +92,7 @@ def read_states(database: Database, reference: str, *fields: str) -> list[tuple[
     return read(database, ADA, ask)
 
 
-def test_of_two_edits_at_once_each_version_keeps_its_own_text_and_tags(
+def test_each_of_two_concurrent_edits_keeps_its_own_text_and_tags(
     database: Database, overlap: Callable[..., list[Any]]
 ) -> None:
     draft = PromptDraft(title="Tee", content="one", tags=["a"])
@@ -106,7 +106,7 @@ def test_of_two_edits_at_once_each_version_keeps_its_own_text_and_tags(
     assert read_states(database, "tee", "content", "tags") == expected
 
 
-def test_of_two_edits_of_a_task_at_once_each_version_keeps_its_own_blockers(
+def test_each_of_two_concurrent_edits_of_a_task_keeps_its_own_blockers(
     database: Database, overlap: Callable[..., list[Any]]
 ) -> None:
     first, second = add_task(database, ADA, "First").number, add_task(database, ADA, "Second").number

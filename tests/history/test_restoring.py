@@ -118,7 +118,7 @@ def test_an_old_version_of_a_task_leaves_it_in_a_project_that_is_in_the_trash(da
     assert (found.title, found.project) == ("Task", "p")
 
 
-def test_no_reference_is_too_strange_to_be_not_found(database: Database) -> None:
+def test_any_strange_reference_is_simply_not_found(database: Database) -> None:
     strange = [
         *(
             "",

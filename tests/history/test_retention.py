@@ -126,7 +126,7 @@ def test_a_purged_item_leaves_nothing_behind(database: Database, calendar: Calen
 SCOPE = Scope(user="11111111-1111-4111-8111-111111111111")
 
 
-def test_what_is_past_its_time_goes_by_itself(database: Database) -> None:
+def test_expired_rows_are_removed_automatically(database: Database) -> None:
     with database.write(SCOPE) as tx:
         prompts.delete(tx, SCOPE, prompts.add(tx, SCOPE, PromptDraft(title="Tea", content="Boil")).id)
     database.retention = Retention(trash_days=0)

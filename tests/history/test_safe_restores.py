@@ -129,7 +129,7 @@ def test_a_document_whose_name_was_taken_is_restored_beside_the_other(database: 
     assert found == ["new", "old"]
 
 
-def test_an_undo_takes_back_nothing_that_another_user_did_at_the_same_instant(database: Database) -> None:
+def test_an_undo_reverses_nothing_that_another_user_did_at_the_same_instant(database: Database) -> None:
     at = "2026-01-01T00:00:00.000000Z"
     for scope, title in ((ADA, "Of Ada"), (BOB, "Of Bob")):
         with database.write(scope) as tx:

@@ -70,7 +70,7 @@ def test_a_token_reads_and_restores_around_blockers_that_it_may_not_see(world: W
     assert (found.description, found.blocked_by) == ("Another text of it", (world.hidden,))
 
 
-def test_a_hidden_blocker_in_the_trash_is_not_told(world: World) -> None:
+def test_a_hidden_blocker_in_the_trash_is_not_revealed(world: World) -> None:
     delete_task(world.database, ADA, world.waiting)
     delete_task(world.database, ADA, world.hidden)
     done = write(world.database, OPEN, lambda tx: restoring.restore(tx, OPEN, f"#{world.waiting}"))

@@ -25,7 +25,7 @@ def undone(database: Database, scope: Scope, last: int = 1) -> list[list[tuple[s
     return [[(one.revision.action, one.key) for one in step.changes] for step in steps]
 
 
-def test_each_undo_takes_back_one_change_more_until_nothing_is_left(database: Database) -> None:
+def test_each_undo_reverses_one_more_change_until_nothing_is_left(database: Database) -> None:
     prompt = add_prompt(database, ADA, "Tee", "one")
     edit_prompt(database, ADA, prompt, "two")
     edit_prompt(database, ADA, prompt, "two")  # changes nothing, so that there is nothing to take back
@@ -39,7 +39,7 @@ def test_each_undo_takes_back_one_change_more_until_nothing_is_left(database: Da
     assert read(database, ADA, lambda tx: prompts.list_headers(tx, ADA)) == ((), False)
 
 
-def test_what_another_user_changed_since_is_not_taken_back(database: Database) -> None:
+def test_later_changes_of_another_user_are_not_reversed(database: Database) -> None:
     prompt = add_prompt(database, ADA, "Tee", "one")
     edit_prompt(database, ADA, prompt, "two")
     edit_prompt(database, BOB, prompt, "three")
@@ -50,7 +50,7 @@ def test_what_another_user_changed_since_is_not_taken_back(database: Database) -
     assert read(database, ADA, lambda tx: prompts.get_by_name(tx, ADA, "tee")).content == "one"
 
 
-def test_in_a_project_that_was_deleted_nothing_is_taken_back_least_of_all_elsewhere(database: Database) -> None:
+def test_nothing_is_undone_in_a_deleted_project_or_elsewhere(database: Database) -> None:
     add_projects(database, "p")
     here = add_prompt(database, BOB, "Tee", "here")
     add_prompt(database, Scope(user=ADA.user, project="p"), "Tee", "there")
@@ -69,7 +69,7 @@ def test_without_a_trash_a_deletion_is_for_good(database: Database) -> None:
     assert read(database, ADA, lambda tx: prompts.list_headers(tx, ADA)) == ((), False)
 
 
-def test_a_deletion_by_somebody_else_is_not_taken_back(database: Database) -> None:
+def test_a_deletion_by_somebody_else_is_not_reversed(database: Database) -> None:
     prompt = add_prompt(database, BOB, "Tee")
     delete_prompt(database, ADA, prompt)
     restore(database, BOB, prompt.id)
@@ -90,7 +90,7 @@ def test_an_update_whose_past_was_pruned_is_not_taken_for_an_addition(database: 
     assert read(database, ADA, lambda tx: prompts.get_by_name(tx, ADA, "tee")).content == "two"
 
 
-def test_a_title_that_was_taken_meanwhile_is_told_and_nothing_is_changed(database: Database) -> None:
+def test_a_title_taken_meanwhile_is_reported_and_nothing_is_changed(database: Database) -> None:
     prompt = add_prompt(database, ADA, "Tee", "one")
     write(database, ADA, lambda tx: prompts.update(tx, ADA, prompt.id, PromptPatch(title="Other", content="two")))
     add_prompt(database, BOB, "Tee")

@@ -67,7 +67,7 @@ def settle(server: Client) -> None:
 
 def drain(server: Client) -> None:
     """Read announcements until there are no more."""
-    while not server.is_silent(0.7):  # more than what a burst of events may take before it is looked at
+    while not server.is_silent(1.5):  # more than what a burst of events may take before it is looked at
         server.read()
 
 
@@ -228,6 +228,30 @@ def test_a_change_without_an_event_is_found_by_the_periodic_scan(root: Path, mon
     (root / "lib" / "prompts" / "one.md").unlink()
     assert changed.wait(TIMEOUT) and libraries.catalog.view == []
     stop.set()
+
+
+def test_repeated_writes_of_one_file_are_one_burst(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """watchfiles reports them as many bursts, because it waits only for events of other files."""
+    is_over, manifest = threading.Event(), root / "lib" / "twig.toml"
+
+    def report(*_: object, **__: object) -> Iterator[set[object]]:
+        yield set()  # the first pass scans
+        for number in range(5):
+            manifest.write_text(f'[prompts.one]\ndescription = "{number}"\n')
+            yield {manifest}
+        yield set()
+        is_over.set()
+        while True:
+            time.sleep(0.02)
+            yield set()
+
+    monkeypatch.setattr(watchfiles, "watch", report)
+    libraries, found = Libraries([str(root)]), list[list[StoreChange]]()
+    stop = watch.start(lambda: libraries, found.append)
+    assert is_over.wait(TIMEOUT)
+    stop.set()
+    assert found == [[StoreChange("libraries"), StoreChange("template", key="lib:one")]]
+    assert libraries.catalog.view[0][1].description == "4"
 
 
 def test_two_threads_that_need_the_first_scan_share_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ def root() -> Iterator[Path]:
         yield Path(folder)
 
 
-def test_what_may_not_be_read_is_reported_and_skipped(root: Path) -> None:
+def test_files_that_must_not_be_read_are_reported_and_skipped(root: Path) -> None:
     for name in ("folder", "manifest", "prompts"):
         (root / name / "prompts").mkdir(parents=True)
         (root / name / "twig.toml").write_text("[prompts.p]\n")

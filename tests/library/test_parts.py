@@ -93,7 +93,7 @@ def test_files_that_include_each_other_are_named_in_their_order(tmp_path: Path) 
     assert what.startswith("files include each other more than 10 deep: prompts/p.md → prompts/n0.md") and line == 1
 
 
-def test_an_error_in_a_part_says_where(tmp_path: Path) -> None:
+def test_an_error_in_a_part_names_file_and_line(tmp_path: Path) -> None:
     library = write(tmp_path, "lib", MANIFEST, p="one\n{% include 'part.md' %}", part="\n\n{{ who|nope }}")
     assert fail(tmp_path) == ("prompts/part.md:3: No filter named 'nope'", 2)
     add(library, prompts__part="\n{% if %}")

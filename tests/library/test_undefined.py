@@ -48,7 +48,7 @@ ARGUMENTS = {
 }
 
 
-def test_a_filter_takes_what_was_not_given_as_an_empty_text(renderer: Renderer) -> None:
+def test_a_filter_treats_a_name_without_a_value_as_an_empty_text(renderer: Renderer) -> None:
     """Where Jinja2 cannot apply it to an empty text, both fail; a list stands for every iterator."""
     for name in sorted(set(FILTERS) - {"default", "d", "items"}):
         template = f"[{{{{ X|{name}({ARGUMENTS.get(name, '')})|LIST }}}}]"
@@ -68,20 +68,23 @@ METHODS = {
 }
 
 
-def test_a_method_works_on_what_was_not_given_as_on_an_empty_text(renderer: Renderer) -> None:
+def test_a_method_treats_a_name_without_a_value_as_an_empty_text(renderer: Renderer) -> None:
     for name in [name for name in dir(str) if not name.startswith("_") and name != "encode"]:
         call = f"[{{{{ X.{name}({METHODS.get(name, '')}) }}}}]"
         assert render(renderer, call.replace("X", "a")) == render_by_jinja2(call.replace("X", "''"))
         assert render(renderer, call.replace("X", "a.b['c']")) == render_by_jinja2(call.replace("X", "''"))
 
 
-def test_an_operator_works_on_what_was_not_given_as_on_an_empty_text(renderer: Renderer) -> None:
+def test_an_operator_treats_a_name_without_a_value_as_an_empty_text(renderer: Renderer) -> None:
     for expression in [
         *("X + 'x'", "'x' + X", "X * 3", "3 * X", "X + X", "'%s' % X", "X < 'a'", "'a' < X", "X >= ''", "X <= X"),
         *("X - 1", "X / 2", "X // 2", "X ** 2", "X % 2", "X > 1", "1 + X", "-X", "X is odd", "X is gt 'a'"),
         *("'abc'.replace('a', X)", "'abc'.strip(X)", "'abc'|trim(X)", "'abc'|indent(X)", "'abc'|replace('b', X)"),
         *("{'a': X}|tojson", "'{:>3}|{}'.format(X, X)", "['b', X, 'a']|sort", "[X, 'a']|max", "['a', X]|join('-')"),
         *("{'a': 1}.get(X)", "{'a': 1}[X]", "[1][X]", "range(X)", "X[1:]", "dict(a=X).a", "X|int + 1", "[X]"),
+        *("X in 'abc'", "X not in 'abc'", "X is in 'abc'", "X is not in 'abc'", "'a' < X in 'abc'"),
+        *("X in ['b']", "'a' in X", "['a', X]|select('in', 'abc')|list", "'b' in 'abc' ~ X", "1 in 'abc'"),
+        *("'-'.join(['a', X])", "'-'.join((X, X))", "'abc'.startswith(('b', X))", "'%d' % X", "'%f' % X"),
     ]:
         template = "[{{ " + expression + " }}]"
         assert render(renderer, template.replace("X", "a")) == render_by_jinja2(template.replace("X", "''"))
@@ -101,7 +104,7 @@ def test_an_argument_hides_the_function_of_its_name(renderer: Renderer) -> None:
         assert render(renderer, f"\n{{{{ {name}(1) }}}}", {name: "value"}) == 2
 
 
-def test_what_was_not_given_cannot_be_called(renderer: Renderer) -> None:
+def test_a_name_without_a_value_cannot_be_called(renderer: Renderer) -> None:
     for call in ["update({'x': 'hacked'})", "items()", "a()", "a.b()", "a.update(x=1)", "super()"]:
         assert render(renderer, "\n{{ x }}{{ " + call + " }}{{ x }}", {"x": "kept"}) == 2
         assert render(renderer, "{{ x }}{% if false %}{{ " + call + " }}{% endif %}", {"x": "kept"}) == "kept"

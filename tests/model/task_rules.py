@@ -104,7 +104,11 @@ class TaskRules(Machine):
         if thing is None:
             return
         found = self.ask(way, "complete_task", user, **key_of(way, thing))
-        if self.expect_own(found, user, way, thing) and self.status_of(thing) != "completed":
+        if not self.expect_own(found, user, way, thing):
+            return
+        # Only satchel distinguishes a cancelled task from a completed one.
+        closed = ("completed",) if way == "satchel" else ("completed", "cancelled")
+        if self.status_of(thing) not in closed:
             self.claimed.discard(thing.number)
             self.edit(user, thing, completed_at=self.engines.completed_at(thing.number), is_cancelled=False)
 

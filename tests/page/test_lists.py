@@ -14,7 +14,7 @@ from tests.support.command import run
 ADA = Scope(user="550e8400-e29b-41d4-a716-446655440000")
 
 
-def test_of_many_tags_the_most_frequent_are_listed_and_items_are_counted_up_to_a_bound(store: str) -> None:
+def test_the_most_frequent_of_many_tags_are_listed_and_counts_stop_at_a_limit(store: str) -> None:
     database = open_database(store)
     projects.require(database, ADA)
     with database.write(ADA) as tx:

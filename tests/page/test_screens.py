@@ -57,7 +57,7 @@ def test_saving_on_an_old_version_shows_what_they_and_you_changed_and_loses_noth
 
 def test_a_form_with_a_mistake_is_shown_again_with_what_was_typed(ada: Visitor) -> None:
     wrong = ada.post("/p/default/prompts/new", **REVIEW | {"content": "Review {{ file", "title": "Mine"})
-    assert "The text is no valid template" in text_of(wrong) and 'value="Mine"' in wrong.text
+    assert "The text is not a valid template" in text_of(wrong) and 'value="Mine"' in wrong.text
 
     taken = ada.post("/p/default/prompts/new", **REVIEW)
     taken = ada.post("/p/default/prompts/new", **REVIEW)

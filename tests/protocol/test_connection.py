@@ -520,7 +520,7 @@ def test_the_resources_of_all_subscriptions_are_bounded() -> None:
     assert say(connection, request("resources/subscribe", {"uri": "a:b"}))[0]["result"] == {}
 
 
-def test_everything_is_one_message_for_each_list_and_one_for_each_resource_where_no_list_was_asked_for() -> None:
+def test_everything_becomes_one_message_per_list_and_one_per_resource_without_a_list() -> None:
     everything = ClientChange("everything")
     lists = {"promptsListChanged": True, "resourcesListChanged": True}
     for wish, methods in (

@@ -109,7 +109,7 @@ def test_a_client_that_cannot_ask_is_not_asked(capabilities: dict[str, Any], rev
         {"jsonrpc": "2.0", "id": "question-1"},
     ],
 )
-def test_an_answer_that_says_nothing_is_no_consent(unclear: dict[str, Any]) -> None:
+def test_an_empty_answer_is_no_consent(unclear: dict[str, Any]) -> None:
     connection = agreed({"elicitation": {}})
     say(connection, request("tools/call", PARAMS))
     assert text(say(connection, unclear)) == "cancel"

@@ -38,7 +38,7 @@ def found(database: Database, scope: Scope, query: str) -> list[str]:
         return [hit.title for hit in search(tx, scope, SearchQuery(text=query))[0]]
 
 
-def test_nothing_is_found_that_the_caller_may_not_see(database: Database) -> None:
+def test_a_search_finds_only_items_that_the_caller_may_see(database: Database) -> None:
     fill(database)
     for query in (SECRET, "zygomatik", "zygo matic", f'"{SECRET}"', "secret", "bob", "priv"):
         assert found(database, OPEN, query) == []
@@ -122,7 +122,7 @@ OUT_OF_BOUNDS = [
 ]
 
 
-def test_nothing_is_put_into_a_space_out_of_bounds(roles: tuple[str, str], app: psycopg.Connection[Any]) -> None:
+def test_no_row_is_added_to_a_foreign_space(roles: tuple[str, str], app: psycopg.Connection[Any]) -> None:
     with psycopg.connect(roles[0]) as owner:
         [[secret]] = owner.execute(
             "select s.number from search_spaces s join projects p on p.number = s.project where p.name = 'priv'"

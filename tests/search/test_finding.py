@@ -86,7 +86,7 @@ def test_a_plural_is_found_before_other_longer_words(database: Database) -> None
     assert names(find(database, "flag")) == ["b", "a"]
 
 
-def test_other_forms_of_a_verb_are_found_though_many_items_have_the_form_itself(database: Database) -> None:
+def test_other_forms_of_a_verb_are_found_even_if_many_items_have_the_exact_form(database: Database) -> None:
     forms = ("deletes", "deleted", "deleting", "deletion")
     others = {f"{asked}{number}": f"we {asked} something" for asked in forms for number in range(5)}
     others |= {f"m{number}": "accounts and accounts" for number in range(5)}
@@ -95,7 +95,7 @@ def test_other_forms_of_a_verb_are_found_though_many_items_have_the_form_itself(
         assert names(find(database, f"{asked} accounts"))[0] == "wanted"
 
 
-def test_a_mistyped_compound_is_found_that_is_written_apart(database: Database) -> None:
+def test_a_mistyped_compound_written_as_two_words_is_found(database: Database) -> None:
     add(database, wanted="a postmortem of it", other="a post about it")
     assert names(find(database, "post morten")) == ["wanted", "other"]
 
@@ -124,7 +124,7 @@ def test_case_and_accents_do_not_matter(database: Database) -> None:
         assert names(find(database, query)) == ["a"]
 
 
-def test_a_hit_tells_its_line_and_what_is_there(database: Database) -> None:
+def test_a_hit_shows_its_line_and_the_text_there(database: Database) -> None:
     add(database, a="first\nsecond\nthe walrus is here\nlast", walrus="nothing of it")
     assert find(database, "walrus") == [
         Hit(kind="prompt", reference="walrus", title="walrus", text="nothing of it"),

@@ -105,7 +105,7 @@ def test_the_index_follows(filled: Database, way: str) -> None:
     check(filled)
 
 
-def test_what_is_rolled_back_is_not_in_the_index(filled: Database) -> None:
+def test_rolled_back_changes_are_not_in_the_index(filled: Database) -> None:
     for act, _ in WAYS.values():
         with pytest.raises(Undone), filled.write(ADA) as tx:
             act(tx)
@@ -114,7 +114,7 @@ def test_what_is_rolled_back_is_not_in_the_index(filled: Database) -> None:
     check(filled)
 
 
-def test_what_is_restored_is_found_again(filled: Database) -> None:
+def test_restored_items_are_found_again(filled: Database) -> None:
     with filled.write(ADA) as tx:
         prompts.update(tx, ADA, walrus(tx), PromptPatch(content="flippers"))
         prompts.delete(tx, ADA, walrus(tx))
@@ -183,7 +183,7 @@ def test_tasks_of_a_project_that_is_removed_for_good_stay_findable(filled: Datab
         assert tx.all("select word from search_words where word in :words", words=["sawdust", "clean", "barn"]) == []
 
 
-def test_a_row_that_is_of_no_item_is_told_as_damage(database: Database) -> None:
+def test_an_index_row_without_an_item_is_reported_as_damage(database: Database) -> None:
     with database.write(ADA) as tx:
         projects.add(tx, ADA.project)
         prompts.add(tx, ADA, PromptDraft(title="Needle", content="in the hay"))

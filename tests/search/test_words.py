@@ -79,7 +79,7 @@ def test_a_word_is_split_into_parts_that_can_be_words() -> None:
     assert list(split_in_two("login")) == []
 
 
-def test_words_that_say_nothing_are_left_out_unless_there_are_no_others() -> None:
+def test_stop_words_are_left_out_unless_there_are_no_other_words() -> None:
     assert [term.word for term in parse("how do I get to the deploy").terms] == ["deploy"]
     assert [term.word for term in parse("to do").terms] == ["to", "do"]
 

@@ -140,7 +140,7 @@ def test_a_claim_lasts_a_minute_to_a_day(database: Database, minutes: int, rule:
             tasks.claim(tx, ADA, number, ANN, possible)
 
 
-def test_what_is_closed_deleted_or_anothers_cannot_be_claimed(database: Database) -> None:
+def test_closed_deleted_and_foreign_tasks_cannot_be_claimed(database: Database) -> None:
     with database.write(ADA) as tx:
         done, cancelled, gone = (add(tx, title).number for title in ("Done", "Cancelled", "Gone"))
         tasks.complete(tx, ADA, done)
@@ -217,7 +217,7 @@ def test_a_scope_claims_only_in_its_projects(database: Database) -> None:
         assert tasks.claim(tx, scope, blocked, ANN, 5)[1].fence == 1
 
 
-def test_a_purge_takes_the_claim_along(database: Database) -> None:
+def test_a_purge_removes_the_claim(database: Database) -> None:
     with database.write(ADA) as tx:
         number, kept = add(tx, "One").number, add(tx, "Two").number
         for one in (number, kept):
@@ -227,7 +227,7 @@ def test_a_purge_takes_the_claim_along(database: Database) -> None:
         assert tx.all("select task from task_claims") == [(kept,)]
 
 
-def test_a_holder_is_named_by_its_client_and_told_apart_by_session_token_or_user() -> None:
+def test_a_holder_is_named_after_its_client_and_distinguished_by_session_token_or_user() -> None:
     token = Scope(user=ADA.user, author=Author(token="t1"))
     holders = [
         tasks.make_holder("claude-code", "session 1", ADA),

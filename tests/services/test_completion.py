@@ -34,7 +34,6 @@ def test_names_that_start_come_before_names_that_contain(filled: Database) -> No
         assert completion.prompt_names(tx, ADA, "REV").values == ("code-review", "review")
         assert completion.prompt_tags(tx, ADA, "RUST").values == ("rust", "trust")
         assert completion.prompt_tags(tx, ADA, "").values == ("go", "rust", "trust")
-        assert completion.document_uris(tx, ADA, "readme").values == ("readme:x", "file:///b/README")
         assert completion.prompt_names(tx, ADA, "%") == Completion((), False)
 
 
@@ -57,7 +56,7 @@ def test_open_tasks_complete_to_their_numbers(database: Database) -> None:
         assert completion.open_tasks(tx, ADA, "").values == tuple(wanted)
 
 
-def test_a_hundred_are_given_and_more_is_told(database: Database) -> None:
+def test_a_hundred_names_are_returned_with_a_sign_for_more(database: Database) -> None:
     projects.require(database, ADA)
     with database.write() as tx:
         for number in range(101):

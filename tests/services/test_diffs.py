@@ -49,7 +49,7 @@ def test_the_new_lines_are_the_old_ones_with_the_difference(old: list[str], new:
         assert apply(lines_of(before), _compare(before, after, context=context)) == lines_of(after)
 
 
-def test_a_change_in_a_text_of_very_many_lines_is_found_soon() -> None:
+def test_a_change_in_a_text_of_very_many_lines_is_found_quickly() -> None:
     old = "a\n" * 2_000_000
     new = old[:2_000_000] + "x\n" + old[2_000_002:]
     assert _compare(old, new, context=1) == ["@@ -1000000,3 +1000000,3 @@", " a", "-a", "+x", " a"]

@@ -91,7 +91,7 @@ def test_links_are_shown_from_both_sides_and_follow_every_write(web: Database) -
         assert both(tx, document) == (["satchel://prompt/release", "#999"], [])
 
 
-def test_what_is_deleted_links_to_nothing_until_it_is_restored(web: Database) -> None:
+def test_deleted_items_have_no_links_until_they_are_restored(web: Database) -> None:
     with web.write(ANN) as tx:
         prompt = prompts.add(tx, ANN, PromptDraft(title="Release", content="x"))
         task = tasks.add(tx, ANN, TaskDraft(title="Ship", project="web", description="satchel://prompt/release"))
@@ -127,7 +127,7 @@ def test_a_name_in_a_uri_is_one_of_the_project_of_the_text(web: Database) -> Non
         assert (both(tx, here)[1], both(tx, there, other)[1]) == ([anywhere], ["satchel://resource/guide"])
 
 
-def test_who_may_not_see_an_item_does_not_see_its_links(web: Database) -> None:
+def test_a_caller_who_may_not_see_an_item_does_not_see_its_links(web: Database) -> None:
     confined = Scope(user=ANN.user, project="web", projects=("web",))
     with web.write(ANN) as tx:
         task = tasks.add(tx, ANN, TaskDraft(title="Ship", project="web"))

@@ -60,7 +60,7 @@ def test_a_key_is_free_again_after_a_week(database: Database) -> None:
         assert tx.all("select owner from retry_keys where at = :at", at=long_ago) == [(BOB.user,)]
 
 
-def test_of_many_keys_the_oldest_go(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_of_many_keys_are_removed(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retry_keys, "MOST", 3)
     for key in "abcde":
         with database.write() as tx:
@@ -71,7 +71,7 @@ def test_of_many_keys_the_oldest_go(database: Database, monkeypatch: pytest.Monk
         assert recall(tx, BOB, "of bob a") is not None
 
 
-def test_of_two_calls_at_once_the_slower_one_is_tried_again(database: Database) -> None:
+def test_the_slower_of_two_concurrent_calls_is_retried(database: Database) -> None:
     with database.write() as tx:
         remember(tx, ADA, "k")
     with pytest.raises(StoreConflict), database.write() as tx:
@@ -79,7 +79,7 @@ def test_of_two_calls_at_once_the_slower_one_is_tried_again(database: Database) 
 
 
 @pytest.mark.parametrize("is_purged", [True, False])
-def test_answers_that_may_quote_what_was_removed_for_good_are_forgotten(database: Database, is_purged: bool) -> None:
+def test_answers_that_may_quote_permanently_removed_items_are_deleted(database: Database, is_purged: bool) -> None:
     with database.write(ADA) as tx:
         task = tasks.add(tx, ADA, TaskDraft(title="Secret"))
         remember(tx, ADA, "k", b"Secret")

@@ -207,7 +207,7 @@ WRONG: list[tuple[Act, str, str]] = [
 ]
 
 
-def test_what_a_rule_forbids_is_refused_and_nothing_is_stored(filled: tuple[Database, str, int]) -> None:
+def test_a_forbidden_value_is_refused_and_nothing_is_stored(filled: tuple[Database, str, int]) -> None:
     database, id, number = filled
     before = everything(database)
     for index, (act, field, rule) in enumerate(WRONG):
@@ -218,7 +218,7 @@ def test_what_a_rule_forbids_is_refused_and_nothing_is_stored(filled: tuple[Data
 
 
 @pytest.mark.parametrize("text", [NUL, SURROGATE])
-def test_what_cannot_be_stored_is_not_found(filled: tuple[Database, str, int], text: str) -> None:
+def test_an_unstorable_name_is_not_found(filled: tuple[Database, str, int], text: str) -> None:
     database, _, number = filled
     before = everything(database)
     lost = Scope(user=ADA.user, project=text)
@@ -253,25 +253,18 @@ def test_what_cannot_be_stored_is_not_found(filled: tuple[Database, str, int], t
 
 
 @pytest.mark.parametrize("text", [NUL, SURROGATE])
-def test_what_cannot_be_stored_has_no_suggestion_and_no_completion(
-    filled: tuple[Database, str, int], text: str
-) -> None:
+def test_an_unstorable_name_has_no_suggestion_and_no_completion(filled: tuple[Database, str, int], text: str) -> None:
     database, _, _ = filled
     with database.write(ADA) as tx:
         assert [lookup.suggest(tx, ADA, kind, text) for kind in lookup.NAMED] == [[], [], []]
         assert lookup.find_all(tx, ADA, [text, f"#{text}"]) == [None, None]
-        for complete in (
-            completion.projects,
-            completion.prompt_names,
-            completion.prompt_tags,
-            completion.document_uris,
-        ):
+        for complete in (completion.projects, completion.prompt_names, completion.prompt_tags):
             assert complete(tx, ADA, text).values == ()
         templates.remember_values(tx, ADA, "p", {"a": text})
         assert templates.recall_values(tx, ADA, "p", "a") == ()
 
 
-def test_what_the_rules_allow_is_stored_in_one_form(filled: tuple[Database, str, int]) -> None:
+def test_allowed_values_are_stored_in_one_form(filled: tuple[Database, str, int]) -> None:
     database, _, _ = filled
     with database.write(ADA) as tx:
         draft = PromptDraft(title=f"  {'x' * 200}\n", content=" x ", description="", tags=["B", "a", "b"])

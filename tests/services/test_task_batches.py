@@ -73,7 +73,7 @@ def test_lines_may_wait_for_later_ones(database: Database) -> None:
         (["A\n  about\nB @nowhere after:2"], "lines[2]", "after", "acyclic"),
     ],
 )
-def test_where_one_line_is_wrong_nothing_is_added(
+def test_if_one_line_is_wrong_nothing_is_added(
     database: Database, lines: list[str], place: str, field: str, rule: str
 ) -> None:
     with pytest.raises(EntryRefused) as refused, database.write(ADA) as tx:
@@ -85,7 +85,7 @@ def test_where_one_line_is_wrong_nothing_is_added(
         assert titles(tx) == []
 
 
-def test_a_project_that_all_lines_are_for_is_no_matter_of_one_line(database: Database) -> None:
+def test_an_error_about_the_project_of_all_lines_names_no_line(database: Database) -> None:
     with database.write(ADA) as tx:
         projects.add(tx, "web")
         with pytest.raises(NotFound):
@@ -94,7 +94,7 @@ def test_a_project_that_all_lines_are_for_is_no_matter_of_one_line(database: Dat
 
 
 @pytest.mark.parametrize(("line", "kind"), [("B after:#99", "task"), ("B @nowhere", "project")])
-def test_what_a_line_names_exists(database: Database, line: str, kind: str) -> None:
+def test_every_item_that_a_line_names_must_exist(database: Database, line: str, kind: str) -> None:
     with pytest.raises(EntryRefused) as refused, database.write(ADA) as tx:
         add(tx, "A", line)
     cause = refused.value.cause

@@ -40,7 +40,7 @@ LINES = st.builds(
 @example(TaskLine(title="\\+1 \\+1"))
 @example(TaskLine(title="see after:#3, #5"))
 @example(TaskLine(title="- [x] #4 done", label=4, mark="x"))
-def test_what_is_written_is_read_as_it_was(line: TaskLine) -> None:
+def test_a_written_task_is_read_back_unchanged(line: TaskLine) -> None:
     assert read([write(line)]) == [line]
 
 
@@ -118,7 +118,7 @@ def test_what_a_line_may_be(text: str, line: TaskLine) -> None:
         (["x" * 8001], "lines[0]", "title", "maxLength"),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_its_place(texts: list[str], place: str, field: str, rule: str) -> None:
+def test_an_unreadable_line_is_refused_with_its_place(texts: list[str], place: str, field: str, rule: str) -> None:
     with pytest.raises(EntryRefused) as refused:
         read(texts)
     cause = refused.value.cause

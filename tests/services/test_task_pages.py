@@ -102,7 +102,7 @@ def test_a_text_that_is_changed_is_found_by_what_it_says_now(filled: Database) -
     st.sampled_from([None, "i", "FI", "ǆ", "plain"]),
     st.integers(1, 3),
 )
-def test_pages_are_those_that_a_look_at_everything_gives(
+def test_pages_agree_with_the_whole_list(
     database: Database,
     kinds: list[tuple[Any, ...]],
     filter: Literal["ready", "pending", "completed", "cancelled", "all"],

@@ -37,7 +37,7 @@ def suggest(tx: Tx, scope: Scope, reference: str) -> list[tuple[int, str]]:
     return [(number, title) for number, _, title in lookup.suggest(tx, scope, "task", reference)]
 
 
-def test_a_task_keeps_all_that_is_said_of_it(database: Database) -> None:
+def test_a_task_keeps_all_its_fields(database: Database) -> None:
     with database.write() as tx:
         projects.add(tx, "house")
         first = tasks.add(tx, ADA, TaskDraft(title="Buy paint"))
@@ -135,7 +135,7 @@ def test_only_an_id_tells_that_a_task_is_somebody_elses(database: Database) -> N
             tasks.lock(tx, BOB, BOB.user or "")
 
 
-def test_near_gives_what_was_meant(database: Database) -> None:
+def test_near_suggests_the_intended_task(database: Database) -> None:
     with database.write() as tx:
         for title in ("Buy milk", "Call Mum", "Write the letter", "Write the latter"):
             tasks.add(tx, ADA, TaskDraft(title=title))
@@ -151,7 +151,7 @@ def test_near_gives_what_was_meant(database: Database) -> None:
         assert suggest(tx, ADA, "nothing like it") == suggest(tx, ADA, "x" * 5000) == []
 
 
-def test_what_is_near_comes_in_one_order_on_every_engine(database: Database) -> None:
+def test_suggestions_have_the_same_order_on_both_engines(database: Database) -> None:
     with database.write() as tx:
         projects.add(tx, "closed")
         projects.add(tx, "open")
@@ -176,7 +176,7 @@ def test_what_is_near_comes_in_one_order_on_every_engine(database: Database) -> 
         assert tasks.find(tx, confined, "Vier").number == first + 2
 
 
-def test_a_change_that_changes_nothing_makes_no_version_and_tells_nobody(database: Database) -> None:
+def test_an_update_without_a_difference_makes_no_version_and_is_not_announced(database: Database) -> None:
     with database.write() as tx:
         blocker = tasks.add(tx, ADA, TaskDraft(title="First")).number
         given: dict[str, Any] = {"title": "T", "description": "D", "tags": ["a"], "blocked_by": [blocker]}
@@ -198,7 +198,7 @@ def test_a_change_that_changes_nothing_makes_no_version_and_tells_nobody(databas
         assert [one.version for one in history.list_versions(tx, ADA, f"#{task.number}")[1]] == [1]
 
 
-def test_every_write_tells_of_the_task_and_of_those_it_frees(database: Database) -> None:
+def test_every_write_announces_the_task_and_those_it_unblocks(database: Database) -> None:
     with database.write() as tx:
         first = tasks.add(tx, ADA, TaskDraft(title="First"))
         second = tasks.add(tx, ADA, TaskDraft(title="Second", blocked_by=[first.number]))
@@ -366,7 +366,7 @@ def added(database: Database, count: int) -> list[int]:
         return [tasks.add(tx, ADA, TaskDraft(title=f"T{number}")).number for number in range(count)]
 
 
-def test_what_waits_is_ready_when_nothing_open_is_before_it(database: Database) -> None:
+def test_a_task_is_ready_when_all_its_blockers_are_closed(database: Database) -> None:
     one, two, last = added(database, 3)
     with database.write() as tx:
         assert tasks.update(tx, ADA, last, TaskPatch(blocked_by=[two, one])).blocked_by == (one, two)
@@ -394,7 +394,7 @@ def test_a_blocker_is_a_task_of_ones_own(database: Database) -> None:
         assert [(task.title, task.version) for task in tasks.list_all(tx, ADA)] == [("T0", 1)]
 
 
-def test_nothing_waits_for_itself(database: Database) -> None:
+def test_a_task_cannot_wait_for_itself(database: Database) -> None:
     one, two, three = added(database, 3)
     with database.write() as tx:
         tasks.update(tx, ADA, two, TaskPatch(blocked_by=[one]))
@@ -432,7 +432,7 @@ def test_two_updates_at_once_make_no_circle(database: Database) -> None:
 
 @settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 5), st.sets(st.integers(0, 5), max_size=3)), max_size=12))
-def test_whatever_is_tried_no_circle_comes_of_it(database: Database, steps: list[tuple[int, set[int]]]) -> None:
+def test_no_sequence_of_updates_makes_a_circle(database: Database, steps: list[tuple[int, set[int]]]) -> None:
     numbers = added(database, 6)
     waits: dict[int, set[int]] = {place: set() for place in range(6)}
 

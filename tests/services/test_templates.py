@@ -8,7 +8,7 @@ ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
 BOB = Scope(user="00000000-0000-4000-8000-00000000000b")
 
 
-def test_what_was_given_is_recalled_the_newest_first(database: Database) -> None:
+def test_values_are_recalled_newest_first(database: Database) -> None:
     for value in ("Rust", "Go", "rusty nails", "Trust"):
         with database.write() as tx:
             templates.remember_values(tx, ADA, "default/review", {"topic": value, "tone": "dry"})
@@ -20,7 +20,7 @@ def test_what_was_given_is_recalled_the_newest_first(database: Database) -> None
         assert templates.recall_values(tx, ADA, "default/other", "topic") == ()
 
 
-def test_only_news_is_written(database: Database) -> None:
+def test_only_new_values_are_written(database: Database) -> None:
     given = {"topic": "Rust", "tone": "dry"}
     with database.write() as tx:
         tx.now = "2026-01-01T00:00:00.000000Z"
@@ -36,7 +36,7 @@ def test_only_news_is_written(database: Database) -> None:
         assert not templates.has_new_values(tx, ADA, "p", given)
 
 
-def test_what_is_empty_long_or_no_text_is_passed_over(database: Database) -> None:
+def test_empty_long_and_invalid_values_are_skipped(database: Database) -> None:
     odd = {"a": "", "b": "x" * 201, "c": "a\0b", "d": "\ud800"}
     with database.write() as tx:
         assert not templates.has_new_values(tx, ADA, "p", odd)

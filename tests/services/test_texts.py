@@ -40,7 +40,7 @@ def test_edits_are_applied_in_order_and_lines_are_those_of_the_result() -> None:
     assert edited(text, Edit("b", "xyz"), Edit("y", "_")) == ("a\nx_z\nc\nd", [(2, "x_z")])
 
 
-def test_a_text_is_replaced_everywhere_if_told_so() -> None:
+def test_a_text_is_replaced_everywhere_on_request() -> None:
     assert edited("a b a\nc\na", Edit("a", "xy", True)) == ("xy b xy\nc\nxy", [(1, "xy b xy"), (3, "xy")])
     assert edited("aaaa", Edit("aa", "b", True)) == ("bb", [(1, "bb")])
 
@@ -107,7 +107,7 @@ some_text = st.text(alphabet="ab\n", max_size=12)
 
 
 @given(text=some_text, edits=st.lists(st.tuples(some_text.filter(bool), some_text), max_size=4))
-def test_the_text_is_that_of_plain_replacement_and_unchanged_lines_are_not_told(
+def test_edits_agree_with_plain_replacement_and_unchanged_lines_are_not_reported(
     text: str, edits: list[tuple[str, str]]
 ) -> None:
     expected = text

@@ -50,7 +50,7 @@ def test_another_version_is_refused_and_changes_nothing(database: Database, upda
     assert (last.version, last.description) == (3, "last")
 
 
-def test_of_racing_updates_with_the_same_version_one_succeeds(database: Database, update: Update) -> None:
+def test_one_of_several_racing_updates_with_the_same_version_succeeds(database: Database, update: Update) -> None:
     for version in range(1, 6):
         start = threading.Barrier(4)
         outcomes: list[str] = []

@@ -44,7 +44,7 @@ def test_a_change_of_a_gathered_prompt_is_not_lost(database: Database) -> None:
     assert ([item.title for item in found.items], old.total) == (["One"], 0)
 
 
-def test_nothing_that_was_gathered_is_kept_where_the_transaction_fails(database: Database) -> None:
+def test_gathered_values_are_dropped_if_the_transaction_fails(database: Database) -> None:
     projects.require(database, HERE)
     try:
         with database.write(HERE) as tx, tx.gathering():

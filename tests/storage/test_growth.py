@@ -85,7 +85,7 @@ def test_the_links_of_a_task_are_two_statements_however_many_projects_there_are(
     )
 
 
-def test_an_exact_name_is_as_much_work_however_many_prompts_there_are(tmp_path: Path) -> None:
+def test_finding_an_exact_name_takes_the_same_steps_however_many_prompts_there_are(tmp_path: Path) -> None:
     def look(tx: Tx) -> object:
         return lookup.find_all(tx, EVERYWHERE, ["prompt-1", "Prompt 2", "none-such"])
 
@@ -98,7 +98,7 @@ def test_an_exact_name_is_as_much_work_however_many_prompts_there_are(tmp_path: 
     assert work[1] <= work[0] + 10
 
 
-def test_a_rare_tag_is_as_much_work_however_many_prompts_do_not_have_it(database: Database) -> None:
+def test_finding_a_rare_tag_takes_the_same_steps_however_many_prompts_lack_it(database: Database) -> None:
     default = Scope(user=USER, project="default")
     projects.require(database, default)
     add_prompts(database, default, 0, 12, ("rare", "common"))

@@ -89,7 +89,7 @@ OF_OTHERS = [
 ]
 
 
-def test_nothing_is_put_into_the_history_of_others(roles: tuple[str, str], app: psycopg.Connection[Any]) -> None:
+def test_no_row_can_be_added_to_the_history_of_others(roles: tuple[str, str], app: psycopg.Connection[Any]) -> None:
     with psycopg.connect(roles[0]) as owner:
         [[b]] = owner.execute("select number from projects where name = 'b'").fetchall()
         newest = "select max(number) from revisions where owner = %s and action <> 'delete'"

@@ -175,9 +175,7 @@ def test_a_migrated_postgres_store_is_analyzed(postgres: PostgresServer, monkeyp
 # -- an owner and an application --------------------------------------------------------------------------------
 
 
-def test_an_application_role_is_told_who_must_migrate(
-    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_application_role_learns_who_must_migrate(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
     owner, app = postgres.fresh_for_two()
     with pytest.raises(StoreUnusable, match=r"no store that this role can see.*database migrate` as the owner"):
         open_database(app)
@@ -197,7 +195,7 @@ def test_an_application_role_is_told_who_must_migrate(
     assert schema_of(owner) == NEXT
 
 
-def test_a_role_that_was_let_in_to_an_older_schema_is_told_who_lets_it_in(postgres: PostgresServer) -> None:
+def test_a_role_with_grants_of_an_older_schema_learns_who_can_renew_them(postgres: PostgresServer) -> None:
     owner, app = two_roles(postgres)
     for name in ("satchel_is_task", "satchel_prompts_containing", "satchel_prune"):
         with psycopg.connect(owner) as connection:

@@ -63,7 +63,7 @@ def test_the_database_is_durable_and_strict(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"not a database, " * 100, b"SQLite format 3\0" + b"\xff" * 5000, b"x"], ids=["text", "broken", "byte"]
 )
-def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_database_is_refused_and_left_unchanged(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "s.db"
     file.write_bytes(content)
     with pytest.raises(StoreUnusable, match=r"damaged or no database.*left as it is"):
@@ -87,7 +87,7 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
         open_database(str(tmp_path))
 
 
-def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_file_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     for path in (str(tmp_path / "fifo"), "/dev/null"):
         with pytest.raises(StoreUnusable, match="is not a file"):

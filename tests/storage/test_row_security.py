@@ -122,7 +122,7 @@ ON_OTHERS = [
 ]
 
 
-def test_nothing_is_hung_on_another_users_rows(roles: tuple[str, str], app: psycopg.Connection[Any]) -> None:
+def test_no_row_can_refer_to_another_users_rows(roles: tuple[str, str], app: psycopg.Connection[Any]) -> None:
     with psycopg.connect(roles[0]) as owner:
         numbers = {
             name: owner.execute("select min(number) from tasks where owner = %s", [user]).fetchall()[0][0]
@@ -165,7 +165,7 @@ OUT_OF_BOUNDS = [
 ]
 
 
-def test_nothing_is_put_into_a_project_out_of_bounds(roles: tuple[str, str], app: psycopg.Connection[Any]) -> None:
+def test_no_row_can_be_added_to_a_foreign_project(roles: tuple[str, str], app: psycopg.Connection[Any]) -> None:
     with psycopg.connect(roles[0]) as owner:
         numbers = dict(owner.execute("select ':' || name, number from projects").fetchall())
         query = "select p.number from prompts p join projects on project = projects.number where projects.name = 'b'"
@@ -229,12 +229,12 @@ def test_a_user_sees_their_own_notes(app: psycopg.Connection[Any]) -> None:
     assert app.execute("select owner, text from task_notes").fetchall() == [(ADA, "A note")] * 2
 
 
-def test_only_whether_there_is_such_a_task_is_told(database: Database) -> None:
+def test_the_function_reveals_only_whether_a_task_exists(database: Database) -> None:
     with database.read(Scope(user=ADA)) as tx:
         assert tx.is_task(f"{BOB}/1") and tx.is_task(f"{ADA}/1") and not tx.is_task("nobody's")
 
 
-def test_the_function_behind_search_tells_of_a_project_what_its_policy_shows(
+def test_the_search_function_returns_the_same_rows_as_the_policy(
     roles: tuple[str, str], app: psycopg.Connection[Any]
 ) -> None:
     with psycopg.connect(roles[0]) as owner:
@@ -285,14 +285,14 @@ FORBIDDEN = [
 ]
 
 
-def test_the_role_cannot_take_the_wall_down(app: psycopg.Connection[Any]) -> None:
+def test_the_role_cannot_turn_row_level_security_off(app: psycopg.Connection[Any]) -> None:
     for sql in FORBIDDEN:
         with pytest.raises(errors.InsufficientPrivilege):
             app.execute(sql.encode())
         app.rollback()
 
 
-def test_a_wall_that_is_switched_off_by_the_session_is_an_error_and_no_hole(app: psycopg.Connection[Any]) -> None:
+def test_a_session_without_row_security_gets_an_error_and_no_rows(app: psycopg.Connection[Any]) -> None:
     app.execute("set row_security = off")
     with pytest.raises(errors.InsufficientPrivilege, match="would be affected by row-level security"):
         app.execute("select * from tasks")

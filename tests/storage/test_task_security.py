@@ -147,7 +147,7 @@ ON_HIDDEN = [
 ]
 
 
-def test_a_limited_caller_puts_nothing_on_a_task_in_another_project(
+def test_a_limited_caller_adds_no_row_to_a_task_in_another_project(
     store: Store, limited: psycopg.Connection[Any]
 ) -> None:
     with psycopg.connect(store.owner) as owner:

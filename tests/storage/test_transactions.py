@@ -47,7 +47,7 @@ def test_a_clash_names_its_constraint_on_both_engines(database: Database) -> Non
     assert clash.value.constraint == "projects_name"
 
 
-def test_deleting_a_project_takes_its_prompts_tags_texts_and_index_along(database: Database) -> None:
+def test_deleting_a_project_removes_its_prompts_tags_texts_and_index(database: Database) -> None:
     projects.require(database, SCOPE)
     with database.write() as tx:
         prompts.add(tx, SCOPE, PromptDraft(title="T", content="needle", tags=["t"]))
@@ -91,7 +91,7 @@ def test_a_store_that_is_removed_or_replaced_while_open_takes_no_more_writes(tmp
         file.write_bytes(b"another file")
 
 
-def test_all_names_of_a_file_share_one_gate(tmp_path: Path) -> None:
+def test_all_names_of_a_file_share_one_lock(tmp_path: Path) -> None:
     (tmp_path / "link.db").symlink_to("s.db")
     first = open_database(str(tmp_path / "s.db"))
     second = open_database(str(tmp_path / "link.db"))

@@ -71,7 +71,7 @@ def all_of(project: str) -> list[StoreChange]:
     return [StoreChange("project", project), StoreChange("prompts", project), StoreChange("documents", project)]
 
 
-def test_each_change_tells_what_it_changed(store: str, database: Database, ear: Ear) -> None:
+def test_each_change_names_what_it_changed(store: str, database: Database, ear: Ear) -> None:
     listed, held = StoreChange("prompts", "default"), StoreChange("project", "default")
     named, document = StoreChange("prompt", "default", key="t"), StoreChange("document", "default", key="x:r")
     documented = StoreChange("documents", "default")
@@ -109,7 +109,7 @@ def test_a_change_is_heard_by_every_listener(store: str, database: Database, ear
     other.close()
 
 
-def test_what_was_before_the_watching_is_not_told(store: str) -> None:
+def test_changes_before_watching_are_not_announced(store: str) -> None:
     database, ear = open_database(store), Ear()
     projects.require(database, SCOPE)
     with database.write() as tx:
@@ -147,7 +147,7 @@ database.close()
 """
 
 
-def test_quick_changes_of_another_process_are_all_heard_or_told_as_everything(
+def test_quick_changes_of_another_process_are_announced_singly_or_as_everything(
     store: str, database: Database, ear: Ear
 ) -> None:
     subprocess.run([sys.executable, "-c", MANY, store, "300"], check=True, timeout=PATIENCE)
@@ -205,7 +205,7 @@ def test_a_long_transaction_elsewhere_delays_nobody(store: str, database: Databa
         other.close()
 
 
-def test_to_begin_watching_waits_for_no_writer(store: str, database: Database) -> None:
+def test_starting_to_watch_waits_for_no_writer(store: str, database: Database) -> None:
     projects.require(database, SCOPE)
     other, ear = open_database(store), Ear()
     with database.write() as tx:
@@ -241,7 +241,7 @@ def test_a_process_that_watches_ends_when_it_is_done(store: str) -> None:
 
 
 @pytest.mark.soak
-def test_on_postgres_a_server_that_restarts_is_watched_again_and_everything_told() -> None:
+def test_on_postgres_a_restarted_server_is_watched_again_and_announces_everything() -> None:
     postgres = PostgresServer()
     try:
         database, ear = open_database(postgres.fresh()), Ear()
@@ -303,7 +303,7 @@ def test_on_postgres_old_changes_are_removed(postgres: PostgresServer, monkeypat
         database.close()
 
 
-def test_on_postgres_who_polls_too_late_is_told_everything(
+def test_on_postgres_a_late_poll_announces_everything(
     postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store_changes, "_LATE", -1.0)  # every poll is late
@@ -313,7 +313,7 @@ def test_on_postgres_who_polls_too_late_is_told_everything(
     database.close()
 
 
-def test_on_postgres_the_application_role_tells_and_hears(postgres: PostgresServer) -> None:
+def test_on_postgres_the_application_role_announces_and_receives_changes(postgres: PostgresServer) -> None:
     _, app = two_roles(postgres)
     database, ear = open_database(app), Ear()
     database.watch(ear)

@@ -152,12 +152,9 @@ def make_library(root: Path, name: str, prompts: dict[str, tuple[str, list[str]]
 
 @cache
 def _validator(tool: str) -> jsonschema.Draft202012Validator:
-    """Return a validator that refuses members of a success that the schema of the tool does not name."""
+    """Return a validator that refuses members of an answer that the schema of the tool does not name."""
     [schema] = [row.output_schema for row in load("satchel").tools if row.name == tool]
-    assert schema is not None
-    members = {name: _without_others(one) for name, one in schema["properties"].items() if name != "error"}
-    closed = {**schema, "properties": {**schema["properties"], **members}, "additionalProperties": False}
-    return jsonschema.Draft202012Validator(closed)
+    return jsonschema.Draft202012Validator(_without_others(schema))
 
 
 def _without_others(schema: Any) -> Any:

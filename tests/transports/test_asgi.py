@@ -154,7 +154,7 @@ def test_tls_is_served_with_a_certificate(tmp_path: Path, certificate: tuple[str
         assert f"at https://127.0.0.1:{server.port}/mcp" in server.stderr
 
 
-def test_a_certificate_that_cannot_be_used_is_told(tmp_path: Path, certificate: tuple[str, str]) -> None:
+def test_a_certificate_that_cannot_be_used_is_reported(tmp_path: Path, certificate: tuple[str, str]) -> None:
     cert, _ = certificate
     for files, status in (((cert, str(tmp_path / "none")), 1), ((cert, cert), 1)):
         command = ["satchel", "serve", "--transport", "http", "--port", "0", "-d", str(tmp_path / "s.db")]

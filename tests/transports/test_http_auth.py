@@ -414,7 +414,7 @@ def test_only_tokens_of_the_issuer_for_us_are_let_in(with_oauth: WebClient) -> N
         assert server.count([bearer(signed())]) - before == reached
 
 
-def test_a_refusal_without_a_token_says_where_to_get_one(with_oauth: WebClient) -> None:
+def test_a_refusal_without_a_token_names_where_to_get_one(with_oauth: WebClient) -> None:
     answer = with_oauth.ask("POST", "/mcp", [JSON], b"{}")
     assert answer.status == 401
     assert answer.all("www-authenticate") == [f'Bearer realm="satchel", {NEEDED}, {where(with_oauth)}']
@@ -452,7 +452,7 @@ def test_a_token_may_be_for_any_of_our_addresses_unless_an_audience_is_named(tmp
             assert server.ask("POST", "/mcp/tool/list_tasks", [JSON, bearer(signed(aud=aud))], b"{}").status == 401
 
 
-def test_scopes_projects_and_subjects_of_an_issuer_count(with_oauth: WebClient) -> None:
+def test_scopes_projects_and_subjects_of_an_issuer_apply(with_oauth: WebClient) -> None:
     server, add = with_oauth, "/mcp/tool/add_task"
 
     def ask(route: str, body: bytes, **more: Any) -> Answer:

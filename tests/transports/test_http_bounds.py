@@ -130,7 +130,7 @@ TRICKLES: dict[str, Callable[[], tuple[bytes, Iterator[bytes]]]] = {
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_who_trickles_is_cut_off_also_after_a_good_request(server: WebServer, is_first: bool) -> None:
+def test_a_slow_sender_is_cut_off_even_after_a_good_request(server: WebServer, is_first: bool) -> None:
     def cut_off(what: str) -> None:
         opening, pieces = TRICKLES[what]()
         started = time.monotonic()  # the server begins to count later than this, never earlier
@@ -210,7 +210,7 @@ def test_100_headers_are_taken_and_names_may_be_odd(server: WebServer) -> None:
 # -- clients that do odd, but proper things -------------------------------------------------------------------------
 
 
-def test_who_would_rather_speak_something_else_is_answered_all_the_same(server: WebServer) -> None:
+def test_a_request_to_upgrade_the_protocol_is_still_answered(server: WebServer) -> None:
     """Java's client asks for HTTP/2 in this way, with the body of its first POST behind it."""
     headers, body = call("list_prompts", revision=HANDSHAKE)
     java = [("Connection", "Upgrade, HTTP2-Settings"), ("Upgrade", "h2c"), ("HTTP2-Settings", "AAEAAEAAAAIAAAAB")]
@@ -243,7 +243,7 @@ def test_rubbish_behind_a_request_never_passes_for_its_answer(server: WebServer)
 # -- clients that leave, or never listen ----------------------------------------------------------------------------
 
 
-def test_who_never_reads_is_cut_off_and_costs_no_memory_for_long(server: WebServer) -> None:
+def test_a_client_that_never_reads_is_cut_off_and_its_memory_freed(server: WebServer) -> None:
     headers, body = call("add_prompt", {"title": f"huge {time.time_ns()}", "content": "x" * 4_000_000})
     prompt = server.ask("POST", "/mcp", headers, body).tool["id"]
     asked = request("POST", "/mcp", *call("get_prompt", {"id": prompt}))
@@ -297,7 +297,7 @@ def test_a_stream_with_a_request_behind_it_ends_with_its_client_too(server: WebS
 
 
 @pytest.mark.parametrize("begun", [b"", CALL[:20], CALL[:-5]], ids=["idle", "half a head", "half a body"])
-def test_beyond_the_cap_connections_that_wait_for_their_client_give_way(tmp_path: Path, begun: bytes) -> None:
+def test_beyond_the_limit_idle_connections_are_closed(tmp_path: Path, begun: bytes) -> None:
     with WebInProcess("-d", str(tmp_path / "s.db"), "--connections", "10", is_hurried=True) as server:
         waiting = [server.connect() for _ in range(10)]
         for wire in waiting:
@@ -313,7 +313,7 @@ def test_beyond_the_cap_connections_that_wait_for_their_client_give_way(tmp_path
             wire.close()
 
 
-def test_beyond_the_cap_new_connections_are_refused_where_all_are_in_use(tmp_path: Path) -> None:
+def test_beyond_the_limit_new_connections_are_refused_if_all_are_in_use(tmp_path: Path) -> None:
     with WebInProcess("-d", str(tmp_path / "s.db"), "--connections", "10", is_hurried=True) as server:
         streams = [server.connect() for _ in range(10)]
         for wire in streams:
@@ -413,7 +413,7 @@ def test_a_connection_that_is_to_be_closed_does_not_wait_for_ever_for_its_client
 # -- more clients than there is room for ----------------------------------------------------------------------------
 
 
-def test_a_frozen_or_killed_worker_holds_up_nobody_new(tmp_path: Path) -> None:
+def test_a_frozen_or_killed_worker_delays_no_new_client(tmp_path: Path) -> None:
     with Server(tmp_path, "--workers", "2") as server:
         assert eventually(lambda: len(server.children()) == 2), server.children()
         assert {server.ask("GET", "/health").status for _ in range(10)} == {200}

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from satchel.transports.http import tasks_api
 from satchel.transports.http.app import allow
+from satchel.transports.http.messages import Refusal
 from tests.support.in_process_http import WebInProcess
 from tests.support.soak import amount
 from tests.support.web import HANDSHAKE, JSON, Answer, WebClient, call, refusal, request, rpc
@@ -205,7 +207,7 @@ def test_a_request_without_a_host_is_refused(server: WebClient) -> None:
             assert wire.read().status == 421
 
 
-def test_the_host_header_counts_whatever_an_absolute_address_says(server: WebClient) -> None:
+def test_the_host_header_counts_even_with_an_absolute_address(server: WebClient) -> None:
     for address, host, status in (
         ("http://localhost/health", "evil.com", 421),
         ("http://evil.com/health", "localhost", 200),
@@ -362,7 +364,7 @@ def test_32_mib_are_taken_and_not_one_byte_more(server: WebClient, route: str, i
             assert wire.read().status == status
 
 
-def test_other_methods_are_told_which_there_are(server: WebClient) -> None:
+def test_other_methods_get_the_list_of_allowed_ones(server: WebClient) -> None:
     with server.connect() as wire:
         for route, allow in (
             *((route, "GET, POST" if route in ("/mcp/twig", "/mcp/satchel") else "POST") for route in MCP),
@@ -417,7 +419,7 @@ DOOR_ANSWERS = [
 ]
 
 
-def test_the_door_says_in_its_envelope_what_is_wrong(server: WebClient) -> None:
+def test_tasks_over_http_reports_errors_in_its_envelope(server: WebClient) -> None:
     with server.connect() as wire:
         for body, status, message, details in DOOR_ANSWERS:
             answer = wire.ask("POST", "/mcp/tool/add_task", [JSON], body)
@@ -432,7 +434,15 @@ def test_the_door_says_in_its_envelope_what_is_wrong(server: WebClient) -> None:
         assert (answer.status, answer.json) == (400, refusal("/mcp/tool/add_task", 400, "query", words))
 
 
-def test_what_is_no_http_is_told_so_and_the_connection_closed(server: WebClient) -> None:
+def test_the_door_blames_the_database_only_for_its_own_failures() -> None:
+    unable = "Unable to complete request. Please try again."
+    for field, code in (("authorization", "DATABASE_ERROR"), ("body", "INTERNAL_ERROR"), ("server", "INTERNAL_ERROR")):
+        answer = tasks_api.refuse(Refusal(503, field, unable))
+        assert answer.status_code == 500
+        assert json.loads(answer.content) == {"success": False, "error": unable, "code": code}
+
+
+def test_bytes_that_are_not_http_get_an_error_and_the_connection_closes(server: WebClient) -> None:
     smuggled = request("POST", "/mcp", [JSON, ("Content-Length", "5"), ("Transfer-Encoding", "chunked")], b"0\r\n\r\n")
     for raw in (
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # TLS

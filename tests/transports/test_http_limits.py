@@ -28,7 +28,7 @@ def refusal_of(act: Callable[[], object]) -> tuple[int, str]:
     return refused.value.status, refused.value.field
 
 
-def test_who_has_much_in_flight_is_refused_and_others_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_with_too_much_in_flight_is_refused_and_others_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_BYTES_PER_HOLDER", 2_000_000)
     monkeypatch.setattr(limits, "MAX_BYTES", 3_000_000)
     in_flight = InFlight()

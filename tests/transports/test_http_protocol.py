@@ -96,7 +96,7 @@ def test_every_method_is_mirrored_and_some_have_a_name(server: HttpClient) -> No
 # -- the newest generation: versions and errors -------------------------------------------------------------------
 
 
-def test_a_version_that_no_request_may_name_is_told_which_it_may(server: HttpClient) -> None:
+def test_an_unsupported_version_gets_the_supported_ones(server: HttpClient) -> None:
     for date in ("2025-11-25", "2027-01-01", ""):
         message = server.message("tools/list")
         message["params"]["_meta"] = modern_meta(date)
@@ -155,7 +155,7 @@ def test_a_header_with_a_version_that_nobody_knows_is_refused(server: HttpClient
         assert answer.error["data"] == {"supported": [NEWEST], "requested": date}
 
 
-def test_errors_of_requests_are_told_in_the_body_alone(server: HttpClient) -> None:
+def test_errors_of_requests_are_only_in_the_body(server: HttpClient) -> None:
     for revision in HANDSHAKES:
         assert refusal(server.ask("satchel/nope", {}, revision=revision)) == (200, -32601, "Method not found")
 
@@ -230,7 +230,7 @@ def test_a_get_opens_a_stream_that_no_proxy_keeps_back(server: HttpClient) -> No
         assert stream.is_silent()
 
 
-def test_a_listener_is_told_first_what_is_honoured(server: HttpClient) -> None:
+def test_a_listener_first_learns_what_is_announced(server: HttpClient) -> None:
     wish = {"promptsListChanged": True, "toolsListChanged": True, "resourceSubscriptions": ["x:y"]}
     with server.listen(wish, path="/mcp/twig") as stream:
         assert stream.headers["x-accel-buffering"] == "no"

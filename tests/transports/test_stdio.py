@@ -388,7 +388,7 @@ def read_text(fixtures: Server, call: int) -> str:
     return text
 
 
-def test_a_client_that_leaves_without_an_answer_is_told_that_nothing_was_done() -> None:
+def test_the_answer_to_a_client_that_left_reports_that_nothing_was_done() -> None:
     with Server(command=COMMAND) as fixtures:
         call, question = ask_to_confirm(fixtures)
         assert fixtures.process.stdin is not None

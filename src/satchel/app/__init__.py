@@ -26,10 +26,10 @@ def serve(settings: Settings) -> int:
     """
     check_contract(settings)
     if settings.http is not None:
-        from satchel.app import http  # asyncio alone takes 24 ms
+        from satchel.app import http  # asyncio alone takes 24 ms to import
 
         return http.serve(settings, settings.http)
-    from satchel.app import stdio  # with the protocol, which commands do not need: they only find their project here
+    from satchel.app import stdio  # imports the protocol, which commands do not need
 
     return stdio.serve(settings)
 

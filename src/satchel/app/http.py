@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from satchel.auth.oauth import OAuth
     from satchel.page.site import Site
 
-HEARTBEAT = 15.0  # seconds between signs of life on a quiet stream
+HEARTBEAT = 15.0  # seconds between keep-alive messages on a quiet stream
 
-# A scheme and a host, perhaps with a port.
+# A scheme, a host, and perhaps a port.
 _ORIGIN = r"[A-Za-z][A-Za-z0-9+.-]*://([^][/?#@:\s]+|\[[^][/?#@\s]+\])(:[0-9]{1,5})?"
 
 NO_AUTH = """\
@@ -65,13 +65,13 @@ def serve(settings: Settings, http: Http, timeouts: Timeouts | None = None, hear
     try:
         users.local(store, settings.home)
         project = _find_project(store, settings)
-        _make_oauth(http, "")  # reports a mistake in its settings here, once
+        _make_oauth(http, "")  # only to report a mistake in its settings here, once
     except (AuthUnusable, StoreUnusable) as error:
         raise CannotStart(str(error), 1) from error
     except StoreError as error:
         raise CannotStart(f"cannot use the store: {error}", 1) from error
     finally:
-        store.close()  # each process that serves opens its own
+        store.close()  # each serving process opens its own store
     tls = None if http.tls_cert is None or http.tls_key is None else (http.tls_cert, http.tls_key)
     try:
         if tls is not None:
@@ -79,7 +79,7 @@ def serve(settings: Settings, http: Http, timeouts: Timeouts | None = None, hear
     except (OSError, ValueError) as error:
         why = f"cannot use --tls-cert and --tls-key: {error}. Both are PEM files, the key without password."
         raise CannotStart(why, 1) from error
-    host = http.host.strip("[]")  # as IPv6 addresses are written in URLs
+    host = http.host.strip("[]")  # URLs have IPv6 addresses in brackets
     try:
         family = socket.getaddrinfo(host, http.port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.create_server((host, http.port), family=family, backlog=2048)
@@ -183,14 +183,14 @@ def _make_callers(settings: Settings, http: Http, database: Database, oauth: "OA
 
 
 def _make_site(database: Database, libraries: Libraries, url: str, auth: str) -> "Site":
-    from satchel.page.site import Site  # templates and Markdown: only when a page is asked for
+    from satchel.page.site import Site  # imports templates and Markdown, for pages only
     from satchel.page.visit import Server
 
     return Site(Server(database=database, libraries=libraries, url=url, auth=auth, contracts=tuple(CONTRACTS)))
 
 
 class _Watcher:
-    """Watches the store as soon as the first stream is open."""
+    """Watch the store as soon as the first stream is open."""
 
     def __init__(self, database: Database, libraries: Libraries, publish: Callable[[list[StoreChange]], None]) -> None:
         self._database = database
@@ -203,17 +203,17 @@ class _Watcher:
         """Start watching, unless it has started already."""
         with self._lock:
             if not self._is_watching:
-                _ = self._libraries.catalog  # a change before the first look at the disk would not be noticed
+                _ = self._libraries.catalog  # loads it before the first check, which would otherwise miss changes
                 self._database.watch(self._publish)
                 self._is_watching = True
 
 
 def find_wrong_setting(http: Http, *, is_mounted: bool = False) -> str | None:
-    """Return why a server cannot run with these settings; None if it can."""
+    """Explain why a server cannot run with these settings; None if it can."""
     if http.auth == "none" and not is_mounted and not is_loopback(http.host):
         return NO_AUTH.format(host=http.host)
     if http.auth == "oauth" and http.oauth_issuer is None:
-        return "--auth oauth needs --oauth-issuer URL, the issuer whose tokens are taken."
+        return "--auth oauth needs --oauth-issuer URL, the issuer whose tokens are accepted."
     for origin in http.allow_origins:
         if not re.fullmatch(_ORIGIN, origin):
             return f"--allow-origin {origin}: an origin is a scheme and a host, like https://app.example.com."
@@ -246,9 +246,9 @@ def _bracket(host: str) -> str:
 
 
 def _find_project(store: Database, settings: Settings) -> str | None:
-    """Return the project of the working directory, for the lines of clients; None if it is the server's default.
+    """Return the project of the working directory, for the greeting; None if it is the server's default.
 
-    That of a repository is created, because clients name it in their URL.
+    A repository's project is created, because clients name it in their URL.
     """
     if settings.why_project is not None:
         return None

@@ -90,9 +90,9 @@ class OpenContract:
         return self._runner.answer(call, self._scope, report, work)
 
     def prune(self) -> None:
-        """Start a thread that keeps history and trash within their retention."""
+        """Start a thread that prunes history and trash by their retention."""
         if self._database is not None and not self._is_read_only and not self._database.why_read_only:
-            from satchel.app import upkeep  # after the first answer
+            from satchel.app import upkeep  # imported after the first answer
 
             self._closing.callback(upkeep.start(self._database, self._list_templates))
 
@@ -100,7 +100,7 @@ class OpenContract:
         return self._libraries.list_names() if self.contract.reads_libraries else None
 
     def watch(self, announce: Callable[[ClientChange], None]) -> None:
-        """Start to watch the store and the libraries, if the contract announces changes."""
+        """Watch the store and the libraries, if the contract announces changes."""
         if not any(capability.get("listChanged") for capability in self.contract.capabilities.values()):
             return
 
@@ -111,15 +111,15 @@ class OpenContract:
         try:
             if self._database is not None:
                 self._database.watch(announce_all)
-        except StoreError as error:  # calls are still answered
+        except StoreError as error:  # the server still answers calls
             log(f"changes of the store will not be announced: {error}")
         if self.contract.reads_libraries:
-            from satchel.library import watch  # after the first answer
+            from satchel.library import watch  # imported after the first answer
 
             self._closing.callback(watch.start(lambda: self._libraries, announce_all).set)
 
     def close(self) -> None:
-        """Close the store; end the watchers and the workers."""
+        """Close the store; stop the watchers and the workers."""
         self._closing.close()
 
 
@@ -131,7 +131,7 @@ def _complete_scope(scope: Scope, contract: Contract, database: Database, settin
         if contract.finds_project and settings.why_project is None:
             scope = project_discovery.find_current(scope, partial(projects.exists, database))
             if scope.is_named_by_file and not projects.exists(database, scope.project):
-                # Serve nevertheless: clients show little of a server that ends at once, and calls give the same reason.
+                # Serve nevertheless: clients show little of a server that exits, and calls report the same reason.
                 print_message(explain_missing_project(database, scope))
         if contract.acts_as_user and scope.user is None:
             scope = structs.replace(scope, user=users.local(database, settings.home))

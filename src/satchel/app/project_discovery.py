@@ -1,4 +1,4 @@
-"""Finds the current project, by the same rule for servers and commands: file `.satchel`, repository, default."""
+"""Finds the current project, in the same way for servers and commands: `.satchel` file, repository, default."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from satchel.model import NAMED_BY_FILE, Scope
 from satchel.services import rules
 
 FILE = ".satchel"
-_MAX_FILE = 300  # bytes that are read: the name of a project has at most 255 characters
+_MAX_FILE = 300  # bytes to read: the name of a project has at most 255 characters
 _MAX_LINK = 4096  # bytes of the file `.git` of a worktree or a submodule
 # The target of the file `.git` of a worktree or a submodule, inside the main repository.
 _INSIDE_MAIN = r"(?s)(.+?)[/\\](?:\.git[/\\](?:worktrees|modules)[/\\].+|worktrees[/\\][^/\\]+)"
@@ -22,7 +22,7 @@ class NamedProject(Struct, frozen=True):
 
     name: str
     why: str
-    is_repository: bool = False  # the first write makes its project
+    is_repository: bool = False  # the first write creates its project
 
 
 def find_current(scope: Scope, exists: Callable[[str], bool]) -> Scope:
@@ -50,8 +50,8 @@ def find_names_above(folder: str, home: str = "") -> list[NamedProject]:
     """Return the projects named by a folder and the folders above it, nearest first.
 
     The first line of a file `.satchel` names a project; if it is empty, the name of its folder does. A repository names
-    the project of its folder, a worktree or submodule the project of its main repository. The file comes first.
-    A home folder that is a repository contains settings, and gets no project.
+    the project of its folder; a worktree or submodule, that of its main repository. A file takes precedence.
+    A home folder that is a repository holds settings, and names no project.
     """
     names: list[NamedProject] = []
     while True:
@@ -78,17 +78,17 @@ def find_main_repository(folder: str) -> str:
     found = re.fullmatch(_INSIDE_MAIN, os.path.normpath(os.path.join(folder, target))) if target else None
     if found is None:
         return folder
-    main = found[1].removesuffix(".git")  # of a bare repository
+    main = found[1].removesuffix(".git")  # for a bare repository
     return os.path.dirname(main) if os.path.basename(main).startswith(".") else main
 
 
 def make_name(folder_name: str) -> str:
-    """Make a project name from the name of a folder: characters other than letters, digits, . _ - become a -."""
+    """Make a project name from a folder name: characters other than letters, digits, . _ - become hyphens."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", folder_name).strip("-")[: rules.MAX_NAME]
 
 
 def _read_start(path: str, size: int) -> str:
-    """Return the first line of a file, cut after some bytes; empty if the file cannot be read."""
+    """Return the first line of a file, cut to `size` bytes; empty if the file cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(size).split(b"\n")[0].decode("utf-8", "replace").removeprefix("\ufeff").strip()

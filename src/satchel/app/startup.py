@@ -7,7 +7,7 @@ from contextlib import suppress
 from satchel.config import Settings
 from satchel.errors import NotFound, SatchelError, StoreUnusable
 from satchel.log import escape
-from satchel.model import Scope
+from satchel.model import Scope, uri_of
 from satchel.services import projects
 from satchel.storage.database import Database, open_database
 
@@ -17,7 +17,7 @@ class CannotStart(Exception):
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
-        self.status = status  # of the process
+        self.status = status  # the exit status of the process
 
 
 def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Database:
@@ -46,9 +46,14 @@ def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Data
 
 
 def explain_missing_project(database: Database, scope: Scope) -> str:
-    """Explain that the project of a scope does not exist, where it is named, and what to do."""
-    near = projects.suggest(database, scope.project)
+    """Explain that the project of a scope does not exist or was deleted, where it is named, and what to do."""
     who, also = (f", but {scope.why} names it", ", or correct that file") if scope.is_named_by_file else ("", "")
+    with database.read() as tx:
+        is_deleted = projects.find_deleted(tx, scope.project) is not None
+    if is_deleted:
+        uri = uri_of("project", scope.project)
+        return f"project '{scope.project}' is in the trash{who}. Bring it back with: satchel restore {uri}{also}"
+    near = projects.suggest(database, scope.project)
     hint = f"Did you mean '{near}'? " if near else ""
     make = f"Make it with: satchel project create {scope.project}{also}"
     return f"project '{scope.project}' does not exist{who}. {hint}{make}"
@@ -62,5 +67,5 @@ def end_start() -> None:
 
 def print_message(text: str) -> None:
     """Write a message for the operator to stderr."""
-    with suppress(OSError):  # to the file descriptor: without a stderr, print() would write to stdout
+    with suppress(OSError):  # writes to the file descriptor: without a stderr, print() would write to stdout
         os.write(2, f"satchel: {escape(text)}\n".encode("utf-8", "replace"))

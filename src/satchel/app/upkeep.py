@@ -1,4 +1,4 @@
-"""A thread that prunes history and trash, and deletes the remembered values of deleted prompts."""
+"""A thread that prunes history and trash, and removes the remembered values of deleted prompts."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -7,9 +7,9 @@ from satchel.errors import StoreError
 from satchel.log import log, log_surprise
 from satchel.storage.database import Database
 
-FIRST = 60.0  # seconds after the start, so that a short session never prunes
+FIRST = 60.0  # seconds after the start; short sessions never prune
 _INTERVAL = 3600.0
-_PAUSE = 0.02  # between two steps, so that writers come first
+_PAUSE = 0.02  # seconds between two steps, so that writers come first
 
 
 def start(
@@ -25,7 +25,7 @@ def start(
         delay = first
         while not stopped.wait(delay):
             delay = _INTERVAL
-            # It imports every service, which a short session never needs.
+            # This imports every service, which short sessions never need.
             from satchel.services.history import forget_values, prune
 
             try:

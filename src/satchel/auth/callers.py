@@ -31,7 +31,7 @@ class AccessDenied(Exception):
 class Callers(Struct, frozen=True, kw_only=True):
     """The identification of callers by one server."""
 
-    scope: Scope  # if there is neither a token nor a named project
+    scope: Scope  # applies if there is neither a token nor a named project
     default_user: str  # for contracts that act as a user
     identify: Callable[[str], Identity] | None = None  # None: no token is needed
     is_local: bool = True  # `identify` reads one row of a file, so it needs no thread
@@ -43,8 +43,8 @@ class Callers(Struct, frozen=True, kw_only=True):
         """Return the scope of a request. This reads one row of the store, or may wait for the keys of an issuer.
 
         Raises:
-            AccessDenied: 400 for a malformed query, 401 without a valid token, 403 for a project that the token does
-                not open, 503 if the token cannot be checked.
+            AccessDenied: 400 for a malformed query, 401 without a valid token, 403 if the token does not open the
+                project, 503 if the token cannot be checked.
         """
         project, why = _find_project(header, query)
         if self.identify is None:
@@ -61,10 +61,10 @@ class Callers(Struct, frozen=True, kw_only=True):
         """Return the scope of an identified caller in the requested project.
 
         Raises:
-            AccessDenied: 403 for a project that their token does not open.
+            AccessDenied: 403 if the token does not open the project.
         """
         allowed = identity.projects
-        if allowed == ():  # an issuer may grant none
+        if allowed == ():  # an issuer may grant no project
             raise self._forbidden("This token opens no project.")
         if project is None:
             project, why = self.scope.project, self.scope.why
@@ -83,12 +83,12 @@ class Callers(Struct, frozen=True, kw_only=True):
         )
 
     def fill_in(self, scope: Scope, *, personal: bool = False) -> Scope:
-        """Add the default user to a scope without one and, with `personal`, the personal project if it is open."""
+        """Add the default user to a scope without one, and with `personal` the personal project if it is allowed."""
         is_open = personal and (scope.projects is None or self.personal in scope.projects)
         return replace(scope, user=scope.user or self.default_user, personal=self.personal if is_open else "")
 
     def refuse_write(self) -> AccessDenied:
-        """Return the refusal of a call that writes, for a caller that may only read."""
+        """Return the refusal of a writing call by a caller who may only read."""
         return self._forbidden("Read-only: nothing may be changed.")
 
     def _read_token(self, header: ReadHeader) -> str:
@@ -101,20 +101,20 @@ class Callers(Struct, frozen=True, kw_only=True):
         return token.strip()
 
     def _unauthorized(self, description: str, *, is_given: bool) -> AccessDenied:
-        # RFC 6750: no error code if no token was sent.
+        # RFC 6750: there is no error code if no token was sent.
         error = ('error="invalid_token"', f'error_description="{description}"') if is_given else ()
         challenge = _challenge(*error, *((_NEEDED_SCOPE,) if self.has_scopes else ()))
         return AccessDenied(401, f"{description[:1].upper()}{description[1:]}.", challenge)
 
     def _forbidden(self, message: str) -> AccessDenied:
-        is_challenged = self.identify is not None  # else no token helps
+        is_challenged = self.identify is not None  # otherwise a token would not help
         return AccessDenied(
             403, message, _challenge('error="insufficient_scope"', _NEEDED_SCOPE) if is_challenged else None
         )
 
 
 def _find_project(header: ReadHeader, query: str) -> tuple[str | None, str]:
-    """Return the project that a request names, and where it names it; an empty name counts as none."""
+    """Return the project that a request names, and the place of the name; an empty name counts as none."""
     try:
         given = parse_qs(query, max_num_fields=20).get("project") if query else None
     except ValueError as error:

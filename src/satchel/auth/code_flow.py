@@ -32,9 +32,9 @@ class LoginStart(Struct, frozen=True):
 
 
 class CodeFlow:
-    """Logins with one issuer; the state of a login is only in the browser's cookie.
+    """The logins with one issuer; the state of a login is kept in the browser's cookie only.
 
-    An issuer that hangs occupies one thread for its metadata and one for all logins, but none that other requests need.
+    An issuer that hangs occupies one thread for its metadata and one for all logins, but no thread of other requests.
     """
 
     def __init__(self, oauth: OAuth, client_id: str | None, url: str) -> None:
@@ -46,7 +46,7 @@ class CodeFlow:
         self._limiter = CapacityLimiter(1)
 
     async def find_obstacle(self) -> str:
-        """Return why a login is impossible, as a sentence; empty if it is possible."""
+        """Return a sentence that explains why login is impossible; empty if it is possible."""
         issuer = self._issuer.url
         if self._client_id is None:
             return f"This server has no client id at the issuer {issuer}: set --oauth-client-id."
@@ -84,7 +84,7 @@ class CodeFlow:
         """Return the user who has logged in, given the query of the issuer's redirect.
 
         Raises:
-            Unauthorized: query and cookie belong to different logins, or the issuer refused.
+            Unauthorized: query and cookie belong to different logins, or the issuer refused the login.
             AuthUnavailable: the issuer cannot be reached.
         """
         state, _, verifier = cookie.partition(".")

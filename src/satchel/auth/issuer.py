@@ -27,13 +27,13 @@ from satchel.errors import AuthUnavailable, AuthUnusable
 from satchel.log import log
 
 _MAX_AGE = 300.0  # seconds after which metadata and keys are fetched again
-_PAUSE = 10.0  # seconds between two fetches: after a failure, and for unknown keys, because a forged token can name any
+_PAUSE = 10.0  # seconds between fetches, after a failure or for unknown keys: a forged token can name any key
 _WAIT = 5.0  # seconds that a request waits for a fetch
 _ABANDONED = 60.0  # seconds after which a hanging fetch no longer prevents the next one
 _FETCH_TIMEOUT = 5.0  # seconds
 _MAX_DOCUMENT = 1024 * 1024  # bytes
 
-# Not the private ones, which an issuer may publish by mistake.
+# Private members are excluded, because an issuer may publish them by mistake.
 _PUBLIC_MEMBERS = ("kty", "crv", "n", "e", "x", "y")
 _MIN_RSA_BITS = 2048  # RFC 7518, 3.3
 _CURVES = {"ES256": "secp256r1", "ES384": "secp384r1", "ES512": "secp521r1"}
@@ -66,7 +66,7 @@ class Key(Struct, frozen=True):
 
 
 class Cached(Generic[Value]):
-    """A value that is fetched in a thread of its own, one fetch at a time; it is used until the next one succeeds.
+    """A value fetched in its own thread, one fetch at a time; the old value is used until a fetch succeeds.
 
     Thread-safe.
     """
@@ -75,10 +75,10 @@ class Cached(Generic[Value]):
         self._name = name
         self._load = load
         self._lock = threading.Lock()  # not held during a fetch
-        self._fetch: futures.Future[None] | None = None  # the running or the last one
-        self._changed_at = 0.0  # when it began, or when it ended
+        self._fetch: futures.Future[None] | None = None  # the running fetch, or the last one
+        self._changed_at = 0.0  # the time of its beginning, or of its end
         self.value: Value | None = None
-        self.failure = ""  # of the last fetch that ended
+        self.failure = ""  # why the last finished fetch failed
 
     @property
     def is_running(self) -> bool:
@@ -126,10 +126,10 @@ class Issuer:
     """One trusted issuer: its keys and its metadata. Thread-safe."""
 
     def __init__(self, url: str, algorithm: str, keys: str | None) -> None:
-        """Take the keys from a file or a URL, else from the URL in the metadata of the issuer.
+        """Read the keys from a file or a URL, by default from the URL in the metadata of the issuer.
 
         Raises:
-            AuthUnusable: these settings cannot work.
+            AuthUnusable: the settings cannot work.
         """
         self.url = url
         self._algorithm = algorithm
@@ -146,9 +146,9 @@ class Issuer:
             raise AuthUnusable(f"{keys or url} must start with https:// (http:// only on this machine). Check {flag}.")
 
     def find_keys(self, key_id: str | None) -> tuple[Key, ...]:
-        """Return the keys that may have signed a token, given its key id if it has one; empty if none is known.
+        """Return the keys that may have signed a token, by its key id if it has one; empty if none is known.
 
-        A known key never waits for the issuer. An unknown one waits for a fetch that this call has
+        A known key never waits for the issuer. An unknown one waits only for a fetch that this call
         started, or for the very first fetch, so that tokens with invented key ids do not occupy all threads.
 
         Raises:
@@ -167,10 +167,10 @@ class Issuer:
         return found
 
     async def read_metadata(self) -> Metadata:
-        """Return the metadata of the issuer; waiting for a fetch occupies no thread.
+        """Return the metadata of the issuer without occupying a thread.
 
         Raises:
-            AuthUnavailable: there is none, and it cannot be fetched.
+            AuthUnavailable: they are not cached, and cannot be fetched.
         """
         self._metadata.refresh()
         if self._metadata.value is None:
@@ -239,7 +239,7 @@ def fetch(url: str, timeout: float = _FETCH_TIMEOUT, form: dict[str, str] | None
                 document += piece
                 if len(document) > _MAX_DOCUMENT:
                     raise FetchFailed(f"{url} is larger than {_MAX_DOCUMENT} bytes")
-                if monotonic() > deadline:  # open() applies its timeout to each read
+                if monotonic() > deadline:  # the timeout of open() applies to each read
                     raise FetchFailed(f"{url} takes longer than {timeout:g} seconds")
             return bytes(document)
     except HTTPError as error:
@@ -263,7 +263,7 @@ class _SameSchemeRedirects(HTTPRedirectHandler):
 
 
 def _make_opener(url: str) -> OpenerDirector:
-    # No proxy for this machine; else those of the environment.
+    # Use no proxy for this machine, and those of the environment otherwise.
     proxies = [ProxyHandler({})] if is_loopback(urlsplit(url).hostname or "") else []
     return build_opener(_SameSchemeRedirects, *proxies)
 
@@ -273,7 +273,7 @@ def _is_file(location: str) -> bool:
 
 
 def _discover(issuer: str) -> Metadata:
-    """Fetch the metadata of an issuer: by RFC 8414, else by OpenID Connect Discovery."""
+    """Fetch the metadata of an issuer by RFC 8414, else by OpenID Connect Discovery."""
     parts = urlsplit(issuer)
     path = parts.path.rstrip("/")
     paths = (f"/.well-known/oauth-authorization-server{path}", f"{path}/.well-known/openid-configuration")

@@ -26,10 +26,10 @@ from satchel.model import Identity
 
 _MAX_TOKEN = 16 * 1024  # characters
 
-_CLOCK_LEEWAY = 60  # seconds by which clocks may differ
+_CLOCK_LEEWAY = 60  # the allowed difference of clocks in seconds
 _READ, _WRITE = "satchel:read", "satchel:write"
 
-# The name of a project in a claim, without separators and wildcards.
+# The name of a project in a claim; separators and wildcards are not allowed.
 _Project = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9._-]{1,255}\Z")]
 
 
@@ -57,10 +57,10 @@ class OAuth:
         *,
         is_any_scope_enough: bool = False,
     ) -> None:
-        """Trust an issuer. Only tokens with the scope `satchel:write` may write, unless any scope is accepted.
+        """Trust an issuer. A token may write only with the scope `satchel:write`, unless any scope is accepted.
 
         Raises:
-            AuthUnusable: these settings cannot work.
+            AuthUnusable: the settings cannot work.
         """
         if not issuer or not all(audiences):
             raise AuthUnusable("OAuth needs an issuer and an audience. Check --oauth-issuer and --oauth-audience.")

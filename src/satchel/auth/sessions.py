@@ -1,4 +1,4 @@
-"""Browser sessions: opened by a token or a one-time code; ended by logout, by time or with their token."""
+"""Browser sessions: a token or a one-time code opens one; logout, time or the end of the token closes it."""
 
 import re
 import secrets
@@ -17,9 +17,9 @@ from satchel.storage.sessions import BrowserSession
 _PREFIXES = {"session": "satchelsession_", "code": "satchelcode_"}
 _RANDOM_PART = r"[A-Za-z0-9_-]{43}"
 _LONGEST_MINUTES = 7 * 24 * 60
-ISSUED_MINUTES = 12 * 60  # after a login with an issuer, which does not report lost access
+ISSUED_MINUTES = 12 * 60  # for a login with an issuer, which does not report lost access
 _IDLE_MINUTES = 12 * 60
-_TOUCH_MINUTES = 5  # between two updates of `used_at`, because each is a write
+_TOUCH_MINUTES = 5  # minutes between updates of `used_at`, because each is a write
 _CODE_MINUTES = 1
 
 
@@ -29,7 +29,7 @@ class BrowserSessions(Struct, frozen=True):
     database: Database
 
     def begin(self, identity: Identity, minutes: int = _LONGEST_MINUTES) -> str:
-        """Open a session that lasts at most some minutes; return its secret."""
+        """Open a session with a maximum duration in minutes; return its secret."""
         with self.database.write() as tx:
             return _begin(tx, identity, minutes)
 

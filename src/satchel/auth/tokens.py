@@ -31,7 +31,7 @@ def create(
     """Create a token for a user, for all projects or some. Return it and its secret, which is not stored.
 
     Raises:
-        WrongArgument: the user is not a UUID, the name is too long, there are no projects, or the expiry is past.
+        WrongArgument: the user is not a UUID, the name is too long, no project is given, or the expiry is past.
         NotFound: there is no such project.
     """
     owner = clock.parse_id(user)
@@ -62,10 +62,10 @@ def listed(tx: Tx) -> list[Token]:
 
 
 def revoke(tx: Tx, id: str, owner: str | None = None) -> Token:
-    """Revoke a token, given its id or at least the first eight characters of it; with an owner, only one of theirs.
+    """Revoke a token by its id or at least the first eight characters of it; with an owner, only one of theirs.
 
     Raises:
-        WrongArgument: this cannot be the beginning of an id, or several ids begin like this.
+        WrongArgument: the text has the wrong form, or several ids begin with it.
         NotFound: there is no such token.
     """
     prefix = id.lower()

@@ -1,4 +1,4 @@
-"""The command `satchel`: a table of commands, each imported when it is called, and suggestions after mistyped words."""
+"""The command `satchel`: a table of commands, each imported when it is called, and suggestions for mistyped words."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ COMMANDS = {
     "catch-up": ("search:catch_up", "Show recent changes, claimed tasks and tasks ready to start."),
     "import": ("importing:cli", "Import prompts, documents and tasks from other tools."),
     "export": ("exporting:cli", "Write a project into files."),
-    "sync": ("sync:cli", "Keep a folder and a project the same."),
+    "sync": ("sync:cli", "Keep a folder and a project in sync."),
     "log": ("history:log", "Show what changed, and who changed it."),
     "diff": ("history:diff", "Show what changed between two versions."),
     "restore": ("backup:restore", "Bring back an old version, a deleted item, or a backup."),
@@ -62,7 +62,7 @@ Documentation: {DOCUMENTATION}
 """
 _SERVE_HELP = "Serve prompts, documents and tasks to MCP clients, over stdio or HTTP."
 
-# Words of other tools for our commands and nouns.
+# The words that other tools use for our commands and nouns.
 _OTHER_WORDS = {
     **dict.fromkeys(("rm", "remove", "del"), ("delete", "remove", "uninstall")),
     **dict.fromkeys(("ls", "all"), ("list",)),
@@ -82,9 +82,9 @@ _OTHER_WORDS = {
 }
 _VERBS = ("add", "list", "show", "edit", "delete")  # of each of these nouns
 _NOUNS = ("prompt", "document", "task")
-_UNKNOWN = (click.NoSuchOption, click.NoSuchCommand)  # click's own suggestions know only some of the words
-_MOST = 3  # suggestions
-_ALIKE = 0.65  # the minimum ratio of difflib for similar words
+_UNKNOWN = (click.NoSuchOption, click.NoSuchCommand)  # click's own suggestions know fewer words
+_MOST = 3  # the limit of suggestions
+_ALIKE = 0.65  # the minimum difflib ratio of similar words
 
 
 def run_command(arguments: list[str]) -> int:
@@ -190,7 +190,7 @@ def show_version() -> None:
 
 @contextmanager
 def _escape_errors() -> Iterator[None]:
-    """Escape what click's errors quote from the command line, before a terminal gets it."""
+    """Escape the parts of the command line that click quotes in its errors, before a terminal gets them."""
     try:
         yield
     except click.ClickException as error:
@@ -214,7 +214,7 @@ def _report_usage(arguments: Sequence[str]) -> Iterator[None]:
         near = _find_near(error)
         hint = f"Did you mean {' or '.join(near)}?" if near else _find_hint(error)
         message = (error.message if isinstance(error, _UNKNOWN) else error.format_message()).rstrip()
-        message = message.encode("utf-8", "replace").decode()  # it quotes the user's input, which may not be UTF-8
+        message = message.encode("utf-8", "replace").decode()  # the user's input in it may not be UTF-8
         message += "" if message.endswith((".", "?", "!")) else "."
         if as_json:
             help = f"See: {error.ctx.command_path} --help" if error.ctx else ""
@@ -248,7 +248,7 @@ def _find_near(error: click.UsageError) -> tuple[str, ...]:
         )
     if isinstance(error, click.BadParameter) and error.param is not None and isinstance(error.param.type, click.Choice):
         choices = [str(one) for one in error.param.type.choices]
-        given = error.message.split("'")[1:2]  # the message quotes it first
+        given = error.message.split("'")[1:2]  # the first word that the message quotes
         return _pick(next((word for word in given if word not in choices), ""), choices)
     return ()
 
@@ -268,8 +268,8 @@ def _find_hint(error: click.UsageError) -> str:
 
 
 def _pick(word: str, known: list[str]) -> tuple[str, ...]:
-    """Return the known words most similar to one, ignoring the dashes of options."""
-    from satchel.services.texts import closest_names  # with the store, and only after a mistake
+    """Return the known words most similar to one, ignoring the leading dashes of options."""
+    from satchel.services.texts import closest_names  # imports the store, and is needed only after a mistake
 
     plain = {one.lstrip("-"): one for one in known}
     wanted = word.lstrip("-").lower()

@@ -48,8 +48,8 @@ _PATHS = ("/", "./", "../")
 def backup(where: str, file: str) -> tuple[str, Any]:
     """Copy the store to a new FILE that only you may read, and check the copy.
 
-    The store may be in use. A SQLite store is copied to a SQLite file, one on PostgreSQL to a compressed dump.
-    `satchel restore` brings either back.
+    The store may be in use. A SQLite store is copied to a SQLite file, a PostgreSQL store to a compressed dump.
+    `satchel restore` restores either.
     """
     with show_progress("Copying") as progress:
         if is_postgres(where):
@@ -87,7 +87,7 @@ def _explain_restore(where: str, file: str) -> str:
 @click.option("--without-seal", is_flag=True, help="Restore a FILE whose seal is missing or does not match.")
 @session_options
 def restore(item: str, version: int | None, without_seal: bool, **options: Any) -> None:
-    """Restore ITEM, as it was when it was deleted or before its last change; or the store from a backup in FILE.
+    """Restore ITEM as it was before its last change or deletion, or the whole store from a backup in FILE.
 
     ITEM is as in `satchel log`; its present version stays in its history. FILE was made by `satchel backup`: a path,
     such as ./NAME. It is checked first, and the old store is kept beside the new one.
@@ -112,7 +112,7 @@ def _restore_item(session: Session, item: str, version: int | None) -> None:
     except NotFound as missing:
         if version is None and os.path.isfile(item):
             raise StoreUnusable(
-                f"no item is called '{item}'. For the backup in that file say: satchel restore ./{item}"
+                f"no item is called '{item}'. To restore the store from that file, use: satchel restore ./{item}"
             ) from missing
         raise
     now = done.item
@@ -221,7 +221,7 @@ def dump(file: str, database: str | None, as_json: bool) -> None:
 def load(where: str, file: str) -> tuple[str, Any]:
     """Read a dump from FILE, or from stdin, into an empty or new store.
 
-    A truncated or changed dump is refused before anything is done, and a failure leaves nothing behind.
+    A truncated or changed dump is refused before anything is written, and a failure leaves nothing behind.
     """
     if file == "-" and sys.stdin.isatty():
         raise click.UsageError("Name the FILE of a dump, or send one to stdin: < FILE")

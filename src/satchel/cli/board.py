@@ -1,6 +1,6 @@
 """`satchel board`: the tasks of a project on the terminal, live, with keys to move and complete them.
 
-Like the board of the page, it shows the tasks of its project and those of no project, or with --all every task.
+Like the page's board, it shows the tasks of its project and those of no project, or with --all every task.
 """
 
 import shutil
@@ -34,14 +34,14 @@ HELP = (
     "q or Ctrl-C       leave",
 )
 
-_MOST = 500  # open tasks on a board
+_MOST = 500  # the limit of open tasks on a board
 _DONE = 30
-_LEAST = 15  # columns of a card beside others
+_LEAST = 15  # minimum columns of a card beside others
 _GAP = 1
 _HEAD, _FOOT = 2, 2  # lines
-_TITLE_LINES = 2  # of a card
+_TITLE_LINES = 2  # the lines for a card's title
 _COLORS = {"ready": "green", "progress": "yellow", "blocked": "red", "done": "blue"}
-_REFRESH = 15.0  # seconds, after which expired claims are seen; changes are seen at once
+_REFRESH = 15.0  # seconds between refreshes, which show expired claims; changes show at once
 _MOVES = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 _MOVES |= {"h": (-1, 0), "l": (1, 0), "k": (0, -1), "j": (0, 1), "home": (0, -_MOST), "end": (0, _MOST)}
 
@@ -94,10 +94,10 @@ class Board:
 @click.option("--all", "is_everything", is_flag=True, help="Tasks of every project.")
 @command(as_user=True, reads=True)
 def cli(session: Session, is_everything: bool) -> None:
-    """Show the tasks of a project and those of no project as a board: ready, in progress, blocked, done.
+    """Show a project's tasks and those of no project as a board: ready, in progress, blocked, done.
 
-    On a terminal it is live, and shows within a second what others change; ? lists its keys. Elsewhere it prints the
-    board once.
+    On a terminal it is live and shows others' changes within a second; ? lists its keys. Elsewhere it is printed
+    once.
     """
     board = Board(None if is_everything else session.scope.project)
     _load(session, board)
@@ -112,7 +112,7 @@ def cli(session: Session, is_everything: bool) -> None:
 
 def _load(session: Session, board: Board) -> None:
     """Read the tasks of the board."""
-    from satchel.contracts.satchel import task_answers  # 50 ms with the contract, and not for `--help`
+    from satchel.contracts.satchel import task_answers  # takes 50 ms with the contract; `--help` does not need it
 
     with session.read() as tx:
         found = tasks.list_board(tx, session.scope, board.project, most_open=_MOST, most_done=_DONE)
@@ -136,7 +136,7 @@ class _Live:
         self._board = board
         self._terminal = terminal
         self._message = ""
-        self._text: tuple[str, list[str]] | None = None  # shown in place of the board
+        self._text: tuple[str, list[str]] | None = None  # shown instead of the board
 
     def run(self) -> None:
         """Show the board and act on keys until the user leaves it."""
@@ -176,7 +176,7 @@ class _Live:
                 self._board.choose(number)
 
     def _find_action(self, key: str, number: int) -> Callable[[], object] | None:
-        """Return the action that a key triggers on the chosen task."""
+        """Return the action of a key on the chosen task."""
         assert self._board.chosen is not None
         call, task, column = self._session.call, str(number), COLUMNS[self._board.column][0]
 
@@ -280,7 +280,7 @@ def _draw_card(task: Row, size: int, *, is_chosen: bool) -> list[str]:
 
 
 def describe_facts(task: Row) -> str:
-    """Return the facts about a task, the most important first."""
+    """Return the facts about a task, most important first."""
     facts = [
         "cancelled" if task.get("status") == "cancelled" else "",
         task.get("priority", ""),

@@ -22,7 +22,7 @@ from satchel.services import completion, documents, projects, tasks, users
 from satchel.storage.database import Tx, is_postgres, open_database
 from satchel.storage.status import read_status
 
-VARIABLE = "_SATCHEL_COMPLETE"  # by which the script of the shell asks for completions
+VARIABLE = "_SATCHEL_COMPLETE"  # the variable by which the shell's script asks for completions
 
 Find = Callable[[Tx, Scope, str], Iterable[str]]
 Source = Callable[[click.Context, str], Iterable[str]]
@@ -40,7 +40,7 @@ class Name(click.types.StringParamType):
         try:
             names = [name for source in self._sources for name in source(ctx, incomplete)]
         except Exception:
-            return []  # a completing shell cannot show messages
+            return []  # a shell cannot show messages while it completes
         return [CompletionItem(name) for name in dict.fromkeys(names) if name.startswith(incomplete)]
 
 
@@ -104,7 +104,7 @@ def _find_templates(_context: click.Context, _word: str) -> Iterable[str]:
 
 
 def _open_catalog() -> Any:
-    from satchel.library.catalog import Libraries  # 20 ms, which other commands need not wait for
+    from satchel.library.catalog import Libraries  # takes 20 ms, which other commands need not wait for
 
     return Libraries(config.load({}).libraries, is_quiet=True).catalog
 
@@ -112,10 +112,10 @@ def _open_catalog() -> Any:
 _PROMPTS = _in_store(lambda tx, scope, word: completion.prompt_names(tx, scope, word).values)
 PROJECT = Name(_in_store(lambda tx, scope, word: completion.projects(tx, scope, word).values))
 PROMPT = Name(_PROMPTS)
-ANY_PROMPT = Name(_PROMPTS, _find_templates)  # stored, or of a library
+ANY_PROMPT = Name(_PROMPTS, _find_templates)  # stored, or in a library
 DOCUMENT = Name(_in_store(_find_documents))
 TASK = TaskName(_in_store(_find_tasks, as_user=True))
-BLOCKER = Name(_in_store(_find_tasks, as_user=True))  # with + or - before it
+BLOCKER = Name(_in_store(_find_tasks, as_user=True))  # perhaps with + or - before it
 ITEM = Name(_in_store(_find_items, as_user=True))
 TAG = Name(_in_store(lambda tx, scope, word: completion.prompt_tags(tx, scope, word).values))
 TASK_TAG = Name(_in_store(lambda tx, scope, _word: tasks.list_tags(tx, scope, None), as_user=True))
@@ -136,6 +136,6 @@ def cli(shell: str) -> None:
 
     kind = get_completion_class(shell)
     assert kind is not None, "click knows these shells"
-    # Without click's check of the version of bash, which starts bash; every version since 4.4 (2016) works.
+    # Skip click's check of bash's version, which starts bash; every version since 4.4 (2016) works.
     script = type(kind.__name__, (kind,), {"_check_version": staticmethod(lambda: None)})
     click.echo(script(satchel, {}, "satchel", VARIABLE).source())

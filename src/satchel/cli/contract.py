@@ -44,9 +44,12 @@ def show(name: str, tool: str | None, as_json: bool, folder: str | None) -> None
     shown = list(tools) if tool is None else [_known("tool", tool, list(tools))]
     schemas = {one: contract.publish_schema(tools[one]) for one in shown}
     if folder is not None:
-        os.makedirs(folder, exist_ok=True)
-        for one, schema in schemas.items():
-            write_file(os.path.join(folder, f"{one}.json"), f"{to_json(schema)}\n".encode(), mode=0o644)
+        try:
+            os.makedirs(folder, exist_ok=True)
+            for one, schema in schemas.items():
+                write_file(os.path.join(folder, f"{one}.json"), f"{to_json(schema)}\n".encode(), mode=0o644)
+        except OSError as error:
+            end(f"cannot write into {folder}: {error.strerror}.", "failed")
     else:
         click.echo(to_json(list(schemas.values()) if tool is None else schemas[tool]))
 

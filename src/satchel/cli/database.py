@@ -25,7 +25,7 @@ def cli() -> None:
 def migrate(where: str, role: str | None) -> tuple[str, Any]:
     """Migrate the store to the newest schema, or make it; on PostgreSQL, as its owner.
 
-    With --role, a role that owns nothing is granted what it needs to serve the store, and no more. Repeat it after each
+    With --role, grant a role that owns nothing the rights to serve the store, and no others. Repeat it after each
     migration.
     """
     if role is not None and not is_postgres(where):

@@ -1,4 +1,4 @@
-"""`satchel doctor`: check everything that Satchel needs, and say how to repair each problem."""
+"""`satchel doctor`: check everything that Satchel needs, and explain how to repair each problem."""
 
 import http.client
 import os
@@ -35,7 +35,7 @@ from satchel.storage import schema
 from satchel.storage.database import is_postgres, open_database
 from satchel.storage.status import StoreStatus, check_file, compare_index, read_status, rebuild_index
 
-_LEAST_SPACE = 100 * 2**20  # bytes of free space below which a warning is due
+_LEAST_SPACE = 100 * 2**20  # bytes of free space below which a warning is given
 _SCOPES: tuple[Scope, ...] = ("user", "project")
 _MARKS = {"ok": ("ok", "green"), "fixed": ("fixed", "green"), "note": ("note", None), "warning": ("warning", "yellow")}
 
@@ -54,7 +54,7 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Problem(Exception):
-    """A problem that a check found: its message, the remedy, and the safe repair if there is one."""
+    """A problem found by a check: its message, the remedy, and a safe repair if there is one."""
 
     def __init__(
         self, message: str, remedy: str = "", repair: Callable[[], str] | None = None, status: Status = "failure"
@@ -64,7 +64,7 @@ class Problem(Exception):
 
 
 def attempt(check: str, look: Callable[[], str], *, is_fixing: bool = False) -> Finding:
-    """Run a check: `look` returns a sentence or raises a Problem, which `is_fixing` repairs before a second look."""
+    """Run a check: `look` returns a sentence or raises a Problem; with `is_fixing`, repair it and look again."""
     try:
         return Finding(check=check, status="ok", message=look())
     except Problem as wrong:
@@ -128,7 +128,7 @@ def _look(database: str | None, *, is_fixing: bool) -> Iterator[Finding]:
 
 
 def _guard(check: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
-    """Yield the findings of a check; a check that fails is a finding too, and does not stop the others."""
+    """Yield the findings of a check; a check that crashes becomes a finding, and does not stop the others."""
     try:
         yield from look()
     except Exception as error:
@@ -151,13 +151,13 @@ def _print(finding: Finding) -> None:
 
 
 def check_home(home: str) -> str:
-    """Check that the data folder is writable, private, and has space."""
+    """Check that the data folder is writable, private, and has free space."""
     if not os.path.isdir(home):
         if os.path.lexists(home):
             raise Problem(f"{home} is not a folder.", "Move it away, or set SATCHEL_HOME.")
         return f"{home} does not exist yet; the first use makes it"
     if not os.access(home, os.W_OK | os.X_OK):
-        raise Problem(f"{home} cannot be written.", "Make it yours, or set SATCHEL_HOME to another.")
+        raise Problem(f"{home} cannot be written.", "Make it writable, or set SATCHEL_HOME to another.")
     check_private(home, 0o700)
     free = shutil.disk_usage(home).free
     if free < _LEAST_SPACE:
@@ -178,7 +178,7 @@ def check_private(path: str, mode: int) -> str:
 
 
 def check_libraries(settings: Settings) -> Iterator[Finding]:
-    """Yield every problem of a library, or the number of libraries."""
+    """Yield every problem of the libraries; without problems, their number."""
     is_default = settings.libraries[0] == os.path.join(settings.home, "libraries")
     if is_default and not any(map(os.path.lexists, settings.libraries)):
         hint = "make one with: satchel library new NAME"
@@ -201,7 +201,7 @@ def check_libraries(settings: Settings) -> Iterator[Finding]:
 
 
 def check_watcher(home: str) -> str:
-    """Check that the system reports changed files, which tell clients of changed templates."""
+    """Check that the system reports changed files, so that clients learn of changed templates."""
     base = home if os.path.isdir(home) and os.access(home, os.W_OK | os.X_OK) else None
     why = ""
     try:
@@ -335,7 +335,7 @@ def check_clients(machine: Machine, *, is_fixing: bool) -> Iterator[Finding]:
     """Yield a finding for each entry of Satchel in the settings of a client."""
     has_any = False
     for client in CLIENTS:
-        places = {machine.find_file(client, scope): scope for scope in reversed(_SCOPES)}  # in the home folder: one
+        places = {machine.find_file(client, scope): scope for scope in reversed(_SCOPES)}  # one file in the home folder
         for scope in reversed(places.values()):
             for finding in _check_client(machine, client, scope, is_fixing=is_fixing):
                 has_any = True
@@ -359,7 +359,7 @@ def _check_client(machine: Machine, client: Client, scope: Scope, *, is_fixing: 
             message = f"{name} in {path} has no command and no address."
             yield Finding(check=check, status="failure", message=message, remedy=again, file=path)
         elif scope == "project" and not _is_ours(target, machine):
-            # A file of a project may come from anyone: nothing in it is run or called.
+            # A project's file may come from anyone: do not run or call what it names.
             message = f"{name} in {path} does not start this Satchel, and was not tried."
             yield Finding(check=check, status="note", message=message, file=path)
         else:
@@ -370,15 +370,15 @@ def _check_client(machine: Machine, client: Client, scope: Scope, *, is_fixing: 
 def _look_at_entry(
     machine: Machine, client: Client, scope: Scope, name: str, target: Local | Remote, again: str
 ) -> str:
-    """Start the server of an entry, or call it, as the client does; `again` is the command that writes it anew."""
+    """Start or call the server of an entry, as the client does; `again` is the command that rewrites the entry."""
     path, entries = changes.find_entries(client, machine, scope)
-    target = read_entry(client, entries.get(name)) or target  # a repair has changed it
+    target = read_entry(client, entries.get(name)) or target  # a repair has changed the entry
     try:
         answer = probe.call(target, _client_environment(machine.environment, target))
     except probe.NoAnswer as error:
         repair = None
         if isinstance(target, Local):
-            remedy = f"Correct what it says, or write the entry anew: {again}"
+            remedy = f"Correct what it says, or rewrite the entry: {again}"
             if not probe.is_executable(target.command, machine.environment):
                 remedy, repair = again, partial(_renew_entry, machine, client, scope, name, path, target)
         elif target.token_variable and not machine.environment.get(target.token_variable):
@@ -412,12 +412,12 @@ def _is_ours(target: Local | Remote, machine: Machine) -> bool:
     before, words = target.arguments[: len(own) - 1], target.arguments[len(own) - 1 :]
     flags, values = words[1::2], words[2::2]
     is_plain = words[:1] == ("serve",) and len(flags) == len(values) and set(flags) <= {"--contract", "--project"}
-    # Its variables could send the server to any file; those that are set here are known.
+    # Variables could point the server at any file; those that are also set here are trusted.
     is_known = all(machine.environment.get(name) == value for name, value in target.variables.items())
     return is_own and before == own[1:] and is_plain and is_known
 
 
 def _client_environment(environment: Mapping[str, str], target: Local | Remote) -> dict[str, str]:
-    """Return the environment that a client has: ours, without the settings of Satchel."""
+    """Return the client's environment: ours, without the settings of Satchel."""
     kept = {target.token_variable} if isinstance(target, Remote) else set()
     return {name: value for name, value in environment.items() if name in kept or not name.startswith("SATCHEL_")}

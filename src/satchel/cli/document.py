@@ -135,7 +135,7 @@ def edit(
         patch["content"] = _encode(raw, mime_type or old["mime_type"])
     answer = session.call("update_resource", resource=ref, **patch, expected_version=version)
     name, project = answer.value["resource"]["name"], answer.value["project"]
-    session.say(f"Changed document '{name}' in project '{project}'.", answer.value)
+    session.say(f"{answer.change} document '{name}' in project '{project}'.", answer.value)
 
 
 def _guess_type(name: str, content: str | None, raw: bytes) -> str:
@@ -171,7 +171,7 @@ def _encode(raw: bytes, mime_type: str) -> str:
 
 
 def _find_bytes(content: list[dict[str, Any]]) -> bytes:
-    """Return the bytes of a binary document, which only the content of an answer has."""
+    """Return the bytes of a binary document, which are only in the content blocks of an answer."""
     for block in content:
         encoded = block.get("data") or block.get("resource", {}).get("blob")
         if encoded is not None:

@@ -1,4 +1,4 @@
-"""Errors of commands: exit statuses, codes, and a sentence for each error with the command that helps."""
+"""Errors of commands: exit statuses, codes, and for each error a sentence and the command that helps."""
 
 import shlex
 from collections.abc import Callable, Mapping
@@ -18,6 +18,7 @@ from satchel.errors import (
     NotConfirmed,
     NotFound,
     NothingReady,
+    OutcomeUnknown,
     QuotaExceeded,
     Refused,
     SatchelError,
@@ -42,7 +43,7 @@ class Exit(NamedTuple):
     """An exit status."""
 
     status: int
-    codes: tuple[str, ...]  # the types of error that end with this status
+    codes: tuple[str, ...]  # the error types that end with this status
     meaning: str
 
 
@@ -134,12 +135,13 @@ _ADVICE: dict[type[SatchelError], Callable[[Any], str]] = {
     NothingReady: lambda _: "See the open tasks with: satchel task list",
     MissingPart: lambda error: f"It has: {', '.join(error.near)}." if error.near else "Nothing was changed.",
     StoreError: lambda _: "Nothing was changed.",
+    OutcomeUnknown: lambda _: "",  # the error has it
 }
 
 
 def make_voice() -> "Voice":
     """Return the wording of errors on the command line."""
-    # 50 ms with the contract, and only after an error
+    # These take 50 ms to import, and are needed only after an error.
     from satchel.contracts.satchel.errors import MissingValue, TemplateFailed, WrongValue
     from satchel.services.wording import Voice
 
@@ -170,7 +172,7 @@ def explain_apart(error: SatchelError, database: "Database", scope: Scope) -> tu
     if isinstance(error, AmbiguousItem) and error.kind == "task":
         return f"several tasks are called '{error.key}': {', '.join(error.references)}", "Name one by its number."
     if isinstance(error, Forbidden) and error.kind == "task":
-        error = NotFound("task", error.key, error.scope)  # a task of another user is answered as if it did not exist
+        error = NotFound("task", error.key, error.scope)  # hide that another user has this task
     if isinstance(error, NotFound):
         found = _explain_personal(error, database) or _explain_trashed(error, database, scope)
         return found or _explain_missing(error, database, scope)
@@ -237,7 +239,7 @@ def _suggest(error: NotFound, key: str, database: "Database", scope: Scope) -> s
     """Return the name or task number that was probably meant."""
     from satchel.services import lookup
 
-    if error.near:  # the contract knows libraries too
+    if error.near:  # the contract also knows libraries
         return next(iter(error.near))
     found: list[str] = []
     with database.read(scope) as tx:

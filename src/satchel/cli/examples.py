@@ -34,7 +34,7 @@ def find_path(command_path: str) -> str:
     return path.replace("resource", "document", 1) if path.startswith("resource") else path
 
 
-# By the words after `satchel`.
+# The keys are the words after `satchel`.
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "": (
         "satchel install                       connect the AI clients on this machine",
@@ -137,7 +137,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "sync": (
         "satchel sync notes --project web",
-        "satchel sync notes --check     exit status 1 where they differ",
+        "satchel sync notes --check     exit status 1 if they differ",
         "satchel sync notes --watch     until Ctrl-C",
     ),
     # -- history

@@ -36,7 +36,7 @@ def cli(session: Session, target: str, format_: str | None, is_whole: bool, prun
     """Write a project into files.
 
     TARGET is a folder, or for formats of one file a file like tasks.json; - is stdout. `satchel import` reads it back
-    unchanged. The folder has one Markdown file for each prompt, documents as files, and one file of tasks, in a stable
+    unchanged. The folder has one Markdown file for each prompt, documents as files, and one file of tasks, in stable
     order.
     """
     try:

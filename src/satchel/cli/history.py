@@ -24,7 +24,7 @@ from satchel.storage.database import Tx
 from satchel.storage.revisions import TABLES, measure
 
 _LIMIT = 50
-_PAGE = 500  # of the audit trail: each is a transaction of its own, so that a slow reader blocks nothing
+_PAGE = 500  # changes of the audit trail per transaction, so that a slow reader blocks nothing
 
 
 # -- log --------------------------------------------------------------------------------------------------------
@@ -50,7 +50,7 @@ def log(
     """Show changes, newest first: those in the project, or with ITEM all its versions.
 
     ITEM is the name or id of a prompt or document, a task's number as #4, or a satchel:// URI. With --all --format
-    jsonl the oldest comes first, and nothing is left out.
+    jsonl, the oldest change comes first, and nothing is left out.
     """
     if is_everything and item is not None:
         raise click.UsageError("--all shows all items: leave ITEM out.")
@@ -160,19 +160,19 @@ def name_entry(entry: FeedEntry) -> str:
 
 
 def shorten_time(at: str) -> str:
-    """Format a time in UTC, to the second, in the form that --since accepts."""
+    """Format a time in UTC, to the second, as --since accepts it."""
     return f"{at[:19]}Z" if at else ""
 
 
 def name_user(author: Author, scope: Scope) -> str:
-    """Return the author of a change: "you", or the beginning of a user's id, which --by accepts."""
+    """Return the author of a change: "you", or the start of a user's id, which --by accepts."""
     if not author.user:
         return "unknown" if author != Author() else "Satchel"
     return "you" if author.user == scope.user else author.user[:8]
 
 
 def name_program(author: Author) -> str:
-    """Return the program of a change: client and contract, and whether a person or a model called."""
+    """Return the program of a change: client and contract, and whether a person or a model made the call."""
     if author.contract == "cli":
         return "command line"
     token = f"token {author.token[:8]}" if author.token else ""
@@ -207,9 +207,9 @@ def diff(session: Session, item: str, a: int | None, b: int | None) -> None:
 
 
 def _show_diff(text: str) -> None:
-    """Print a diff: coloured and without control characters on a terminal, unchanged for other programs."""
+    """Print a diff: coloured and without control characters on a terminal, unchanged elsewhere."""
     if not sys.stdout.isatty() and not has_colors():
-        click.echo(text.encode())  # as bytes: click would remove colours from a text
+        click.echo(text.encode())  # bytes, because click would remove colours from a text
         return
     visible = "".join(one if one.isprintable() or one in "\t\n" else "\N{REPLACEMENT CHARACTER}" for one in text)
     click.echo(color_diff(visible) if has_colors() else visible)
@@ -224,9 +224,9 @@ def _show_diff(text: str) -> None:
 @click.option("--yes", is_flag=True, help="Do it without asking.")
 @command(in_project=False, as_user=True)
 def undo(session: Session, last: int, wanted: str | None, yes: bool) -> None:
-    """Undo the last call or command of yours, or of your agents, with everything that it changed.
+    """Undo the last call or command by you or your agents, with everything that it changed.
 
-    The changes are shown first, and you are asked. An undo is not undone; `satchel restore` brings versions back.
+    The changes are shown first, and you are asked. An undo cannot be undone, but `satchel restore` restores versions.
     """
     if wanted is not None:
         with session.read() as tx:
@@ -314,7 +314,7 @@ def list_trash(session: Session, is_everything: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do it without asking.")
 @command(in_project=False)
 def empty(session: Session, yes: bool) -> None:
-    """Remove all deleted items for good, of all projects and users, with their history and their bytes."""
+    """Permanently remove all deleted items of all projects and users, with their history and their bytes."""
     check_owner(session, "may not empty the trash of all users")
     with session.read() as tx:
         number = sum(trash_rows.count(tx).values())
@@ -334,14 +334,14 @@ def empty(session: Session, yes: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do it without asking.")
 @command(as_user=True)
 def purge(session: Session, items: tuple[str, ...], yes: bool) -> None:
-    """Remove items for good, deleted or not, with all their versions and their bytes on disk: all, or none.
+    """Permanently remove items, deleted or not, with all their versions and their bytes on disk, all or none.
 
     Deleted items of the same name go with them. ITEM is as in `satchel log`.
     """
     check_owner(session, "may not remove history")
     with session.read() as tx:
         every = [(item, lookup.find(tx, session.scope, item)) for item in items]
-    found = {(one.kind, one.number): (reference, one) for reference, one in every}  # each of them once
+    found = {(one.kind, one.number): (reference, one) for reference, one in every}  # each item once
     things = ", ".join(name_item(one.kind, one.key) for _, one in found.values())
     confirm(f"This removes {things} with all versions for good. Continue?", is_yes=yes)
 
@@ -379,7 +379,7 @@ def history() -> None:
 @history.command()
 @command(in_project=False, reads=True)
 def size(session: Session) -> None:
-    """Show how much history and trash all projects and users have, and its size on disk."""
+    """Show the size of the history and trash of all projects and users, and their size on disk."""
     check_owner(session, "does not see the history of all users")
     with session.read() as tx:
         found, counts = measure(tx), trash_rows.count(tx)

@@ -17,7 +17,7 @@ from satchel.files import printable
 from satchel.services.texts import closest_names
 
 _SHOWN = 10  # lines of each part of a report
-_INTERRUPTED = 130  # exit status, as of a process that SIGINT ended
+_INTERRUPTED = 130  # the exit status of a process that SIGINT ended
 
 EPILOG = f"Formats: {', '.join(NAMES)}."
 
@@ -51,7 +51,7 @@ def read_format(_context: click.Context, _option: click.Parameter, value: str | 
 def cli(session: Session, paths: tuple[str, ...], format_: str | None, dry_run: bool, on_clash: Any) -> None:
     """Import prompts, documents and tasks from files and folders of other tools.
 
-    PATH is a file, a folder, or - for stdin. The format of each file is recognised, or named with --format. Items that
+    PATH is a file, a folder, or - for stdin. The format of each file is recognised, or given by --format. Items that
     are in the store already stay as they are.
     """
     try:

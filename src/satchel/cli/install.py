@@ -46,7 +46,7 @@ dry_option = click.option("--dry-run", is_flag=True, help="Show the change, and 
 
 
 class Reporter:
-    """Print the change of each client, or collect all changes for one JSON document."""
+    """Prints the change of each client, or collects all changes for one JSON document."""
 
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
@@ -99,7 +99,7 @@ def choose_clients(
         return found
     names = " ".join(client.name for client in found)
     if not sys.stdin.isatty():
-        end(f"say which: satchel {verb} {names}, or --all.", _WRONG, as_json=as_json)
+        end(f"name a client: satchel {verb} {names}, or --all.", _WRONG, as_json=as_json)
     click.echo(f"Found: {', '.join(client.title for client in found)}.", err=True)
     question = "Connect {}?" if verb == "install" else "Remove Satchel from {}?"
     return [client for client in found if click.confirm(question.format(client.title), default=True, err=True)]
@@ -207,19 +207,19 @@ def _make_target(
     _warn_of_missing_project(settings, project)
     command, *arguments = entries.own_command(machine.environment)
     if scope == "project" and os.path.basename(command) == "satchel" and _is_on_path(command, machine):
-        command = "satchel"  # a project's file is used on other machines too
+        command = "satchel"  # a project's file is also used on other machines
     arguments += entries.serve_arguments(contract, project)
     return entries.Local(command, tuple(arguments), entries.carry_variables(machine.environment, settings.home))
 
 
 def _find_project(url: str, scope: Scope) -> str | None:
-    """Find the project on a server: by a setting, a `.satchel` file or a question; None: the default of the server."""
+    """Find the project on a server from a setting, a `.satchel` file or a question; None means the server's default."""
     if "project" in parse_qs(urlsplit(url).query):
         return None
     try:
         settings = config.load({})
     except config.SettingsError:
-        return None  # only a server on this machine needs this setting
+        return None  # this setting applies only to a server on this machine
     if settings.why_project is not None:
         return settings.project
     if scope == "project":
@@ -243,7 +243,7 @@ def _warn_of_missing_project(settings: config.Settings, project: str | None) -> 
     try:
         opened = open_database(database, settings.database_direct)
     except SatchelError:
-        return  # `satchel doctor` says more about it
+        return  # `satchel doctor` explains more
     try:
         if not projects.exists(opened, project):
             hint = f"satchel project create {project}"
@@ -322,7 +322,7 @@ def _try(report: Reporter, target: Any) -> dict[str, Any]:
 def uninstall(clients: tuple[str, ...], takes_all: bool, scope: Scope, name: str, dry_run: bool, as_json: bool) -> None:
     """Remove Satchel from the settings of MCP clients, and its rule from AGENTS.md or CLAUDE.md.
 
-    The store stays as it is. CLIENT is as for `satchel install`.
+    The store is not changed. CLIENT is as for `satchel install`.
     """
     machine = Machine.current()
     chosen = choose_clients(

@@ -1,4 +1,4 @@
-"""Commands that prompts, documents and tasks share: delete, history, copy, move; and contents from files or stdin."""
+"""Commands that prompts, documents and tasks share (delete, history, copy, move), and contents from files or stdin."""
 
 import sys
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ def add_commands(group: click.Group, kind: Kind) -> None:
     """Add `delete`, `history`, `copy` and `move` to the commands of a kind of items."""
     noun, reference = kind, REFERENCES[kind]
 
-    @group.command(help=f"Delete {noun}s: all that are named, or none. `satchel restore` brings them back.")
+    @group.command(help=f"Delete the given {noun}s, all or none. `satchel restore` brings them back.")
     @click.argument("refs", type=reference, metavar="REF...", nargs=-1, required=True)
     @command(in_project=kind != "task", as_user=kind == "task")
     def delete(session: Session, refs: tuple[str, ...]) -> None:
@@ -75,7 +75,7 @@ def add_commands(group: click.Group, kind: Kind) -> None:
 
 
 def name_several(session: Session, kind: Kind, refs: Sequence[str]) -> list[str]:
-    """Return references that can name only items of one kind, for a tool that takes items of any kind.
+    """Return references that name items of one kind only, for a tool that takes items of any kind.
 
     Raises:
         NotFound: one of them does not exist.
@@ -109,16 +109,16 @@ def _add_transfer(group: click.Group, kind: Kind, verb: str, past: str) -> None:
         help += " Their history stays in the trash of the old project."
 
     def transfer(session: Session, refs: tuple[str, ...], to: str, is_renamed: bool = False) -> None:
-        from satchel.services import copying, projects  # 20 ms, which `--help` need not wait for
+        from satchel.services import copying, projects  # takes 20 ms, which `--help` need not wait for
 
         if verb == "move" and kind != "task" and to == session.scope.project:
             raise click.UsageError(f"Project '{to}' is where they are. Name another one with --to.")
         transfer_one = copying.copy if verb == "copy" else copying.move
 
         def change(tx: Tx) -> list[tuple[Prompt | Document | Task, tuple[str, ...]]]:
-            projects.get(tx, session.scope, to)  # checked first, because the error is not about an item
+            projects.get(tx, session.scope, to)  # checked first, because this error is not about an item
             found = [_find(tx, session.scope, kind, verb, ref) for ref in refs]
-            items = {one.number: one for one in found}  # each once
+            items = {one.number: one for one in found}  # each item once
             return [transfer_one(tx, session.scope, one, to, renames=is_renamed) for one in items.values()]
 
         try:
@@ -141,8 +141,8 @@ def _add_transfer(group: click.Group, kind: Kind, verb: str, past: str) -> None:
 
 
 def _find(tx: Tx, scope: Scope, kind: Kind, verb: str, reference: str) -> Any:
-    """Return the item of a command; only a copy may be of one that the project reads from the personal one."""
-    from satchel.services import layers, tasks  # 20 ms, which `--help` need not wait for
+    """Return the item of a command; only a copy may be made of an item from the personal project."""
+    from satchel.services import layers, tasks  # takes 20 ms, which `--help` need not wait for
 
     if kind == "task":
         return tasks.find(tx, scope, reference)
@@ -179,7 +179,7 @@ def _show_transferred(session: Session, changed: list[Any], heading: str, there:
 
 
 def read_content(given: str | None, *, editing: str | None = None) -> bytes:
-    """Return the content for an argument CONTENT; without one, open the editor with the text `editing`."""
+    """Return the content for an argument CONTENT; without one, open the editor, with the text `editing` in it."""
     if given is None:
         return _open_editor(editing or "")
     if given == "-":
@@ -205,7 +205,7 @@ def _open_editor(start: str) -> bytes:
         raise click.UsageError(
             "There is no terminal for an editor. Give CONTENT as an argument, @FILE, or - for stdin."
         )
-    # As bytes: click changes the line ends of a text.
+    # Pass bytes, because click changes the line ends of a text.
     written = click.edit(start.encode(), extension=".md", require_save=True)
     if written is None:
         raise click.ClickException("the editor was left without saving; nothing was changed.")

@@ -55,7 +55,7 @@ anyway_option = click.option("--anyway", is_flag=True, help="Accept problems and
 
 
 def find_roots(given: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the folders of libraries that a command uses."""
+    """Return the library folders that a command uses."""
     try:
         return load({"libraries": list(given)}).libraries
     except SettingsError as error:
@@ -162,7 +162,7 @@ def validate(path: str | None, libraries: tuple[str, ...], as_json: bool) -> Non
 @roots_option
 @json_option
 def new(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
-    """Make a small working library in folder NAME of the first folder of libraries."""
+    """Make a small working library in folder NAME of the first library folder."""
     if os.sep in name or name in (".", "..") or not library_name(name):
         why = f"its folder needs a name with a letter or a digit, and no {os.sep}"
         end(f"'{name}' cannot be a library: {why}.", "invalid_argument")

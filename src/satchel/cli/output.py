@@ -15,12 +15,12 @@ import msgspec
 
 from satchel.log import escape, escape_line
 
-# Characters that JSON does not escape and that a terminal may act on.
+# Characters that JSON does not escape and a terminal may act on.
 _HARMFUL_IN_JSON = (
     "[\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
     "\U000e0000-\U000e007f]"
 )
-_PROSE = {"TITLE", "DESCRIPTION", "TEXT", "WHAT", "WHO", "WITH", "ABOUT"}  # columns whose words may be broken
+_PROSE = {"TITLE", "DESCRIPTION", "TEXT", "WHAT", "WHO", "WITH", "ABOUT"}  # columns with prose, which may wrap
 _LEAST = 12  # the minimum width of a column with prose
 _COLORS = {"always": True, "never": False, "auto": None}
 
@@ -51,7 +51,7 @@ def show_content(content: str) -> None:
     if sys.stdout.isatty():
         click.echo(escape(content), nl=not content.endswith("\n"))
     else:
-        click.echo(content.encode(), nl=False)  # as bytes: click would remove colours from a text
+        click.echo(content.encode(), nl=False)  # bytes, because click would remove colours from a text
 
 
 def to_json(value: object, *, is_one_line: bool = False) -> str:
@@ -81,7 +81,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def _draw_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Draw a table as wide as the terminal; the first column stays whole, others wrap if needed."""
-    from rich.cells import cell_len  # 60 ms with tables, which other programs do not get
+    from rich.cells import cell_len  # takes 60 ms with tables; output to other programs does not need it
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -141,7 +141,7 @@ def has_colors() -> bool:
 
 @contextmanager
 def show_progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar if stderr is a terminal; yield a function that takes done and total (0: unknown)."""
+    """Show a progress bar if stderr is a terminal; yield a function of done and total (0: unknown)."""
     if not sys.stderr.isatty():
         yield lambda _done, _total: None
         return

@@ -21,7 +21,7 @@ def cli() -> None:
 @command(in_project=False)
 def create(session: Session, name: str) -> None:
     """Create a project."""
-    rules.clean_new_name("project", name)  # the tool removes spaces around it
+    rules.clean_new_name("project", name)  # checked here, because the tool removes spaces around the name
     answer = session.call("add_project", name=name)
     session.say(f"Created project '{answer.value['project']}'.", answer.value)
 

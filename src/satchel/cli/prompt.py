@@ -78,7 +78,7 @@ def add(
 
 @cli.command("list")
 @tags_option(TAG, "Only with this tag, or one of several.")
-@click.option("--all-tags", is_flag=True, help="Only with all of the tags, not one of them.")
+@click.option("--all-tags", is_flag=True, help="Only with all of the tags, not just one.")
 @click.option("--search", "query", metavar="TEXT", help="Only with this text in title or content, in any case.")
 @command(reads=True)
 @page_options
@@ -177,7 +177,7 @@ def edit(
         old = session.call("get_prompt", prompt=ref, whole=True).value["prompt"]["content"]
         patch["content"] = read_text(None, editing=old)
     answer = session.call("update_prompt", prompt=ref, **patch, expected_version=version)
-    _show_changed(session, "Changed prompt '{name}' in project '{project}'.", answer)
+    _show_changed(session, answer.change + " prompt '{name}' in project '{project}'.", answer)
 
 
 def _show_changed(session: Session, sentence: str, answer: Answer) -> None:

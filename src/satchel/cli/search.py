@@ -9,7 +9,7 @@ from satchel.cli.examples import Command
 from satchel.cli.output import count
 from satchel.cli.session import Session, command, project_option
 
-_MOST = 50  # hits that the tool answers at once
+_MOST = 50  # the limit of hits in one answer of the tool
 _KINDS = ("prompt", "document", "task")
 
 

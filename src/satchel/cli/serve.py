@@ -1,4 +1,4 @@
-"""`satchel serve`: its options come from the table of settings. click parses them only if this parser cannot."""
+"""`satchel serve`: its options come from the table of settings. click parses only what this parser cannot."""
 
 from collections.abc import Sequence
 
@@ -8,13 +8,13 @@ Flags = dict[str, str | list[str] | None]
 
 
 def run(arguments: Sequence[str]) -> int | None:
-    """Serve with arguments that `parse` understands; return the exit status, or None to leave them to click."""
+    """Serve with arguments that `parse` understands, and return the exit status; return None to leave them to click."""
     flags = parse(arguments)
     return None if flags is None else serve(flags)
 
 
 def parse(arguments: Sequence[str]) -> Flags | None:
-    """Return the options; None for anything but known options with a value each, which click reports better."""
+    """Return the options; None unless all are known options with values, because click explains mistakes better."""
     settings = {flag: setting for setting in config.SETTINGS for flag in setting.flags}
     flags: Flags = {}
     rest = list(arguments)
@@ -36,7 +36,7 @@ def parse(arguments: Sequence[str]) -> Flags | None:
 
 def serve(flags: Flags) -> int:
     """Serve with these options, and return the exit status."""
-    # The store and the contracts take 15 ms, and `satchel --help` imports this module without them.
+    # The store and the contracts take 15 ms to import, which `satchel --help` need not wait for.
     from satchel import app
     from satchel.app.startup import CannotStart, print_message
 

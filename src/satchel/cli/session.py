@@ -1,4 +1,4 @@
-"""The session of a command: its common options, the open store, the project it works in, calls of tools.
+"""The session of a command: its common options, the open store, the current project, calls of tools.
 
 One transaction at the start reads the local user and the project of the folder. A command that only reads treats a
 missing store as an empty one, and creates no file.
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 database_option = click.option("--database", "-d", metavar="PATH|URL", help="The store. [env: SATCHEL_DATABASE]")
-VERSION = click.IntRange(1, 2**53 - 1)  # of an item
-PAGE_SIZE = 200  # entries that a tool lists at most in one call
+VERSION = click.IntRange(1, 2**53 - 1)  # the version of an item
+PAGE_SIZE = 200  # the limit of entries in one answer of a tool
 
 Result = TypeVar("Result")
 Option = Callable[[Callable[..., None]], Callable[..., None]]  # a decorator of a command
-_LIMIT = 50  # entries that a list shows by default
+_LIMIT = 50  # entries in a list by default
 
 
 class Answer(NamedTuple):
@@ -59,8 +59,13 @@ class Answer(NamedTuple):
         return str(self.content[0].get("text", ""))
 
     @property
+    def change(self) -> str:
+        """What an update did, which its tool says first."""
+        return "Nothing changed in" if self.text.startswith("Unchanged") else "Changed"
+
+    @property
     def notes(self) -> list[str]:
-        """Remarks beside the answer."""
+        """The notes that come with the answer."""
         return list(self.value.get("notes", ()))
 
 
@@ -78,10 +83,10 @@ class Session:
         self.database = database
         self.as_json = as_json
         self.scope = Scope(project=settings.project, user=settings.user)
-        self.failure: tuple[Refused, str] | None = None  # the error of the last failed tool, and the tool's name
+        self.failure: tuple[Refused, str] | None = None  # the error of the last failed tool, and its name
         self._settings = settings
-        self._lacks_default = False  # the project, which the command would work in
-        self._makes_default = False  # before a tool is called
+        self._lacks_default = False  # the command works in `default`, which does not exist
+        self._makes_default = False  # whether calling a tool creates it first
 
     def enter(self, *, in_project: bool, needs_project: bool, as_user: bool, reads: bool) -> None:
         """Enter the project and find the user, in one transaction.
@@ -89,7 +94,7 @@ class Session:
         Raises:
             NotFound: a needed project does not exist, and the command would not create it.
         """
-        from satchel.app import project_discovery  # 20 ms with the services, which `--help` need not wait for
+        from satchel.app import project_discovery  # takes 20 ms with the services, which `--help` need not wait for
         from satchel.services import projects, users
 
         settings = self._settings
@@ -109,7 +114,7 @@ class Session:
             user = settings.user or users.read_kept(tx)
         if is_missing and scope.project == DEFAULT_PROJECT:
             if reads:
-                scope = structs.replace(scope, makes=DEFAULT_PROJECT)  # so that it is empty
+                scope = structs.replace(scope, makes=DEFAULT_PROJECT)  # so that it reads as empty
             self._lacks_default = not reads
             self._makes_default = in_project
             if needs_project:
@@ -138,7 +143,7 @@ class Session:
         return self.database.write(self.scope)
 
     def transact(self, run: Callable[[Tx], Result]) -> Result:
-        """Write in one transaction; retry if it lost against another one."""
+        """Write in one transaction; retry if it conflicts with another one."""
         return self.database.transact(self.scope, run)
 
     # -- tools of the contract `satchel` --
@@ -151,7 +156,7 @@ class Session:
 
     @cached_property
     def _runner(self) -> "Runner":
-        from satchel.contracts.runner import Runner  # 50 ms, which `--help` need not wait for
+        from satchel.contracts.runner import Runner  # takes 50 ms, which `--help` need not wait for
         from satchel.contracts.satchel import CONTRACT
 
         return Runner(CONTRACT, self.database, lambda: self._libraries)
@@ -173,7 +178,7 @@ class Session:
             raise
 
     def list(self, tool: str, key: str, page: Page, **filters: Any) -> Answer:
-        """Return a part of the list that a tool returns under a key, with as many calls as needed."""
+        """Return a part of the list that a tool returns under a key, making as many calls as needed."""
         rows: list[Any] = []
         answer, cursor = None, page.cursor
         while answer is None or (cursor is not None and len(rows) != page.limit):
@@ -192,7 +197,7 @@ class Session:
         return facts
 
     def close(self) -> None:
-        """End the worker that fills in templates, and close the store."""
+        """Stop the worker that fills in templates, and close the store."""
         if "_libraries" in self.__dict__:
             self._libraries.renderer.close()
         self.database.close()
@@ -216,7 +221,7 @@ class Session:
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], value: object, *, empty: str = "") -> None:
         """Print a list: a table on a terminal, lines with tabs for other programs, or the value as JSON.
 
-        On stderr a note says that the list is empty, except in JSON.
+        A note on stderr says that the list is empty, unless it is printed as JSON.
         """
         if self.as_json:
             click.echo(to_json(value))
@@ -234,7 +239,7 @@ class Session:
         empty: str,
         more: str = "--all",
     ) -> None:
-        """Print a list; report on stderr that it is empty, that there is `more` by an option, and notes."""
+        """Print a list; report on stderr if it is empty or has more entries, which `more` lists, and print notes."""
         notes = answer.notes
         self.table(columns, rows, answer.value, empty="" if notes else empty)
         if self.as_json:
@@ -261,9 +266,9 @@ def command(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add the common options to a command, give it a session, and report its errors.
 
-    A command `in_project` has the option --project. One that `needs_project` fails at once if the project does not
-    exist and the first write does not make it. One that only `reads`, always or with the option of that name, makes no
-    store.
+    With `in_project`, the command has the option --project. With `needs_project`, it fails at once if the project does
+    not exist and the first write would not create it. With `reads`, always or with the option of that name, it creates
+    no store.
     """
 
     def decorate(run: Callable[..., None]) -> Callable[..., None]:
@@ -320,7 +325,7 @@ def page_options(run: Callable[..., None]) -> Callable[..., None]:
 
 @contextmanager
 def open_session(flags: Mapping[str, str | None], *, reads: bool, as_json: bool = False) -> Iterator[Session]:
-    """Open the store that flags and settings name. For a command that only reads, a missing store is an empty one.
+    """Open the store of flags and settings. For a command that only reads, a missing store is an empty one.
 
     Raises:
         SettingsError: a setting is wrong.
@@ -361,7 +366,7 @@ def _report_failure(session: Session) -> Iterator[None]:
 
 
 def _check_file(error: SatchelError, session: Session) -> None:
-    """Refuse a command whose project is named by a `.satchel` file and does not exist.
+    """Refuse a command if a `.satchel` file names its project, and the project does not exist.
 
     Raises:
         click.UsageError: the project does not exist.
@@ -370,13 +375,13 @@ def _check_file(error: SatchelError, session: Session) -> None:
     if not isinstance(error, NotFound) or error.kind != "project" or error.key != scope.project:
         return
     if scope.is_named_by_file:
-        from satchel.app.startup import explain_missing_project  # only after this mistake
+        from satchel.app.startup import explain_missing_project  # needed only after this mistake
 
         raise click.UsageError(explain_missing_project(session.database, scope))
 
 
 def address_command(run: Callable[..., tuple[str, Any]]) -> Callable[..., None]:
-    """Wrap a command that gets the store's address and opens it itself; print its result as text or JSON."""
+    """Wrap a command that opens the store by its address itself; print its result as text or JSON."""
 
     @database_option
     @json_option
@@ -391,7 +396,7 @@ def address_command(run: Callable[..., tuple[str, Any]]) -> Callable[..., None]:
 
 @contextmanager
 def report_errors(*, as_json: bool) -> Iterator[None]:
-    """End the command with an error message if settings or store cannot be used."""
+    """End the command with an error message if its settings or the store cannot be used."""
     try:
         yield
     except config.SettingsError as error:
@@ -406,7 +411,7 @@ def report_errors(*, as_json: bool) -> Iterator[None]:
 
 
 def confirm(question: str, *, is_yes: bool) -> None:
-    """Ask for confirmation before something is lost; without a terminal, fail and name the flag that confirms."""
+    """Ask for confirmation of a loss; without a terminal, fail and name the flag that confirms."""
     if is_yes:
         return
     if not sys.stdin.isatty():
@@ -415,7 +420,7 @@ def confirm(question: str, *, is_yes: bool) -> None:
 
 
 def check_owner(session: Session, what: str) -> None:
-    """Refuse an action to an application role, and name the role that may do it."""
+    """Refuse an action to an application role, and name the role that may perform it."""
     if session.database.has_row_security:
         raise StoreFailed(
             f"the application role {what}: run this with the owner's address in --database or SATCHEL_DATABASE"

@@ -1,4 +1,4 @@
-"""`satchel sync`: keep a folder and a project the same."""
+"""`satchel sync`: keep a folder and a project in sync."""
 
 import os
 import time
@@ -15,8 +15,8 @@ from satchel.exchange.entries import Unreadable
 from satchel.exchange.syncing import SyncOptions, SyncReport
 from satchel.files import printable
 
-_POLL = 500  # milliseconds between checks whether the store has changed
-_DEBOUNCE = 200  # milliseconds in which changes of files are collected
+_POLL = 500  # milliseconds between checks for changes in the store
+_DEBOUNCE = 200  # milliseconds during which file changes are collected
 _FULL = 30.0  # seconds after which everything is compared even without an event
 
 
@@ -27,7 +27,7 @@ _FULL = 30.0  # seconds after which everything is compared even without an event
 @click.option("--yes", is_flag=True, help="Use a folder that holds other files, or delete many items, without asking.")
 @command(needs_project=True, as_user=True, reads="check")
 def cli(session: Session, folder: str, check: bool, watch: bool, yes: bool) -> None:
-    """Keep a FOLDER and a project the same: a change on one side is made on the other.
+    """Keep a FOLDER and a project in sync: a change on one side is made on the other.
 
     The folder is like that of `satchel export`. If both sides changed the same item, both versions are kept and named.
     Items whose files are deleted go to the trash.
@@ -54,9 +54,9 @@ def _sync(session: Session, folder: str, options: SyncOptions) -> SyncReport:
 
 
 def _watch(session: Session, folder: str, options: SyncOptions, report: SyncReport) -> None:
-    from watchfiles import watch  # only here
+    from watchfiles import watch  # only needed here
 
-    changed = [True]  # changes made before the watcher was ready
+    changed = [True]  # starts True, because files may have changed before the watch
     session.database.watch(lambda _changes: changed.__setitem__(0, True))
     last = time.monotonic()
     events = watch(folder, rust_timeout=_POLL, debounce=_DEBOUNCE, yield_on_timeout=True)

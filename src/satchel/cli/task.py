@@ -24,7 +24,7 @@ Row = dict[str, Any]  # a task in an answer
 COLUMNS = ("NO", "STATUS", "TITLE", "PRIORITY", "DUE", "TAGS", "AFTER", "PROJECT")
 PRIORITIES = ("low", "normal", "high", "urgent")
 STATUSES = ("ready", "open", "in-progress", "done", "cancelled", "all")
-_FILTERS = {"open": "pending", "in-progress": "in_progress", "done": "completed"}  # as the tool calls them
+_FILTERS = {"open": "pending", "in-progress": "in_progress", "done": "completed"}  # the tool's names for these
 _CLOSED = ("completed", "cancelled")
 _NO_TASKS = "There are no open tasks. Add one with: satchel task add 'Write the docs' --priority high"
 
@@ -142,14 +142,14 @@ def _read_line(text: str) -> "TaskLine":
 @click.option("--status", type=_Status(STATUSES), help="Only tasks in this state.  [default: open]")
 @click.option("--search", "query", metavar="TEXT", help="Only with this text in title or description, in any case.")
 @narrow_by_tag_option
-@click.option("--all-tags", is_flag=True, help="Only with all of the tags, not one of them.")
+@click.option("--all-tags", is_flag=True, help="Only with all of the tags, not just one.")
 @narrow_option
 @command(in_project=False, as_user=True, reads=True)
 @page_options
 def list_(session: Session, status: str | None, query: str | None, **filters: Any) -> None:
     """List open tasks, most urgent first; with --status all every task, newest first.
 
-    `satchel search` finds by words.
+    `satchel search` finds tasks by words.
     """
     _show_page(session, status or "open", query, **filters)
 
@@ -249,7 +249,7 @@ def edit(
     if all(value is None for value in patch.values()):
         raise click.UsageError("Give a new TITLE or an option.")
     answer = session.call("update_task", task=ref, **patch, expected_version=version)
-    _show_task(session, "Changed task {number}: {title}", answer)
+    _show_task(session, answer.change + " task {number}: {title}", answer)
 
 
 # -- work -------------------------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ def edit(
 @click.option("--note", metavar="TEXT", help="Add a note to the task; only one task can be named.")
 @command(in_project=False, as_user=True)
 def done(session: Session, refs: tuple[str, ...], note: str | None) -> None:
-    """Mark tasks as done: all that are named, or none."""
+    """Mark the given tasks as done, all or none."""
     if len(refs) == 1:
         _show_task(session, "Done: task {number}: {title}", session.call("complete_task", task=refs[0], note=note))
     elif note is not None:
@@ -273,7 +273,7 @@ def done(session: Session, refs: tuple[str, ...], note: str | None) -> None:
 @click.argument("refs", type=TASK, metavar="REF...", nargs=-1, required=True)
 @command(in_project=False, as_user=True)
 def reopen(session: Session, refs: tuple[str, ...]) -> None:
-    """Open tasks again that are done or cancelled: all that are named, or none."""
+    """Reopen the given tasks, which are done or cancelled, all or none."""
     _set_status(session, refs, "pending", "Open again")
 
 
@@ -334,7 +334,7 @@ add_commands(cli, "task")
 
 
 def name_status(task: Row) -> str:
-    """Return the status of a task in people's words; empty for an open one."""
+    """Return the status of a task in everyday words; empty for an open one."""
     names = {"pending": "", "completed": "done", "in_progress": "in progress"}
     status: str = task.get("status", "pending")
     return names.get(status, status)
@@ -351,13 +351,13 @@ def _show_task(session: Session, sentence: str, answer: Answer) -> None:
 
 
 def _show_changed(session: Session, sentences: Sequence[str], answer: Answer) -> None:
-    """Print sentences about changed tasks, and the tasks that became ready by the change."""
+    """Print sentences about changed tasks, and list the tasks that became ready."""
     ready = [f"Ready now: task {one['number']}: {one['title']}" for one in answer.value.get("ready", ())]
     session.say("\n".join([*sentences, *ready]), answer)
 
 
 def format_whole(answer: Answer) -> str:
-    """Return everything about a task, for people."""
+    """Return everything about a task as a text."""
     task: Row = answer.value["task"]
     is_waiting = any(one.get("status", "pending") not in _CLOSED for one in task.get("blocked_by", ()))
     facts = [

@@ -11,23 +11,23 @@ from collections.abc import Sequence
 from types import FrameType, TracebackType
 from typing import Any
 
-# Alternate screen, no cursor, no wrapping of lines; and back.
+# Switch to the alternate screen without cursor and line wrapping, and back.
 _ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"
 _LEAVE = "\x1b[?7h\x1b[?25h\x1b[?1049l"
 _SEQUENCES = {"A": "up", "B": "down", "C": "right", "D": "left", "H": "home", "F": "end"}
 _SEQUENCE = r"\x1b[\[O][0-9;]*([A-Za-z~])"
 _NAMES = {"\r": "enter", "\n": "enter", "\x1b": "escape", " ": "space", "\x04": "q"}
-_LONE_ESCAPE = 0.05  # seconds in which the rest of a sequence follows an escape
-_USUAL = (80, 24)  # columns and lines of a terminal of unknown size
+_LONE_ESCAPE = 0.05  # seconds in which the rest of a key sequence follows an escape
+_USUAL = (80, 24)  # columns and lines, if the size is unknown
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Terminal:
-    """The terminal on stdin and stdout. As a context, it delivers single keys; Ctrl-C still interrupts."""
+    """The terminal on stdin and stdout. As a context manager, it delivers single keys; Ctrl-C still interrupts."""
 
     def __init__(self) -> None:
         self._input = sys.stdin.fileno()
-        self._typed = ""  # and not yet given out
+        self._typed = ""  # typed, but not yet returned by `read_key`
         self._before = termios.tcgetattr(self._input)
         self._handlers: dict[signal.Signals, Any] = {}
         self._woken, self._waker = os.pipe()
@@ -39,7 +39,7 @@ class Terminal:
         mode[3] &= ~(termios.ICANON | termios.ECHO)
         controls: list[Any] = mode[6]
         controls[termios.VMIN], controls[termios.VTIME] = 1, 0
-        controls[termios.VSUSP] = b"\0"  # Ctrl-Z would leave the shell with our screen
+        controls[termios.VSUSP] = b"\0"  # disable Ctrl-Z, which would leave the shell on this screen
         try:
             if threading.current_thread() is threading.main_thread():
                 for one in _ENDING:
@@ -62,7 +62,7 @@ class Terminal:
         try:
             os.write(self._waker, b"!")
         except BlockingIOError:
-            return  # it will wake anyway
+            return  # the pipe is full, so it will wake anyway
 
     def read_key(self, timeout: float) -> str | None:
         """Return the name of the next key; empty after `wake`, None after the timeout."""
@@ -89,7 +89,7 @@ class Terminal:
         return size if size.columns > 0 and size.lines > 0 else _USUAL
 
     def _read(self) -> str:
-        """Return the next key that was typed; empty for one without a name."""
+        """Return the next typed key; empty for a key without a name."""
         if not self._typed:
             self._typed = os.read(self._input, 256).decode("utf-8", "replace")
         if not self._typed:
@@ -106,7 +106,7 @@ class Terminal:
         termios.tcsetattr(self._input, termios.TCSADRAIN, self._before)
         for one, handler in self._handlers.items():
             signal.signal(one, handler)
-        # The pipe stays open: a thread may still call `wake`.
+        # Keep the pipe open: a thread may still call `wake`.
 
 
 def _end(number: int, _frame: FrameType | None) -> None:

@@ -11,6 +11,6 @@ from satchel.cli.session import Session, command
 def cli(session: Session) -> None:
     """Show your user, a UUID: SATCHEL_USER, or else the local user. Tasks belong to a user.
 
-    The local user is created once, and kept in the store, or in the data folder if the store is on PostgreSQL.
+    The local user is created once and stored in the store, or in the data folder if the store is on PostgreSQL.
     """
     session.say(session.scope.user or "", {"user": session.scope.user})

@@ -1,7 +1,7 @@
 """The settings files of MCP clients: their paths, the shape of an entry, and safe changes of one entry.
 
-The files contain their owner's comments, other servers and their keys. So an edit changes only the characters of our
-entry; the result is parsed again and must equal the old document with this one change, or nothing is written. Nothing
+The files contain their owners' comments, other servers and keys. Therefore an edit changes only the characters of our
+entry; the result is parsed again and must equal the old document with this one change, or nothing is written. No code
 here runs a shell.
 
 table    the clients: their files, keys and shapes of an entry, as one literal table

@@ -1,6 +1,6 @@
-"""Changes to the settings files of clients: planned from the content, shown as a diff, then made.
+"""Changes to the settings files of clients: planned from the content, shown as a diff, then written.
 
-The files contain keys and tokens of other servers. A diff shows the names in other lines, not their texts.
+The files contain keys and tokens of other servers. A diff shows names in other lines, but not their values.
 """
 
 import difflib
@@ -19,7 +19,7 @@ from satchel.clients.table import Client
 
 _SATCHEL = r"(?:.*/)?satchel(?:\[[a-z,]+\])?(?:[=@<>~:].*)?"  # a command, a requirement or an image
 _NODE = ("npx", "npm", "pnpm", "bunx", "yarn")
-USER_MODE, PROJECT_MODE = 0o600, 0o644  # of a new file: a user's file may get secrets, a project's file is shared
+USER_MODE, PROJECT_MODE = 0o600, 0o644  # for a new file: a user's file may get secrets, a project's file is shared
 MAX_LINE = 300  # characters of a line in a diff
 
 
@@ -32,7 +32,7 @@ class Change(Struct, frozen=True, kw_only=True):
     diff: str = ""
     note: str = ""  # a warning about the file
     mode: int = USER_MODE
-    is_rule: bool = False  # a file with nothing but the rule is removed
+    is_rule: bool = False  # remove a file that contains only the rule
 
     @property
     def is_needed(self) -> bool:
@@ -119,10 +119,10 @@ def find_entries(client: Client, machine: Machine, scope: Scope) -> tuple[str, d
 
 
 def _starts_satchel(entry: Any) -> bool:
-    """Return whether an entry starts Satchel, under any name: directly, or by a shell, Python, uvx, pipx or docker."""
+    """Return whether an entry starts Satchel by any name: directly, or by a shell, Python, uvx, pipx or docker."""
     words = [part for word in list_words(entry) for part in word.split()]
     if words and words[0].rpartition("/")[2] in _NODE:
-        return False  # a package of npm with that name
+        return False  # npm has another package of that name
     places = [place for place, word in enumerate(words) if re.fullmatch(_SATCHEL, word)]
     return any(place == 0 or "/" not in words[place] or words[place + 1 : place + 2] == ["serve"] for place in places)
 
@@ -177,7 +177,7 @@ def remove_rule(text: str) -> str:
 
 # -- diffs ------------------------------------------------------------------------------------------------------
 
-# A text in quotes, of JSON or TOML; the second group is the colon or equals sign that follows a name.
+# A quoted text in JSON or TOML; the second group is the colon or equals sign after a name.
 _TEXT = re.compile(
     r'("""(?:[^\\]|\\.)*?"""|"(?:[^"\\\n]|\\.)*"|'
     r"'''.*?'''|(?<!\w)'[^'\n]*')(\s*[:=])?",
@@ -186,7 +186,7 @@ _TEXT = re.compile(
 
 
 def make_diff(path: str, before: str | None, after: str, entries: list[Any] | None = None, *, context: int = 2) -> str:
-    """Return a unified diff. With `entries`, texts that none of them contains are shown as "…"."""
+    """Return a unified diff. With `entries`, show texts that do not occur in any of them as "…"."""
     old, new = before or "", after
     if entries is not None:
         shown = {json.dumps(text, ensure_ascii=False) for entry in entries for text in _list_texts(entry)}

@@ -30,7 +30,7 @@ class Local(Struct, frozen=True):
 
 
 class Remote(Struct, frozen=True):
-    """The address of a server that runs elsewhere."""
+    """The address of a server elsewhere."""
 
     url: str
     token_variable: str = ""  # the environment variable with the token
@@ -132,7 +132,7 @@ def own_command(environment: Mapping[str, str]) -> tuple[str, ...]:
             "Satchel runs from the cache of uv, which may be emptied. Install it to stay, then try again: "
             "uv tool install satchel (or, from its folder: uv tool install .)"
         )
-    # `uv tool` and pipx keep a link on the PATH, which outlives the environment behind it.
+    # `uv tool` and pipx put a link on the PATH, which outlives the environment.
     on_path = shutil.which("satchel", path=environment.get("PATH"))
     if on_path is not None and os.path.realpath(on_path) == os.path.realpath(script):
         return (os.path.abspath(on_path),)
@@ -181,7 +181,7 @@ def server_url(url: str, contract: str | None, project: str | None, contracts: S
     """Return the address of a server's contract and project; an address without a path gets `/mcp`.
 
     Raises:
-        CannotInstall: the address is not that of a server, or contains a password.
+        CannotInstall: the address is not a server's, or contains a password.
     """
     try:
         parts = urlsplit(url)
@@ -203,7 +203,7 @@ def server_url(url: str, contract: str | None, project: str | None, contracts: S
 
 
 def is_private(url: str) -> bool:
-    """Return whether traffic to an address is encrypted or stays on this machine."""
+    """Return whether traffic to an address is encrypted, or stays on this machine."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     return parts.scheme == "https" or host == "localhost" or host == "::1" or host.startswith("127.")

@@ -7,7 +7,7 @@ from contextlib import suppress
 from satchel import files
 
 MAX_SIZE = 16 * 2**20  # bytes; more than any client needs, and parsed within seconds
-MAX_BACKUPS = 5  # of one file; the oldest are removed
+MAX_BACKUPS = 5  # for one file; the oldest are removed
 
 _PREFIX, _SUFFIX = ".satchel-", ".bak"
 
@@ -40,7 +40,7 @@ def read(path: str) -> str | None:
 
 
 def replace(path: str, before: str | None, after: str, *, mode: int) -> str | None:
-    """Replace a file by a new text, and return the path of the backup; a new file gets `mode`.
+    """Replace a file's text, and return the path of the backup; a new file gets `mode`.
 
     Raises:
         UnusableFile: the file cannot be written, or has changed since it was read.
@@ -49,7 +49,7 @@ def replace(path: str, before: str | None, after: str, *, mode: int) -> str | No
     backups: list[str] = []
 
     def check_and_back_up() -> None:
-        # As late as possible: a client may write its file at any time, and its change must not be lost.
+        # Check as late as possible: a client may write its file at any time, and its change must not be lost.
         if read(path) != before:
             raise UnusableFile(f"{path} was changed by another program just now. Try again.")
         if before is not None:

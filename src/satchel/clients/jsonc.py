@@ -29,7 +29,7 @@ class WrongSyntax(Exception):
 
 
 def find_line(text: str, position: int) -> tuple[int, int]:
-    """Return line and column of a position, counted from 1, without a byte order mark."""
+    """Return line and column of a position, counted from 1; ignore a byte order mark."""
     before = text[:position].replace("\r\n", "\n").replace("\r", "\n")
     line = before.rpartition("\n")[2]
     return before.count("\n") + 1, len(line.lstrip("\ufeff")) + 1
@@ -121,7 +121,7 @@ class _Parser:
             raise WrongSyntax(self._text, start, self._explain(start))
         try:
             return Node(start, found.end(), json.loads(found.group()))
-        except ValueError as error:  # Python reads no number of more than some thousand digits
+        except ValueError as error:  # Python refuses numbers of more than some thousand digits
             raise WrongSyntax(self._text, start, "the number is too long") from error
 
     def _explain(self, start: int) -> str:
@@ -286,7 +286,7 @@ def _insert(text: str, parent: Node, key: str, value: Any, style: _Style) -> str
         added = f" {name}: {style.write(value, '', is_flat=True)}"
         return text[:end] + comma + added + ("" if comma else ",") + text[end:]
     indent = style.indent_at(parent.members[0].start)
-    # A comment after the last member, on its line, stays with it.
+    # A comment on the line of the last member stays with it.
     rest = _REST_OF_LINE.match(text, end)
     assert rest is not None, "the pattern matches the empty text"
     place = rest.end() if text[rest.end() : rest.end() + 1] in ("\n", "\r") else end
@@ -321,11 +321,11 @@ def _remove(text: str, members: Sequence[Member], position: int) -> str:
     begins_line = before == 0 or text[before - 1] in "\r\n"
     ends_line = rest.end() == len(text) or text[rest.end()] in "\r\n"
     if begins_line and ends_line:
-        # The whole line, with the line break before it.
+        # Remove the whole line, with the line break before it.
         start, end = before, rest.end()
         start -= 2 if text[:start].endswith("\r\n") else min(start, 1)
     elif position == 0 or not begins_line:
-        # On a line with others: the space after it goes too, or the space before the last one.
+        # On a line with others, also remove the space after it, or before it if it is the last.
         space = _SPACE.match(text, end)
         assert space is not None, "the pattern matches the empty text"
         if position < len(members) - 1:

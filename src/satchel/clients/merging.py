@@ -1,6 +1,6 @@
 """Reads, sets and removes one entry in the text of a client's file.
 
-Members of an entry that Satchel does not know, such as a list of approved tools, stay. The result is parsed again and
+Members of an entry that Satchel does not know, such as a list of approved tools, are kept. The result is parsed and
 compared with the expected value before anything is written.
 """
 
@@ -15,7 +15,7 @@ from satchel.clients.jsonc import WrongSyntax
 from satchel.clients.table import Client, Shape
 from satchel.yaml_reader import WrongYaml, read_yaml
 
-# Members that say how to reach the server: those that the wanted entry lacks are removed.
+# Members that tell how to reach the server; those that the new entry lacks are removed.
 _REACHING = ("type", "source", "command", "cmd", "args", *URL_KEYS, "headers", "bearer_token_env_var")
 _CARRIED = ("SATCHEL_HOME", "SATCHEL_DATABASE", "SATCHEL_LIBRARIES")
 
@@ -55,7 +55,7 @@ def set_entry(client: Client, path: str, text: str | None, name: str, wanted: Sh
     try:
         after = before
         if client.format == "toml":
-            from satchel.clients import toml  # 20 ms for tomlkit
+            from satchel.clients import toml  # tomlkit takes 20 ms to import
 
             after = toml.set_keys(before, where, changed, gone)
         elif client.format == "yaml":
@@ -84,7 +84,7 @@ def remove_entry(client: Client, path: str, text: str, name: str) -> str:
     where = (*client.key, name)
     try:
         if client.format == "toml":
-            from satchel.clients import toml  # 20 ms for tomlkit
+            from satchel.clients import toml  # tomlkit takes 20 ms to import
 
             after = toml.remove_table(text, where)
         elif client.format == "yaml":
@@ -98,7 +98,7 @@ def remove_entry(client: Client, path: str, text: str, name: str) -> str:
 
 
 def _merge(old: Mapping[str, Any], wanted: Shape) -> Shape:
-    """Add to the wanted entry the members of the old one that do not say how to reach the server."""
+    """Add the old entry's members to the new one, except those that tell how to reach the server."""
     merged = {key: value for key, value in old.items() if key in wanted or key not in (*_REACHING, *VARIABLE_KEYS)}
     merged.update(wanted)
     for key in VARIABLE_KEYS:

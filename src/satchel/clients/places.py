@@ -16,7 +16,7 @@ Scope = Literal["user", "project"]
 class Machine(Struct, frozen=True, kw_only=True):
     """The platform, environment and working directory, which decide where files are."""
 
-    platform: str  # as sys.platform has it
+    platform: str  # a value of sys.platform
     environment: Mapping[str, str]
     folder: str  # the working directory, for files of a project
 
@@ -38,7 +38,7 @@ class Machine(Struct, frozen=True, kw_only=True):
         return self.environment.get("XDG_CONFIG_HOME") or os.path.join(self.home, ".config")
 
     def expand(self, paths: Sequence[str]) -> list[str]:
-        """Expand paths from the table: those with a set variable; if there are none, those without a variable."""
+        """Expand paths from the table: those with a set variable, or else those without a variable."""
         moved = [path for path in paths if path.startswith("$") and self._variable(path)]
         usual = [path for path in paths if not path.startswith("$")]
         return [self._expand(path) for path in moved or usual]

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from satchel.clients.entries import Local, Remote
 
-TIMEOUT = 20.0  # seconds for a server to start and to answer; a cold start takes well below one
-_MAX_ANSWER = 4 * 2**20  # bytes that are read of an answer
+TIMEOUT = 20.0  # seconds for a server to start and to answer; a cold start takes less than one
+_MAX_ANSWER = 4 * 2**20  # bytes of an answer to read
 _REVISION = "2025-06-18"
 _HELLO = {
     "protocolVersion": _REVISION,
@@ -31,7 +31,7 @@ class NoAnswer(Exception):
 
 
 def call(target: Local | Remote, environment: Mapping[str, str], timeout: float = TIMEOUT) -> Answer:
-    """Start the server of an entry, or reach it, and ask for its name and its tools.
+    """Start or call the server of an entry, and ask for its name and its tools.
 
     Raises:
         NoAnswer: the server did not answer.
@@ -65,7 +65,7 @@ def _read_tools(answer: Answer, message: Any) -> Answer:
 
 
 def _start(target: Local, environment: Mapping[str, str], timeout: float) -> Answer:
-    """Start a server, send it all messages and the end of its input, and read its output until it ends."""
+    """Start a server, send all messages and the end of its input, and read its output until it ends."""
     sent = b"".join(json.dumps(message).encode() + b"\n" for message in _messages())
     try:
         done = subprocess.run(  # noqa: S603 - as the client would  # nosec B603
@@ -91,7 +91,7 @@ def _start(target: Local, environment: Mapping[str, str], timeout: float) -> Ans
 
 
 def _find_answer(answered: bytes, id: int, why: str) -> Any:
-    """Return the answer with an id among the lines of a server; `why` says what happened if there is none."""
+    """Return the answer with an id among a server's lines; `why` explains a missing answer."""
     for line in answered.splitlines(keepends=True):
         try:
             message = json.loads(line)

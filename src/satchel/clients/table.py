@@ -1,10 +1,10 @@
-"""The clients that Satchel can be installed into, as one literal table.
+"""The clients into which Satchel can be installed, as one literal table.
 
 A path may begin with `~`, the home folder; with `%config%`, where applications of the platform keep their settings;
-or with `$NAME`, an environment variable that moves the client's files: if it is set, only such paths are used. Of
-several paths, the first that exists is used, else the first.
+or with `$NAME`, an environment variable that moves the client's files: if it is set, only such paths apply. The
+first existing path is used, or else the first one.
 
-In the shape of an entry, a text like COMMAND stands for a value; a member whose value is empty is left out.
+In the shape of an entry, a text like COMMAND stands for a value; a member with an empty value is omitted.
 """
 
 from typing import Any, Literal
@@ -12,7 +12,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 COMMAND, ARGUMENTS, WHOLE_COMMAND, VARIABLES = "{command}", "{args}", "{command and args}", "{env}"
-NAME = "{name}"  # that the client calls the server
+NAME = "{name}"  # the server's name in the client
 URL, TOKEN, TOKEN_VARIABLE = "{url}", "{token}", "{name of the variable with the token}"
 
 Shape = dict[str, Any]
@@ -23,23 +23,23 @@ _STDIO: Shape = {"command": COMMAND, "args": ARGUMENTS, "env": VARIABLES}
 
 
 class Client(Struct, frozen=True, kw_only=True):
-    """One client: its files, the shape of an entry in them, and how to recognise it on a machine."""
+    """A client: its files, the shape of an entry in them, and the signs that it is installed."""
 
     name: str  # on the command line
     other_names: tuple[str, ...] = ()
     title: str
-    user_files: dict[str, Paths]  # by platform, "" for all others
-    project_files: Paths = ()  # from the folder of a project
-    key: tuple[str, ...]  # of the object that has an entry for each server
-    format: Literal["json", "jsonc", "toml", "yaml"]  # json: the client itself reads no comments
-    local: Shape  # of an entry with a command
-    remote: Shape | None = None  # of an entry with an address
-    variable: str = "${{{}}}"  # how a value in the file names an environment variable; empty if it cannot
+    user_files: dict[str, Paths]  # by platform; "" stands for all others
+    project_files: Paths = ()  # relative to a project's folder
+    key: tuple[str, ...]  # the path to the object with an entry for each server
+    format: Literal["json", "jsonc", "toml", "yaml"]  # with json, the client itself reads no comments
+    local: Shape  # the shape of an entry with a command
+    remote: Shape | None = None  # the shape of an entry with an address
+    variable: str = "${{{}}}"  # how a value in the file refers to an environment variable; empty if it cannot
     defaults: Shape = {}  # members of a new entry that the user may change later
     commands: tuple[str, ...] = ()  # the client is on this machine if one of these is on the PATH
-    folders: Paths = ()  # or one of these folders exists
+    folders: Paths = ()  # or if one of these folders exists
     user_rule: Paths = ()  # the file with the user's instructions for agents
-    project_rule: str = ""  # the same, of a project
+    project_rule: str = ""  # the same file in a project
     next_step: str = "Restart it."
 
 
@@ -125,7 +125,7 @@ CLIENTS = (
         key=("mcpServers",),
         format="jsonc",
         local=_STDIO,
-        # Versions before `type` take `url` for the older transport, so the older name of the key is the safe one.
+        # Versions without `type` use the older transport for `url`, so the older key is the safe one.
         remote={"httpUrl": URL, "headers": _BEARER},
         commands=("gemini",),
         folders=("$GEMINI_CLI_HOME/.gemini", "~/.gemini"),
@@ -200,7 +200,7 @@ CLIENTS = (
         format="jsonc",
         local={"source": "custom", **_STDIO},
         remote={"url": URL, "headers": _BEARER},
-        variable="",  # Zed sends a header as it stands
+        variable="",  # Zed sends headers unchanged
         commands=("zed", "zeditor"),
         folders=("%config%/zed", "~/.config/zed"),
         project_rule="AGENTS.md",
@@ -236,7 +236,7 @@ CLIENTS = (
         key=("mcpServers",),
         format="jsonc",
         local=_STDIO,
-        remote={"httpUrl": URL, "headers": _BEARER},  # `url` is the older transport
+        remote={"httpUrl": URL, "headers": _BEARER},  # `url` would mean the older transport
         commands=("qwen",),
         folders=("~/.qwen",),
         user_rule=("~/.qwen/QWEN.md",),
@@ -281,7 +281,7 @@ CLIENTS = (
         format="yaml",
         local={"name": NAME, "type": "stdio", "cmd": COMMAND, "args": ARGUMENTS, "envs": VARIABLES},
         remote={"name": NAME, "type": "streamable_http", "uri": URL, "headers": _BEARER},
-        variable="",  # its documentation names none for headers
+        variable="",  # its documentation has none for headers
         defaults={"enabled": True, "timeout": 300},
         commands=("goose",),
         folders=("~/.config/goose",),
@@ -289,7 +289,7 @@ CLIENTS = (
         next_step="Start a new session; 'goose info -v' shows the entry.",
     ),
 )
-# The shape that most clients read, for those that are not in the table: it can be printed, but has no file.
+# The shape that most clients read. It is printed for clients outside the table, and has no file.
 GENERIC = Client(
     name="json",
     title="another client",

@@ -56,7 +56,7 @@ def _set(table: Any, key: str, value: Any) -> None:
 
 
 def remove_table(text: str, path: Path) -> str:
-    """Return the text without a table; comments after it stay, because they belong to what follows.
+    """Return the text without a table; comments after it stay, because they belong to the next part.
 
     Raises:
         WrongSyntax: tomlkit cannot make this change.

@@ -55,7 +55,7 @@ def remove_entry(text: str, path: Sequence[str]) -> str:
 
 
 def _find(lines: Sequence[str], name: str, start: int, end: int, indent: int) -> tuple[int, int] | None:
-    """Return the first line of a block, and the line after it; comments before the next block belong to the next."""
+    """Return the first line of a block, and the line after it; comments above the next block belong to that."""
     for first in range(start, end):
         found = _HEADER.fullmatch(lines[first])
         if found and found[3].rstrip() == name and len(found[1]) == indent:

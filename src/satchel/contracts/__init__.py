@@ -11,7 +11,7 @@
     todo           the tasks of the user that each call names
     tasks          the tasks of the connection's user
 
-Only the chosen contract is imported: each takes up to 15 ms to define its Structs.
+Only the chosen contract is imported, because defining the Structs of one takes up to 15 ms.
 """
 
 from importlib import import_module
@@ -32,7 +32,7 @@ def load(name: str) -> Contract:
     """Load the contract with this name.
 
     Raises:
-        KeyError: there is none.
+        KeyError: there is no such contract.
     """
     contract: Contract = import_module(CONTRACTS[name]).CONTRACT
     return contract

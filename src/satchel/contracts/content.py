@@ -10,8 +10,8 @@ from satchel.model import Argument, Document
 from satchel.protocol.codec import encode
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
-MAX_PAGE_BYTES = 1024 * 1024  # of the rows of one page, as JSON; a page has at least one row
-BATCH = 100  # rows that are read at once
+MAX_PAGE_BYTES = 1024 * 1024  # bytes of the rows of one page as JSON; a page has at least one row
+BATCH = 100  # how many rows to read at once
 
 Row = TypeVar("Row")
 
@@ -19,10 +19,10 @@ Row = TypeVar("Row")
 def collect(
     batches: Iterable[Sequence[Row]], size_of: Callable[[Row], int], what: str, argument: str | None = None
 ) -> list[Row]:
-    """Return all rows of a list without pages; `size_of` returns a lower bound of a row's bytes in the answer.
+    """Return all rows of a list without pages; `size_of` returns a lower bound for the bytes of a row in the answer.
 
     Raises:
-        AnswerTooLarge: the rows do not fit into an answer to `what`; `argument` makes it smaller.
+        AnswerTooLarge: the rows do not fit into an answer to `what`; the error suggests `argument` for a smaller one.
     """
     rows: list[Row] = []
     size = 0
@@ -52,12 +52,9 @@ class PageRows:
 
 
 def count_fitting(rows: Iterable[object]) -> int:
-    """Return how many rows from the first on fit on a page, at least one."""
+    """Return how many rows fit on a page, counted from the first; at least one."""
     page = PageRows()
     return sum(1 for _ in takewhile(page.add, rows))
-
-
-# -- contents -----------------------------------------------------------------------------------------------------
 
 
 def join_lines(text: str) -> str:
@@ -92,5 +89,5 @@ def format_minute(moment: str) -> str:
 
 
 def format_count(count: int, what: str) -> str:
-    """Return a number of things, as in `1 byte` and `2 bytes`."""
+    """Return a count with its noun, such as `1 byte` or `2 bytes`."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
+from satchel.contracts.content import without_nulls
 from satchel.contracts.schema import Schema, answer_schema, json_schema
 from satchel.errors import Refused
 from satchel.model import Scope, StoreChange
@@ -15,24 +16,24 @@ from satchel.storage.database import WAIT, Database, Tx
 from satchel.work import Work
 
 if TYPE_CHECKING:
-    from satchel.library.catalog import Libraries  # 8 ms of a start, and most contracts read no libraries
+    from satchel.library.catalog import Libraries  # takes 8 ms of a start, and most contracts use no libraries
 
 
 class Reply(Struct, frozen=True):
-    """An answer with another content than the JSON of its structured part."""
+    """An answer whose content is not the JSON of its structured part."""
 
     content: list[dict[str, Any]]
     structured: Struct | dict[str, Any] | None = None
 
 
-Body = Struct | dict[str, Any] | str | Reply  # the answer of a tool, in the form of its contract
-Result = dict[str, Any]  # the answer of a method, as MCP defines it
+Body = Struct | dict[str, Any] | str | Reply  # a tool's answer in the form of its contract
+Result = dict[str, Any]  # a method's answer as MCP defines it
 Row = TypeVar("Row")
 Report = Callable[[float, float | None, str | None], None]  # progress, total, message
 
 
 class NeedsConfirmation(Exception):
-    """The user must be asked before a call continues; the runner sends the question, and repeats the call."""
+    """The user must be asked before a call continues; the runner sends the question and repeats the call."""
 
     def __init__(self, question: Question) -> None:
         super().__init__(question.message)
@@ -43,9 +44,9 @@ class Transactions:
     """The transactions of one call, one at a time. A call that has committed a write is not repeated."""
 
     def __init__(self, database: Database, scope: Scope, work: Work) -> None:
-        self.has_committed = False  # a write: it is the last transaction of the call
+        self.has_committed = False  # a write, which ends the call
         self._database, self._scope, self._work = database, scope, work
-        # One for all tries: otherwise a client would wait longer for a database that goes away again and again.
+        # All tries share a deadline; otherwise, a client could wait very long for a database that fails repeatedly.
         self._deadline = time.monotonic() + WAIT
 
     @contextmanager
@@ -53,14 +54,14 @@ class Transactions:
         """Open a transaction, which commits at the end of the block, and yield its context.
 
         Raises:
-            StoreConflict: it was rolled back because of another writer, and the call can be repeated.
+            StoreConflict: another writer caused a rollback, and the call can be repeated.
             Abandoned: the call was cancelled.
         """
         assert not self.has_committed, "a call ends with its write, so that it can be tried again before that"
         self._work.check()
         begin = self._database.write if writes else self._database.read
         with begin(self._scope, self._deadline) as tx:
-            self._work.check()  # it may have waited long for this transaction
+            self._work.check()  # the wait for this transaction may have been long
             with tx.bounded(self._work):
                 yield structs.replace(context, tx=tx)
         self.has_committed = writes
@@ -70,20 +71,20 @@ class Context(Struct, frozen=True):
     """The context of a tool or a method: a transaction, the libraries, and the scope of the caller."""
 
     scope: Scope
-    tx: Tx  # only where the contract says reads_store, and the tool does not open its own transactions
-    find_libraries: "Callable[[], Libraries]"  # only where the contract says reads_libraries
-    transactions: Transactions | None = None  # of the call; None without a store
+    tx: Tx  # only if the contract reads the store and the tool does not open its own transactions
+    find_libraries: "Callable[[], Libraries]"  # only if the contract reads libraries
+    transactions: Transactions | None = None  # those of the call; None without a store
     tools: frozenset[str] = frozenset()  # the names of the tools that the caller may use
     report: Report = lambda *_: None  # reports the progress of the call to the client
-    client: Client = NO_CLIENT  # as it introduced itself
+    client: Client = NO_CLIENT  # the client's description of itself
     session: str = ""  # distinguishes clients of the same name; empty if the transport cannot
-    revision: Revision = NEWEST  # of the request: a result is fitted to it, so few tools need it
+    revision: Revision = NEWEST  # the request's; the protocol adapts results to it, so few tools need it
     ask: Callable[[str], None] = lambda _: None  # see `confirm`
-    work: Work = Work()  # the user whose share the call uses, and its cancellation
+    work: Work = Work()  # the user to whom the call is charged, and its cancellation
 
     @property
     def libraries(self) -> "Libraries":
-        """The libraries, read by the first call that needs them."""
+        """The libraries, loaded by the first call that needs them."""
         return self.find_libraries()
 
     def read(self) -> AbstractContextManager["Context"]:
@@ -99,8 +100,8 @@ class Context(Struct, frozen=True):
     def confirm(self, message: str) -> None:
         """Ask the user to confirm what this call is about to do; continue if the client cannot ask.
 
-        The call is rolled back, and run again when the user has answered. So the message depends only on the arguments
-        and the store, and a call confirms once.
+        The call is rolled back, and repeated when the user has answered. Therefore the message must depend only on the
+        arguments and the store, and a call may confirm only once.
 
         Raises:
             NeedsConfirmation: the user has not been asked yet.
@@ -109,16 +110,16 @@ class Context(Struct, frozen=True):
         self.ask(message)
 
     def within(self, project: str | UnsetType) -> "Context":
-        """Return the context in the project named by a call, if it names one."""
+        """Return the context for the project that a call names, if it names one."""
         if project is UNSET or not project:
             return self
         scope = structs.replace(self.scope, project=project, why="the argument project")
         return structs.replace(self, scope=scope)
 
 
-# The one transaction of a tool or a method, which is committed when the answer is encoded. None: it opens its own with
-# `context.read()` and `context.write()`, and does what takes long outside of them; such a tool answers little, because
-# its answer is encoded after the commit.
+# The transaction of a tool or a method, which is committed when the answer is encoded. With None, a tool opens them by
+# `context.read()` and `context.write()`, and does slow work outside of them; its answers must be small, because
+# they are encoded after the commit.
 Transaction = Literal["read", "write"] | None
 
 
@@ -129,16 +130,16 @@ class Tool(Struct, frozen=True):
     description: str
     input: type[Struct]
     run: Callable[[Context, Any], Body]
-    output: type[Struct] | None = None  # the answer of a success; None: a text, or as output_schema describes
+    output: type[Struct] | None = None  # a successful answer; None: a text, or as output_schema describes
     transaction: Transaction = "read"
-    at_least_one: tuple[str, ...] = ()  # of these arguments must be given
+    at_least_one: tuple[str, ...] = ()  # at least one of these arguments is required
     title: str | None = None
     annotations: dict[str, bool] | None = None
-    size_argument: str | None = None  # by which a caller asks for a shorter answer
-    toolset: str = ""  # a server may be narrowed to some toolsets; a tool without one is always served
+    size_argument: str | None = None  # the argument by which a caller asks for a shorter answer
+    toolset: str = ""  # a server may be limited to some toolsets; a tool without one is always served
     output_schema: Schema | None = None  # published in tools/list; covers failures too
-    make_meta: Callable[[], dict[str, Any]] | None = None  # `_meta` in tools/list, for extensions of MCP
-    is_listed: bool = True  # else it is served, for callers that know it from before, but not in tools/list
+    make_meta: Callable[[], dict[str, Any]] | None = None  # the tool's `_meta` in tools/list, for extensions of MCP
+    is_listed: bool = True  # otherwise, it is served to callers that know it, but missing from tools/list
 
     @property
     def writes(self) -> bool:
@@ -149,14 +150,14 @@ class Tool(Struct, frozen=True):
 
 
 class Method(Struct, frozen=True):
-    """One MCP method beside the tools: it returns the result for some parameters, or raises ProtocolError."""
+    """An MCP method that is not a tool: it returns the result for some parameters, or raises ProtocolError."""
 
     run: Callable[[Context, dict[str, Any]], Result]
     transaction: Literal["read"] | None = "read"
 
 
 def find_row(failures: Mapping[type[Exception], Row], error: Exception) -> Row | None:
-    """Return the row for an error in a table of failures: the one for its most specific type."""
+    """Return the row of a table of failures for an error: the one for its most specific type."""
     return next((failures[kind] for kind in type(error).__mro__ if kind in failures), None)
 
 
@@ -168,29 +169,28 @@ class Contract(Struct, frozen=True, kw_only=True):
     capabilities: dict[str, Any]
     tools: tuple[Tool, ...] = ()
     methods: Mapping[str, Method] = {}
-    failures: Mapping[type[Exception], Callable[[Any], Body]] = {}  # of tools; the row of the most specific type counts
-    method_failures: Mapping[type[Exception], Callable[[Any], ProtocolError]] = {}  # any other is an internal error
-    shape_failure: Callable[[Tool, Body], Body] | None = None  # where its form depends on the tool
-    failure_schema: Callable[[Tool], Schema] = lambda _tool: {}  # of the answer of a failed tool
-    lists_output_schemas: bool = False  # in tools/list; else only those that a tool has itself
-    # For a client that may call these tools, and whose connection has this user or none.
+    failures: Mapping[type[Exception], Callable[[Any], Body]] = {}  # of tools; the most specific type applies
+    method_failures: Mapping[type[Exception], Callable[[Any], ProtocolError]] = {}  # other errors are internal errors
+    shape_failure: Callable[[Tool, Body], Body] | None = None  # if the form depends on the tool
+    failure_schema: Callable[[Tool], Schema] = lambda _tool: {}  # for the answer of a failed tool
+    lists_output_schemas: bool = False  # in tools/list; otherwise only a tool's own output_schema
+    # Instructions for a client that may call these tools; the second argument is the connection's user, if any.
     instructions: Callable[[Sequence[Tool], str | None], str | None] = lambda _tools, _user: None
     reads_store: bool = True
     reads_libraries: bool = False
-    finds_project: bool = False  # from the working directory, when no setting names a project
+    finds_project: bool = False  # from the working directory, if no setting names a project
     uses_project: bool = True  # its project must exist before it is served
     reads_personal: bool = False  # every project can read the personal project
-    acts_as_user: bool = False  # the local user, unless another is configured
+    acts_as_user: bool = False  # as the local user, unless another one is configured
     is_strict: bool = False  # unknown arguments are refused, and null is a value
-    # Unknown arguments are refused, though its schemas allow them, and unknown tools are answered with those there are;
-    # the message of a JSON-RPC error has its reason too, not only the `data`.
+    # Unknown arguments are refused although the schemas allow them; the error for an unknown tool lists the known ones;
+    # and the message of a JSON-RPC error includes the reason, not only the `data`.
     explains_mistakes: bool = False
-    icons: Mapping[
-        str, str
-    ] = {}  # by toolset, as URIs of images for any size; "" is the server's, and of tools without one
+    # By toolset, as URIs of images for any size; "" is the server's, and of tools without one.
+    icons: Mapping[str, str] = {}
     # Says more about something that a tool did not find, in a reading transaction after that of the tool.
     explain_missing: Callable[[Context, Refused], Refused] | None = None
-    # The scope of a call, before its arguments are checked; raises Forbidden where they name another user.
+    # Returns the scope of a call before its arguments are validated; raises Forbidden if they name another user.
     resolve_scope: Callable[[Scope, dict[str, Any]], Scope] | None = None
     translate_change: Callable[[StoreChange, Scope], Iterable[ClientChange]] | None = None
 
@@ -202,7 +202,7 @@ class Contract(Struct, frozen=True, kw_only=True):
         return body if self.shape_failure is None else self.shape_failure(tool, body)
 
     def client_changes(self, changes: Iterable[StoreChange], scope: Scope) -> list[ClientChange]:
-        """Translate changes for a client of a scope, without those of other users and of projects it cannot enter."""
+        """Translate changes for a client of a scope; drop those of other users and of projects it cannot enter."""
         found: dict[ClientChange, None] = {}
         for change in changes:
             if not change.is_open_to(scope):
@@ -214,7 +214,7 @@ class Contract(Struct, frozen=True, kw_only=True):
         return list(found)
 
     def narrow(self, toolsets: Sequence[str], *, is_read_only: bool) -> "Contract":
-        """Return the contract with the tools of some toolsets only, or only those that do not write."""
+        """Return the contract with only the tools of some toolsets, or only those that do not write."""
         kept = tuple(
             tool
             for tool in self.tools
@@ -224,7 +224,7 @@ class Contract(Struct, frozen=True, kw_only=True):
 
     def describe_tool(self, tool: Tool) -> dict[str, Any]:
         """Return the entry of a tool in `tools/list`."""
-        entry = {
+        entry: dict[str, Any] = {
             "name": tool.name,
             "title": tool.title,
             "description": tool.description,
@@ -234,7 +234,7 @@ class Contract(Struct, frozen=True, kw_only=True):
             "icons": self.list_icons(tool.toolset),
             "_meta": None if tool.make_meta is None else tool.make_meta(),
         }
-        return {name: value for name, value in entry.items() if value is not None}
+        return without_nulls(entry)
 
     def list_icons(self, toolset: str) -> list[dict[str, Any]] | None:
         """Return the icons of a toolset, or of the server, in MCP's form; None if there are none."""
@@ -242,13 +242,13 @@ class Contract(Struct, frozen=True, kw_only=True):
         return None if icon is None else [{"src": icon}]
 
     def output_schema(self, tool: Tool) -> Schema:
-        """Return the JSON Schema of the answers of a tool, failures included."""
+        """Return the JSON Schema of a tool's answers, including failures."""
         if tool.output_schema is not None:
             return tool.output_schema
         success, failure = answer_schema(tool.output), self.failure_schema(tool)
         if tool.output is None:
             return {"oneOf": [{**success, "not": {"pattern": "^Error: "}}, failure]}
-        return {"type": "object", "oneOf": [success, failure]}  # MCP requires the type there
+        return {"type": "object", "oneOf": [success, failure]}  # MCP requires this type at the top level
 
     def publish_schema(self, tool: Tool) -> Schema:
         """Return the JSON Schema of a tool's input and output, in the format of the tasks document."""

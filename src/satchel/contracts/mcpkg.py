@@ -83,7 +83,7 @@ def list_resources(context: Context, params: dict[str, Any]) -> Result:
 
 
 def list_resource_templates(_context: Context, params: dict[str, Any]) -> Result:
-    # Not in the document, but part of the capability "resources": clients call it without asking.
+    # The document omits this method, but it belongs to the capability "resources", and clients call it.
     refuse_cursor(params.get("cursor"))
     return {"resourceTemplates": []}
 
@@ -142,9 +142,6 @@ def update_resource(context: Context, args: UpdateResource) -> Body:
 def delete_resource(context: Context, args: DeleteResource) -> Body:
     documents.delete(context.tx, context.scope, args.name)
     return f"Deleted resource '{args.name}' from project '{context.scope.project}'"
-
-
-# -- shapes -----------------------------------------------------------------------------------------------------
 
 
 def _name_kind(kind: str) -> str:

@@ -31,10 +31,9 @@ class AddPrompt(Struct):
 
 
 class ListPrompts(Struct):
-    # With the keywords in the printed order.
+    # The keywords are in the printed order.
     limit: Annotated[
-        int,
-        Meta(ge=1, le=100, extra_json_schema={"default": 10, "description": "Maximum number of prompts to return"}),
+        int, Meta(ge=1, le=100, extra_json_schema={"default": 10, "description": "Maximum number of prompts to return"})
     ] = 10
     offset: Annotated[int, Meta(ge=0, extra_json_schema={"default": 0, "description": "Number of prompts to skip"})] = 0
 
@@ -192,9 +191,6 @@ def filter_by_tags(context: Context, args: FilterByTags) -> Body:
 def list_tags(context: Context, _: ListTags) -> Body:
     tags = prompts.list_tags(context.tx, context.scope)
     return TagList([TagEntry(tag.name, tag.prompts) for tag in tags], len(tags))
-
-
-# -- shapes -----------------------------------------------------------------------------------------------------
 
 
 def parse_prompt_id(text: str, scope: Scope) -> str:

@@ -1,4 +1,4 @@
-"""Runs calls by the table of a contract: checks arguments, opens one transaction, and words the answer."""
+"""Runs calls by the table of a contract: checks arguments, opens one transaction, and shapes the answer."""
 
 import time
 from collections.abc import Callable
@@ -55,11 +55,11 @@ from satchel.storage.database import Database, Tx
 from satchel.work import Work
 
 if TYPE_CHECKING:
-    from satchel.library.catalog import Libraries  # 8 ms of a start, and most contracts read no libraries
+    from satchel.library.catalog import Libraries  # takes 8 ms of a start, and most contracts use no libraries
 
 Value = TypeVar("Value")
 
-_TRIES = 10  # of a transaction that was rolled back because of another writer
+_TRIES = 10  # attempts at a transaction that other writers roll back
 
 
 class Runner:
@@ -84,21 +84,17 @@ class Runner:
 
     @property
     def offer(self) -> Offer:
-        """The offer to clients without a particular user."""
+        """The description of the server for clients without a particular user."""
         return self.offer_to(None)
 
     def _make_offer(self, user: str | None) -> Offer:
-        """Return the offer to the clients of a user."""
+        """Return the description of the server for the clients of a user."""
         methods = set(self._contract.methods)
-        if "tools" in self._contract.capabilities:  # even where none is left of them
+        if "tools" in self._contract.capabilities:  # even if none of its tools is left
             methods |= {"tools/list", "tools/call"}
-        icons = self._contract.list_icons("")
+        server = {"name": self._contract.server_name, "version": __version__, "icons": self._contract.list_icons("")}
         return Offer(
-            server={
-                "name": self._contract.server_name,
-                "version": __version__,
-                **({} if icons is None else {"icons": icons}),
-            },
+            server=content.without_nulls(server),
             capabilities=self._contract.capabilities,
             methods=frozenset(methods),
             instructions=self._contract.instructions(self._contract.tools, user),
@@ -107,7 +103,7 @@ class Runner:
 
     @property
     def header_arguments(self) -> dict[str, dict[str, str]]:
-        """For each tool, the arguments that clients must repeat in a header, with the name of the header."""
+        """For each tool, the arguments that clients must repeat in a header, with the header's name."""
         return {
             tool.name: {
                 field.name: f"Mcp-Param-{field.schema['x-mcp-header']}"
@@ -122,7 +118,7 @@ class Runner:
         return self.tools.get(call.params["name"]) if call.method == "tools/call" else None
 
     def answer(self, call: Call, scope: Scope, report: Report, work: Work | None = None) -> Result:
-        """Return the result of a call, with encoded members, so that its size is known.
+        """Return the result of a call with encoded members, so that its size is known.
 
         Raises:
             ProtocolError: the client gets a JSON-RPC error.
@@ -185,7 +181,7 @@ class Runner:
         return self._try_tool(self.tools[name], arguments, scope, lambda *_: None, None, Work(), _take_values)
 
     def describe_failure(self, name: str, error: SatchelError) -> dict[str, Any]:
-        """Return an error in the words of a tool."""
+        """Return an error in the words of the tool that raised it."""
         body = self._contract.explain_failure(self.tools[name], error)
         assert isinstance(body, Reply) and isinstance(body.structured, dict), "the failures of this contract are so"
         return body.structured
@@ -200,7 +196,7 @@ class Runner:
         work: Work,
         take: Callable[[Tool, Body, Revision], Value],
     ) -> Value:
-        """Run a tool, and return what `take` makes of its answer before the transaction commits."""
+        """Run a tool, and return the result of `take` on its answer; both are done before the transaction commits."""
         contract = self._contract
         if contract.resolve_scope is not None:
             scope = contract.resolve_scope(scope, arguments)
@@ -235,7 +231,7 @@ class Runner:
             raise ProtocolError(INTERNAL_ERROR, "Internal error") if explain is None else explain(error) from None
 
     def _start(self, scope: Scope, report: Report, call: Call | None, work: Work) -> Context:
-        """Return the context of a call before a transaction is open."""
+        """Return the context of a call without an open transaction."""
         return Context(
             scope,
             cast("Tx", None),
@@ -251,7 +247,7 @@ class Runner:
         )
 
     def _sign(self, scope: Scope, call: Call | None) -> Scope:
-        """Add the user and the client that history records to a scope; that of the command line has them."""
+        """Add the user and the client for history to a scope; the command line has set its own."""
         if call is None and scope.author.contract:
             return scope
         author = Author(
@@ -265,9 +261,9 @@ class Runner:
         return replace(scope, author=author)
 
     def _carry_out(self, start: Context, transaction: Transaction, run: Callable[[Context], Value]) -> Value:
-        """Run a call in one transaction, or in those that it opens; repeat it if another writer caused a rollback.
+        """Run a call in one transaction, or in those that it opens; retry it after a rollback caused by another writer.
 
-        The answer is complete before the commit: if it is refused, nothing of the call remains.
+        The answer is complete before the commit: if it is refused, the call changes nothing.
         """
         for attempt in range(1, _TRIES + 1):
             try:
@@ -294,11 +290,11 @@ class Runner:
         """Return an error of a tool as its result."""
         try:
             return _tool_result(tool, self._contract.explain_failure(tool, error), revision, is_error=True)
-        except AnswerTooLarge as larger:  # it quotes the client's message
+        except AnswerTooLarge as larger:  # the error quotes the client's message
             return _tool_result(tool, self._contract.explain_failure(tool, larger), revision, is_error=True)
 
     def _name_tools(self, scope: Scope) -> str:
-        """Return the tools of the caller as the end of an error, where the contract explains mistakes."""
+        """List the caller's tools for the end of an error message, if the contract explains mistakes."""
         if not self._contract.explains_mistakes:
             return ""
         tools = self._contract.narrow((), is_read_only=scope.is_read_only).tools
@@ -311,7 +307,7 @@ class Runner:
 
 
 def _check_confirmed(call: Call | None, message: str) -> None:
-    """Raise an error unless the user said yes or cannot be asked."""
+    """Raise an error unless the user agreed or cannot be asked."""
     if call is None or not call.can_ask:
         return
     question = make_question(call.params, message)
@@ -345,10 +341,10 @@ def _tool_result(tool: Tool, body: Body, revision: Revision, *, is_error: bool =
 
 
 def _encode(what: str, argument: str | None, revision: Revision, result: Result) -> Result:
-    """Return a result in the form of a revision, with its lists and objects encoded; the protocol adds to `_meta`.
+    """Return a result in the form of a revision, with its lists and objects encoded; the protocol extends `_meta`.
 
     Raises:
-        AnswerTooLarge: the members are too large together; `argument` makes the answer smaller.
+        AnswerTooLarge: the members together are too large; the error suggests `argument` for a smaller answer.
     """
     encoded, size = fit_result(revision, result), 0
     for name, value in encoded.items():

@@ -1,6 +1,6 @@
-"""Arguments and answers of tools: Structs, their JSON Schema for clients, and the check of arguments.
+"""Arguments and answers of tools: Structs, their JSON Schema for clients, and the validation of arguments.
 
-Each rule is stated once, in the annotations of a Struct: `Meta` holds what is published, `hidden` the rules that the
+Each rule is stated once, in the annotations of a Struct: `Meta` has what is published, `hidden` the rules that the
 published schema lacks. All contracts check in one order: missing arguments, types, bounds, unknown arguments. A Struct
 in an argument is an object in a list, such as one of several prompts; services check the bounds of its members.
 """
@@ -14,38 +14,38 @@ from msgspec import NODEFAULT, UNSET, Meta, Struct, convert, to_builtins
 from msgspec import inspect as shapes
 
 from satchel import clock
+from satchel.contracts.content import without_nulls
 from satchel.errors import WrongArgument
 from satchel.services.rules import check_text
 
 Schema = dict[str, Any]
 Parsed = TypeVar("Parsed", bound=Struct)
 
-UNSTORABLE = "contains NUL or half a character"  # how every contract describes a text that no store keeps
+UNSTORABLE = "contains NUL or half a character"  # how every contract describes a text that no store accepts
 
 # Members of answers.
 Id = Annotated[str, Meta(extra_json_schema={"format": "uuid"})]
 Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 Yes = Annotated[bool, Meta(extra_json_schema={"const": True})]
 
-# The host n8n adds these to the arguments of every call of every tool; a model does not write them.
+# The host n8n, not the model, adds these to the arguments of every tool call.
 _OF_HOSTS = frozenset(("toolCallId", "sessionId", "chatInput"))
 _BESIDE_THEM = frozenset(("action", "tool"))
 
 
 class Hidden(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Rules that are enforced but not published; the bounds among them are encoded as keywords of JSON Schema."""
+    """Rules that are enforced but not published; bounds are encoded as keywords of JSON Schema."""
 
     is_trimmed: bool = False  # outer white space is removed before the bounds are checked
     is_blank_refused: bool = False  # white space alone is refused; otherwise the text is kept as it is
     takes_numbers: bool = False  # a whole number is accepted as the text of its digits
-    takes_text: bool = False  # a text is accepted as a list of one
-    ignores_case: bool = False  # a text is accepted in capital letters, too, and is made small
+    takes_text: bool = False  # a text is accepted as a list with one entry
+    ignores_case: bool = False  # upper case is accepted and converted to lower case
     minimum: int | None = None
     maximum: int | None = None
     max_length: int | None = None
     max_items: int | None = None
     max_bytes: int | None = None
-    enum: tuple[str, ...] | None = None  # where more is accepted than is published
 
 
 def hidden(**rules: Any) -> dict[str, Any]:
@@ -57,29 +57,29 @@ class Field(Struct, frozen=True, kw_only=True):
     """One argument of a tool."""
 
     name: str
-    schema: Schema  # as it is published
-    types: Schema  # for checking its value and the members of that
+    schema: Schema  # as published
+    types: Schema  # the types of its value and of the members
     hidden: Hidden
-    bounds: Schema  # the keywords that bound its value, published and hidden
+    bounds: Schema  # the keywords that limit its value, published and hidden
     is_required: bool
 
 
 class UnknownArgument(Struct, frozen=True):
-    """An unknown name in a call, and the names of the schema."""
+    """An unknown name in a call, and the names in the schema."""
 
-    place: str  # the value that it is a member of, as in edits[0]; empty for an argument
+    place: str  # the value with the unknown member, such as edits[0]; empty for an argument
     name: str
-    known: tuple[str, ...]  # the names that there are, the required ones first
-    given: tuple[str, ...]  # those of them that the caller used too
+    known: tuple[str, ...]  # the known names, required ones first
+    given: tuple[str, ...]  # the known names in the call
 
     @property
     def argument(self) -> str:
-        """The argument itself, or the argument that contains it."""
+        """The unknown argument, or the argument that contains the unknown member."""
         return self.place.partition(".")[0].partition("[")[0] or self.name
 
 
 def json_schema(model: type[Struct], *, is_strict: bool = False) -> Schema:
-    """Return the `inputSchema` of a tool; a strict one forbids unknown arguments, and always has `required`."""
+    """Return the `inputSchema` of a tool; a strict one forbids unknown arguments and always includes `required`."""
     fields = fields_of(model)
     schema: Schema = {"type": "object", "properties": {field.name: field.schema for field in fields}}
     required = [field.name for field in fields if field.is_required]
@@ -91,7 +91,7 @@ def json_schema(model: type[Struct], *, is_strict: bool = False) -> Schema:
 
 
 def answer_schema(model: type[Struct] | None) -> Schema:
-    """Return the schema of an answer: of a text, or of a Struct, which has all its members unless it omits defaults."""
+    """Return the schema of an answer: a text, or a Struct whose members are all required unless it omits defaults."""
     return {"type": "string"} if model is None else _schema_of(shapes.type_info(model))
 
 
@@ -120,7 +120,11 @@ def parse(
     """
     fields = fields_of(model)
     if refuses_unknown:
-        _refuse_unknown(model, arguments)
+        ours = arguments
+        if not _OF_HOSTS.isdisjoint(arguments):
+            ours = {name: value for name, value in arguments.items() if name not in _OF_HOSTS | _BESIDE_THEM}
+        if unknown := tuple(_find_unknown(_members_of(model), ours)):
+            raise WrongArgument(unknown[0].argument, "additionalProperties", limit=unknown)
     present: list[Field] = []
     for field in fields:
         if field.name in arguments and (is_strict or field.is_required or arguments[field.name] is not None):
@@ -157,16 +161,9 @@ def _clean(field: Field, value: Any) -> Any:
     return value
 
 
-def _refuse_unknown(model: type[Struct], arguments: dict[str, Any]) -> None:
-    if not _OF_HOSTS.isdisjoint(arguments):
-        arguments = {name: value for name, value in arguments.items() if name not in _OF_HOSTS | _BESIDE_THEM}
-    if unknown := tuple(_find_unknown(_members_of(model), arguments)):
-        raise WrongArgument(unknown[0].argument, "additionalProperties", limit=unknown)
-
-
 @lru_cache(maxsize=256)
 def _members_of(model: type[Struct]) -> Schema:
-    """Return the schema of the arguments that an input Struct declares, and of their members."""
+    """Return the schema of the arguments in an input Struct, and of their members."""
     return _schema_of(shapes.type_info(model), of_arguments=True, is_published=False)
 
 
@@ -223,7 +220,7 @@ def _read_field(field: shapes.Field) -> Field:
 
 
 def _schema_of(shape: shapes.Type, *, of_arguments: bool = False, is_published: bool = True) -> Schema:
-    """Return the schema of a type; an unpublished one lacks the keywords that replace its own."""
+    """Return the schema of a type; in an unpublished one, hidden keywords replace the published ones."""
 
     def inner(shape: shapes.Type) -> Schema:
         return _schema_of(shape, of_arguments=of_arguments, is_published=is_published)
@@ -246,12 +243,12 @@ def _schema_of(shape: shapes.Type, *, of_arguments: bool = False, is_published: 
         return {"type": "object", "properties": members, "required": required}
     if isinstance(shape, shapes.ListType | shapes.VarTupleType):
         limits = {"minItems": shape.min_length, "maxItems": shape.max_length}
-        return {"type": "array", "items": inner(shape.item_type), **_drop_none(limits)}
+        return {"type": "array", "items": inner(shape.item_type), **without_nulls(limits)}
     if isinstance(shape, shapes.StrType):
         limits = {"minLength": shape.min_length, "maxLength": shape.max_length}
-        return {"type": "string", **_drop_none({**limits, "pattern": shape.pattern})}
+        return {"type": "string", **without_nulls({**limits, "pattern": shape.pattern})}
     if isinstance(shape, shapes.IntType):
-        return {"type": "integer", **_drop_none({"minimum": shape.ge, "maximum": shape.le})}
+        return {"type": "integer", **without_nulls({"minimum": shape.ge, "maximum": shape.le})}
     if isinstance(shape, shapes.DictType):
         return {"type": "object", "additionalProperties": inner(shape.value_type)}
     if isinstance(shape, shapes.AnyType):
@@ -274,10 +271,6 @@ def _extra_of(shape: shapes.Type) -> dict[str, Any]:
     if isinstance(shape, shapes.UnionType):
         return next((_extra_of(inner) for inner in shape.types if _extra_of(inner)), {})
     return (shape.extra or {}) if isinstance(shape, shapes.Metadata) else {}
-
-
-def _drop_none(limits: dict[str, Any]) -> Schema:
-    return {keyword: limit for keyword, limit in limits.items() if limit is not None}
 
 
 # -- checking against JSON Schema ---------------------------------------------------------------------------------
@@ -306,7 +299,7 @@ def _clean_type(schema: Schema, value: Any, name: str, place: str) -> Any:
 
 
 def _clean_members(schema: Schema, value: dict[str, Any], name: str, place: str) -> dict[str, Any]:
-    value = {member: content for member, content in value.items() if content is not None}  # null is absent
+    value = {member: content for member, content in value.items() if content is not None}  # null means absent
     for member in schema.get("required", ()):
         if member not in value:
             raise WrongArgument(name, "type", limit=f"object with {member}", value=value, place=place)
@@ -321,10 +314,10 @@ def _clean_members(schema: Schema, value: dict[str, Any], name: str, place: str)
 
 
 def _to_integer(value: Any) -> Any:
-    """Return a number without a fraction as an integer, as in JSON Schema: 5.0 is 5."""
+    """Return a number without a fraction as an integer, as JSON Schema does: 5.0 is 5."""
     if not isinstance(value, float):
         return value
-    if abs(value) == float("inf"):  # how 1e999 is decoded
+    if abs(value) == float("inf"):  # 1e999 is decoded to this
         return _LARGEST if value > 0 else -_LARGEST
     return int(value) if value.is_integer() else value
 
@@ -339,11 +332,11 @@ def _convert_numbers(value: Any) -> Any:
     return str(max(-_LARGEST, min(value, _LARGEST)))
 
 
-_LARGEST = 10**400  # a larger number, with thousands of digits perhaps, finds as little as this one
+_LARGEST = 10**400  # stands for larger numbers, which may have thousands of digits and match nothing either
 
 
 def _bounds_of(schema: Schema) -> Schema:
-    """Return the keywords of a schema that bound a value, and those of its items."""
+    """Return the keywords of a schema that limit a value, and those of its items."""
     items = {"items": _bounds_of(schema["items"])} if "items" in schema else {}
     return {keyword: limit for keyword, limit in schema.items() if keyword in _BOUNDS} | items
 

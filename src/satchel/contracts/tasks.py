@@ -20,7 +20,7 @@ _TRIMMED = hidden(is_trimmed=True)
 Title = Annotated[str, Meta(min_length=1, max_length=255, description="Task title", extra=_TRIMMED)]
 Description = Annotated[str, Meta(max_length=1000, description="Task description", extra=_TRIMMED)]
 TaskId = Annotated[int, Meta(ge=1, description="ID of the task")]
-# The values are repeated because msgspec does not keep their order.
+# This repeats the values because msgspec does not keep their order.
 Status = Annotated[Literal["pending", "completed"], Meta(extra_json_schema={"enum": ["pending", "completed"]})]
 StatusFilter = Annotated[
     Literal["pending", "completed"],
@@ -93,7 +93,8 @@ def add_task(context: Context, args: AddTask) -> Body:
 
 def list_tasks(context: Context, args: ListTasks) -> Body:
     batches = tasks.iterate_all(context.tx, context.scope, args.status)
-    found = collect(batches, _measure, "list_tasks", "status")
+    # An answer contains a task twice: as text and as structured content.
+    found = collect(batches, lambda one: 2 * (len(one.title) + len(one.description or "")), "list_tasks", "status")
     return ManyTasks(True, [describe_task(task) for task in found], format_count(len(found), args.status))
 
 
@@ -105,7 +106,7 @@ def update_task(context: Context, args: UpdateTask) -> Body:
 
 
 def complete_task(context: Context, args: TaskReference) -> Body:
-    task, was_completed = tasks.complete(context.tx, context.scope, args.task_id)
+    task, was_completed = tasks.complete(context.tx, context.scope, args.task_id, keeps_cancelled=True)
     message = "Task is already completed" if was_completed else "Task marked as completed"
     return OneTask(True, describe_task(task), message)
 
@@ -113,14 +114,6 @@ def complete_task(context: Context, args: TaskReference) -> Body:
 def delete_task(context: Context, args: TaskReference) -> Body:
     task = tasks.delete(context.tx, context.scope, args.task_id)
     return DeletedTask(True, Deletion(task.number, True), "Task deleted successfully")
-
-
-def _measure(task: Task) -> int:
-    """Return a lower bound of a task's bytes in an answer, which contains it as text and as structured content."""
-    return 2 * (len(task.title) + len(task.description or ""))
-
-
-# -- shapes -----------------------------------------------------------------------------------------------------
 
 
 def describe_task(task: Task) -> TaskData:
@@ -182,10 +175,10 @@ def failure_schema(tool: Tool) -> Schema:
 
 
 def explain_not_found(missing: NotFound | Forbidden) -> Body:
-    if missing.kind == "project":  # a token that is limited to projects adds tasks to one, which may have been deleted
+    if missing.kind == "project":  # a token limited to projects adds tasks to one, which may have been deleted
         details = {"field": "project", "constraint": "required"}
         return error("VALIDATION_ERROR", f"Project '{missing.key}' does not exist", details)
-    # This contract answers for another user's task as for one that does not exist.
+    # This contract treats another user's task as one that does not exist.
     return error("NOT_FOUND", "Task not found", {"task_id": int(missing.key)})
 
 

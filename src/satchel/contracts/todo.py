@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, structs
 
 from satchel import clock
-from satchel.contracts.content import collect
+from satchel.contracts.content import collect, format_count
 from satchel.contracts.contract import Body, Context, Contract, Tool
 from satchel.contracts.schema import UNSTORABLE, Schema, hidden
 from satchel.errors import AnswerTooLarge, Forbidden, NotFound, QuotaExceeded, WrongArgument
-from satchel.model import Scope, Task, TaskDraft, TaskPatch
+from satchel.model import Scope, Task, TaskDraft, TaskPatch, Timestamp
 from satchel.services import tasks
 
 # -- inputs -----------------------------------------------------------------------------------------------------
@@ -55,47 +55,6 @@ class UpdateTask(Struct):
 
 
 # -- outputs ----------------------------------------------------------------------------------------------------
-
-
-class ListedTask(Struct):
-    id: str
-    title: str
-    completed: bool
-    created_at: str
-
-
-class CompletedState(Struct):
-    id: str
-    title: str
-    completed: bool
-
-
-class UpdatedState(Struct):
-    id: str
-    title: str
-    completed: bool
-    updated_at: str
-
-
-class OneTask(Struct):
-    success: bool
-    task: ListedTask | CompletedState | UpdatedState
-    message: str
-
-
-class TaskList(Struct):
-    success: bool
-    tasks: list[ListedTask]
-    count: int
-    message: str
-
-
-class DeletedTask(Struct):
-    success: bool
-    deleted_task_id: str
-    message: str
-
-
 # The output schemas as the document prints them, with null where a failure answers null.
 
 _STATE: Schema = {"id": {"type": "string", **_UUID}, "title": {"type": "string"}, "completed": {"type": "boolean"}}
@@ -116,46 +75,45 @@ def _answer_task(**times: Schema) -> Schema:
 
 def add_task(context: Context, args: AddTask) -> Body:
     task = tasks.add(context.tx, context.scope, TaskDraft(title=args.title))
-    return OneTask(True, describe_task(task), f"Task '{task.title}' created successfully")
+    created = describe_task(task, created_at=task.created_at)
+    return {"success": True, "task": created, "message": f"Task '{task.title}' created successfully"}
 
 
 def list_tasks(context: Context, args: ListTasks) -> Body:
     status: Literal["pending"] | None = None if args.include_completed else "pending"
     batches = tasks.iterate_all(context.tx, context.scope, status)
-    found = collect(batches, lambda task: 2 * len(task.title), "list_tasks", "include_completed")  # text and structured
-    return TaskList(True, [describe_task(task) for task in found], len(found), format_count(len(found)))
+    found = collect(batches, lambda task: 2 * len(task.title), "list_tasks", "include_completed")  # twice
+    listed = [describe_task(task, created_at=task.created_at) for task in found]
+    message = f"Found {format_count(len(found), 'task')}"
+    return {"success": True, "tasks": listed, "count": len(found), "message": message}
 
 
 def complete_task(context: Context, args: CompleteTask) -> Body:
-    task, _ = tasks.complete(context.tx, context.scope, args.task_id.lower())
-    message = f"Task '{task.title}' marked as complete"
-    return OneTask(True, CompletedState(task.id, task.title, task.is_completed), message)
+    task, _ = tasks.complete(context.tx, context.scope, args.task_id.lower(), keeps_cancelled=True)
+    return {"success": True, "task": describe_task(task), "message": f"Task '{task.title}' marked as complete"}
 
 
 def delete_task(context: Context, args: DeleteTask) -> Body:
     task = tasks.delete(context.tx, context.scope, args.task_id.lower(), permanently=True)
-    return DeletedTask(True, task.id, "Task deleted successfully")
+    return {"success": True, "deleted_task_id": task.id, "message": "Task deleted successfully"}
 
 
 def update_task(context: Context, args: UpdateTask) -> Body:
     patch = TaskPatch(title=args.title)
     task = tasks.update(context.tx, context.scope, args.task_id.lower(), patch, renews_time=True)
-    updated = UpdatedState(task.id, task.title, task.is_completed, clock.to_second(task.updated_at))
-    return OneTask(True, updated, f"Task updated to '{task.title}'")
-
-
-# -- users ------------------------------------------------------------------------------------------------------
+    updated = describe_task(task, updated_at=task.updated_at)
+    return {"success": True, "task": updated, "message": f"Task updated to '{task.title}'"}
 
 
 def resolve_scope(scope: Scope, arguments: dict[str, Any]) -> Scope:
-    """Return the scope of the user named by a call. If the connection has a user, calls can name no other.
+    """Return the scope of the user that a call names. If the connection has a user, the call must name the same.
 
     This is checked before everything else.
     """
     given = arguments.get("user_id")
     user = clock.parse_id(given) if isinstance(given, str) else None
     if user is None:
-        return scope  # the check of the arguments refuses the call
+        return scope  # the validation of the arguments refuses the call
     if scope.user not in (None, user):
         raise Forbidden("user", user, scope)
     return structs.replace(scope, user=user)
@@ -165,15 +123,9 @@ def write_instructions(_tools: Sequence[Tool], user: str | None) -> str | None:
     return None if user is None else f"Tasks of user {user}. Pass this as user_id."
 
 
-# -- shapes -----------------------------------------------------------------------------------------------------
-
-
-def describe_task(task: Task) -> ListedTask:
-    return ListedTask(task.id, task.title, task.is_completed, clock.to_second(task.created_at))
-
-
-def format_count(count: int) -> str:
-    return "Found 1 task" if count == 1 else f"Found {count} tasks"
+def describe_task(task: Task, **times: Timestamp) -> dict[str, Any]:
+    seconds = {name: clock.to_second(time) for name, time in times.items()}
+    return {"id": task.id, "title": task.title, "completed": task.is_completed, **seconds}
 
 
 # -- failures ---------------------------------------------------------------------------------------------------
@@ -181,7 +133,7 @@ def format_count(count: int) -> str:
 NOT_YOURS = "You don't have permission to modify this task"
 
 
-# The member of a failure in place of the result, for the tools whose result is not called `task`.
+# The member that replaces the result in a failure, for tools whose result is not called `task`.
 NO_RESULT: dict[str, dict[str, Any]] = {
     "list_tasks": {"tasks": [], "count": 0},
     "delete_task": {"deleted_task_id": None},
@@ -206,7 +158,7 @@ def explain_wrong_argument(wrong: WrongArgument) -> str:
 
 
 def explain_not_found(missing: NotFound) -> str:
-    # Only a token that is limited to projects adds tasks to one, which may have been deleted.
+    # Only a token limited to projects adds tasks to one, which may have been deleted.
     return f"Project '{missing.key}' does not exist" if missing.kind == "project" else "Task not found"
 
 

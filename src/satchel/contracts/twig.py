@@ -16,8 +16,6 @@ from satchel.protocol.cursors import page
 
 PAGE = 500
 
-# -- methods ----------------------------------------------------------------------------------------------------
-
 
 def list_prompts(context: Context, params: dict[str, Any]) -> Result:
     prompts, cursor = page(context.libraries.entries(encode_entry), params.get("cursor"), PAGE)
@@ -53,9 +51,6 @@ def render(context: Context, library: Library, prompt: LibraryPrompt, values: di
     except RenderFailed as failure:
         line = "" if failure.line is None else f" at line {failure.line}"
         raise invalid_params(f"Error rendering prompt template{line}: {failure.what}") from None
-
-
-# -- shapes -----------------------------------------------------------------------------------------------------
 
 
 def encode_entry(name: str, prompt: LibraryPrompt) -> Raw:

@@ -23,7 +23,7 @@ _PRIORITIES: dict[str, Priority] = {
     **dict.fromkeys(("high", "h", "p1", "b", "important", "major"), "high"),
     **dict.fromkeys(("low", "l", "p3", "p4", "d", "minor", "lowest", "trivial", "backlog", "someday"), "low"),
 }
-# Words for a status, without - and _.
+# Words for each status, without - and _.
 _COMPLETED = {"done", "completed", "complete", "closed", "finished", "resolved", "merged"}
 _CANCELLED = {"cancelled", "canceled", "deleted", "wontfix", "won't fix", "won't do", "rejected", "abandoned"}
 _CANCELLED |= {"archived", "not planned", "duplicate", "tombstone"}
@@ -32,7 +32,7 @@ _VOICE = wording.Voice(quote=lambda text: f"'{text}'", advice={})
 
 
 def clean_name(text: str) -> str:
-    """Return a text as the name of a prompt or project, empty if too little is left of it."""
+    """Return a text as the name of a prompt or project, empty if too little of it is valid."""
     if re.fullmatch(rules.NAME, text) and len(text) <= _MAX_NAME:
         return text
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", rules.drop_accents(text.replace("ß", "ss"))).strip("-.")
@@ -121,7 +121,7 @@ FIELD_NAME = r"[A-Za-z$][\w.$-]{0,60}"
 
 
 def split_fields(description: str | None) -> tuple[str, dict[str, str]]:
-    """Return a description without the fields that `keep_fields` appended, and these fields."""
+    """Separate the fields that `keep_fields` appended from a description; return both."""
     text, _, last = ("\n\n" + (description or "")).rpartition("\n\n")
     fields: dict[str, str] = {}
     for line in last.split("\n"):
@@ -159,7 +159,7 @@ def clean_status(value: object) -> TaskStatus:
 
 
 def status_tags(value: object) -> list[str]:
-    """Return a tag for an open status that the store does not have, such as `in-progress` or `review`."""
+    """Return a tag for an open status that the store lacks, such as `in-progress` or `review`."""
     is_known = _plain_status(value) in _PENDING | _COMPLETED | _CANCELLED
     return [] if is_known else [to_text(value).casefold()]
 
@@ -173,7 +173,10 @@ def clean_day(value: object) -> str | None:
     moment = parse_moment(value)
     if moment is None:
         return None
-    return (moment.astimezone() if moment.tzinfo else moment).date().isoformat()
+    try:
+        return (moment.astimezone() if moment.tzinfo else moment).date().isoformat()
+    except (OverflowError, ValueError):
+        return None
 
 
 def clean_moment(value: object) -> str | None:
@@ -193,7 +196,7 @@ def parse_moment(value: object) -> datetime | None:
     if short := re.fullmatch(r"(\d{4})-(\d{1,2})-(\d{1,2})", text):
         text = "{}-{:0>2}-{:0>2}".format(*short.groups())
     if not re.match(r"\d{4}-?\d\d-?\d\d", text):
-        return None  # Python reads weeks too, and a plain number as a year and a day
+        return None  # Python also reads weeks, and a plain number as year and day
     try:
         return datetime.fromisoformat(text)
     except ValueError:
@@ -207,7 +210,7 @@ def make_title(name: str) -> str:
 
 
 def clean_entry(entry: Entry) -> Entry:
-    """Return an entry as the store keeps it.
+    """Return an entry in its stored form.
 
     Raises:
         Unreadable: a value breaks a rule.

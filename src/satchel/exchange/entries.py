@@ -19,7 +19,7 @@ class Problem(Struct, frozen=True, omit_defaults=True):
 
     where: str
     what: str
-    is_harmless: bool = False  # left alone on purpose
+    is_harmless: bool = False  # skipped on purpose
 
 
 class NoteEntry(Struct, frozen=True):
@@ -30,7 +30,7 @@ class NoteEntry(Struct, frozen=True):
 
 
 class _Entry(Struct, frozen=True, kw_only=True):
-    project: str | None = None  # None: the one that is imported into
+    project: str | None = None  # None: the project of the import
     where: str = ""
     notes: tuple[str, ...] = ()  # sentences on differences from the file
 
@@ -64,7 +64,7 @@ class DocumentEntry(_Entry, frozen=True, kw_only=True):
 
 
 class TaskEntry(_Entry, frozen=True, kw_only=True):
-    """A task in a file; `project` is empty if it is in none."""
+    """A task in a file; `project` is empty if it has none."""
 
     title: str
     description: str | None = None
@@ -73,8 +73,8 @@ class TaskEntry(_Entry, frozen=True, kw_only=True):
     due: str | None = None
     tags: tuple[str, ...] = ()
     completed_at: str | None = None  # a timestamp; None: unknown, or the task is open
-    key: str = ""  # by which other tasks of the same file name it
-    after: tuple[str, ...] = ()  # the keys of tasks that it waits for
+    key: str = ""  # the name by which other tasks of the same file refer to it
+    after: tuple[str, ...] = ()  # the keys of its blockers
     comments: tuple[NoteEntry, ...] = ()
     kind: Kind = "task"
 

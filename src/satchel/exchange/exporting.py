@@ -1,4 +1,4 @@
-"""Writes a project or a store into files: our own folder, JSON Lines, or the format of another tool."""
+"""Writes a project or a store into files: a folder of Satchel, JSON Lines, or the format of another tool."""
 
 import os
 import shlex
@@ -16,11 +16,11 @@ from satchel.storage.database import Database
 
 STDOUT = "-"
 
-_ENDINGS = frozenset(ending for one in FORMATS for ending in one.extensions)  # of files that a format reads
+_ENDINGS = frozenset(ending for one in FORMATS for ending in one.extensions)  # extensions that a format reads
 
 
 class WrongTarget(Exception):
-    """The target and the format of an export do not fit each other; the message names commands that do."""
+    """The target and the format of an export do not fit; the message names commands that work."""
 
 
 class ExportReport(Struct, kw_only=True):
@@ -31,7 +31,7 @@ class ExportReport(Struct, kw_only=True):
     files: int
     changed: int
     removed: list[str] = field(default_factory=list)
-    stale: list[str] = field(default_factory=list)  # files of items that are gone, which were kept
+    stale: list[str] = field(default_factory=list)  # files of deleted items, which were kept
     notes: list[str] = field(default_factory=list)
 
 
@@ -47,7 +47,7 @@ def choose_format(target: str, name: str | None) -> Format:
     """Return the format named by --format; the ending of the target decides between file and folder.
 
     Raises:
-        WrongTarget: the format cannot be written, or one of target and format is a file and the other a folder.
+        WrongTarget: the format cannot be written, or the target is a file and the format a folder, or the reverse.
     """
     format = BY_NAME[name or "satchel"]
     if format.write is None:
@@ -84,7 +84,7 @@ def make(database: Database, scope: Scope, format: Format, *, is_whole: bool = F
         written = Written(_write_folders(by_project) if is_whole else folder.write(entries, scope.project))
     else:
         assert format.write is not None, "`choose_format` refuses formats that are only read"
-        if is_whole:  # each with its project; the keys of tasks are unique in the store
+        if is_whole:  # the entries name their projects; the keys of tasks are unique in the store
             entries = [replace(one, project=name or "") for name, some in by_project.items() for one in some]
         written = format.write(entries)
     counts = {kind: sum(one.kind == kind for one in entries if kind in format.kinds) for kind in KINDS}
@@ -143,7 +143,7 @@ def write(export: Export, target: str, format: Format, *, prunes: bool = False, 
         except Unreadable as wrong:
             raise Unreadable(f"{path}: {wrong}") from None
         if not is_same:
-            raise Unreadable(f"{path} exists. Name another file, or say --force to replace it")
+            raise Unreadable(f"{path} exists. Name another file, or replace it with --force")
     root, name = os.path.split(os.path.abspath(path))
     changed = sources.write_file(root, name, export.files[format.file])
     return ExportReport(where=path, counts=export.counts, files=1, changed=int(changed), notes=[*export.notes])
@@ -179,11 +179,11 @@ def _check_folder(root: str, format: Format, *, forces: bool) -> None:
         raise Unreadable(f"{root} cannot be read: {error.strerror}") from error
     is_ours = format.name == "satchel" and (sources.MARKER in names or not [one for one in names if one[0] != "."])
     if names and not is_ours and not forces and [one for one in names if one != ".git"]:
-        raise Unreadable(f"{root} is not empty. Name another folder, or say --force to write into it")
+        raise Unreadable(f"{root} is not empty. Name another folder, or write into it with --force")
 
 
 def _list_own(root: str) -> set[str]:
-    """Return the files in those parts of a folder that only Satchel writes."""
+    """Return the files in the parts of a folder that only Satchel writes."""
     found: set[str] = set()
     bases = [""] + [name for name in os.listdir(root) if os.path.isfile(os.path.join(root, name, sources.MARKER))]
     for base in bases:

@@ -1,9 +1,9 @@
-"""The folder of a project that `export` writes, `import` reads, and `sync` keeps.
+"""The folder of a project, which `export` writes, `import` reads, and `sync` keeps up to date.
 
-satchel.json       what the folder is
-prompts/NAME.md    a prompt each: front matter, then its text and one line break
-documents/NAME     a document each, byte for byte
-documents.json     MIME type, URI and description, unless they follow from the name of the document
+satchel.json       the kind of the folder
+prompts/NAME.md    one prompt each: front matter, then its text and one line break
+documents/NAME     one document each, byte for byte
+documents.json     MIME type, URI and description, unless they are derived from the document's name
 tasks.md           the tasks
 """
 
@@ -26,9 +26,9 @@ from satchel.yaml_reader import find_fault, write_front_matter
 PROMPTS, DOCUMENTS, DETAILS, TASKS = "prompts", "documents", "documents.json", "tasks.md"
 VERSION = 1
 
-Details = dict[str, dict[str, Any]]  # by the name of a document
+Details = dict[str, dict[str, Any]]  # by the document's name
 
-_LONGEST_FILE = 200  # characters of a name that is used as a file name
+_LONGEST_FILE = 200  # characters of a name in a file name
 _RESERVED = {"con", "prn", "aux", "nul", *(f"com{n}" for n in range(1, 10)), *(f"lpt{n}" for n in range(1, 10))}
 _CONFLICT_LINES = ("<<<<<<<", "=======", ">>>>>>>")
 CONFLICT = "it has conflict markers of git in it. Resolve the conflict, and remove them"
@@ -70,7 +70,7 @@ def write(entries: Sequence[Entry], project: str) -> dict[str, bytes]:
 
 
 def write_details(documents: Sequence[DocumentEntry], paths: Mapping[str, str], kept: Details | None = None) -> bytes:
-    """Return the file with details that do not follow from the names of documents, if any; keep `kept` as read."""
+    """Return the file with details that cannot be derived from documents' names, if any; keep `kept` unchanged."""
     details = {one.name: found for one in documents if (found := _find_details(one, paths[one.name]))} | (kept or {})
     return (json.dumps(details, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode() if details else b""
 
@@ -92,7 +92,7 @@ def to_bytes(document: DocumentEntry) -> bytes:
 
 
 def name_files(folder: str, names: Sequence[str], ending: str = "") -> dict[str, str]:
-    """Return a path for each name: safe on every system, and different even if capital letters do not count."""
+    """Return a path for each name: safe on every system, and unique even if upper and lower case are the same."""
     taken: set[str] = set()
     paths: dict[str, str] = {}
     for name in sorted(names):
@@ -128,7 +128,7 @@ def write_prompt_file(prompt: PromptEntry, path: str) -> bytes:
     """Return the file of a prompt; it contains the name if the path does not."""
     stem = path.rpartition("/")[2].removesuffix(".md")
     name = None if stem == prompt.name else prompt.name
-    # A lone carriage return at the end would be read as a line break of Windows, and conflict markers be refused.
+    # A final carriage return would be read as part of a Windows line end, and conflict markers would be refused.
     if _read_body(prompt.content + "\n") == prompt.content and not has_conflict(prompt.content):
         return write_prompt(prompt, name=name).encode()
     return write_prompt(replace(prompt, content=""), name=name, text=prompt.content).encode()
@@ -158,7 +158,7 @@ def read_marker(data: bytes) -> tuple[str, str | None]:
 
 
 def read_files(root: str, shown: str) -> Iterator[tuple[Found, ReadFile]]:
-    """Yield every entry of a project's folder with its file; a Problem of a whole part has the path of the part."""
+    """Yield every entry of a project's folder with its file; a Problem with a whole part has the path of the part."""
     yield from _read_part(root, shown, PROMPTS, ".md", read_prompt_file)
     try:
         details = read_details(root)
@@ -250,7 +250,7 @@ def read_details(root: str) -> Details:
 
 
 def read_document(name: str, data: bytes, details: Mapping[str, Any], where: str) -> DocumentEntry:
-    """Return a document made of its bytes and its details."""
+    """Return a document from its bytes and its details."""
     guess = guess_type(name)
     mime_type = str(details.get("mime_type") or guess)
     if "mime_type" not in details and rules.is_text(guess) and not _is_text(data):
@@ -273,10 +273,10 @@ def _is_text(data: bytes) -> bool:
 
 
 def read_prompt_file(path: str, data: bytes, where: str) -> PromptEntry:
-    """Return the prompt of a file.
+    """Return the prompt in a file.
 
     Raises:
-        Unreadable: it is not text, has conflict markers, or lacks the end of its front matter.
+        Unreadable: it is not text, has conflict markers, or its front matter does not end.
     """
     text = sources.decode(data)
     if has_conflict(text):

@@ -1,8 +1,8 @@
 """Reads files of any format, and puts their entries into the store.
 
-An entry that is new is added, one that is there already is left, and one that clashes is treated as the caller says. A
+New entries are added, entries that the store already has are skipped, and clashes are resolved as the caller says. A
 thousand entries are one transaction with a savepoint for each. An interrupted import keeps its committed batches; the
-next run finds their entries to be the same, and goes on.
+next run finds their entries unchanged, and continues.
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ OnClash = Literal["skip", "rename", "replace"]
 State = Literal["new", "same", "repeated", "clashing", "renamed", "replaced"]
 STATES: tuple[State, ...] = ("new", "same", "repeated", "clashing", "renamed", "replaced")
 
-# The endings of files that no format reads, unless they are part of a skill; the first row is not even then.
+# The extensions of files that no format reads, unless they belong to a skill; those in the first row never do.
 _COMPILED = {"pyc", "so", "exe", "db", "wal"}
 _FOREIGN = _COMPILED | {
     *("png", "jpg", "jpeg", "gif", "webp", "svg", "ico", "pdf", "zip", "gz", "tar", "mp3", "mp4", "woff", "woff2"),
@@ -64,7 +64,7 @@ def list_files(paths: Sequence[str], stdin: bytes | None = None) -> list[SourceF
 
 
 def read_files(files: Sequence[SourceFile | Problem], format: Format | None = None) -> Iterator[FileRead]:
-    """Yield the content of each file, read in the given format or in the one that is recognised."""
+    """Yield the entries of each file, read in the given format or in the recognised one."""
     for file in files:
         if isinstance(file, Problem):
             yield FileRead(file.where, "", (file,))
@@ -95,7 +95,7 @@ def _read_file(file: SourceFile, format: Format | None) -> FileRead:
 
 
 def _finish(found: Found, format: Format, file: SourceFile) -> Found:
-    """Return an entry that the store accepts; keys of tasks are unique to their file, or to a format of many files."""
+    """Return an entry that the store accepts; task keys are unique to their file, or to a format of several files."""
     if isinstance(found, Problem):
         return found
     if isinstance(found, TaskEntry):
@@ -131,7 +131,7 @@ class ImportReport(Struct, kw_only=True):
     left_alone: list[Problem] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)  # files of no known format
     formats: dict[str, int] = field(default_factory=dict)  # number of files by format
-    projects: list[str] = field(default_factory=list)  # that were made
+    projects: list[str] = field(default_factory=list)  # created projects
 
     def count(self, kind: Kind) -> dict[State, int]:
         """Return how many entries of a kind are in each state."""
@@ -147,11 +147,11 @@ class Options(Struct, frozen=True, kw_only=True):
 
     on_clash: OnClash = "skip"
     is_dry_run: bool = False
-    report: Callable[[int, int], None] = lambda _done, _total: None  # entries done, and known so far
+    report: Callable[[int, int], None] = lambda _done, _total: None  # entries done, and entries known so far
 
 
 def run(database: Database, scope: Scope, files: Iterable[FileRead], options: Options) -> ImportReport:
-    """Import the content of some files, in batches of one transaction each."""
+    """Import some files, in batches of one transaction each."""
     report = ImportReport(is_dry_run=options.is_dry_run)
     placer = Placer(scope, options.on_clash, is_dry_run=options.is_dry_run)
     waiting: list[Entry] = []
@@ -189,7 +189,7 @@ def _sort_out(report: ImportReport, file: FileRead) -> list[Entry]:
 def _commit(
     database: Database, scope: Scope, placer: "Placer", report: ImportReport, entries: Sequence[Entry], options: Options
 ) -> None:
-    """Place some entries in one transaction, and report the results once it is committed."""
+    """Place some entries in one transaction, and report the results after the commit."""
     lines: list[Line] = []
     refused: list[Problem] = []
     placer.begin()
@@ -210,19 +210,19 @@ def _commit(
 
 
 class _Item(Struct):
-    """An item of the store, or one that a dry run would add."""
+    """An item in the store, or one that a dry run would add."""
 
-    id: tuple[Kind, str | None, object]  # its kind, its project, and its name or number
+    id: tuple[Kind, str | None, object]  # its kind, project, and name or number
     entry: Entry | None = None  # None: not read yet
 
     @property
     def key(self) -> object:
-        """The name of a prompt or document, the number of a task."""
+        """The name of a prompt or document; the number of a task."""
         return self.id[2]
 
 
 class _Known:
-    """The items of a project, including those that this import has added."""
+    """The items of a project, including those that this import added."""
 
     def __init__(self, scope: Scope, project: str | None) -> None:
         self._scope = scope
@@ -241,7 +241,7 @@ class _Known:
         return item
 
     def find(self, tx: Tx, entry: Entry) -> list[_Item]:
-        """Return the tasks with a title, or the item with the name and the item with the title or URI."""
+        """Return the tasks with a title, or the items with the entry's name, title or URI."""
         self._look(tx, entry.kind)
         name = entry.title if isinstance(entry, TaskEntry) else entry.name or ""
         found = self.items.get((entry.kind, name), [])
@@ -283,33 +283,33 @@ class _Known:
 
 
 class Placer:
-    """Puts entries into the store one after the other; each stored item matches at most one of them."""
+    """Puts entries into the store one by one; each stored item matches at most one of them."""
 
     def __init__(self, scope: Scope, on_clash: OnClash, *, is_dry_run: bool = False) -> None:
         self._scope = scope
         self._on_clash = on_clash
         self._is_dry_run = is_dry_run
         self._known: dict[str | None, _Known] = {}
-        self._wanted: Counter[object] = Counter()  # entries that are still to come
+        self._wanted: Counter[object] = Counter()  # entries still to come
         self._named: dict[tuple[str | None, object], str] = {}  # titles of prompts in the files, by project and name
-        self._matched: set[object] = set()  # items that an entry has
-        self.count = 0  # entries so far
-        self.made: list[str] = []  # projects
+        self._matched: set[object] = set()  # items with a matching entry
+        self.count = 0  # the number of entries so far
+        self.made: list[str] = []  # created projects
         self.links = TaskLinks(scope)
 
     def begin(self) -> None:
-        """Prepare for a new transaction: others may have written since the last one."""
+        """Prepare for a new transaction, because others may have written since the last one."""
         if not self._is_dry_run:
             self._known = {}
 
     def expect(self, entries: Sequence[Entry]) -> None:
-        """Announce later entries, so that no earlier one is matched with their item or takes their title."""
+        """Announce later entries, so that earlier ones do not match their items or take their titles."""
         self._wanted.update(map(_identify, entries))
         named = [one for one in entries if isinstance(one, PromptEntry) and one.name]
         self._named |= {(one.project, one.name): one.title for one in named}
 
     def place(self, tx: Tx, entry: Entry) -> tuple[State, str]:
-        """Put an entry into the store, and return its state and its name there.
+        """Put an entry into the store, and return its state and its stored name.
 
         Raises:
             Refused: the store does not accept it.
@@ -364,7 +364,7 @@ class Placer:
         return self._known[project]
 
     def _choose(self, tx: Tx, known: _Known, entry: Entry) -> tuple[State, Entry, _Item | None]:
-        """Choose the state of an entry, its name and title in the store, and the item that it is or replaces."""
+        """Choose the state of an entry, its name and title in the store, and the item that it matches or replaces."""
         is_task = isinstance(entry, TaskEntry)
         clashing: tuple[Entry, _Item] | None = None
         free = entry
@@ -386,14 +386,14 @@ class Placer:
                     wanted = self._wanted[(*_identify(entry)[:3], storing.facts(known.read(tx, item)))]
                     clashing = None if wanted > 0 else (free, item)
         if clashing is None:
-            # Several tasks may have one title.
+            # Several tasks may have the same title.
             return ("new", entry, None) if is_task or number == 1 else ("renamed", free, None)
         if self._on_clash == "rename":
             return "renamed", free, None
         return ("replaced" if self._on_clash == "replace" else "clashing"), *clashing
 
     def _will_be_renamed(self, item: _Item, entry: Entry) -> bool:
-        """Return whether a later entry will rename the prompt that has an entry's title now."""
+        """Return whether a later entry will rename the prompt that now has an entry's title."""
         if self._on_clash != "replace" or not isinstance(entry, PromptEntry) or item.id in self._matched:
             return False
         title = self._named.get((entry.project, item.key), entry.title)
@@ -414,7 +414,7 @@ class Placer:
     ) -> object:
         """Add or change an item, and return its name or number."""
         if self._is_dry_run:
-            return -1 - len(self._matched)  # a number that no stored task has
+            return -1 - len(self._matched)  # no stored task has this number
         if not isinstance(entry, TaskEntry):
             if item is None:
                 return storing.add(tx, scope, entry).name

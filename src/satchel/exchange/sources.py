@@ -1,4 +1,4 @@
-"""Finds, reads and writes files: no links, only regular files of a bounded size, whole or not at all."""
+"""Finds, reads and writes files safely: no links, only regular files of limited size, always whole."""
 
 import errno
 import os
@@ -12,31 +12,31 @@ from satchel.files import printable
 from satchel.yaml_reader import Fields, WrongYaml
 
 MAX_FILE = 64 * 1024 * 1024  # bytes
-MAX_FILES = 200_000  # of one import
-MAX_DEPTH = 40  # folders below each other
+MAX_FILES = 200_000  # in one import
+MAX_DEPTH = 40  # nested folders
 
 MARKER = "satchel.json"  # in a folder that `satchel export` wrote
 
-# Hidden folders are left out, except those in which agents keep files; of the other folders, these are left out.
+# Hidden folders are skipped, except those of agents; other folders are read, except these.
 _HIDDEN = {".claude", ".cursor", ".github", ".taskmaster", ".beads", ".backlog", ".agents", ".codex", ".vscode"}
 _HIDDEN |= {".claude-plugin", ".gemini", ".opencode", ".windsurf", ".prompts", ".copilot"}
 _SKIPPED = {"node_modules", "__pycache__", "venv"}
 
 
 class SourceFile:
-    """A file to import, which is read when it is first asked for."""
+    """A file to import; its content is read on first use."""
 
     def __init__(self, path: str, *, shown: str = "", is_trusted: bool = False, data: bytes | None = None) -> None:
         self.path = path
         self.shown = printable(shown or path)
         self.name = os.path.basename(path)
         self.folders = tuple(os.path.dirname(os.path.abspath(path)).split(os.sep)[1:])
-        self.is_given = is_trusted  # named by the user, so it may be a link
+        self.is_given = is_trusted  # a path that the user named may be a link
         self._given = data
 
     @property
     def stem(self) -> str:
-        """The name up to its first dot."""
+        """The name up to the first dot."""
         return self.name.lstrip(".").partition(".")[0] or self.name
 
     @property
@@ -55,9 +55,9 @@ class SourceFile:
 
     @cached_property
     def text(self) -> str:
-        """The text in UTF-8, or in UTF-16 with a byte order mark, without that mark.
+        """The text, decoded from UTF-8, or from UTF-16 with a byte order mark; the mark is removed.
 
-        Line ends of an old Mac, CR alone, become LF.
+        Line ends of old Macs (a lone CR) become LF.
 
         Raises:
             Unreadable: as `data`, or it is not such a text.
@@ -133,7 +133,7 @@ def _walk(folder: str, shown: str, depth: int) -> Iterator[SourceFile | Problem]
         yield Problem(printable(shown), f"the folder cannot be read: {error.strerror}")
         return
     names = {entry.name for entry in entries}
-    if MARKER in names:  # its reader reads the folder
+    if MARKER in names:  # the reader of this folder reads all of it
         yield SourceFile(os.path.join(folder, MARKER), shown=os.path.join(shown, MARKER))
         return
     for entry in entries:

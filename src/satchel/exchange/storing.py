@@ -1,4 +1,4 @@
-"""Reads a project as entries; adds, changes and deletes entries for import and sync."""
+"""Reads a project as entries, and adds, changes and deletes entries for import and sync."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -27,9 +27,9 @@ from satchel.model import (
 from satchel.services import documents, prompts, rules, tasks
 from satchel.storage.database import Tx
 
-BATCH = 1000  # entries of one transaction
-_PAGE = 500  # items that are read at once
-_ROOM = 9  # characters for a number behind a name or title
+BATCH = 1000  # entries in one transaction
+_PAGE = 500  # how many items to read at once
+_ROOM = 9  # characters for a number after a name or title
 
 NamedEntry = PromptEntry | DocumentEntry
 
@@ -46,7 +46,7 @@ class Snapshot(Struct, frozen=True):
     documents: dict[str, DocumentEntry]
     tasks: dict[str, TaskEntry]
     versions: Mapping[tuple[Kind, str], int]
-    outside: int = 0  # dependencies on tasks that are not in the project
+    outside: int = 0  # dependencies on tasks outside the project
 
     @property
     def entries(self) -> list[Entry]:
@@ -95,7 +95,7 @@ def list_tasks(tx: Tx, scope: Scope, project: str | None) -> list[Task]:
 
 
 def _add_notes(tx: Tx, scope: Scope, found: Sequence[Task]) -> dict[str, TaskEntry]:
-    """Add to tasks their notes, and those of their blockers that are in the list."""
+    """Convert tasks to entries with notes, and with those blockers that are among the tasks."""
     numbers = {task.number for task in found}
     entries: dict[str, TaskEntry] = {}
     for start in range(0, len(found), _PAGE):
@@ -108,18 +108,18 @@ def _add_notes(tx: Tx, scope: Scope, found: Sequence[Task]) -> dict[str, TaskEnt
 
 
 def to_prompt(prompt: Prompt) -> PromptEntry:
-    """Return a prompt of the store as an entry."""
+    """Convert a stored prompt to an entry."""
     return PromptEntry(name=prompt.name, **_prompt_fields(prompt))
 
 
 def to_document(document: Document) -> DocumentEntry:
-    """Return a document of the store, read whole, as an entry."""
+    """Convert a stored document, read whole, to an entry."""
     assert document.content is not None, "a document without its content cannot be exported"
     return DocumentEntry(name=document.name, uri=document.uri, **_document_fields(document))
 
 
 def to_task(task: Task, numbers: set[int], comments: tuple[NoteEntry, ...] = ()) -> TaskEntry:
-    """Return a task of the store as an entry, with the blockers in `numbers`."""
+    """Convert a stored task to an entry, with those of its blockers that are in `numbers`."""
     return TaskEntry(
         title=task.title,
         description=task.description,
@@ -138,7 +138,7 @@ def to_task(task: Task, numbers: set[int], comments: tuple[NoteEntry, ...] = ())
 
 
 def facts(entry: Entry) -> tuple[object, ...]:
-    """Return what an import compares, apart from name and title."""
+    """Return the facts that an import compares, without name and title."""
     if isinstance(entry, PromptEntry):
         return entry.content, entry.description, entry.tags, entry.arguments
     if isinstance(entry, DocumentEntry):
@@ -147,7 +147,7 @@ def facts(entry: Entry) -> tuple[object, ...]:
 
 
 def renumber(entry: Entry, number: int) -> Entry:
-    """Return an entry under the next name and title: `NAME-2` and `Title (2)`."""
+    """Return an entry with the next name and title: `NAME-2` and `Title (2)`."""
     if isinstance(entry, TaskEntry):
         return replace(entry, title=f"{entry.title[: rules.MAX_TASK_TITLE - _ROOM]} ({number})")
     if isinstance(entry, PromptEntry):
@@ -238,7 +238,7 @@ def change_task(
     blockers: BlockerChange | UnsetType = UNSET,
     version: int | None = None,
 ) -> None:
-    """Update a task from an entry, and add the notes that it does not have.
+    """Update a task from an entry, and add the notes that it lacks.
 
     Raises:
         Refused: as `tasks.update` and `tasks.add_note`.
@@ -267,7 +267,7 @@ def _set_status(patch: TaskPatch, entry: TaskEntry) -> TaskPatch:
 
 
 def delete(tx: Tx, scope: Scope, kind: Kind, key: str, version: int | None) -> None:
-    """Delete an item if it has this version.
+    """Delete an item if it still has this version.
 
     Raises:
         VersionConflict, NotFound: it was changed or deleted meanwhile.
@@ -289,22 +289,22 @@ class TaskLinks:
 
     def __init__(self, scope: Scope, numbers: Mapping[str, int] | None = None) -> None:
         self._scope = scope
-        self.numbers = dict(numbers or {})  # of tasks, by key
+        self.numbers = dict(numbers or {})  # the numbers of tasks by key
         self.lost: list[Problem] = []  # dependencies that the store refused
         self._new: set[int] = set()
-        self._waiting: dict[str, list[tuple[int, TaskEntry]]] = {}  # waiting tasks, by the key of an unread one
+        self._waiting: dict[str, list[tuple[int, TaskEntry]]] = {}  # waiting tasks by the key of an unread one
 
     def find_blockers(self, entry: TaskEntry) -> list[int]:
         """Return the known tasks that block a new task."""
         found = sorted({self.numbers[key] for key in entry.after if key in self.numbers})
         is_safe = entry.key not in self._waiting and len(found) <= rules.MAX_BLOCKERS
-        return found if is_safe else []  # otherwise `learn` links them one by one, and reports refusals
+        return found if is_safe else []  # otherwise, `learn` links them one by one and reports refusals
 
     def learn(self, tx: Tx, number: int, entry: TaskEntry, linked: Sequence[int] | None) -> None:
-        """Link a task with the tasks that block it, and with those that it blocks.
+        """Link a task with its blockers, and with the tasks that it blocks.
 
-        `linked` are the blockers with which a new task was added; None means that the task is older. Two older tasks
-        are not linked, because their owner may have changed that.
+        `linked` are the blockers that a new task already has; None means an existing task. Two existing tasks
+        are not linked, because their owner may have changed the link.
         """
         if linked is not None:
             self._new.add(number)
@@ -332,7 +332,7 @@ class TaskLinks:
             self.lost.append(Problem(entry.where, circle if is_circular else many))
 
     def list_missing(self) -> list[Problem]:
-        """Return the dependencies on tasks that are missing."""
+        """Return the dependencies on missing tasks."""
         return [
             Problem(task.where, f"'{task.label}' depends on {key.rpartition(chr(0))[2]}, which was not imported")
             for key, waiting in self._waiting.items()

@@ -1,4 +1,4 @@
-"""Compares a folder and a project with their last common state, and plans a step for each item."""
+"""Compares a folder and a project with their last common state, and plans the steps of a sync."""
 
 import hashlib
 import json
@@ -30,24 +30,24 @@ Key = tuple[Kind, str]  # the name of a prompt or document, the number of a task
 
 STATE = ".satchel-sync.json"
 _VERSION = 2
-_NEW = "new "  # begins the key of a task in the folder that the store does not have
+_NEW = "new "  # the start of keys for tasks that only the folder has
 
 
 # -- the state after the last sync ------------------------------------------------------------------------------
 
 
 class Synced(Struct, frozen=True, omit_defaults=True):
-    """An item that was the same in folder and project after the last sync."""
+    """An item that was equal in folder and project after the last sync."""
 
     digest: str
-    path: str = ""  # below the folder; tasks have none
+    path: str = ""  # relative to the folder; tasks have none
 
 
 class SyncState(Struct, kw_only=True):
     """The common state of a folder and a project after the last sync."""
 
     version: int = _VERSION
-    project: str  # its id: a project of the same name in another store is another one
+    project: str  # its id, because another store may have a project of the same name
     user: str
     prompt: dict[str, Synced] = field(default_factory=dict)
     document: dict[str, Synced] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class SyncState(Struct, kw_only=True):
 
 
 def load_state(root: str, project: str, user: str) -> tuple[SyncState, bool]:
-    """Return the state of a folder, and whether it was synced with this project; tasks are those of one user.
+    """Return the state of a folder, and whether it was synced with this project for this user.
 
     Raises:
         Unreadable: the file is broken.
@@ -77,16 +77,16 @@ def load_state(root: str, project: str, user: str) -> tuple[SyncState, bool]:
         version = msgspec.json.decode(data, type=dict[str, Any]).get("version")
         found = msgspec.json.decode(data, type=SyncState) if version == _VERSION else None
     except msgspec.DecodeError:
-        raise Unreadable(f"{path} is broken. Remove it to begin anew: then items that differ are kept twice") from None
+        raise Unreadable(f"{path} is broken. Remove it to start over; items that differ are then kept twice") from None
     if found is None:
-        raise Unreadable(f"{path} is of another version of Satchel. Remove it to begin anew")
+        raise Unreadable(f"{path} is of another version of Satchel. Remove it to start over")
     if found.project != project:
         return empty, False
     return (found if found.user == user else replace(found, user=user, task={})), True
 
 
 def digest(entry: Entry) -> str:
-    """Return a digest of everything that a sync compares; notes on tasks are only added, and not compared."""
+    """Return a digest of everything that a sync compares. Notes are not compared, because they are only added."""
     if isinstance(entry, PromptEntry):
         texts = [entry.name, entry.title, entry.content, entry.description]
         data = msgspec.json.encode([*texts, entry.tags, entry.arguments])
@@ -103,7 +103,7 @@ def digest(entry: Entry) -> str:
 
 
 class FolderSide(Struct, kw_only=True):
-    """The items of a folder, and those to protect because their file cannot be read."""
+    """The items of a folder, and the items to protect because their files cannot be read."""
 
     entries: dict[Key, Entry] = field(default_factory=dict)
     files: dict[Key, ReadFile] = field(default_factory=dict)
@@ -111,13 +111,13 @@ class FolderSide(Struct, kw_only=True):
     details: folder.Details = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     broken: set[Key] = field(default_factory=set)  # protected items
-    broken_kinds: set[Kind] = field(default_factory=set)  # kinds of which all items are protected
-    unclear: set[Kind] = field(default_factory=set)  # kinds with a broken file of an unknown item: none is missing
+    broken_kinds: set[Kind] = field(default_factory=set)  # kinds whose items are all protected
+    unclear: set[Kind] = field(default_factory=set)  # kinds of which no item counts as missing
     broken_paths: set[str] = field(default_factory=set)
 
 
 def read_folder(root: str, shown: str, base: SyncState, here: Snapshot) -> FolderSide:
-    """Read a folder. An item whose file cannot be read is protected: it does not count as missing."""
+    """Read a folder. Items whose files cannot be read are protected, and do not count as missing."""
     side = FolderSide()
     try:
         side.details = folder.read_details(root)
@@ -125,7 +125,7 @@ def read_folder(root: str, shown: str, base: SyncState, here: Snapshot) -> Folde
         side.broken_kinds.add("document")  # reported with the documents
     for found, file in folder.read_files(root, shown):
         _add(side, base, here, found, file)
-    if side.tasks_file is None and os.path.isfile(os.path.join(root, folder.TASKS)):  # it has no tasks in it
+    if side.tasks_file is None and os.path.isfile(os.path.join(root, folder.TASKS)):  # the file has no tasks
         side.tasks_file = ReadFile(folder.TASKS, sources.read_bytes(os.path.join(root, folder.TASKS)))
     return side
 
@@ -149,10 +149,10 @@ def _add(side: FolderSide, base: SyncState, here: Snapshot, found: Found, file: 
     if (found.kind, key) in side.entries:
         side.problems.append(Problem(found.where, f"another {found.kind} of the folder is also called '{key}'"))
         if file.path == folder.TASKS:
-            side.broken_kinds.add("task")  # or the second line would be lost when the file is written
+            side.broken_kinds.add("task")  # otherwise, writing the file would lose the second line
         side.broken.add((found.kind, key))
         for path in (file.path, side.files[found.kind, key].path):
-            side.broken |= _find_items(base, found.kind, path)  # it is unknown which of them was meant
+            side.broken |= _find_items(base, found.kind, path)  # it is unknown which item was meant
         return
     side.entries[found.kind, key] = found
     side.files[found.kind, key] = file
@@ -172,12 +172,12 @@ def _has_conflict(document: Entry | None) -> bool:
 
 
 def _find_items(base: SyncState, kind: Kind, path: str) -> set[Key]:
-    """Return the items whose file was at this path after the last sync."""
+    """Return the items whose file had this path after the last sync."""
     return {(kind, key) for key, one in base.of(kind).items() if one.path == path}
 
 
 def _mark_broken(side: FolderSide, base: SyncState, path: str) -> None:
-    """Protect the item of an unreadable file; if it is unknown which item that is, count none as missing."""
+    """Protect the item of an unreadable file; if the item is unknown, count no item as missing."""
     side.broken_paths.add(path)
     part, _, name = path.partition("/")
     kind: Kind
@@ -206,11 +206,11 @@ class Step(Struct, frozen=True, kw_only=True):
     action: Action
     ours: Entry | None = None  # in the store
     theirs: Entry | None = None  # in the folder
-    is_kept: bool = False  # one side deleted it, and the other one changed it
+    is_kept: bool = False  # one side deleted it, the other changed it
 
     @property
     def label(self) -> str:
-        """The name of the item in a report."""
+        """The item's name in a report."""
         entry = self.theirs or self.ours
         if self.kind == "task" and not is_new(self.key):
             return f"task #{self.key}" + (f" '{entry.label}'" if entry else "")
@@ -218,7 +218,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        """The step as a line of a report."""
+        """The step as a line in a report."""
         words = {
             "add": "folder → store: new",
             "update": "folder → store: changed",
@@ -232,12 +232,12 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 class Plan(Struct, kw_only=True):
-    """The steps of a sync, and the items on which both sides agree already."""
+    """The steps of a sync, and the items that are already equal on both sides."""
 
     steps: list[Step] = field(default_factory=list)
     same: dict[Key, Entry] = field(default_factory=dict)
     gone: list[Key] = field(default_factory=list)  # deleted on both sides
-    labels: dict[str, str] = field(default_factory=dict)  # the keys of tasks by their labels in the folder
+    labels: dict[str, str] = field(default_factory=dict)  # the keys of tasks by label in the folder
 
     @property
     def deletions(self) -> int:
@@ -246,7 +246,7 @@ class Plan(Struct, kw_only=True):
 
 
 def make(side: FolderSide, here: Snapshot, base: SyncState, *, is_known: bool) -> Plan:
-    """Plan the steps; `is_known` says whether the folder was synced with this project before."""
+    """Plan the steps; `is_known` tells whether the folder was synced with this project before."""
     plan = Plan()
     theirs = {kind: {key: one for (of, key), one in side.entries.items() if of == kind} for kind in KINDS}
     theirs["task"] = _match_tasks(theirs["task"], here, base, plan)
@@ -256,7 +256,7 @@ def make(side: FolderSide, here: Snapshot, base: SyncState, *, is_known: bool) -
             continue
         bases = base.of(kind)
         if kind == "task" and side.tasks_file is None and is_known:
-            bases = {}  # a missing file of tasks was lost; the tasks in it are not deleted
+            bases = {}  # the file of tasks was lost, which does not delete its tasks
         for key in sorted({*bases, *theirs[kind], *ours[kind]}, key=_order):
             is_unclear = kind in side.unclear and key in bases and key not in theirs[kind]
             if (kind, key) not in side.broken and not is_unclear:
@@ -290,14 +290,14 @@ def _decide(plan: Plan, kind: Kind, key: str, base: str | None, ours: Entry | No
 
 
 def _match_tasks(theirs: dict[str, Entry], here: Snapshot, base: SyncState, plan: Plan) -> dict[str, Entry]:
-    """Return the tasks of the folder by their numbers in the store; new ones get keys of their own.
+    """Map the tasks of the folder to their numbers in the store; new ones get separate keys.
 
-    A number is that of a task if it was so at the last sync, or if the task has the same title. Otherwise the numbers
-    are those of another store, and a task is one of ours if everything about it is the same.
+    A number is a task's own if it was so at the last sync, or if the titles are equal. Otherwise the numbers come
+    from another store, and a task matches a stored one only if everything about it is equal.
     """
     found = {key: task for key, task in theirs.items() if isinstance(task, TaskEntry)}
     here_too = {key for key, task in found.items() if key in here.tasks and here.tasks[key].title == task.title}
-    matched = {key: key for key in found if key in base.task or key in here_too}  # our keys by theirs
+    matched = {key: key for key in found if key in base.task or key in here_too}  # the store's keys by the folder's
     free: dict[tuple[object, ...], list[str]] = {}
     for key, mine in here.tasks.items():
         if key not in base.task and key not in matched:

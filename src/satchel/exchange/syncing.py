@@ -1,7 +1,7 @@
-"""Keeps a folder and a project the same: edits on either side go to the other; after a clash both versions are kept.
+"""Keeps a folder and a project in sync: an edit on one side is made on the other; a clash keeps both versions.
 
-The store is changed first, then the files, then the state. After an interruption the next sync finds finished steps
-equal on both sides, and continues.
+The store is changed first, then the files, then the state. After an interruption, the next sync finds completed
+steps equal on both sides, and continues.
 """
 
 import fcntl
@@ -26,7 +26,7 @@ from satchel.storage.database import Database, Tx
 
 Results = dict[Key, Entry | None]  # the entry on both sides after a step; None: neither has it
 
-_FEW = 10  # deletions that need no confirmation
+_FEW = 10  # so many deletions need no confirmation
 _ORDER = {"delete": 0, "update": 1, "clash": 2, "add": 3}
 _PARTS: tuple[tuple[Kind, str, str], ...] = (
     ("prompt", folder.PROMPTS, ".md"),
@@ -46,22 +46,22 @@ class SyncReport(Struct, kw_only=True):
 
     @property
     def is_same(self) -> bool:
-        """Whether both sides were the same before."""
+        """Whether both sides were equal before."""
         return not self.lines and not self.problems and not self.refused
 
     @property
     def exit_status(self) -> int:
-        """The exit status of the command: 1 if a person has to look at something, or a check found differences."""
+        """The exit status of the command: 1 if a person must act, or if a check found differences."""
         return int(bool(self.refused or self.problems or self.clashes or (self.is_check and self.lines)))
 
     def describe(self, root: str, project: str) -> list[str]:
-        """Return the lines of the report for people."""
+        """Return the lines of the report."""
         lines = [*self.lines, *self.clashes, *(f"Not synced: {one.where}: {one.what}" for one in self.problems)]
         if self.is_same:
             items = "1 item" if self.same == 1 else f"{self.same} items"
             lines.append(f"{root} and project '{project}' are the same ({items}).")
         elif self.is_check:
-            lines.append(f"{root} and project '{project}' differ. Make them the same without --check.")
+            lines.append(f"{root} and project '{project}' differ. Sync them without --check.")
         return lines
 
 
@@ -69,13 +69,13 @@ class SyncOptions(Struct, frozen=True, kw_only=True):
     """The options of a sync."""
 
     is_check: bool = False
-    is_sure: bool = False  # about a folder that holds other things, and about many deletions
-    waits: bool = False  # until another sync of the folder has ended
-    tell: Callable[[str], None] = lambda _text: None  # that it waits
+    is_sure: bool = False  # confirms a folder with other files, and many deletions
+    waits: bool = False  # wait until another sync of the folder ends
+    tell: Callable[[str], None] = lambda _text: None  # reports the wait
 
 
 def run(database: Database, scope: Scope, root: str, options: SyncOptions) -> SyncReport:
-    """Make a folder and the scope's project the same.
+    """Make a folder and the scope's project equal.
 
     Raises:
         Unreadable: the folder cannot be used.
@@ -131,7 +131,7 @@ class _Sync:
         base, is_known = sync_plan.load_state(self._root, project.id, self._scope.user or "")
         if named not in (None, project.name) and not is_known and not self._options.is_sure:
             raise Unreadable(
-                f"{self._root} is the folder of project '{named}'. Say -p {named}, or add --yes to sync it with "
+                f"{self._root} is the folder of project '{named}'. Use -p {named}, or add --yes to sync it with "
                 f"project '{project.name}'"
             )
         side = sync_plan.read_folder(self._root, self._root, base, here)
@@ -153,7 +153,7 @@ class _Sync:
         return report
 
     def _read_marker(self) -> str | None:
-        """Return the project that the folder names, if any; refuse a folder that is not that of a project."""
+        """Return the project that the folder names, if any; refuse a folder that is not a project's."""
         path = os.path.join(self._root, sources.MARKER)
         if os.path.lexists(path):
             kind, name = folder.read_marker(sources.read_bytes(path))
@@ -184,7 +184,7 @@ class _Sync:
         self._save(base, side, agreed, paths)
 
     def _change_store(self, store: "_StoreSide", steps: Sequence[Step]) -> Results:
-        """Change the store in one transaction; what another process changed meanwhile is left for the next sync."""
+        """Change the store in one transaction; leave items that another process changed meanwhile for the next sync."""
         done: Results = {}
         lines: list[str] = []
         clashes: list[str] = []
@@ -258,14 +258,14 @@ class _Sync:
             side.broken.add(key)
 
     def _is_unchanged(self, path: str, data: bytes | None) -> bool:
-        """Return whether a file is unchanged since the sync began; None stands for a file that did not exist."""
+        """Return whether a file is unchanged since the sync began; None means that it did not exist."""
         target = os.path.join(self._root, *path.split("/"))
         if not os.path.lexists(target):
             return True
         return data is not None and sources.read_bytes(target) == data
 
     def _write_details(self, side: FolderSide, agreed: Results, paths: dict[str, str]) -> None:
-        """Write the details of documents; those of broken ones stay as they are."""
+        """Write the details of documents; keep those of broken ones."""
         documents = [entry for entry in agreed.values() if isinstance(entry, DocumentEntry)]
         names = {entry.name for entry in documents}
         kept: dict[str, dict[str, Any]] = {}
@@ -280,7 +280,7 @@ class _Sync:
             sources.remove_file(self._root, folder.DETAILS)
 
     def _write_tasks(self, side: FolderSide, agreed: Results, plan: Plan) -> None:
-        """Write the file of tasks again if it differs from the store."""
+        """Rewrite the file of tasks if it differs from the store."""
         if "task" in side.broken_kinds:
             return
         with self._database.read(self._scope) as tx:
@@ -299,7 +299,7 @@ class _Sync:
         sources.write_file(self._root, folder.TASKS, text.encode())
 
     def _save(self, base: SyncState, side: FolderSide, agreed: Results, paths: dict[Key, str]) -> None:
-        """Save the common state; for items that were left alone, keep the old one."""
+        """Save the common state; keep the old one for items that were skipped."""
         state = SyncState(project=base.project, user=base.user)
         for kind in KINDS:
             after = state.of(kind)
@@ -346,7 +346,7 @@ class _StoreSide:
             blocked = tasks.list_blocked(tx, self._scope, int(step.key)) if step.kind == "task" else []
             storing.delete(tx, self._scope, step.kind, step.key, self._versions.get((step.kind, step.key)))
             for task in blocked:
-                self._versions.pop(("task", str(task.number)), None)  # they get a new version by it
+                self._versions.pop(("task", str(task.number)), None)  # the deletion gives them a new version
             if isinstance(step.ours, PromptEntry):
                 self._titles.pop(step.ours.title, None)
             return {(step.kind, step.key): None}
@@ -367,7 +367,7 @@ class _StoreSide:
     def _update(self, tx: Tx, entry: NamedEntry, ours: Entry | None) -> Entry:
         version = self._versions.get((entry.kind, str(entry.name)))
         if isinstance(entry, DocumentEntry):
-            if isinstance(ours, DocumentEntry) and ours.uri != entry.uri:  # which cannot be changed
+            if isinstance(ours, DocumentEntry) and ours.uri != entry.uri:  # a document's URI cannot be changed
                 storing.delete(tx, self._scope, "document", entry.name, version)
                 return storing.add(tx, self._scope, entry)
             return storing.change(tx, self._scope, entry.name, entry, version)
@@ -388,10 +388,10 @@ class _StoreSide:
         return added
 
     def _free_title(self, tx: Tx, name: str, title: str) -> None:
-        """Free a title that another prompt still has, if the folder gives that prompt another title.
+        """Free a title that another prompt still has, if the folder changes that prompt's title.
 
         Raises:
-            Taken: the folder does not.
+            Taken: the folder does not change it.
         """
         holder = self._titles.get(title, name)
         if holder == name:
@@ -404,7 +404,7 @@ class _StoreSide:
         self._titles[aside] = holder
 
     def _copy(self, tx: Tx, entry: NamedEntry) -> NamedEntry:
-        """Add the folder's side of a clash under another name; reuse a copy that an interrupted sync made."""
+        """Add the folder's side of a clash under another name, or reuse the copy of an interrupted sync."""
         there = self._here.prompts if isinstance(entry, PromptEntry) else self._here.documents
         for number in count(2):
             copy = storing.renumber(entry, number)
@@ -432,7 +432,7 @@ class _StoreSide:
         if step.action == "clash":
             results["task", step.key] = step.ours
         elif not sync_plan.is_new(step.key):
-            results["task", step.key] = None  # the store had deleted it; it has a new number now
+            results["task", step.key] = None  # the store had deleted the task, which now has a new number
         return results
 
     def _update_task(self, tx: Tx, number: int, entry: TaskEntry) -> None:

@@ -1,10 +1,10 @@
-"""The file `tasks.md` of a folder: a task in each line, as `satchel` prints it, with description and notes below it.
+"""The file `tasks.md` of a folder: one task per line, as `satchel` prints it, with description and notes below.
 
     - [x] #4 Write docs !high due:2026-12-01 +docs after:#3 done:2026-11-17T12:00:00.000000Z
       What it is about.
       > 2026-11-17T12:00:00.000000Z A note.
 
-What this form cannot express (line breaks in a title, a description with blank ends) is a JSON text after `=`.
+A value that this form cannot express (a title with line breaks, a description with blank ends) is JSON after `=`.
 """
 
 import json
@@ -33,7 +33,7 @@ _NOTE = re.compile(rf"> (?:({_MOMENT}) )?(.*)", re.S)
 
 
 def write(tasks: Sequence[TaskEntry], labels: Mapping[str, int]) -> str:
-    """Return the content of the file; `labels` are the numbers of tasks in it, by key."""
+    """Return the content of the file; `labels` maps the keys of tasks to their numbers in it."""
     return "".join(f"{part}\n" for part in (TITLE, "", *(write_task(task, labels) for task in tasks)))
 
 
@@ -88,7 +88,7 @@ def _encode(text: str) -> str:
 
 
 def read(text: str, where: str) -> Iterator[TaskEntry | Problem]:
-    """Yield the tasks of a file; a line that cannot be read is a Problem."""
+    """Yield the tasks of a file; an unreadable line is a Problem."""
     for number, block in _split(text):
         place = f"{where}:{number}"
         try:
@@ -100,7 +100,7 @@ def read(text: str, where: str) -> Iterator[TaskEntry | Problem]:
 
 
 def _split(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the lines of each task with the number of the first."""
+    """Yield the lines of each task, with the number of the first line."""
     block: list[str] = []
     start = 0
     is_old_mac = "\n" not in text
@@ -115,7 +115,7 @@ def _split(text: str) -> Iterator[tuple[int, list[str]]]:
         elif block:
             yield start, block
             block = []
-        # Headings and other text for people are skipped.
+        # Skip headings and other text for people.
     if block:
         yield start, block
 

@@ -1,4 +1,4 @@
-"""Converts templates between our syntax and those of other tools, as pieces: text, variables, conditions.
+"""Converts templates between Satchel's syntax and those of other tools, as pieces: text, variables, conditions.
 
 A reader splits a text into pieces, or raises `NotTemplate`; a writer joins pieces in another syntax. A template is
 converted whole or not at all.
@@ -29,13 +29,13 @@ class Variable(Struct, frozen=True):
     """A variable."""
 
     name: str
-    label: str = ""  # its name in the source, if that is not a name here
+    label: str = ""  # its name in the source, if Satchel does not allow that name
     default: str | None = None
     is_optional: bool = False
 
 
 class Condition(Struct, frozen=True):
-    """The beginning of a part that depends on a variable, its other half, or its end."""
+    """The beginning of a part that depends on a variable, the start of its else part, or its end."""
 
     kind: Literal["if", "unless", "else", "end"]
     name: str = ""
@@ -53,9 +53,9 @@ class Template(Struct, frozen=True):
 
 
 def convert(text: str, read: Callable[[str], list[Piece]], declared: Sequence[Argument] = ()) -> Template:
-    """Return a foreign text as a template of ours, or as plain text if it is not a template.
+    """Convert a foreign text to a template, or to plain text if it is not a template.
 
-    Facts about variables in `declared` are kept; a declared argument that the text does not use is left out.
+    Declarations of variables in `declared` are kept; a declared argument that the text does not use is omitted.
     """
     try:
         pieces = read(text)
@@ -92,12 +92,12 @@ def _declare(pieces: Sequence[Piece], declared: Mapping[str, Argument]) -> tuple
 
 
 def _is_guarded(name: str, pieces: Sequence[Piece]) -> bool:
-    """Return whether a condition tests a variable, which may then have no value."""
+    """Return whether a condition tests a variable, so that it may lack a value."""
     return any(isinstance(piece, Condition) and piece.name == name for piece in pieces)
 
 
 def make_argument_name(label: str, taken: Mapping[str, str] | None = None) -> str:
-    """Return a name for a variable, made from any text; `taken` are labels by name."""
+    """Make a name for a variable from any text; `taken` maps names to labels."""
     plain = re.sub(r"[^A-Za-z0-9_]+", "_", rules.drop_accents(label)).strip("_")[:60].rstrip("_")
     name = plain or "value"
     if name[0].isdigit() or name in JINJA2_WORDS:
@@ -112,7 +112,7 @@ def make_argument_name(label: str, taken: Mapping[str, str] | None = None) -> st
 
 
 def split(text: str, pattern: str) -> Iterator[str | re.Match[str]]:
-    """Yield the matches of a pattern and the texts between them."""
+    """Yield the matches of a pattern, and the texts between them."""
     end = 0
     for found in re.finditer(pattern, text):
         if found.start() > end:
@@ -124,10 +124,10 @@ def split(text: str, pattern: str) -> Iterator[str | re.Match[str]]:
 
 
 def require_variables(pieces: list[Piece]) -> list[Piece]:
-    """Return the pieces of a template.
+    """Return the pieces if they contain a variable.
 
     Raises:
-        NotTemplate: none of them is a variable.
+        NotTemplate: no piece is a variable.
     """
     if not any(isinstance(piece, Variable) for piece in pieces):
         raise NotTemplate("")
@@ -135,13 +135,13 @@ def require_variables(pieces: list[Piece]) -> list[Piece]:
 
 
 _WORD_LABEL = r"[^\W\d][\w-]{0,60}"
-_PHRASE_LABEL = r"[^\W\d_][\w '’/&,()+-]{0,100}"  # of several words
+_PHRASE_LABEL = r"[^\W\d_][\w '’/&,()+-]{0,100}"  # several words
 
 
 def read_dollar_braces(text: str) -> list[Piece]:
     """Read `${name}` and `${Some name:default}`, the variables of prompts.chat.
 
-    Programs use `${…}` too: a text with an expression (`${error.message}`), or with all of them in code, is refused.
+    Programs also use `${…}`: a text is refused if it has an expression (`${error.message}`), or if all are in code.
     """
     if "${" not in text:
         raise NotTemplate("")
@@ -168,7 +168,7 @@ def read_dollar_braces(text: str) -> list[Piece]:
 
 
 def read_braces(text: str) -> list[Piece]:
-    """Read `{{name}}` with plain names only, as Langfuse, fabric and many Markdown files use them."""
+    """Read `{{name}}` with plain names only, as in Langfuse, fabric and many Markdown files."""
     if "{{" not in text:
         raise NotTemplate("")
     if re.search(r"\{%|\{#|\$\{\{", text):
@@ -193,7 +193,7 @@ _LITERAL = r"'(\{[{%#]?)'"
 
 
 def read_jinja(text: str) -> list[Piece]:
-    """Read the part of Jinja2 that we write: plain variables, `default`, `if`, `else`, `not`.
+    """Read the subset of Jinja2 that `write_ours` writes: plain variables, `default`, `if`, `else`, `not`.
 
     Raises:
         NotTemplate: it has anything else, such as white space control.
@@ -336,18 +336,18 @@ def read_string_template(text: str) -> list[Piece]:
 
 
 def write_ours(pieces: Sequence[Piece]) -> str:
-    """Write a template of ours, in Jinja2."""
+    """Write a template in Satchel's syntax, Jinja2."""
     return "".join(_write_one(piece) for piece in _join_texts(pieces))
 
 
 def _write_one(piece: Piece) -> str:
     if isinstance(piece, Text):
-        # A brace at the end would join the brace of the next piece.
+        # A final brace would join the first brace of the next piece.
         return re.sub(r"\{[{%#]|\{\Z", lambda found: "{{ '" + found[0] + "' }}", piece.text)
     if isinstance(piece, Variable):
         if piece.default is None:
             return "{{ " + piece.name + " }}"
-        # The default also replaces an empty text, which clients send for a field that was left empty.
+        # The default also replaces an empty text, which clients send for an empty field.
         return "{{ " + f"{piece.name} | default({_quote(piece.default)}, true)" + " }}"
     words = {"if": f"if {piece.name}", "unless": f"if not {piece.name}", "else": "else", "end": "endif"}
     return "{% " + words[piece.kind] + " %}"
@@ -355,7 +355,7 @@ def _write_one(piece: Piece) -> str:
 
 def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
-    # A brace would end the expression early for readers that do not parse strings.
+    # Braces would end the expression early for readers that do not parse strings.
     return '"' + re.sub(r"[{}%#]", lambda found: f"\\x{ord(found[0]):02x}", escaped) + '"'
 
 

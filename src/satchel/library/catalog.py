@@ -29,13 +29,13 @@ from satchel.model import Argument, StoreChange
 from satchel.work import Work
 from satchel.yaml_reader import split_front_matter
 
-_RETRY_AFTER = 25.0  # seconds; less than the 30 between full scans, so that each of them retries
-_MAX_LOGGED = 20  # problems of one library; `satchel library validate` shows all
+_RETRY_AFTER = 25.0  # seconds; less than the 30 between full scans, so that each scan retries
+_MAX_LOGGED = 20  # problems to log for one library; `satchel library validate` shows all
 _MOST_TEXTS = 1000  # prompts whose texts are cached for search
-_MAX_WATCHED = 32  # folders of a library, beside its own
-_MAX_DEPTH = 4  # levels of folders that are watched
-_MAX_PARTS = 64  # files that one prompt includes
-_MAX_PART_BYTES = 512 * 1024  # of all of them
+_MAX_WATCHED = 32  # watched folders in a library, in addition to its own
+_MAX_DEPTH = 4  # levels of watched folders
+_MAX_PARTS = 64  # files that one prompt may include
+_MAX_PART_BYTES = 512 * 1024  # bytes of all included files
 
 Result = TypeVar("Result")
 _Signature = tuple[int, ...]
@@ -54,7 +54,7 @@ class Source(Struct, frozen=True):
     """The template of a prompt."""
 
     text: str
-    offset: int = 0  # lines of its file before it
+    offset: int = 0  # lines of the file before the template
 
 
 class Library(Struct, frozen=True):
@@ -65,15 +65,15 @@ class Library(Struct, frozen=True):
     folder: str
     prompts: tuple[LibraryPrompt, ...]
     available: tuple[LibraryPrompt, ...]  # the prompts whose file exists
-    signatures: tuple[_Signature | None, ...]  # of the files of those
+    signatures: tuple[_Signature | None, ...]  # of the files of available prompts
     problems: tuple[Problem, ...]
-    is_broken: bool  # its manifest cannot be parsed; the prompts are those of its last good version
-    skipped: frozenset[str] = frozenset()  # the keys of prompts with mistakes in their declaration
+    is_broken: bool  # its manifest cannot be parsed; the prompts are from its last valid version
+    skipped: frozenset[str] = frozenset()  # the keys of prompts with mistakes in their declarations
     has_manifest: bool = True  # otherwise each text has front matter
 
     @property
     def path(self) -> str:
-        """Its folder, which may be a link; its files must be inside of what that leads to."""
+        """Its folder, which may be a link; its files must be inside the target."""
         return os.path.join(self.root, self.folder)
 
 
@@ -90,7 +90,7 @@ class Catalog(Struct, frozen=True):
         return [(f"{library.name}:{prompt.key}", prompt) for library in self.libraries for prompt in library.available]
 
     def since(self, before: "Catalog") -> list[StoreChange]:
-        """Return what changed since an earlier snapshot: the list, and each changed prompt."""
+        """Return the changes since an earlier snapshot: the list, and each changed prompt."""
         was, now = before._prompt_states(), self._prompt_states()
         changes = [StoreChange("libraries")] if _list_entries(was) != _list_entries(now) else []
         both = {**was, **now}
@@ -108,7 +108,7 @@ class Catalog(Struct, frozen=True):
 
 
 def _is_same(was: _State | None, now: _State | None) -> bool:
-    """Return whether a prompt is unchanged, apart from included files that a render has found since."""
+    """Return whether a prompt is unchanged, ignoring included files that a render has found since."""
     if was is None or now is None or was[:2] != now[:2] or was[2] is None or now[2] is None:
         return was == now
     return all(before == after for before, after in zip(was[2], now[2], strict=False))
@@ -142,12 +142,12 @@ class Libraries:
 
     def __init__(self, roots: Sequence[str], *, is_quiet: bool = False, shows_roots: bool = False) -> None:
         self._is_quiet = is_quiet  # do not log problems; the caller shows them
-        self._shows_roots = shows_roots  # to clients, who are the owner of this process
+        self._shows_roots = shows_roots  # show their paths to clients, who own this process
         self.roots = tuple(os.path.abspath(root) for root in roots)
         self.renderer = Renderer()
         self._scanning = threading.RLock()
         self._catalog: Catalog | None = None
-        # By root and folder: the signature of the manifest, its content, and when to parse it again even if unchanged.
+        # By root and folder: the manifest's signature, its content, and the time to parse it again even if unchanged.
         self._parsed: dict[tuple[str, str], tuple[_Signature, Manifest, float]] = {}
         self._last_good: dict[tuple[str, str], Manifest] = {}
         self._logged: frozenset[str] = frozenset()
@@ -155,7 +155,7 @@ class Libraries:
         self._texts: tuple[Catalog, list[tuple[str, LibraryPrompt, str]]] | None = None
         self._declared = DeclaredPrompts()
         self._parts: dict[tuple[str, str, str], tuple[str, ...]] = {}  # included files by root, folder and file
-        self._checked: dict[tuple[str, str], int] = {}  # the states of prompts whose variables were checked
+        self._checked: dict[tuple[str, str], int] = {}  # the states of prompts with checked variables
 
     # -- the snapshot -------------------------------------------------------------------------------------------
 
@@ -187,14 +187,14 @@ class Libraries:
         return [f"{library.name}:{prompt.key}" for library in catalog.libraries for prompt in library.prompts]
 
     def entries(self, make_entry: Callable[[str, LibraryPrompt], Raw]) -> list[Raw]:
-        """Return the entries of the prompt list; they are made once for each snapshot."""
+        """Return the entries of the prompt list; they are computed once per snapshot."""
         catalog = self.catalog
         if self._entries is None or self._entries[0] is not catalog:
             self._entries = (catalog, [make_entry(name, prompt) for name, prompt in catalog.view])
         return self._entries[1]
 
     def texts(self) -> list[tuple[str, LibraryPrompt, str]]:
-        """Return the first prompts of the list with full name and text; they are read once for each snapshot."""
+        """Return the first prompts of the list with full name and text; they are read once per snapshot."""
         catalog = self.catalog
         if self._texts is None or self._texts[0] is not catalog:
             listed = [(library, prompt) for library in catalog.libraries for prompt in library.available]
@@ -219,7 +219,7 @@ class Libraries:
         return next(((library, prompt) for prompt in prompts if library and prompt.key == key), None)
 
     def _read_library(self, name: str) -> Library | None:
-        """Read the library of a name without the others: the one that a scan would find first."""
+        """Read one library without the others: the one that a scan would find first."""
         for root in self.roots:
             with suppress(OSError):
                 for folder in _list_libraries(root)[0]:
@@ -229,7 +229,7 @@ class Libraries:
         return None
 
     def describe_file(self, library: Library, prompt: LibraryPrompt) -> str:
-        """Return the path of a prompt's file as its reader may know it: in the library, or as they would type it."""
+        """Return the path of a prompt's file for its reader: in the library, or as on the command line."""
         path = os.path.join(library.folder, PROMPTS, prompt.file)
         if not self._shows_roots:
             return path
@@ -253,7 +253,7 @@ class Libraries:
             try:
                 names, links = _list_libraries(root)
             except FileNotFoundError:
-                continue  # it need not exist, and the next scan looks again
+                continue  # a root need not exist, and the next scan looks again
             except OSError as error:
                 problems.append(Problem(f"folder {root}", None, f"cannot be read: {error.strerror}"))
                 continue
@@ -269,9 +269,10 @@ class Libraries:
                     continue
                 first = found.setdefault(library.name, library)
                 if first is not library:
-                    why = f"its name {library.name!r} is that of the folder {first.folder!r} already"
+                    other = first.folder if first.root == root else first.path
+                    why = f"its name {library.name!r} is that of the folder {other!r} already"
                     problems.append(Problem(folder, None, f"skipped, because {why}"))
-        # Forget libraries that were deleted: a folder that appears again under that name is a new library.
+        # Forget deleted libraries, because a folder that reappears under such a name is a new library.
         seen = set(folders)
         self._parsed = {key: known for key, known in self._parsed.items() if os.path.join(*key) in seen}
         self._last_good = {key: known for key, known in self._last_good.items() if key in self._parsed}
@@ -292,10 +293,10 @@ class Libraries:
             problems.append(Problem(folder, None, f"skipped, because it cannot be read: {error.strerror}"))
             return None
         if manifest is None and os.path.islink(path):
-            return None  # not watched, because it may be any folder of the disk
+            return None  # not watched, because it may be any folder on the disk
         folders.append(path)
         if manifest is None:
-            folders += _list_watched(root, folder, only=PROMPTS)  # a text with front matter makes it a library
+            folders += _list_watched(root, folder, only=PROMPTS)  # a text with front matter would make it a library
             return None
         name = library_name(folder)
         if manifest.is_broken and not manifest.prompts:
@@ -355,7 +356,7 @@ class Libraries:
     def _find_texts(
         self, root: str, folder: str, prompts: tuple[LibraryPrompt, ...]
     ) -> tuple[dict[str, _Signature | None], list[Problem]]:
-        """Return the signature of each prompt's text, by key, and the problems of prompts without a text."""
+        """Return the signature of each prompt's text by key, and the problems of prompts without a text."""
 
         def skip(prompt: LibraryPrompt, why: str) -> Problem:
             what = f"prompt {prompt.key} is skipped: {PROMPTS}/{prompt.file} {why}"
@@ -442,14 +443,15 @@ class Libraries:
         """Log the variables that no argument declares, at the first use of a prompt after each change."""
         place = (library.path, prompt.key)
         try:
-            state = hash((self.read(library, prompt).text, prompt))
+            parts = self._parts.get((library.root, library.folder, prompt.file), ())
+            state = hash((prompt, self.read(library, prompt).text, *(_read_part(library, one) for one in parts)))
             if self._is_quiet or self._checked.get(place) == state:
                 return
             self._checked[place] = state
             for problem in find_undeclared(prompt, self.check(library, prompt)):
                 log(f"library {problem.below(library.folder)}")
         except (ContentMissing, RenderFailed):
-            pass  # it was changed meanwhile, and is checked at its next use
+            pass  # it was changed meanwhile, and will be checked at its next use
 
     def check(self, library: Library, prompt: LibraryPrompt) -> TemplateNames:
         """Return the names that a prompt and its included files use without setting them first.
@@ -493,7 +495,7 @@ class Libraries:
 
 
 def _list_libraries(root: str) -> tuple[list[str], list[str]]:
-    """List the folders in a root, links to folders included, and the links that lead to no folder."""
+    """List the folders in a root, including links to folders, and the links that lead to no folder."""
     with files.open_folder(root) as opened:
         names, links = files.list_folders(opened)
     followed = [link for link in links if os.path.isdir(os.path.join(root, link))]
@@ -540,7 +542,7 @@ def _check_bounds(found: dict[str, str | None]) -> None:
 
 
 def _sign_all(root: str, folder: str, opened: int, file: str, paths: tuple[str, ...]) -> _Signature | None:
-    """Return the signature of a text and the files that it includes; a change of either changes the prompt."""
+    """Return the signature of a text and its included files; a change of any of them changes the prompt."""
     found = files.sign(opened, file)
     for path in paths:
         *folders, name = path.split("/")

@@ -1,7 +1,7 @@
 """Adds, updates and removes libraries from elsewhere.
 
-A library is unpacked into a hidden folder beside the others, checked there, and renamed into its place. After an
-interruption, readers find the old state or the new one.
+A library is unpacked into a hidden folder beside the others, checked there, and renamed to its place. After an
+interruption, readers find either the old state or the new one.
 """
 
 import fcntl
@@ -23,12 +23,12 @@ from satchel.library.sources import SourceRefused, Unpacking, digest_folder
 from satchel.library.validate import Report, check_library
 
 _LOCK, _WORK, _OLD = ".lock", ".adding-", ".old-"
-_ORIGIN = ".satchel-origin.json"  # in the folder of a library, so that it is replaced together with it
+_ORIGIN = ".satchel-origin.json"  # in the library's folder, so that both are replaced together
 _MOST_ORIGIN = 64 * 1024  # bytes
 
 
 class Invalid(SourceRefused):
-    """A library was not taken because it has problems."""
+    """A library was refused because it has problems."""
 
     def __init__(self, what: str, problems: tuple[Problem, ...]) -> None:
         super().__init__(what)
@@ -41,8 +41,8 @@ class Wish(Struct, frozen=True, kw_only=True):
     source: str
     ref: str | None = None
     path: str = ""  # the folder of the library in the source
-    name: str | None = None  # of the folder that it gets; None: made from the source
-    takes_problems: bool = False  # add it even if it has problems
+    name: str | None = None  # the name of its new folder; None: derived from the source
+    takes_problems: bool = False  # add it despite problems
 
 
 class Origin(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -53,8 +53,8 @@ class Origin(Struct, frozen=True, kw_only=True, omit_defaults=True):
     version: str  # the commit, or a digest of the archive or folder
     ref: str | None = None  # the requested branch, tag or commit
     path: str = ""  # the folder of the library in the source
-    digest: str  # of the files as they were added
-    added: str  # when
+    digest: str  # of the files when they were added
+    added: str  # the time
 
     @property
     def short_version(self) -> str:
@@ -90,10 +90,10 @@ def add(root: str, wish: Wish) -> Installed:
 
 
 def update(root: str, folder: str, *, takes_problems: bool = False) -> Installed | None:
-    """Update a library to the newest version of its source; return None if it has that already.
+    """Update a library to the newest version of its source; return None if it is already installed.
 
     Raises:
-        SourceRefused: the source cannot be read or used, or files were changed here; the old version stays.
+        SourceRefused: the source cannot be read or used, or local files were changed; the old version stays.
         Invalid: the new version has problems; the old one stays.
     """
     with _working(root) as work:
@@ -113,7 +113,7 @@ def remove(root: str, folder: str, *, is_forced: bool = False) -> Origin:
     """Remove a library that was added.
 
     Raises:
-        SourceRefused: it was not added, or files were changed here.
+        SourceRefused: it was not added, or local files were changed.
     """
     with _working(root) as work:
         origin = _get_origin(root, folder)
@@ -147,13 +147,13 @@ def read_origin(root: str, folder: str) -> Origin | None:
 
 
 class _Unpacked(Struct, frozen=True):
-    """The files of a source, in a folder of their own."""
+    """The files of a source in a separate folder."""
 
-    folder: str  # of the library
+    folder: str  # the library's folder
     kind: str
     source: str
     version: str
-    path: str  # of the library in the source
+    path: str  # the library's path in the source
 
 
 def _unpack(work: str, wish: Wish) -> _Unpacked:
@@ -193,7 +193,7 @@ def _find_library(whole: str, path: str) -> str:
         return ""
     above, names = "", _list_folders(whole)
     if len(names) == 1 and not _is_library(os.path.join(whole, names[0])):
-        above = names[0]  # archives of a repository have everything in one folder
+        above = names[0]  # archives of repositories have one top folder
         names = _list_folders(os.path.join(whole, above))
     found = [os.path.join(above, name) for name in names if _is_library(os.path.join(whole, above, name))]
     if len(found) == 1:
@@ -219,7 +219,7 @@ def _is_library(path: str) -> bool:
 
 
 def _prepare(work: str, folder: str, found: _Unpacked, wish: Wish) -> Installed:
-    """Check a library in the work folder, under the name that it will have."""
+    """Check a library in the work folder, under its future name."""
     path = os.path.join(work, folder)
     os.rename(found.folder, path)
     report = check_library(path)
@@ -263,7 +263,7 @@ def _clear_up(root: str) -> None:
 
 
 def _is_changed(root: str, folder: str, origin: Origin) -> bool:
-    """Return whether files of a library were changed since they were added."""
+    """Return whether files of a library were changed after it was added."""
     try:
         return digest_folder(os.path.join(root, folder)) != origin.digest
     except SourceRefused:
@@ -295,10 +295,10 @@ def _make_name(source: str) -> str:
 
 @contextmanager
 def _working(root: str) -> Iterator[str]:
-    """Make a hidden folder beside the libraries and delete it at the end; one process at a time has one.
+    """Make a hidden folder beside the libraries, and delete it at the end; only one process at a time may have one.
 
     Raises:
-        SourceRefused: another process has one, or the folder of libraries cannot be written.
+        SourceRefused: another process has one, or the library folder cannot be written.
     """
     try:
         os.makedirs(root, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The prompts that a library declares: in twig.toml, or in the front matter of each text."""
+"""The prompts that a library declares in twig.toml, or in the front matter of each text."""
 
 import os
 import re
@@ -14,15 +14,15 @@ from satchel.yaml_reader import WrongYaml, read_front_matter, split_front_matter
 
 MAX_MANIFEST = 256 * 1024
 MAX_PROMPTS = 2000
-MAX_ARGUMENTS = 100  # of one prompt
+MAX_ARGUMENTS = 100  # in one prompt
 MAX_PROBLEMS = 500
-# A manifest up to this size is parsed in this process, a larger one in a worker: a hostile key of 10,000 parts takes
+# Manifests up to this size are parsed in this process, larger ones in a worker: a hostile key of 10,000 parts takes
 # tomllib five seconds.
 _MAX_PARSED_HERE = 2 * 1024
-_MAX_HEAD = 16 * 1024  # bytes of the front matter of one text
+_MAX_HEAD = 16 * 1024  # bytes of front matter in one text
 
 NAME = "twig.toml"
-PROMPTS = "prompts"  # the folder of the texts
+PROMPTS = "prompts"  # the folder with the texts
 _ENDING = ".md"
 _KEY = "[A-Za-z0-9_.-]+"  # the name of a file in the folder of prompts, so it has no slash
 
@@ -36,7 +36,7 @@ class Problem(Struct, frozen=True):
     is_warning: bool = False  # it has no effect, but is probably a mistake
 
     def below(self, folder: str) -> "Problem":
-        """Return the problem with a folder put before the path of its file."""
+        """Return the problem with a folder prepended to the path of its file."""
         return structs.replace(self, file=f"{folder}/{self.file}")
 
     def within(self, folder: str) -> "Problem":
@@ -54,7 +54,7 @@ class LibraryPrompt(Struct, frozen=True):
     key: str
     description: str | None
     arguments: tuple[Argument, ...]
-    declared_in: str = NAME  # the manifest, or its own text
+    declared_in: str = NAME  # the manifest, or the prompt's own text
 
     @property
     def file(self) -> str:
@@ -67,7 +67,7 @@ class Manifest(Struct, frozen=True):
 
     prompts: tuple[LibraryPrompt, ...]
     problems: tuple[Problem, ...]
-    is_broken: bool = False  # it could not be parsed at all
+    is_broken: bool = False  # it could not be parsed
     should_retry: bool = False  # parsing ran out of time or memory, perhaps because the machine is busy
     skipped: frozenset[str] = frozenset()  # the keys of prompts that are not valid
 
@@ -79,7 +79,7 @@ def parse(content: bytes, renderer: Renderer) -> Manifest:
     """Parse a manifest; its mistakes are part of the result."""
     try:
         text = files.decode(content)
-        import tomllib  # 2.5 ms of a start, and only a folder with libraries needs it
+        import tomllib  # takes 2.5 ms of a start, and is needed only for a folder with libraries
 
         document = tomllib.loads(text) if len(text) <= _MAX_PARSED_HERE else renderer.parse_toml(text)
     except UnicodeDecodeError as error:
@@ -103,7 +103,7 @@ def _syntax_problem(message: str) -> Problem:
 
 
 class _Reader:
-    """Reads parsed declarations and collects problems. A prompt with a wrong key or argument is skipped."""
+    """Reads parsed declarations and collects problems; skips a prompt with a wrong key or argument."""
 
     def __init__(self, file: str) -> None:
         self.problems: list[Problem] = []
@@ -184,22 +184,22 @@ def _is_description(value: Any) -> bool:
 
 
 class _Declared(Struct, frozen=True):
-    """The declaration in one file: none, a prompt, or problems."""
+    """The result of reading one file: no declaration, a prompt, or problems."""
 
     signature: tuple[int, ...]
-    size: int = 0  # of its front matter, in characters; 0 if it has none
+    size: int = 0  # characters of its front matter; 0 if it has none
     prompt: LibraryPrompt | None = None
     problems: tuple[Problem, ...] = ()
 
 
 class DeclaredPrompts:
-    """Reads the front matter of all texts of a library, and reads changed texts again."""
+    """The front matter of all texts of a library; changed texts are read again."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], dict[str, _Declared]] = {}  # by root and folder, then by file
 
     def read(self, root: str, folder: str) -> Manifest | None:
-        """Return the prompts of a library without manifest; None if no text has front matter.
+        """Return the prompts of a library without a manifest; None if no text has front matter.
 
         A prompt whose front matter becomes invalid keeps its last valid state.
         """

@@ -11,18 +11,18 @@ Names = dict[str, dict[str, int]]
 
 _FALLBACKS = ("default", "d")
 _QUESTIONS = ("defined", "undefined", "none")
-_HIDDEN = {"comment_begin": "{# #}", "raw_begin": "{% raw %}"}  # by the name of the token
+_HIDDEN = {"comment_begin": "{# #}", "raw_begin": "{% raw %}"}  # by name of the token
 
-# A `set` inside these has no effect after them.
+# A `set` inside one of these has no effect after it.
 _SCOPES = (nodes.For, nodes.With, nodes.Macro, nodes.CallBlock, nodes.FilterBlock, nodes.Block)
 
 
 def find_names(sandbox: Sandbox, source: str) -> Names:
     """Return the names that a template uses without setting them first, each with its line.
 
-    The result has `variables` and unknown `functions`. Of the variables, `empty` are never set, not even under a
-    condition, and `optional` are read only where the template tests for a value. `unusual` is the syntax of texts for
-    other programs.
+    The result has `variables` and unknown `functions`. Variables in `empty` are never set, not even in a condition;
+    those in `optional` are read only where the template tests for a value. `unusual` is syntax that texts for other
+    programs have, too.
     """
     tree = sandbox.parse(source)
     return {**_find_in(tree), "unusual": {**_find_parts(tree, _list_reads(tree)), **_find_hidden(sandbox, source)}}
@@ -31,9 +31,9 @@ def find_names(sandbox: Sandbox, source: str) -> Names:
 def add_names_of_parts(
     sandbox: Sandbox, source: str, names: Names, texts: Sequence[tuple[Part, str]]
 ) -> dict[str, str]:
-    """Add the names used in the included files of a template; return the file of each.
+    """Add the names that a template's included files use; return the file of each.
 
-    A name that any of the files sets counts as set: an included file sees the variables of the loops around it.
+    A name counts as set if any of the files sets it, because an included file sees the variables of surrounding loops.
     """
     trees = [sandbox.parse(source), *(sandbox.parse(text) for _, text in texts)]
     known = {name for tree in trees for name in _find_stored(tree)}
@@ -141,7 +141,7 @@ def _find_reads(node: nodes.Node, bound: frozenset[str]) -> Iterator[nodes.Name]
 
 
 def _find_parts(tree: nodes.Template, reads: set[int]) -> dict[str, int]:
-    """Return the attributes, entries and calls of names that are read, each with its first line."""
+    """Return the attributes, items and calls of names that the template reads, each with its first line."""
     found: dict[str, int] = {}
     for one in tree.find_all(nodes.Expr):
         inner = one.node if isinstance(one, nodes.Getattr | nodes.Getitem | nodes.Call) else None
@@ -156,7 +156,7 @@ def _find_parts(tree: nodes.Template, reads: set[int]) -> dict[str, int]:
 
 
 def _find_assigned(node: nodes.Node) -> Iterator[str]:
-    """Yield the names that a `set` outside of loops and blocks assigns, perhaps only under a condition."""
+    """Yield the names that a `set` outside of loops and blocks assigns, even if it is under a condition."""
     for child in node.iter_child_nodes():
         if isinstance(child, nodes.Assign | nodes.AssignBlock):
             yield from _names_of(child.target)
@@ -165,18 +165,18 @@ def _find_assigned(node: nodes.Node) -> Iterator[str]:
 
 
 def _find_renewed(tree: nodes.Template) -> Iterator[str]:
-    """Yield the names that a `set` assigns from their own value, as in `set tone = tone or "warm"`."""
+    """Yield the names that a `set` computes from their own value, as in `set tone = tone or "warm"`."""
     for one in tree.find_all(nodes.Assign):
         yield from _names_of(one.target) & _names_of(one.node)
 
 
 def _names_of(target: nodes.Node) -> set[str]:
-    """Return the names in an expression, or in a target of an assignment, which may be a tuple."""
+    """Return the names in an expression, or in the target of an assignment, which may be a tuple."""
     return {one.name for one in (target, *target.find_all(nodes.Name)) if isinstance(one, nodes.Name)}
 
 
 def _find_guarded(node: nodes.Node, asked: frozenset[str] = frozenset()) -> Iterator[int]:
-    """Yield the ids of name nodes that are read with a fallback, in a condition, or below a condition on the name."""
+    """Yield the ids of name nodes with a fallback, in a condition, or below a condition on the name."""
     if isinstance(node, nodes.Name) and node.name in asked:
         yield id(node)
     is_question = (isinstance(node, nodes.Filter) and node.name in _FALLBACKS) or (

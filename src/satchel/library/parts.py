@@ -1,6 +1,6 @@
 """Files that a template loads from its library by `include`, `extends` or `import`. Only the worker imports this.
 
-The worker opens no file. It tells which files a template names, and the caller sends the job again with their texts.
+The worker opens no file. It reports the files that a template names, and the caller resends the job with their texts.
 """
 
 import posixpath
@@ -10,17 +10,17 @@ from typing import NamedTuple
 
 from jinja2 import TemplateSyntaxError, nodes
 
-_MAX_DEPTH = 10  # files that include each other
+_MAX_DEPTH = 10  # levels of files that include each other
 _STATEMENTS = ("include", "extends", "import")
 _STATEMENT = re.compile(rf"\b(?:{'|'.join(_STATEMENTS)})\b")
 _NAMING = (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)
 
-Files = Mapping[str, str | None]  # texts by their path in the library; None if there is no such file
+Files = Mapping[str, str | None]  # texts by path in the library; None if there is no such file
 Parse = Callable[[str, str], nodes.Template]  # a text and its path
 
 
 class NeedsFiles(Exception):
-    """A template names files that the worker does not have."""
+    """A template names files that the worker has not received."""
 
     def __init__(self, paths: list[str]) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class NeedsFiles(Exception):
 
 
 class WrongParts(Exception):
-    """An included file is wrong, or includes are circular or too deep; `line` is in the first file."""
+    """An included file is wrong, or includes are circular or too deep; `line` refers to the first file."""
 
     def __init__(self, what: str, line: int) -> None:
         super().__init__(what)
@@ -40,14 +40,14 @@ class Part(NamedTuple):
     """A file that a template includes."""
 
     path: str
-    line: int  # of the requested template
-    sees_values: bool  # it can read the values of the template
-    is_parent: bool  # by `extends`
+    line: int  # the line of the requested template
+    sees_values: bool  # it can read the template's values
+    is_parent: bool  # used by `extends`
 
 
 def has_parts(source: str) -> bool:
     """Return whether a template may name other files; this quick test avoids parsing most templates."""
-    # Searching for each word takes 1 µs a kilobyte, the pattern 40 µs.
+    # Searching for each word takes 1 µs per kilobyte, matching the pattern 40 µs.
     return any(word in source for word in _STATEMENTS) and _STATEMENT.search(source) is not None
 
 
@@ -62,7 +62,7 @@ def find_candidates(path: str, name: str) -> tuple[str, ...]:
 
 
 def is_inside(path: str) -> bool:
-    """Return whether a path stays in the library and has no hidden part."""
+    """Return whether a path stays inside the library and has no hidden part."""
     parts = path.split("/")
     is_plain = all(part and not part.startswith(".") and part.isprintable() for part in parts)
     return is_plain and "\\" not in path
@@ -88,7 +88,7 @@ def gather(source: str, path: str, files: Files, parse: Parse) -> list[Part]:
 
 
 class _Gathering:
-    """Follows the names from file to file."""
+    """Follows included names from file to file."""
 
     def __init__(self, files: Files, parse: Parse) -> None:
         self.found: dict[tuple[str, bool, bool], Part] = {}
@@ -110,7 +110,7 @@ class _Gathering:
             self.needed.update(dict.fromkeys(unknown))
             path = resolve(chain[-1], name, self._files)
             if path is None:
-                continue  # rendering fails, unless the name may be missing or is one of several
+                continue  # rendering fails, unless the file is optional or one of several
             line = node.lineno if outer is None else outer.line
             _check_chain((*chain, path), line)
             sees_values = (outer is None or outer.sees_values) and getattr(node, "with_context", True)

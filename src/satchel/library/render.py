@@ -1,7 +1,7 @@
-"""Renders templates in worker processes, up to one a core, started when they are needed.
+"""Renders templates in worker processes, at most one per core, which are started on demand.
 
-A worker that misses its deadline or dies is replaced at once; its caller gets an error. One user gets at most half of
-the workers at once, so that the renders of others never wait for all of them.
+A worker that misses its deadline or dies is replaced at once, and its caller gets an error. One user occupies at most
+half of the workers, so that other users never wait for all of them.
 
 Messages are JSON, preceded by their length in four bytes.
 """
@@ -25,17 +25,17 @@ from msgspec import Struct, structs
 from satchel.library.roles import Message
 from satchel.work import LOCAL, Work
 
-RENDER_TIMEOUT = 0.5  # seconds of the processor, after which the system ends the worker
+RENDER_TIMEOUT = 0.5  # seconds of processor time, after which the system ends the worker
 TOML_TIMEOUT = 0.3
 MAX_TEMPLATE = 64 * 1024
-_START_TIMEOUT = 60.0  # seconds by the clock; long, because a busy machine is not the fault of a template
-_CLOCK_FACTOR = 10  # a job may take this much longer by the clock than on the processor
+_START_TIMEOUT = 60.0  # seconds of wall-clock time; long, because a busy machine is not the template's fault
+_CLOCK_FACTOR = 10  # the ratio of wall-clock time to processor time that a job may take
 _MAX_ANSWER = 8 * 1024 * 1024  # bytes
-_MOST_WORKERS = 4  # workers at once, however many cores there are; each takes about 15 MB
-_KEPT = 1  # workers that stay when nothing is rendered
-_IDLE_SECONDS = 10.0  # after which the others end
+_MOST_WORKERS = 4  # the limit of workers, regardless of cores; each takes about 15 MB
+_KEPT = 1  # workers to keep when nothing is rendered
+_IDLE_SECONDS = 10.0  # seconds after which other idle workers end
 
-# Satchel itself is imported from the folder of this copy, everything else from where Python finds it.
+# Satchel is imported from the folder of this copy, everything else from Python's usual path.
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _PROGRAM = """
 import sys
@@ -61,10 +61,10 @@ class TemplateNames(Struct, frozen=True):
     """The names that a template uses without setting them first, each with the line of its first use."""
 
     variables: dict[str, int]
-    empty: dict[str, int]  # the variables that are not even set under a condition
-    functions: dict[str, int]  # that do not exist
-    optional: dict[str, int] = {}  # the variables that are only read where the template asks whether they have a value
-    # Syntax that texts for other programs have too: parts and calls of variables, comments, raw blocks.
+    empty: dict[str, int]  # variables that are never set, not even under a condition
+    functions: dict[str, int]  # unknown functions
+    optional: dict[str, int] = {}  # variables that are only read if they have a value
+    # Syntax that also occurs in texts for other programs: attributes and calls of variables, comments, raw blocks.
     unusual: dict[str, int] = {}
     files: dict[str, str] = {}  # the file of each name that another file of the library uses
 
@@ -84,11 +84,11 @@ class Parts(Struct, frozen=True):
     files: dict[str, str | None] = {}
 
 
-NO_PARTS = Parts()  # of a template outside a library
+NO_PARTS = Parts()  # for a template outside a library
 
 
 class NeedsParts(Exception):
-    """A template includes files of its library; `paths` are those that the worker does not have."""
+    """A template includes files of its library; `paths` are those that the worker lacks."""
 
     def __init__(self, paths: list[str]) -> None:
         super().__init__()
@@ -99,10 +99,10 @@ class NeedsParts(Exception):
 
 
 class Worker:
-    """A worker process."""
+    """A worker process, and the messages to and from it."""
 
     def __init__(self) -> None:
-        # -I and an empty environment: a template must not see secrets, nor import from the working directory.
+        # -I and an empty environment keep a template from seeing secrets and importing from the working directory.
         command = [sys.executable, "-I", "-c", _PROGRAM, _ROOT]
         pipe, null = subprocess.PIPE, subprocess.DEVNULL
         self.process = subprocess.Popen(  # noqa: S603  # nosec B603
@@ -111,7 +111,7 @@ class Worker:
         assert self.process.stdin is not None and self.process.stdout is not None
         self._stdin, self._stdout = self.process.stdin, self.process.stdout
         os.set_blocking(self._stdin.fileno(), False)
-        self.is_ready = False  # the first message that it sends says so
+        self.is_ready = False  # set by the first message from the process
         self.idle_since = 0.0
 
     def write(self, message: bytes, deadline: float) -> None:
@@ -140,7 +140,7 @@ class Worker:
         content, size = bytearray(), 4
         while len(content) < size:
             _wait_for(file, select.POLLIN, deadline)
-            chunk = os.read(file, 65536)  # read one message at most: the next one belongs to the next job
+            chunk = os.read(file, 65536)  # at most one message, because the next one belongs to the next job
             if not chunk:
                 raise EOFError
             content += chunk
@@ -174,10 +174,10 @@ class Renderer:
 
     def __init__(self, most: int | None = None) -> None:
         self._most = most or min(_MOST_WORKERS, max(2, os.cpu_count() or 1))
-        self._share = max(1, self._most // 2)  # of one user
+        self._share = max(1, self._most // 2)  # the limit for one user
         self._changed = threading.Condition()
-        self._rendering: Counter[str] = Counter()  # jobs that run, by user
-        self._idle: list[Worker] = []  # the last used one at the end
+        self._rendering: Counter[str] = Counter()  # running jobs by user
+        self._idle: list[Worker] = []  # the most recently used one is last
         self._alive: set[Worker] = set()
         self._is_closed = False
 
@@ -269,7 +269,7 @@ class Renderer:
 
     @contextmanager
     def _hold_place(self, work: Work) -> Iterator[None]:
-        """Wait for one of the places for running jobs and hold it; one user holds at most half of them."""
+        """Wait for a free slot for a running job, and hold it; one user holds at most half of the slots."""
 
         def may_go() -> bool:
             has_share = work.user == LOCAL or self._rendering[work.user] < self._share
@@ -287,7 +287,7 @@ class Renderer:
             yield
         finally:
             with self._changed:
-                self._rendering -= Counter((work.user,))  # which drops users without a job
+                self._rendering -= Counter((work.user,))  # drops users without a job
                 self._changed.notify_all()
 
     def _wake(self) -> None:
@@ -295,7 +295,7 @@ class Renderer:
             self._changed.notify_all()
 
     def _get_worker(self) -> Worker:
-        """Return a worker that is ready: an idle one, or a new one."""
+        """Return a ready worker, idle or new."""
         for _ in range(3):
             with self._changed:
                 idle = self._idle.pop() if self._idle else None
@@ -321,7 +321,7 @@ class Renderer:
         raise RenderFailed("the server is stopping", is_exhausted=True)
 
     def _put_back(self, worker: Worker) -> None:
-        """Keep a worker for the next job, and end those that have been idle for a while."""
+        """Keep a worker for the next job, and end workers that have been idle for a while."""
         worker.idle_since = time.monotonic()
         with self._changed:
             self._idle.append(worker)

@@ -1,7 +1,7 @@
-"""The values that a template can reach: its arguments, plain values, and the filters, tests and functions of Jinja2.
+"""The values that a template can reach: its arguments, plain values, and Jinja2's filters, tests and functions.
 
-Jinja2's own sandbox refuses what it knows to be dangerous; this one allows only what it knows to be harmless. It also
-defines names that no argument has, and prints nothing of the engine or of Python.
+Jinja2's own sandbox refuses what is known to be dangerous; this one allows only what is known to be harmless. It also
+defines names that are not arguments, and prints no internals of the engine or of Python.
 """
 
 import operator
@@ -18,10 +18,11 @@ from jinja2.utils import Cycler, Joiner, Namespace, generate_lorem_ipsum, missin
 
 from satchel.library.parts import Files, resolve
 
-# `self` holds the blocks of a template. In a template without blocks it is an ordinary name, which Jinja2 does not
-# support, so there it gets a name that no argument can have.
+# `self` holds the blocks of a template. In a template without blocks it is an ordinary name, but Jinja2 does not
+# support that, so it gets a name there that no argument can have.
 MARK = "·"
 SELF = f"self{MARK}"
+_CONTAINER = f"container{MARK}"  # the filter on the right side of `in`
 
 FUNCTIONS: dict[str | None, Callable[..., Any]] = {
     "range": safe_range,
@@ -31,8 +32,8 @@ FUNCTIONS: dict[str | None, Callable[..., Any]] = {
     "joiner": Joiner,
     "namespace": Namespace,
 }
-_TAKE_UNDEFINED = ("default", "d", "items")  # the filters for which undefined and empty are not the same
-_ENCODE = "encode"  # it makes bytes, and looks for codecs on the disk
+_TAKE_UNDEFINED = ("default", "d", "items")  # the filters for which undefined and empty differ
+_ENCODE = "encode"  # it makes bytes, and searches the disk for codecs
 _TEXT_METHODS = frozenset(name for name in dir(str) if not name.startswith("_") and name != _ENCODE)
 _METHODS = (BuiltinMethodType, FunctionType, MethodType)
 _PLAIN = (str, int, float, list, tuple, dict, range)
@@ -63,7 +64,7 @@ class NotGiven(ChainableUndefined):
             return FUNCTIONS[name](*args, **kwargs)
         if isinstance(self._undefined_obj, NotGiven) and name in _TEXT_METHODS:
             return Method(getattr("", str(name)))(*args, **kwargs)
-        # Never "x is undefined": a missing argument is not an error, only its use here is.
+        # The message is never "x is undefined": a missing argument is no error, but this use of it is.
         if self._undefined_obj is missing:
             raise TemplateRuntimeError(f"there is no function {name}")
         if isinstance(self._undefined_obj, NotGiven):
@@ -74,6 +75,11 @@ class NotGiven(ChainableUndefined):
         raise TemplateRuntimeError("a text has no sign")
 
     __pos__ = __neg__
+
+    def __float__(self) -> Never:
+        raise TypeError("a text is not a number")  # Jinja2 would say "x is undefined"
+
+    __int__ = __complex__ = __float__
 
     def __format__(self, form: str) -> str:
         return format("", form)
@@ -86,7 +92,7 @@ NotGiven.__name__ = "undefined"  # for error messages of Python
 
 
 def _act_as_text(name: str) -> None:
-    """Define an operator of `NotGiven`, on either side, to act as on an empty text."""
+    """Define an operator of `NotGiven`, on either side, that acts as on an empty text."""
     operate = getattr(operator, f"__{name}__")
     setattr(NotGiven, f"__{name}__", lambda _, other: operate("", other))
     setattr(NotGiven, f"__r{name}__", lambda _, other: operate(other, ""))
@@ -94,6 +100,15 @@ def _act_as_text(name: str) -> None:
 
 for _operator in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lt", "le", "gt", "ge"):
     _act_as_text(_operator)
+
+
+class Container(str):
+    """A text on the right side of `in`; Python itself finds only a text in a text."""
+
+    __slots__ = ()
+
+    def __contains__(self, value: Any) -> bool:
+        return super().__contains__(_to_text(value))
 
 
 class Method:
@@ -107,6 +122,8 @@ class Method:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if isinstance(getattr(self._function, "__self__", None), str):
             args, kwargs = _fill_undefined(args, kwargs)
+            # The texts of `join`, for example.
+            args = tuple(type(one)(map(_to_text, one)) if type(one) in (list, tuple) else one for one in args)
         return self._function(*args, **kwargs)
 
     def __repr__(self) -> str:
@@ -126,10 +143,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
         super().__init__(undefined=NotGiven, keep_trailing_newline=True)
         self.files: Files = {}
         self._compile_file = compile_file
-        self.globals.clear()  # a call finds the functions
+        self.globals.clear()  # calls still find the functions
         self.filters = {
             name: _adapt(function, takes_undefined=name in _TAKE_UNDEFINED) for name, function in self.filters.items()
         }
+        self.filters[_CONTAINER] = _make_container
+        self.tests["in"] = lambda value, container: value in _make_container(container)
         self.policies["json.dumps_kwargs"] = {"sort_keys": True, "default": _encode}
         for kind in _ENGINE:
             kind.__repr__ = lambda _: ""  # type: ignore[method-assign]
@@ -158,6 +177,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree = super()._parse(source, name, filename)
+        for operand in tree.find_all(nodes.Operand):
+            if operand.op in ("in", "notin"):
+                operand.expr = nodes.Filter(operand.expr, _CONTAINER, [], [], None, None, lineno=operand.expr.lineno)
         if "self" in source and tree.find(nodes.Block) is None:
             for one in tree.find_all(nodes.Name):
                 if one.name == "self":
@@ -178,11 +200,19 @@ def _adapt(function: Callable[..., Any], *, takes_undefined: bool) -> Callable[.
     return adapted
 
 
+def _make_container(value: Any) -> Any:
+    return Container(value) if isinstance(value, str) else value
+
+
+def _to_text(value: Any) -> Any:
+    return "" if isinstance(value, NotGiven) else value
+
+
 def _fill_undefined(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a call, with an empty text for each without a value."""
     return (
-        tuple("" if isinstance(one, NotGiven) else one for one in args),
-        {name: "" if isinstance(one, NotGiven) else one for name, one in kwargs.items()},
+        tuple(map(_to_text, args)),
+        {name: _to_text(one) for name, one in kwargs.items()},
     )
 
 

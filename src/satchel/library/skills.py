@@ -12,20 +12,20 @@ from satchel.library.manifest import Problem
 from satchel.yaml_reader import WrongYaml, read_front_matter
 
 if TYPE_CHECKING:
-    from satchel.library.catalog import Library  # which imports this module
+    from satchel.library.catalog import Library  # imports this module, too
 
 SKILL = "SKILL.md"
-FOLDER = "skills"  # of a library
+FOLDER = "skills"  # in a library
 
 _NAME = re.compile(r"(?!-)(?!.*--)[a-z0-9-]{1,64}(?<!-)")
-_MOST_FILES = 512  # of a skill, as the extension bounds it
+_MOST_FILES = 512  # in a skill; the limit of the extension
 _MOST_BYTES = 16 * 1024 * 1024
 _MOST_DEPTH = 8  # levels of folders in a skill
-_MOST_SKILLS = 200  # of a library
+_MOST_SKILLS = 200  # in a library
 
 
 class SkillRefused(Exception):
-    """A folder cannot be served as a skill; the message says why. `line` is in SKILL.md, if known."""
+    """A folder cannot be served as a skill; the message explains why. `line` is the line in SKILL.md, if known."""
 
     def __init__(self, what: str, line: int | None = None) -> None:
         super().__init__(what)
@@ -40,7 +40,7 @@ class SkillFile(Struct, frozen=True):
 
 
 class Skill(Struct, frozen=True):
-    """A skill: the front matter of its SKILL.md, and all its files, SKILL.md first."""
+    """A skill: the front matter of its SKILL.md and all its files, SKILL.md first."""
 
     frontmatter: dict[str, Any]
     files: tuple[SkillFile, ...]
@@ -80,7 +80,7 @@ def list_names(library: "Library") -> list[str]:
 
 
 def find_problems(library: "Library") -> tuple[int, list[Problem]]:
-    """Count the skills of a library that are served, and list the problems of the others."""
+    """Count the valid skills of a library, and list the problems of the others."""
     try:
         names, links = _list_folders(library.root, library.folder)
     except OSError:

@@ -1,6 +1,6 @@
 """Reads the files of a library from a git repository, a zip or tar archive, or a folder.
 
-All files pass through `Unpacking`, which accepts regular files with plain paths, within bounds. Nothing is run.
+All files pass through `Unpacking`, which accepts only regular files with plain paths, within limits. Nothing is run.
 """
 
 import gzip
@@ -22,14 +22,14 @@ from satchel import files
 
 ENDINGS = (".zip", ".tar", ".tar.gz", ".tgz")
 MOST_FILES = 5_000
-MOST_BYTES = 64 * 1024 * 1024  # of all files together
+MOST_BYTES = 64 * 1024 * 1024  # bytes of all files
 MOST_FILE_BYTES = 16 * 1024 * 1024
 _MOST_DEPTH = 16  # levels of folders
 _LONGEST_PATH = 500  # characters
 
 
 class SourceRefused(Exception):
-    """A source cannot be used, or is not trusted; the message says why. `status` is the exit status of a command."""
+    """A source cannot be used, or is not trusted; the message explains why. `status` is a command's exit status."""
 
     def __init__(self, what: str, status: int = 1) -> None:
         super().__init__(what)
@@ -37,7 +37,7 @@ class SourceRefused(Exception):
 
 
 class Unpacking:
-    """Writes files into a new folder. Hidden files are left out; anything but plain files is refused."""
+    """Writes files into a new folder. Hidden files are skipped; anything but a plain file is refused."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -70,10 +70,10 @@ class Unpacking:
         return min(MOST_FILE_BYTES, self._left)
 
     def add(self, path: str, content: bytes) -> None:
-        """Write a file that is wanted.
+        """Write a file that `wants` accepted.
 
         Raises:
-            SourceRefused: the file is too large, or exists already.
+            SourceRefused: the file is too large, or already exists.
         """
         if len(content) > self.largest:
             most = MOST_FILE_BYTES if len(content) > MOST_FILE_BYTES else MOST_BYTES
@@ -90,14 +90,14 @@ class Unpacking:
                 file.write(content)
         except (FileExistsError, NotADirectoryError, IsADirectoryError):
             raise SourceRefused(f"{path} is both a file and a folder in it") from None
-        os.chmod(whole, 0o644)  # never executable
+        os.chmod(whole, 0o644)  # without execute permission
 
 
 # -- folders ----------------------------------------------------------------------------------------------------
 
 
 def digest_folder(path: str) -> str:
-    """Return a digest of all files in a folder that are not hidden, and of their paths."""
+    """Return a digest of the files in a folder that are not hidden, and of their paths."""
     whole = hashlib.sha256()
     for name, content in _read_folder(path):
         whole.update(f"{name}\0{len(content)}\0".encode("utf-8", "surrogateescape") + content)
@@ -108,17 +108,17 @@ def copy_folder(path: str, into: Unpacking) -> None:
     """Copy all files of a folder.
 
     Raises:
-        SourceRefused: it contains links or other things that are not files, or is too large.
+        SourceRefused: it contains links or other special files, or is too large.
     """
     for name, content in _read_folder(path, into):
         into.add(name, content)
 
 
 def _read_folder(path: str, bounds: Unpacking | None = None) -> list[tuple[str, bytes]]:
-    """Read the files of a folder that are not hidden, in the order of their paths.
+    """Read the files of a folder that are not hidden, in path order.
 
     Raises:
-        SourceRefused: it contains something other than plain files, or too much.
+        SourceRefused: it contains other things than plain files, or is too large.
     """
     found: list[tuple[str, bytes]] = []
     waiting: list[tuple[str, ...]] = [()]
@@ -151,10 +151,11 @@ def _read_folder(path: str, bounds: Unpacking | None = None) -> list[tuple[str, 
 # -- archives ---------------------------------------------------------------------------------------------------
 
 _MOST_ARCHIVE = 64 * 1024 * 1024  # bytes
-_MOST_STREAM = MOST_BYTES + MOST_FILES * 2048  # bytes of a tar, headers included
-_MOST_DIRECTORY = 4 * 1024 * 1024  # bytes of the list of files in a zip
+_MOST_STREAM = MOST_BYTES + MOST_FILES * 2048  # bytes of a tar stream, including headers
+_MOST_DIRECTORY = 4 * 1024 * 1024  # bytes of a zip's list of files
 _CHUNK = 64 * 1024
 _END_OF_ZIP = b"PK\x05\x06"
+_END_OF_LARGE_ZIP = b"PK\x06\x07"  # in front of the other; the numbers that count are elsewhere then
 _ENCRYPTED = 0x1
 
 
@@ -162,7 +163,7 @@ def unpack_archive(path: str, into: Unpacking) -> str:
     """Unpack all files of a zip, tar or tar.gz archive, and return its digest.
 
     Raises:
-        SourceRefused: the file is not such an archive, is damaged or too large, or contains something other than files.
+        SourceRefused: the file is not such an archive, is damaged or too large, or contains other things than files.
     """
     try:
         with open(path, "rb") as file:
@@ -178,7 +179,7 @@ def unpack_archive(path: str, into: Unpacking) -> str:
             return digest
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, NotImplementedError, ValueError) as error:
         raise SourceRefused(f"{path} is not a zip, tar or tar.gz archive, or is damaged: {error}") from None
-    except OSError as error:  # gzip reports damage in this way, too
+    except OSError as error:  # gzip also reports damage in this way
         raise SourceRefused(f"{path} cannot be read: {error.strerror or error}") from None
 
 
@@ -217,16 +218,17 @@ def _unpack_zip(file: IO[bytes], into: Unpacking) -> None:
 
 
 def _check_directory(file: IO[bytes]) -> None:
-    """Refuse an archive whose directory would need much memory to read."""
+    """Refuse an archive whose directory would take much memory."""
     size = file.seek(0, 2)
-    file.seek(max(0, size - 65_557))  # the end has 22 bytes, and a comment of up to 65,535
+    file.seek(max(0, size - 65_557))  # the end record has 22 bytes, and a comment of up to 65,535
     tail = file.read()
     place = tail.rfind(_END_OF_ZIP)
     if place < 0 or len(tail) < place + 22:
         raise zipfile.BadZipFile("its end is missing")
     count = int.from_bytes(tail[place + 10 : place + 12], "little")
     length = int.from_bytes(tail[place + 12 : place + 16], "little")
-    if count > 2 * MOST_FILES or length > _MOST_DIRECTORY:  # all ones mean that a larger number is elsewhere
+    is_large = tail[:place][-20:].startswith(_END_OF_LARGE_ZIP)
+    if is_large or count > 2 * MOST_FILES or length > _MOST_DIRECTORY:
         raise SourceRefused(f"it has more than {MOST_FILES} files")
 
 
@@ -235,7 +237,7 @@ def _unpack_tar(file: _Readable, into: Unpacking) -> None:
         for count, one in enumerate(archive):
             if count > 2 * MOST_FILES:
                 raise SourceRefused(f"it has more than {MOST_FILES} files")
-            archive.members.clear()  # it would keep them all
+            archive.members.clear()  # otherwise, it keeps all of them
             if one.isdir():
                 continue
             if not one.isreg() or one.issparse():
@@ -248,7 +250,7 @@ def _unpack_tar(file: _Readable, into: Unpacking) -> None:
 
 
 class _Bounded:
-    """A stream that fails if an archive unpacks to too much, headers included."""
+    """A stream that fails if an archive unpacks to too many bytes, headers included."""
 
     def __init__(self, stream: _Readable) -> None:
         self._stream = stream
@@ -272,7 +274,7 @@ _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _REF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+#@/-]{0,200}")
 _SCP = re.compile(r"[A-Za-z0-9_][\w.-]*@[A-Za-z0-9][\w.-]*:(?!-)[^\s:]\S*")
 _HELPER = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*::")
-# Attributes that change the content of an archive; those of the repository have no effect.
+# Turn off attributes that change the content of an archive; those of the repository then have no effect.
 _ATTRIBUTES = "* -text -eol -filter -ident -export-ignore -export-subst -working-tree-encoding\n"
 
 
@@ -316,11 +318,11 @@ def check_ref(ref: str) -> None:
 def unpack_repository(source: str, protocol: str, ref: str | None, work: str, into: Unpacking) -> str:
     """Unpack all files of a branch, tag or commit, and return the commit.
 
-    It is fetched into a bare repository of ours in the empty folder `work`, without its history, and archived from
-    there. There is no checkout: hooks, filters and submodules have no effect, and no settings of the user are read.
+    It is fetched without history into a bare repository in the empty folder `work`, and archived from
+    there. Without a checkout, hooks, filters and submodules have no effect. The user's settings are not read.
 
     Raises:
-        SourceRefused: the commit cannot be fetched in time, is too large, or has links.
+        SourceRefused: the commit cannot be fetched in time, is too large, or contains links.
     """
     _run_git(work, protocol, ["init", "--quiet", "--bare", "--template=", "."])
     os.makedirs(os.path.join(work, "info"), exist_ok=True)
@@ -341,7 +343,7 @@ def unpack_repository(source: str, protocol: str, ref: str | None, work: str, in
 
 
 def _run_git(folder: str, protocol: str, words: Sequence[str]) -> str:
-    """Run git to its end, within limits of time and space, and return the path of its output."""
+    """Run git to its end within limits of time and space, and return the path of its output."""
     program = which("git")
     if program is None:
         raise SourceRefused("git is not installed. Install it, or give a folder or an archive.")
@@ -404,7 +406,7 @@ def _list_sizes(folder: str) -> Iterator[int]:
             try:
                 yield os.lstat(os.path.join(path, name)).st_size
             except OSError:
-                continue  # git has moved it
+                continue  # git has moved the file
 
 
 def _pick_reason(said: bytes) -> str:

@@ -11,11 +11,11 @@ from satchel.library.manifest import NAME, PROMPTS, LibraryPrompt, Problem
 from satchel.library.render import RenderFailed
 from satchel.library.skills import find_problems
 
-_SAMPLE = "1"  # a value that is a word and a number
+_SAMPLE = "1"  # a value that is both a word and a number
 
 
 class Report(Struct, frozen=True):
-    """The problems of libraries, and the number of prompts that are served."""
+    """The problems of libraries, and the number of valid prompts."""
 
     problems: tuple[Problem, ...]
     libraries: int
@@ -24,7 +24,7 @@ class Report(Struct, frozen=True):
 
 
 def check_library(path: str) -> Report:
-    """Check the library in a folder; paths of files are relative to it."""
+    """Check the library in a folder; file paths are relative to it."""
     root, folder = os.path.split(os.path.abspath(path))
     libraries = Libraries([root], is_quiet=True)
     try:
@@ -42,7 +42,7 @@ def check_library(path: str) -> Report:
 
 
 def check_all(roots: Sequence[str]) -> Report:
-    """Check all libraries below some root folders; paths of files are relative to the root folders."""
+    """Check all libraries below some root folders; file paths are relative to the root folders."""
     libraries = Libraries(roots, is_quiet=True)
     try:
         found = libraries.catalog
@@ -80,7 +80,7 @@ def _check_template(libraries: Libraries, library: Library, prompt: LibraryPromp
     """Yield the problems of a template that can be parsed.
 
     Raises:
-        RenderFailed: it cannot be parsed, or fails when it is rendered with sample values.
+        RenderFailed: it cannot be parsed, or fails when rendered with sample values.
     """
     names, file = libraries.check(library, prompt), f"{PROMPTS}/{prompt.file}"
     declared = [argument.name for argument in prompt.arguments]
@@ -97,7 +97,7 @@ def _check_template(libraries: Libraries, library: Library, prompt: LibraryPromp
             what = f"the text of prompt {prompt.key} does not use argument {name}"
             yield Problem(prompt.declared_in, None, what, is_warning=True)
     if not wrong:
-        # Only rendering shows a filter that cannot take its value.
+        # Only rendering reveals a filter that cannot handle its value.
         required = [argument.name for argument in prompt.arguments if argument.is_required]
         libraries.render_messages(library, prompt, dict.fromkeys(required, _SAMPLE))
         if not libraries.render(library, prompt, dict.fromkeys(declared, _SAMPLE)).strip():
@@ -119,7 +119,7 @@ def _find_other_files(library: Library, included: frozenset[str]) -> Iterator[Pr
 
 
 def _find_other_folders(libraries: Libraries) -> Iterator[Problem]:
-    """Yield folders beside libraries that have neither a manifest nor another sign of a library."""
+    """Yield folders beside libraries that do not look like a library."""
     known = {os.path.join(one.root, one.folder) for one in libraries.catalog.libraries}
     for folder in libraries.catalog.folders:
         root, name = os.path.split(folder)

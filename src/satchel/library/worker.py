@@ -1,7 +1,7 @@
-"""The worker process: renders templates and parses TOML, so that a crash or a limit ends only this process.
+"""The worker process: renders templates and parses TOML, so that a crash or a limit affects only this process.
 
-It imports only those parts of Satchel that templates need. Messages on stdin and stdout are JSON, preceded by their
-length in four bytes; the first message that it sends says that it is ready.
+It imports only what templates need. Messages on stdin and stdout are JSON, preceded by their
+length in four bytes; its first message reports that it is ready.
 """
 
 import json
@@ -23,13 +23,13 @@ from satchel.library.sandbox import SELF, Sandbox
 
 MEMORY = 256 * 1024 * 1024
 MAX_OUTPUT = 1024 * 1024  # bytes
-_WORN = 96 * 1024 * 1024  # bytes that a worker may keep, so that leftovers do not make the next template fail
+_WORN = 96 * 1024 * 1024  # bytes that a worker may keep; more would make the next template fail
 _NICENESS = 10
 _MAX_ERROR = 1000  # characters of an error, which may quote a value
-# Compiled templates are kept up to this many characters, at some 30 bytes of memory each; a short one counts more.
+# Compiled templates are cached up to this many characters, which take some 30 bytes each; short ones count more.
 _MAX_CACHE = 1024 * 1024
 _MIN_WEIGHT = 4096
-# Jinja2 and Python import these when a template first needs them, and by then the worker can open no file.
+# Jinja2 and Python import these on first use, when the worker can no longer open files.
 _LATE_IMPORTS = (
     *("encodings.unicode_escape", "unicodedata", "html", "pprint", "textwrap"),
     *("jinja2.constants", "jinja2.debug"),
@@ -47,13 +47,13 @@ class TemplateFailed(Exception):
 
 
 class Templates:
-    """Renders templates, and keeps them compiled.
+    """Renders templates, and caches their compiled form.
 
-    `path` is the path of a template in its library, and `files` has the texts of files that it includes.
+    `path` is the path of a template in its library, and `files` contains the texts of included files.
     """
 
     def __init__(self) -> None:
-        jinja2.lexer.newline_re = re.compile("(\n)")  # Jinja2 would convert every other line end to this one
+        jinja2.lexer.newline_re = re.compile("(\n)")  # otherwise, Jinja2 would convert other line ends to this one
         for module in _LATE_IMPORTS:
             import_module(module)
         self._token = str(int.from_bytes(os.urandom(12), "big"))  # digits, because most filters do not change them
@@ -94,7 +94,7 @@ class Templates:
             raise TemplateFailed(str(error)) from None
 
     def find_names(self, source: str, path: str = "", files: parts.Files = _NO_FILES) -> tuple[Names, dict[str, str]]:
-        """Return the names that a template uses without setting them first, and the file of each one used elsewhere.
+        """Return the names that a template uses without setting them first, and the file of those used in other files.
 
         Raises as `render`.
         """
@@ -106,7 +106,7 @@ class Templates:
 
     def _gather(self, source: str, path: str, files: parts.Files) -> list[parts.Part]:
         if not path:
-            return []  # it is not in a library
+            return []  # the template is not in a library
         try:
             found = parts.gather(source, path, files, self._parse)
         except parts.WrongParts as wrong:
@@ -163,9 +163,9 @@ def _collect(pieces: Iterator[str]) -> str:
 
 
 def _fail(error: Exception, path: str) -> NoReturn:
-    """Explain an error of the engine with the line of the template where it happened.
+    """Explain an error of the engine with the line of the template that caused it.
 
-    For an error in an included file, this is the line that includes it; the text names the line in the file.
+    For an error in an included file, this is the line that includes it; the text names the line in that file.
     """
     line, other, other_line = _find_place(error, path)
     if isinstance(error, TemplateSyntaxError):
@@ -176,7 +176,7 @@ def _fail(error: Exception, path: str) -> NoReturn:
         what = error.message or "it is wrong"
     elif isinstance(error, RecursionError):
         what = "it is nested too deep, or calls itself without end"
-    elif isinstance(error, SyntaxError):  # of the Python that Jinja2 makes of a template, with its names of variables
+    elif isinstance(error, SyntaxError):  # in the Python code that Jinja2 generates, with its variable names
         what = re.sub(r"\bl_[0-9]+_", "", error.msg)
     else:
         what = f"{type(error).__name__}: {error}"
@@ -185,9 +185,9 @@ def _fail(error: Exception, path: str) -> NoReturn:
 
 
 def _find_place(error: Exception, path: str) -> tuple[int | None, str | None, int | None]:
-    """Return the innermost line of the template in a traceback, and the file and line of an included template below it.
+    """Return the innermost line of the template in a traceback, and file and line of a failing included template.
 
-    For a filter that does not exist, Jinja2 puts a function `t_1` at the beginning of the code; its line means nothing.
+    For an unknown filter, Jinja2 puts a function `t_1` at the start of the code; its line is meaningless.
     """
     line, other, other_line, step = None, None, None, error.__traceback__
     while step is not None:
@@ -207,19 +207,19 @@ def _find_place(error: Exception, path: str) -> tuple[int | None, str | None, in
 
 def main() -> None:
     """Run jobs until stdin is closed."""
-    os.nice(_NICENESS)  # templates of one user must not delay the calls of others
+    os.nice(_NICENESS)  # templates of one user must not delay others' calls
     reader, writer = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):  # a crashing engine must not write to the caller's streams
         os.dup2(nothing, standard)
     templates, measure = Templates(), open_memory_meter()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    # A template that broke out of the sandbox could still open no file and no connection, and start no process.
+    # Even outside the sandbox, a template can open no file or connection, and start no process.
     for limit in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC):
         resource.setrlimit(limit, (0, 0))
     send(writer, {"ready": True})
     while (job := receive(reader)) is not None:
-        # Seconds of the processor, because a busy machine is not the fault of a template; SIGPROF ends the process.
+        # Limit processor time, because a busy machine is not the template's fault; SIGPROF ends the process.
         signal.setitimer(signal.ITIMER_PROF, job["seconds"])
         try:
             answer = JOBS[job["job"]](templates, job)
@@ -234,12 +234,12 @@ def main() -> None:
 
 
 def open_memory_meter() -> Callable[[], int]:
-    """Return a function that measures the memory of this process in bytes; it returns 0 where it cannot.
+    """Return a function that measures the memory of this process in bytes; it returns 0 if it cannot.
 
-    getrusage would not do: its maximum includes the memory of the caller at the start of this process.
+    getrusage is unsuitable: its maximum includes the caller's memory at the start of this process.
     """
     try:
-        meter = os.open("/proc/self/statm", os.O_RDONLY)  # now, because the process cannot open files later
+        meter = os.open("/proc/self/statm", os.O_RDONLY)  # opened now, because the process cannot open files later
     except OSError:
         return lambda: 0
     return lambda: int(os.pread(meter, 100, 0).split()[1]) * resource.getpagesize()
@@ -253,7 +253,7 @@ def render(templates: Templates, job: dict[str, Any]) -> dict[str, Any]:
 
 
 def check(templates: Templates, job: dict[str, Any]) -> dict[str, Any]:
-    """Compile a template without rendering it, and return the names that it uses and does not set."""
+    """Compile a template without rendering it, and return the names that it uses without setting them."""
     names, files = templates.find_names(job["template"], job["path"], job["files"])
     return {"names": {**names, "files": files}}
 
@@ -262,7 +262,7 @@ def parse_toml(_: Templates, job: dict[str, Any]) -> dict[str, Any]:
     """Parse a manifest."""
     try:
         return {"toml": tomllib.loads(job["text"])}
-    except ValueError as error:  # TOMLDecodeError, and that of an integer with thousands of digits
+    except ValueError as error:  # TOMLDecodeError, or an integer with thousands of digits
         return {"error": str(error)}
 
 
@@ -288,7 +288,7 @@ def send(writer: int, answer: dict[str, Any]) -> None:
 
 
 def read_exactly(reader: int, size: int) -> bytes:
-    """Read this many bytes; none at the end of the input."""
+    """Read this many bytes; return none at the end of the input."""
     content = bytearray()
     while len(content) < size:
         chunk = os.read(reader, min(size - len(content), 65536))

@@ -16,5 +16,5 @@ projects    projects: list, add, rename, delete
 connect     instructions for connecting clients to this server
 settings    tokens: create, list, revoke
 
-Nothing here is imported before a page is asked for.
+Nothing here is imported before the first request for a page.
 """

@@ -26,7 +26,7 @@ def show(visit: Visit) -> Answer:
 
 
 def undo_change(visit: Visit) -> Answer:
-    """Undo one change, or without a number the user's last transaction."""
+    """Undo one change, or the user's last transaction if no number is given."""
     number = visit.number("revision")
 
     def act(tx: Tx) -> list[FeedEntry]:

@@ -7,8 +7,8 @@ from satchel.clients.entries import Remote
 from satchel.clients.table import CLIENTS, Client
 from satchel.page.visit import Answer, Shown, Visit
 
-_NAME = "satchel"  # of the entry
-_VARIABLE = "SATCHEL_TOKEN"  # the environment variable in which a client finds its token
+_NAME = "satchel"  # the name of the entry
+_VARIABLE = "SATCHEL_TOKEN"  # the environment variable from which a client reads its token
 _CONFIG = "the settings folder (~/.config, on macOS ~/Library/Application Support)"
 
 
@@ -16,9 +16,9 @@ class ClientSetup(Struct, frozen=True, kw_only=True):
     """Instructions for one client."""
 
     client: Client
-    command: str  # does it all, if Satchel is installed beside the client
+    command: str  # does everything, if Satchel is installed beside the client
     file: str = ""
-    lines: str = ""  # for that file; empty if the client takes no address in a file
+    lines: str = ""  # the lines for that file; empty if the client takes no address in a file
     note: str = ""
 
 
@@ -31,7 +31,7 @@ def show(visit: Visit) -> Answer:
 
 
 def describe(client: Client, url: str, variable: str) -> ClientSetup:
-    """Return the instructions for a client and an address, with a token from an environment variable if it is named."""
+    """Return the instructions for a client and an address; a named environment variable supplies the token."""
     if client.remote is None:
         note = f"It takes addresses in its settings, under Connectors: add {url} there."
         return ClientSetup(client=client, command="", note=note)

@@ -10,7 +10,7 @@ from satchel.page.visit import Answer, File, Redirect, Shown, Upload, Visit, lin
 from satchel.services import documents, links, rules
 
 _PAGE = 100
-_LONGEST_SHOWN = 512 * 1024  # bytes of a text that a page shows; the rest is in the download
+_LONGEST_SHOWN = 512 * 1024  # bytes of a text on a page; the rest is in the download
 _PICTURES = {
     "image/png": (b"\x89PNG\r\n\x1a\n",),
     "image/jpeg": (b"\xff\xd8\xff",),
@@ -71,7 +71,7 @@ def show_edit(visit: Visit) -> Answer:
 
 
 def add(visit: Visit) -> Answer:
-    """Add a document: a text that was typed, or a file."""
+    """Add a document: typed text, or a file."""
     file = visit.files.get("file")
     if file is not None and visit.field("content").strip():
         return _show_form(visit, None, error="There is a file and a text. Choose the file again, and empty the text.")
@@ -130,7 +130,7 @@ def _read_content(visit: Visit, file: Upload | None, kind: str) -> tuple[str | b
     try:
         return file.content.decode("utf-8-sig").replace("\r\n", "\n"), kind
     except UnicodeDecodeError:
-        return file.content, "application/octet-stream"  # whatever its name promises, it is no text
+        return file.content, "application/octet-stream"  # it is not text, whatever its name suggests
 
 
 def _find(visit: Visit) -> Document:
@@ -144,7 +144,7 @@ def _find_conflict(visit: Visit, document: Document, version: int) -> Conflict:
 
 
 def _is_picture(document: Document) -> bool:
-    """Return whether a document is a picture by type and first bytes; SVG is not, because it can run script."""
+    """Return whether type and first bytes are those of a picture; SVG is excluded, because it can run scripts."""
     starts = _PICTURES.get(document.mime_type.partition(";")[0].strip().lower(), ())
     return isinstance(document.content, bytes) and document.content.startswith(tuple(starts))
 

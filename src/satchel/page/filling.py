@@ -9,8 +9,8 @@ from satchel.model import Argument
 from satchel.page.visit import Answer, Shown, Visit
 from satchel.services import prompts, templates
 
-_BUTTON = ":fill"  # the field of the button, which no argument can be called
-_KNOWN = 10  # values of an argument that are suggested
+_BUTTON = ":fill"  # the name of the button's field, which no argument can have
+_KNOWN = 10  # suggested values of an argument
 
 
 def show(visit: Visit) -> Answer:

@@ -10,15 +10,15 @@ from satchel.services.search import Hit, SearchQuery
 from satchel.storage.database import Tx
 from satchel.storage.search import FoundKind
 
-_HITS = 10  # of each project
-_PROJECTS = 20  # that one search reads; a project can be named in the address
+_HITS = 10  # hits in each project
+_PROJECTS = 20  # the limit of projects in one search; the address can name a project
 _CHANGES = 15
 _READY = 8
 _PINNED = 12
 
 
 def show(visit: Visit) -> Answer:
-    """Show the hits of a search for ?q=, else the projects, the ready tasks and recent changes."""
+    """Show hits for ?q=, or else the projects, the ready tasks and recent changes."""
     text = visit.query.get("q", "").strip()
     if text:
         return _search(visit, text)
@@ -48,7 +48,7 @@ def _search(visit: Visit, text: str) -> Shown:
 def _find(tx: Tx, visit: Visit, text: str, kinds: tuple[FoundKind, ...], *, has_project: bool = True) -> list[Hit]:
     try:
         query = SearchQuery(text=text, kinds=kinds, has_project=has_project, limit=_HITS)
-        # Each project by itself: items of the personal one would be found again in every other.
+        # Search each project alone: items of the personal one would be found again in every other.
         return search.search(tx, replace(visit.scope, personal=""), query)[0]
     except WrongArgument:
         return []

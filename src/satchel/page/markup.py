@@ -23,10 +23,10 @@ from satchel.services.diffs import find_differing
 
 _FOLDER = Path(__file__).parent
 _KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "txt": "text/plain"}
-_MOST_MARKDOWN = 256 * 1024  # bytes; a longer text is shown as it is
-_MOST_MARKED = 200_000  # characters of lines that are compared word by word, in all
-_LONGEST_MARKED = 2_000  # and of one of them
-_CONTEXT = 3  # lines around a change
+_MOST_MARKDOWN = 256 * 1024  # bytes; a longer text is shown as plain text
+_MOST_MARKED = 200_000  # the limit of characters in lines to compare word by word
+_LONGEST_MARKED = 2_000  # the limit for one line
+_CONTEXT = 3  # unchanged lines around a change
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 _TAGS = {
     *("a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre"),
@@ -39,7 +39,7 @@ class DiffLine(Struct, frozen=True):
 
     kind: Literal["same", "removed", "added", "gap"]
     text: Markup
-    old: int | None = None  # the number of the line in the old text
+    old: int | None = None  # the line's number in the old text
     new: int | None = None
 
 
@@ -86,7 +86,7 @@ def to_html(text: str) -> Markup:
 def compare(old: str, new: str) -> list[DiffLine]:
     """Return the difference between two texts: changed lines with some lines around them."""
     differing = find_differing(old, new, _CONTEXT)
-    if differing.is_large:  # all lines are shown as changed, so there must be none around them
+    if differing.is_large:  # all lines are shown as changed, so context would be wrong
         differing = find_differing(old, new, 0)
     before, after, skipped = differing.old, differing.new, differing.before
     has_words = sum(map(len, before)) + sum(map(len, after)) <= _MOST_MARKED
@@ -157,7 +157,7 @@ def describe_time(moment: str) -> Markup:
 
 
 def describe_count(count: int) -> str:
-    """Format a count that stops at a bound."""
+    """Format a count that stops at a limit."""
     return f"{MOST_COUNTED:,}+" if count > MOST_COUNTED else f"{count:,}"
 
 

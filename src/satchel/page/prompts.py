@@ -14,7 +14,7 @@ from satchel.page.visit import Answer, Redirect, Shown, Visit, link
 from satchel.services import history, links, prompts, templates
 
 _PAGE = 50
-_TAGS = 40  # that the list can be narrowed by
+_TAGS = 40  # the limit of tags to filter by
 
 
 class TemplateCheck(Struct, frozen=True):
@@ -63,7 +63,7 @@ def show_edit(visit: Visit) -> Answer:
     """Show the form for an existing prompt."""
     visit.check_writes()
     prompt = _find(visit)
-    version = visit.number("version")  # that an open form started from, and asks whether it is still the newest
+    version = visit.number("version")  # where an open form started; it asks whether this is still the newest
     newer = _find_conflict(visit, prompt, version) if version not in (0, prompt.version) else None
     return _show_form(visit, prompt, newer=newer)
 
@@ -119,7 +119,7 @@ def delete(visit: Visit) -> Answer:
 
 
 def pin(visit: Visit) -> Answer:
-    """Pin a prompt to the first page, or unpin it: by its tag, so that agents can do so too."""
+    """Pin a prompt to the first page, or unpin it, by means of a tag that agents can set, too."""
     prompt = _find(visit)
     tags = [tag for tag in prompt.tags if tag != prompts.PINNED]
     is_pinned = len(tags) < len(prompt.tags)
@@ -145,14 +145,14 @@ def _show_form(visit: Visit, prompt: Prompt | None, **more: Any) -> Shown:
     }
     fields = {name: visit.field(name, value) for name, value in stored.items()}
     if prompt is not None and "conflict" in more:
-        fields["version"] = str(prompt.version)  # saving again replaces theirs, which is shown
+        fields["version"] = str(prompt.version)  # saving again replaces the other version, which is shown
     check = _check(visit, fields["content"], prompt.arguments if prompt else ())
     values = {"prompt": prompt, "fields": fields, "check": check, "error": ""}
     return Shown("prompt_form.html", values | {"compared": None, "conflict": None, "newer": None} | more)
 
 
 def _check(visit: Visit, content: str, known: Sequence[Argument]) -> TemplateCheck:
-    """Return the arguments that a text would have if it were saved, or its fault."""
+    """Return the arguments that a text would have after saving, or its fault."""
     try:
         return TemplateCheck(_find_arguments(visit, content, known))
     except RenderFailed as failure:
@@ -160,7 +160,7 @@ def _check(visit: Visit, content: str, known: Sequence[Argument]) -> TemplateChe
 
 
 def _find_arguments(visit: Visit, content: str, known: Sequence[Argument]) -> tuple[Argument, ...]:
-    """Return the arguments of a template, from the form or else as stored; none for plain text.
+    """Return the arguments of a template, from the form or the stored prompt; none for plain text.
 
     Raises:
         RenderFailed: it cannot be parsed.
@@ -174,7 +174,7 @@ def _find_arguments(visit: Visit, content: str, known: Sequence[Argument]) -> tu
 
 
 def _read_argument(visit: Visit, argument: Argument) -> Argument:
-    """Return an argument as the form describes it; unchanged if the form does not mention it."""
+    """Return an argument as the form describes it; unchanged if it is not in the form."""
     field = f"argument.{argument.name}"
     if f"{field}.description" not in visit.form:
         return argument

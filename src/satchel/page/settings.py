@@ -60,7 +60,7 @@ def end_session(visit: Visit) -> Answer:
     """End a session of the user; a limited caller can end only its own."""
     id = visit.path["id"]
     if not _is_limited(visit) or id == visit.session:
-        # Not `visit.write`, because a caller who may only read may log out too.
+        # Not `visit.write`, because a read-only caller may log out, too.
         sessions.BrowserSessions(visit.server.database).end(id, visit.scope.user or "")
     return Redirect(link("settings"), "The session has ended.")
 

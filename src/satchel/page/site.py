@@ -14,7 +14,7 @@ from satchel.page import markup, words
 from satchel.page.views import VIEWS, View
 from satchel.page.visit import Answer, File, Redirect, Server, Shown, Visit
 
-SAID = "satchel-said"  # the cookie that carries a sentence over a redirect
+SAID = "satchel-said"  # the cookie that carries a message across a redirect
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -87,7 +87,7 @@ class Site:
         return _respond(status, markup.render("login.html", values))
 
     def show_entrance(self, next: str) -> PageResponse:
-        """Return a page that forwards to another page of ours."""
+        """Return a page that forwards to another page of this server."""
         return _respond(200, markup.render("entrance.html", {"next": next}))
 
     def _show(self, shown: Shown, visit: Visit, said: str) -> PageResponse:

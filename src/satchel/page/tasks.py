@@ -18,12 +18,12 @@ FILTERS: dict[str, TaskFilter] = {
     "all": "all",
 }
 _PAGE = 100
-_NEWEST = 300  # tasks whose tags the list can be narrowed by
+_NEWEST = 300  # the newest tasks, whose tags the list can be filtered by
 _NOTES = 50
 _VERSIONS = 10
 _MOST_CARDS = 200  # open tasks on a board
 _DONE = 20
-_CLAIM_MINUTES = 480  # minutes for which a person holds a task that they move to "in progress"
+_CLAIM_MINUTES = 480  # how long a person holds a task after moving it to "in progress"
 
 
 def show_list(visit: Visit, error: str = "", line: str = "") -> Answer:
@@ -64,7 +64,7 @@ def show(visit: Visit) -> Answer:
 
 
 def add(visit: Visit) -> Answer:
-    """Add a task for each line, such as `Write docs !high due:2026-12-01 +docs @web`: all of them, or none."""
+    """Add a task for each line, such as `Write docs !high due:2026-12-01 +docs @web`; all or none."""
     text = visit.field("lines")
     try:
         lines = task_lines.read([text])
@@ -123,7 +123,7 @@ def move(visit: Visit, numbers: Sequence[int], page: str) -> Redirect:
 
         return before != [tasks.find(tx, visit.scope, number).version for number in numbers]
 
-    is_recorded = visit.write(act)  # not if only a claim was taken or released
+    is_recorded = visit.write(act)  # not for claims and releases
     with visit.read() as tx:
         moved = [tasks.find(tx, visit.scope, number) for number in numbers]
     what = to if to in PRIORITIES else moved[0].status.replace("_", " ")
@@ -158,7 +158,7 @@ def show_board(visit: Visit) -> Answer:
 
 
 def move_cards(visit: Visit) -> Answer:
-    """Move cards to another column, or give them another priority."""
+    """Move cards to another column, or change their priority."""
     given = visit.form.get("task", ())[:_MOST_CARDS]
     numbers = [int(one) for one in given if one.isascii() and one.isdigit() and len(one) < 16]
     return move(visit, numbers, link("board"))

@@ -54,13 +54,13 @@ def _locate(visit: Visit) -> tuple[str, str]:
 class Conflict(Struct, frozen=True):
     """A text that has changed since a form showed it."""
 
-    base: str  # the text that the form showed; empty if history no longer has it
+    base: str  # the text in the form; empty if history no longer has it
     theirs: str
-    revision: Version | None  # the last change; None if it is not known
+    revision: Version | None  # the last change; None if unknown
 
 
 def find_conflict(visit: Visit, reference: str, theirs: str, version: int) -> Conflict:
-    """Return the changes since a version, if there are any."""
+    """Return the changes since a version, if any."""
     with visit.read() as tx:
         item, revisions, _ = history.list_versions(tx, visit.scope, reference, limit=1)
         try:

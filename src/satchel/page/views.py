@@ -10,12 +10,12 @@ from satchel.page.visit import Answer, Visit
 
 
 class View(Struct, frozen=True):
-    """One address: a method, a path with named parts, and the function that answers."""
+    """An address: a method, a path with named parts, and the function that answers."""
 
     method: Literal["GET", "POST"]
     path: str
     answer: Callable[[Visit], Answer]
-    takes_files: bool = False  # in its form
+    takes_files: bool = False  # the form may contain files
 
 
 VIEWS = (

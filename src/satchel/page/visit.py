@@ -1,4 +1,4 @@
-"""The argument and the results of a view: it gets a visit and returns a page, a redirect or a file."""
+"""A visit, which is the argument of every view, and the possible results: a page, a redirect or a file."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -16,11 +16,11 @@ from satchel.storage.database import Database, Tx
 
 Result = TypeVar("Result")
 
-MOST_COUNTED = 1000  # above it a page says "1,000+", because the time of a count grows with the count
+MOST_COUNTED = 1000  # larger counts are shown as "1,000+", because counting takes time
 
 
 class Server(Struct, frozen=True, kw_only=True):
-    """The state that all visits to one server share."""
+    """The state that all visits to a server share."""
 
     database: Database
     libraries: Libraries
@@ -41,12 +41,12 @@ class Visit(Struct, frozen=True, kw_only=True):
 
     server: Server
     scope: Scope
-    address: str  # the path and query, to come back to
+    address: str  # the path and query to return to
     path: Mapping[str, str]  # the named parts of the path
     query: Mapping[str, str]
     form: Mapping[str, Sequence[str]] = {}
     files: Mapping[str, Upload] = {}
-    session: str = ""  # the id of the session that a person logged in with
+    session: str = ""  # the id of the session in which a person is logged in
 
     @property
     def is_read_only(self) -> bool:
@@ -64,7 +64,7 @@ class Visit(Struct, frozen=True, kw_only=True):
 
     @property
     def back(self) -> str:
-        """The address on this page to return to, from the form; empty if the form has none."""
+        """The address to return to, from the form; empty if there is none."""
         address = self.field("back")
         return address if address.startswith("/") and not address.startswith(("//", "/\\")) else ""
 
@@ -78,7 +78,7 @@ class Visit(Struct, frozen=True, kw_only=True):
         return self.server.database.read(self.scope)
 
     def check_writes(self) -> None:
-        """Check that the caller may change something.
+        """Check that the caller may write.
 
         Raises:
             Forbidden: the caller may only read.
@@ -87,7 +87,7 @@ class Visit(Struct, frozen=True, kw_only=True):
             raise Forbidden("change", "read-only", self.scope)
 
     def write(self, act: Callable[[Tx], Result]) -> Result:
-        """Run an action in one transaction; retry if it lost against another one.
+        """Run an action in one transaction; retry if it conflicts with another one.
 
         Raises:
             Forbidden: the caller may only read.
@@ -113,23 +113,23 @@ class Redirect(Struct, frozen=True):
 
     to: str
     said: str = ""
-    can_undo: bool = False  # the sentence comes with a button that undoes the change
+    can_undo: bool = False  # show a button that undoes the change
 
 
 class File(Struct, frozen=True):
-    """The bytes of a document, which the browser must not treat as one of our pages."""
+    """The bytes of a document, which the browser must not treat as a page of this server."""
 
     name: str
     mime_type: str
     content: bytes
-    is_inline: bool = False  # shown in the page; only pictures are
+    is_inline: bool = False  # shown inside a page; only for pictures
 
 
 Answer = Shown | Redirect | File
 
 
 def link(*parts: str, **query: str | None) -> str:
-    """Return an address of the page: its parts, each encoded, and the fields of its query that have a value."""
+    """Return an address of the page from its parts, which are encoded, and the query fields that have a value."""
     path = "/" + "/".join(quote(part, safe="") for part in parts)
     fields = {name: value for name, value in query.items() if value}
     return f"{path}?{urlencode(fields)}" if fields else path

@@ -8,6 +8,7 @@ from satchel.errors import (
     EntryRefused,
     Forbidden,
     NotFound,
+    OutcomeUnknown,
     SatchelError,
     StoreError,
     Taken,
@@ -45,7 +46,7 @@ def explain(error: SatchelError | RenderFailed) -> str:
     """Describe an error and the next step, in one or two sentences."""
     if isinstance(error, RenderFailed):
         where = "" if error.line is None else f" in line {error.line}"
-        return f"The text is no valid template: {error.what}{where}."
+        return f"The text is not a valid template: {error.what}{where}."
     if isinstance(error, EntryRefused):
         line = "".join(filter(str.isdigit, error.place))
         return f"Line {int(line) + 1}: {explain(error.cause)}" if line else explain(error.cause)
@@ -53,6 +54,8 @@ def explain(error: SatchelError | RenderFailed) -> str:
         return "Your access is read-only, so nothing can be changed here."
     if isinstance(error, VersionConflict):
         return "It was changed meanwhile. Nothing of yours was lost: compare, then save again."
+    if isinstance(error, OutcomeUnknown):
+        return "The connection to the store was lost. Look whether this was done before you do it again."
     if isinstance(error, StoreError):
         return "The store cannot be reached at the moment. Try again."
     what = wording.explain(error, _VOICE)

@@ -4,7 +4,7 @@ It imports nothing else of Satchel. A transport feeds it messages, and an applic
 
 codec            strict JSON decoding within bounds, one-line encoding
 messages         JSON-RPC messages: their form, parameters, errors and error codes
-revisions        the five revisions as a table: which one a request uses, and what each requires in a result
+revisions        the five revisions as a table: how a request selects one, and what each requires in a result
 connection       the state of one client: handshake, per-request metadata, batches, cancellation; its calls
 questions        questions to the user in the middle of a call
 subscriptions    subscriptions of a client, and the notifications that a change causes

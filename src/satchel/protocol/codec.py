@@ -15,7 +15,7 @@ Bytes = bytes | bytearray
 _decode_strictly = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
-# Everything up to the next comma or opening bracket outside of strings, in steps between which other threads can run.
+# Matches up to the next comma or opening bracket outside of strings; other threads can run between the steps.
 _STEP = re.compile(rb'(?:[^",\[{]++|"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)){0,9999}+([,\[{])?', re.DOTALL)
 
 # JSON strings may contain these, but some readers end a line at them (Node's readline, Python's splitlines).
@@ -31,7 +31,7 @@ class BadJson(ValueError):
 
 
 class TooManyElements(BadJson):
-    """The message has more than MAX_ELEMENTS elements; nothing of it was decoded."""
+    """The message has more than MAX_ELEMENTS elements, and was not decoded."""
 
     def __str__(self) -> str:
         return f"a message has at most {MAX_ELEMENTS} values, objects and lists"
@@ -64,7 +64,7 @@ def encode(value: object) -> bytes:
     try:
         raw = _encode(value)
     except UnicodeEncodeError:
-        # An error message quotes a lone surrogate that the client sent.
+        # An error message may quote a lone surrogate from the client.
         raw = _encode(_replace_surrogates(value))
     if raw.isascii():
         return raw
@@ -90,7 +90,7 @@ def _has_too_many_elements(raw: Bytes) -> bool:
     found = place = 0
     while found <= MAX_ELEMENTS and place < len(raw):
         step = _STEP.match(raw, place)
-        assert step is not None  # it matches the empty text too
+        assert step is not None  # it also matches the empty text
         found += step.lastindex or 0
         place = step.end()
     return found > MAX_ELEMENTS
@@ -103,7 +103,7 @@ def _decode_tolerantly(raw: Bytes) -> Any:
         raise ValueError(constant)
 
     def parse_integer(digits: str) -> int:
-        # Python parses at most 4,300 digits. A longer number becomes another that is also out of every bound.
+        # Python parses at most 4,300 digits. A longer number becomes one that is also beyond every bound.
         return int(digits) if len(digits) < 4000 else int(f"{digits[:1].strip('0123456789')}1{'0' * 400}")
 
     try:

@@ -1,7 +1,7 @@
 """The protocol state of one client: handshake or per-request metadata, batches, cancellation, subscriptions.
 
-Not thread-safe. A transport with several threads calls `Exchange.output` or `announce` and sends the result under one
-lock, so that messages are sent in the order in which they are made.
+This is not thread-safe. A transport with several threads must hold one lock while it calls `Exchange.output` or
+`announce` and sends the result, so that messages are sent in the order in which they are made.
 """
 
 from collections.abc import Callable, Sequence
@@ -50,20 +50,20 @@ from satchel.protocol.subscriptions import (
 )
 
 MAX_BATCH = 100  # messages
-MAX_BATCH_ANSWER_BYTES = 64 * 1024 * 1024  # of all answers to a batch together
-MAX_SUBSCRIPTIONS = 100  # open on one connection
+MAX_BATCH_ANSWER_BYTES = 64 * 1024 * 1024  # of all answers to a batch
+MAX_SUBSCRIPTIONS = 100  # open subscriptions of one connection
 
 _TOO_LARGE_BATCH = f"the answers to a batch have at most {MAX_BATCH_ANSWER_BYTES} bytes together"
 
 
 class Offer(Struct, frozen=True, kw_only=True):
-    """The server's description, capabilities and methods, as clients see them."""
+    """The server's description, capabilities and methods, in the form for clients."""
 
-    server: Json  # name, version, and icons if it has any
+    server: Json  # name, version, and icons if there are any
     capabilities: Json
-    methods: frozenset[str]  # that the application answers; `Connection` answers PROTOCOL_METHODS
+    methods: frozenset[str]  # the methods that the application answers; `Connection` answers PROTOCOL_METHODS
     instructions: str | None = None
-    tells_reasons: bool = False  # error messages include the details, which otherwise are only in the error's data
+    tells_reasons: bool = False  # error messages include the details, which are otherwise only in the error's data
 
     def without_subscriptions(self) -> "Offer":
         """Return this offer for a transport without subscriptions."""
@@ -78,7 +78,7 @@ class Offer(Struct, frozen=True, kw_only=True):
         return error.with_reason() if self.tells_reasons else error
 
     def describe(self) -> Json:
-        """Return the members common to the results of `initialize` and `server/discover`."""
+        """Return the members that `initialize` and `server/discover` share."""
         shared: Json = {"capabilities": self.capabilities}
         if self.instructions is not None:
             shared["instructions"] = self.instructions
@@ -86,7 +86,7 @@ class Offer(Struct, frozen=True, kw_only=True):
 
 
 class Call(Struct, kw_only=True, eq=False):
-    """One request for the application to answer; the parameters that MCP defines are checked."""
+    """One request for the application; the parameters that MCP defines are already checked."""
 
     id: Id
     method: str
@@ -96,24 +96,24 @@ class Call(Struct, kw_only=True, eq=False):
     client: Client = NO_CLIENT
     session: str = ""  # distinguishes clients of the same name; empty if the transport cannot
     can_ask: bool = False  # the client asks its user if the result is a question
-    answers: dict[str, str] = {}  # of the user, by the key of the question
+    answers: dict[str, str] = {}  # the user's answers by the key of the question
     is_cancelled: bool = False
 
 
 class Exchange:
-    """One incoming message or batch: the application settles its calls, the transport sends its output."""
+    """One incoming message or batch: the application settles its calls, and the transport sends its output."""
 
     def __init__(self, connection: "Connection", *, is_batch: bool = False) -> None:
         self._connection = connection
         self._replies: list[Json | Call | Subscription] = []
         self._settled: dict[Call, Json | Raw] = {}
         self._is_batch = is_batch
-        self._batch_bytes = 0  # of the answers of a batch so far
+        self._batch_bytes = 0  # bytes of the answers in a batch so far
         self._is_full = False  # the remaining calls of the batch are refused
         self.is_listening = False  # it opens a subscription, so the response is a stream
-        self.is_subscribing = False  # send the output only once changes are watched, else one may be missed
-        self.cancelled_ids: list[Id] = []  # of requests that the client cancels
-        self.refused_tools: list[str] = []  # of calls that were answered with an error here; as the client wrote it
+        self.is_subscribing = False  # send the output only after starting to watch, otherwise a change may be missed
+        self.cancelled_ids: list[Id] = []  # ids of requests that the client cancels
+        self.refused_tools: list[str] = []  # tools of calls that failed here, as the client wrote them
 
     @property
     def calls(self) -> list[Call]:
@@ -160,7 +160,7 @@ class Exchange:
         self._settled[call] = self._fit(call, reply) if self._is_batch else reply
 
     def _fit(self, call: Call, reply: Json) -> Raw:
-        """Encode a reply of a batch, so that memory holds it once; replace it by an error if it does not fit."""
+        """Encode a reply of a batch, so that memory holds it once; replace it with an error if it does not fit."""
         raw = encode(reply)
         if "result" in reply and self._batch_bytes + len(raw) > MAX_BATCH_ANSWER_BYTES:
             self._is_full = True
@@ -178,7 +178,7 @@ class Exchange:
         messages: list[Json | Raw] = []
         for reply in self._replies:
             if isinstance(reply, Subscription):
-                if self._connection._subscriptions.get(reply.id) is reply:  # otherwise its client has cancelled it
+                if self._connection._subscriptions.get(reply.id) is reply:  # otherwise, its client has cancelled it
                     reply.is_open = True
                     messages.append(reply.acknowledgement)
             elif not isinstance(reply, Call):
@@ -191,7 +191,7 @@ class Exchange:
 
 
 def _join(messages: list[Json | Raw]) -> bytearray:
-    """Join the messages of a batch to one list; free each as soon as it is copied, because all may be large."""
+    """Join the messages of a batch into one list; free each after copying, because all may be large."""
     joined = bytearray(b"[")
     messages.reverse()
     while messages:
@@ -217,7 +217,7 @@ class Connection:
         self._can_ask = False  # from the handshake
         self._waiting: dict[Id, Call] = {}
         self._subscriptions: dict[Id, Subscription] = {}
-        self._watched_uris: dict[str, None] = {}  # by resources/subscribe
+        self._watched_uris: dict[str, None] = {}  # from resources/subscribe
 
     @cached_property
     def questions(self) -> Questions:
@@ -303,7 +303,7 @@ class Connection:
             exchange._replies.append(self._make_error(error, readable_id(value)))
             return
         if message.method is None:
-            return  # a response that answers none of our questions
+            return  # a response that answers no question of this server
         if message.id is None:
             exchange._replies += self._handle_notification(exchange, message.method, message.params)
             return
@@ -422,7 +422,7 @@ class Connection:
         return {**head, "error": self.offer.explain(error).body()}
 
 
-_Method = Callable[[Connection, Id, Json], Json | Subscription]  # answers with a result, or opens a subscription
+_Method = Callable[[Connection, Id, Json], Json | Subscription]  # returns a result, or opens a subscription
 
 _HANDSHAKE_METHODS: dict[str, _Method] = {
     "initialize": Connection._initialize,

@@ -1,6 +1,6 @@
 """Opaque cursors of paged lists: the key of the last entry of a page, in base64 with a checksum.
 
-Models copy cursors letter by letter; the checksum detects a wrong copy, which could lead to another page.
+Models copy cursors character by character; the checksum detects a wrong copy, which could point to another page.
 """
 
 import re

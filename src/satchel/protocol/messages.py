@@ -37,7 +37,7 @@ class ProtocolError(Exception):
         return body
 
     def with_reason(self) -> "ProtocolError":
-        """Return this error with its details in the message too, because many hosts show models nothing else."""
+        """Return this error with its details in the message too, because many hosts show only that to models."""
         details = self.data.get("details") if isinstance(self.data, dict) else None
         if not isinstance(details, str):
             return self
@@ -84,11 +84,11 @@ class Message(Struct, frozen=True):
     params: Json
 
 
-_LARGEST_ID = 10**400  # the codec replaces a number with thousands of digits by another
+_LARGEST_ID = 10**400  # the codec replaces numbers with thousands of digits by others
 
 
 def readable_id(value: object) -> Id | None:
-    """Return the id of a message that may be malformed otherwise; None if it has no valid id."""
+    """Return the id of a message that may be malformed otherwise; None if its id is not valid."""
     found = value.get("id") if isinstance(value, dict) else None
     if isinstance(found, int) and not isinstance(found, bool):
         return found if abs(found) < _LARGEST_ID else None
@@ -107,7 +107,7 @@ def parse_message(value: object) -> Message:
         raise invalid_request('jsonrpc must be "2.0"')
     identity = readable_id(value)
     if "method" not in value and ("result" in value) != ("error" in value):
-        return Message(identity, None, {})  # whatever its id: answering a response with an error could start a loop
+        return Message(identity, None, {})  # with any id: answering a response with an error could start a loop
     if "id" in value and identity is None:
         raise invalid_request("id must be a string or an integer of at most 400 digits")
     method = value.get("method")
@@ -120,9 +120,9 @@ def parse_message(value: object) -> Message:
 
 
 def check_params(method: str, params: Json) -> None:
-    """Check the parameters that MCP defines for a method; `arguments` of null become `{}`.
+    """Check the parameters that MCP defines for a method; null `arguments` become `{}`.
 
-    An argument of a prompt that is null is left out.
+    A null argument of a prompt is omitted.
 
     Raises:
         ProtocolError: a parameter is missing or has the wrong type.

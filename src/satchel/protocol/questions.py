@@ -1,7 +1,7 @@
 """Questions to the user in the middle of a call, and their answers.
 
-A call does not wait for an answer: it ends with a question as its result, and is run again with the
-answer. In the per-request generation the client sends it again; in the handshake generation `Questions` keeps it.
+A call does not wait for an answer: it ends with a question as its result, and runs again with the
+answer. In the per-request generation, the client resends it; in the handshake generation, `Questions` keeps it.
 """
 
 import hashlib
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 ACTIONS = ("accept", "decline", "cancel")
 INPUT_REQUIRED = "input_required"
-MAX_OPEN = 100  # questions to one client at once
+MAX_OPEN = 100  # open questions to one client
 ANSWER_TIMEOUT = 600.0  # seconds for the user to answer
 
-# The answer is yes or no, but MCP requires a form.
+# The answer is yes or no, but MCP requires a schema for a form.
 _NO_FIELDS: Json = {"type": "object", "properties": {}}
 
 
 class Question(Struct, frozen=True):
-    """A question that the user answers with yes or no; its key is unique among the questions to one client."""
+    """A yes-or-no question to the user; its key is unique among the questions to one client."""
 
     key: str
     message: str
@@ -47,14 +47,14 @@ class Question(Struct, frozen=True):
 
 
 def can_ask(revision: Revision, capabilities: object) -> bool:
-    """Return whether a client with these capabilities can show forms of a server to its user."""
+    """Return whether a client with these capabilities can show a server's form to its user."""
     offered = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
-    # An empty object means forms, which once were the only mode.
+    # An empty object means forms, which were once the only mode.
     return revision.has_elicitation and isinstance(offered, dict) and (not offered or "form" in offered)
 
 
 def make_question(params: Json, message: str) -> Question:
-    """Return a question about a call; its key depends on the call, so that no answer counts for another call."""
+    """Return a question about a call; its key depends on the call, so that an answer cannot apply to another call."""
     asked = json.dumps([params.get("name"), params.get("arguments"), message], sort_keys=True)
     return Question(f"confirm-{hashlib.sha256(asked.encode()).hexdigest()[:16]}", message)
 
@@ -90,7 +90,7 @@ class _OpenQuestion(Struct, frozen=True):
 
 
 class Questions:
-    """The calls of one client of the handshake generation that wait for an answer of its user."""
+    """The calls of one client of the handshake generation that wait for its user's answer."""
 
     def __init__(self) -> None:
         self._open: dict[str, _OpenQuestion] = {}

@@ -1,4 +1,4 @@
-"""The five revisions of MCP as a table; which one a request uses; what each requires and allows in a result."""
+"""The five revisions of MCP as a table: how a request selects one, and what each requires and allows in a result."""
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,7 +10,7 @@ class Revision(Struct, frozen=True, kw_only=True):
     """One revision: its date, and the features in which revisions differ."""
 
     date: str
-    is_handshake: bool = True  # `initialize` agrees on it once; else each request names it in `_meta`
+    is_handshake: bool = True  # `initialize` agrees on it once; otherwise each request names it in `_meta`
     has_batches: bool = False
     has_structured_content: bool = False
     has_null_ids: bool = False  # the error response to a message without a valid id has `"id": null`
@@ -41,12 +41,12 @@ PER_REQUEST_DATES = [revision.date for revision in REVISIONS.values() if not rev
 CACHEABLE = {
     *("server/discover", "tools/list", "prompts/list"),
     *("resources/list", "resources/templates/list", "resources/read"),
-    *("skills/list", "skills/get"),  # of the extension io.modelcontextprotocol/skills
+    *("skills/list", "skills/get"),  # from the extension io.modelcontextprotocol/skills
 }
 
-_LISTS = ("tools", "prompts", "resources", "resourceTemplates")  # members of results that list entries
+_LISTS = ("tools", "prompts", "resources", "resourceTemplates")  # members of results that contain lists
 
-# Members of `_meta`.
+# Keys in `_meta`.
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
@@ -54,7 +54,7 @@ SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
 
 
 def find_revision(method: str, params: Json, agreed: Revision | None) -> Revision:
-    """Return the revision that a request names in its `_meta`, else the one agreed in the handshake.
+    """Return the revision that a request names in its `_meta`, or the one agreed in the handshake.
 
     Raises:
         ProtocolError: the revision is unknown, its metadata is incomplete, or there was no handshake.
@@ -74,7 +74,7 @@ def find_revision(method: str, params: Json, agreed: Revision | None) -> Revisio
 
 
 def unsupported_version(date: str) -> ProtocolError:
-    """Return the error for an unknown revision; it lists those that a request may name."""
+    """Return the error for an unknown revision, with the list of those that a request may name."""
     data = {"supported": PER_REQUEST_DATES, "requested": date}
     return ProtocolError(UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", data)
 
@@ -122,7 +122,7 @@ def complete_result(revision: Revision, method: str, result: Json, server: Json)
     """Add the members that a revision requires in a result."""
     if revision.is_handshake:
         return result
-    # Every result carries this member; only `server/discover` needs the icons in it.
+    # Every result has this member; only `server/discover` needs icons in it.
     shown = server if method == "server/discover" else without_icons(server)
     meta = {**result.get("_meta", {}), SERVER_INFO_KEY: shown}
     completed = {"resultType": "complete", **result, "_meta": meta}

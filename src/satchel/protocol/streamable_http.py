@@ -45,13 +45,13 @@ from satchel.protocol.revisions import (
 VERSION_HEADER = "mcp-protocol-version"
 SESSION_HEADER = "mcp-session-id"
 
-# The parameter that the Mcp-Name header repeats, by method.
+# By method, the parameter that the Mcp-Name header repeats.
 _NAME_PARAMS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 # The arguments that clients repeat in headers: tool → argument → name of the header.
 HeaderArguments = Mapping[str, Mapping[str, str]]
 
-# The revision of a POST without a version header: the last one before that header existed. Error responses have no null
+# The revision of a POST without a version header: the last one before that header existed. Error responses omit null
 # ids, because no handshake agreed on this revision.
 DEFAULT_REVISION = structs.replace(REVISIONS["2025-03-26"], has_null_ids=False)
 
@@ -84,7 +84,7 @@ def find_handshake_revision(headers: Headers) -> Revision | None:
 
 
 def make_session_id(unique: str, client: Client) -> str:
-    """Return a session id that carries the name and version of the client, because nothing is kept between POSTs."""
+    """Return a session id that carries the name and version of the client, because no state is kept between POSTs."""
     described = base64.urlsafe_b64encode(encode([client.name, client.version])).decode().rstrip("=")
     return f"{unique}.{described}"
 
@@ -133,7 +133,7 @@ class Post:
             self.exchange = self.connection.receive_value(value)
         else:
             self.exchange = self.connection.reject(error, readable_id(value))
-        self.calls = self.exchange.calls  # to settle
+        self.calls = self.exchange.calls  # the calls to settle
 
     def status(self) -> int:
         """Return the status of the response, once every call is settled."""
@@ -165,7 +165,7 @@ def _check_headers(value: object, meta: Json | None, headers: Headers, header_ar
     try:
         request = parse_message(value)
     except ProtocolError:
-        return  # the connection rejects the message; that error precedes any about headers
+        return  # the connection rejects the message; that error takes precedence over errors in headers
     if meta is None or VERSION_KEY not in meta:
         raise invalid_params(f"_meta lacks {VERSION_KEY}")
     date, method, params = meta[VERSION_KEY], request.method, request.params
@@ -183,7 +183,7 @@ def _check_headers(value: object, meta: Json | None, headers: Headers, header_ar
     arguments = params.get("arguments")
     for argument, title in header_arguments.get(name, {}).items() if method == "tools/call" else ():
         body = arguments.get(argument) if isinstance(arguments, dict) else None
-        fits = isinstance(body, str | int | float)  # no other type has a form in a header
+        fits = isinstance(body, str | int | float)  # no other type can be written in a header
         _check_header(headers, title, partial(_agrees, body), is_required=fits)
 
 

@@ -1,4 +1,4 @@
-"""Subscriptions of a client, and the notifications of changes."""
+"""Subscriptions of a client, and notifications of changes."""
 
 from collections.abc import Collection
 from typing import Any, Literal
@@ -10,20 +10,20 @@ from satchel.protocol.messages import Id, Json, invalid_params
 SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 
 MAX_URIS = 1000  # in one subscription, or subscribed to by one client of the handshake generation
-MAX_URI_BYTES = 256 * 1024  # of all these URIs together
+MAX_URI_BYTES = 256 * 1024  # of all these URIs
 
 LIST_FILTERS = {what: f"{what}ListChanged" for what in ("tools", "prompts", "resources")}
 
 
 class ClientChange(Struct, frozen=True):
-    """A change of a list or resource, as clients see it."""
+    """A change of a list or resource, in the form for clients."""
 
     what: Literal["tools", "prompts", "resources", "resource", "everything"]
     uri: str | None = None  # if `what` is "resource"
 
     @property
     def notification(self) -> Json:
-        """The notification of this change, without the id of a subscription."""
+        """The notification of this change, without a subscription id."""
         if self.what == "resource":
             return {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": self.uri}}
         return {"jsonrpc": "2.0", "method": f"notifications/{self.what}/list_changed"}
@@ -37,11 +37,11 @@ class Subscription(Struct, eq=False):
 
     id: Id
     lists: frozenset[str]
-    uris: dict[str, None] | None  # an ordered set; None if updates of resources were not requested, or are not sent
+    uris: dict[str, None] | None  # an ordered set; None if updates of resources were not requested or not supported
     is_open: bool = False  # acknowledged; no change is announced before
 
     def select(self, change: ClientChange) -> list[ClientChange]:
-        """Return the changes to announce to the client after a change of the server.
+        """Return the changes to announce to the client after a change on the server.
 
         "Everything" becomes the lists to which the client subscribed. A change of the list of resources stands for
         every resource; without a subscription to that list, the client gets a change of each resource that it named.
@@ -55,7 +55,7 @@ class Subscription(Struct, eq=False):
         return [change] if change.what in self.lists else []
 
     def tag(self, notification: Json) -> Json:
-        """Return a notification with the id of this subscription."""
+        """Return a notification with this subscription's id."""
         params: Json = {**notification.get("params", {}), "_meta": {SUBSCRIPTION_KEY: self.id}}
         return {**notification, "params": params}
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from satchel.model import Scope
+from satchel.model import Scope, TaskQuery
 from satchel.services import rules
 from satchel.services.layers import find_personal
 from satchel.services.projects import current
@@ -13,7 +13,7 @@ from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
 
 MOST = 100
-_OPEN_TASKS = 10_000  # only so many of the newest are searched
+_OPEN_TASKS = 10_000  # only so many of the most urgent are searched
 
 
 class Completion(Struct, frozen=True):
@@ -36,11 +36,6 @@ def prompt_names(tx: Tx, scope: Scope, text: str) -> Completion:
     return _complete_layers(tx, scope, rows.PROMPTS, text)
 
 
-def document_uris(tx: Tx, scope: Scope, text: str) -> Completion:
-    """Return the URIs of the project's documents, then of the personal ones."""
-    return _complete_layers(tx, scope, rows.URIS, text)
-
-
 def prompt_tags(tx: Tx, scope: Scope, text: str) -> Completion:
     """Return the tags of the project's prompts, then of the personal ones."""
     return _complete_layers(tx, scope, rows.PROMPT_TAGS, text.lower())
@@ -48,8 +43,8 @@ def prompt_tags(tx: Tx, scope: Scope, text: str) -> Completion:
 
 def open_tasks(tx: Tx, scope: Scope, text: str) -> Completion:
     """Return the numbers of the user's open tasks that the scope may see, newest first."""
-    numbers = task_rows.newest_open(tx, scope.owner, _OPEN_TASKS, scope.projects)
-    return match(map(str, numbers), text.removeprefix("#"))
+    numbers = task_rows.numbers(tx, scope.owner, TaskQuery(filter="pending"), scope.projects, _OPEN_TASKS)
+    return match(map(str, sorted(numbers, reverse=True)), text.removeprefix("#"))
 
 
 def _complete_layers(tx: Tx, scope: Scope, names: str, text: str) -> Completion:
@@ -76,7 +71,7 @@ def match(names: Iterable[str], text: str) -> Completion:
 
 
 def merge(first: Completion, second: Completion) -> Completion:
-    """Return both without repeats."""
+    """Return the names of both lists without repeats."""
     both = _cut([*first.values, *second.values])
     return Completion(both.values, both.has_more or first.has_more or second.has_more)
 

@@ -60,14 +60,7 @@ def move(tx: Tx, scope: Scope, item: Copyable, to: str, *, renames: bool = True)
 
 
 def _copy_prompt(tx: Tx, there: Scope, prompt: Prompt, *, renames: bool) -> tuple[Copyable, Notes]:
-    draft = PromptDraft(
-        name=prompt.name,
-        title=prompt.title,
-        content=prompt.content,
-        description=prompt.description,
-        tags=prompt.tags,
-        arguments=prompt.arguments,
-    )
+    draft = PromptDraft(**{name: getattr(prompt, name) for name in PromptDraft.__struct_fields__})
     made = prompts.add(tx, there, draft, renames=renames)
     notes = _tell("name", prompt.name, made.name), _tell("title", prompt.title, made.title)
     return made, tuple(filter(None, notes))

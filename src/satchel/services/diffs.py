@@ -9,10 +9,10 @@ from satchel.services import history, lookup, projects
 from satchel.storage.database import Tx
 from satchel.storage.deltas import common_prefix
 
-Change = tuple[int, int, int, int]  # the lines from, to of the old text, and those of the new one in their place
+Change = tuple[int, int, int, int]  # the range of lines in the old text, and the range that replaces it in the new one
 
-_MOST_LINES = 5000  # that are compared with each other, which takes half a second; more are shown as replaced
-_MOST_SHOWN = 1000  # lines of either side, where so many are replaced
+_MOST_LINES = 5000  # the limit of lines to compare, which takes half a second; more are shown as replaced
+_MOST_SHOWN = 1000  # the limit of lines to show of each side of such a replacement
 
 
 def render(item: Item) -> str:
@@ -34,9 +34,6 @@ def diff(
     """Return an item, the numbers of two versions, and their difference: fields, then hunks of the content.
 
     By default `new` is the newest version, and `old` the one before `new`, or `new` if there is none before.
-
-    Raises:
-        NotFound, AmbiguousItem, VersionMissing: as `history.read_version`.
     """
     item = lookup.find(tx, scope, reference)
     after = history.read_version(tx, scope, item, new)
@@ -52,7 +49,9 @@ def diff(
 
 def _read_content(item: Item) -> str:
     if isinstance(item.content, bytes):
-        return f"({len(item.content)} bytes, SHA-256 {_hash(item.content)})"
+        from hashlib import sha256  # only binary documents need it
+
+        return f"({len(item.content)} bytes, SHA-256 {sha256(item.content).hexdigest()[:16]})"
     return item.content
 
 
@@ -80,12 +79,6 @@ def _write_argument(argument: Argument) -> str:
     more = " or another" if argument.is_open else ""
     values = f"one of {', '.join(argument.values)}{more}" if argument.values else ""
     return ", ".join(filter(None, [name, argument.description, values]))
-
-
-def _hash(data: bytes) -> str:
-    import hashlib  # only binary documents need it
-
-    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def _write_fields(tx: Tx, version: Item) -> list[str]:
@@ -123,15 +116,15 @@ def _compare(old: str, new: str, *, context: int) -> list[str]:
 class Differing(Struct, frozen=True, kw_only=True):
     """The lines of two texts between their common beginning and their common end."""
 
-    before: int  # lines of the common beginning that are left out
+    before: int  # the lines of the common beginning
     old: list[str]
     new: list[str]
-    more_old: int = 0  # lines that are left out because there are too many
+    more_old: int = 0  # the lines left out because there are too many
     more_new: int = 0
 
     @property
     def is_large(self) -> bool:
-        """Whether there are too many to compare them with each other."""
+        """Whether there are too many lines to compare."""
         return bool(self.more_old or self.more_new)
 
 
@@ -164,7 +157,7 @@ def _find_line_end(text: str, place: int) -> int:
 
 
 def _split(text: str | None) -> tuple[list[str], int]:
-    """Return the first lines of a text and the number of the others; an absent text has none."""
+    """Return the first lines of a text and the number of the others; None has no lines."""
     if text is None:
         return [], 0
     # Not splitlines, which would hide a change of line ends.
@@ -185,7 +178,7 @@ def _write_replaced(differing: Differing) -> list[str]:
 
 
 def _find_changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
-    from difflib import SequenceMatcher  # 5 ms of a start, and only this needs it
+    from difflib import SequenceMatcher  # needed here only, and takes 5 ms of a start
 
     start = _count_equal(old, new)
     end = _count_equal(old[start:][::-1], new[start:][::-1])

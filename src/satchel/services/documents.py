@@ -1,4 +1,8 @@
-"""Documents of a project: text or bytes with a name, a URI and a MIME type."""
+"""Documents of a project: text or bytes with a name, a URI and a MIME type.
+
+All functions raise NotFound and Forbidden about the scope's project as `projects.current` does, NotFound if it has no
+such document, and WrongArgument if a value breaks a rule.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,31 +14,20 @@ from msgspec.structs import asdict, replace
 
 from satchel.errors import NotFound, StoreConflict, Taken, VersionConflict, WrongArgument
 from satchel.model import UNSET, Document, DocumentDraft, DocumentPatch, Scope, StoreChange
-from satchel.services import rules
+from satchel.services import recording, rules
 from satchel.services.projects import current, find_within, read_batches
-from satchel.services.recording import (
-    forget,
-    is_final,
-    of_document,
-    record_add,
-    record_delete,
-    record_restore,
-    record_update,
-    remove,
-)
 from satchel.storage import documents as rows
 from satchel.storage.database import Tx, Violation
 
 Changes = TypeVar("Changes", DocumentDraft, DocumentPatch)
 
-_BATCH = 500  # documents that are read at once to search for a text
+_BATCH = 500  # how many documents to read at once when searching for a text
 
 
 def add(tx: Tx, scope: Scope, draft: DocumentDraft) -> Document:
     """Add a document.
 
     Raises:
-        WrongArgument: a value breaks a rule.
         Taken: another document of the project has this name or this URI.
     """
     draft = _clean(draft)
@@ -52,12 +45,12 @@ def add(tx: Tx, scope: Scope, draft: DocumentDraft) -> Document:
         raise Taken("document", "name", draft.name, scope)
     tx.changed(StoreChange("project", scope.project))
     _announce(tx, scope, draft.uri)
-    record_add(tx, of_document(document))
+    recording.add(tx, document)
     return document
 
 
 def make_name(given: str) -> str:
-    """Make a name that follows the rule from one that may not; return an empty one if too little is left.
+    """Make a valid name from any text; return an empty one if too little is left.
 
     Characters that a name cannot have become hyphens: `Q3 / Größe (new).md` is `Q3-Grosse-new.md`.
     """
@@ -73,21 +66,13 @@ def make_name(given: str) -> str:
 
 
 def get_by_name(tx: Tx, scope: Scope, name: str) -> Document:
-    """Return the document of a name, whole.
-
-    Raises:
-        NotFound: the project has no such document.
-    """
-    return find_within(tx, scope, "document", name, rows.find, ("name", name))
+    """Return the document of a name, whole."""
+    return find_within(tx, scope, "document", rows.find, "name", name)
 
 
 def get_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:
-    """Return the document with a URI, whole.
-
-    Raises:
-        NotFound: the project has no such document.
-    """
-    return find_within(tx, scope, "document", uri, rows.find, ("uri", uri))
+    """Return the document with a URI, whole."""
+    return find_within(tx, scope, "document", rows.find, "uri", uri)
 
 
 def iterate_all(tx: Tx, scope: Scope, *, size: int) -> Iterator[Sequence[Document]]:
@@ -97,11 +82,7 @@ def iterate_all(tx: Tx, scope: Scope, *, size: int) -> Iterator[Sequence[Documen
 
 
 def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Document]:
-    """Yield the documents of the project, whole, in order of creation, reading in batches.
-
-    Raises:
-        NotFound, Forbidden: as `projects.current`.
-    """
+    """Yield the documents of the project, whole, in order of creation, reading in batches."""
     current(tx, scope)
     read = partial(rows.list_whole, tx, scope.project)
     return chain.from_iterable(read_batches(read, size))
@@ -115,7 +96,7 @@ def list_all(tx: Tx, scope: Scope) -> list[Document]:
 def list_page(
     tx: Tx, scope: Scope, query: str = "", *, limit: int, after: int = 0
 ) -> tuple[tuple[Document, ...], bool]:
-    """List documents after a number without their content, in order of creation, and say whether there are more.
+    """List documents with a higher number, without content, in order of creation; say whether there are more.
 
     The query is literal text in the name, URI or description, in any case.
     """
@@ -137,12 +118,11 @@ def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_versi
 
     Raises:
         WrongArgument: a value breaks a rule, or the MIME type turns text into bytes without new content.
-        NotFound: the project has no such document.
         VersionConflict: the document has another version than expected.
     """
     rules.clean_name("document", name)
-    patch = _clean(patch)  # first refuses errors that need no look at the document
-    before = _find_to_change(tx, scope, name)
+    patch = _clean(patch)  # before the read: these errors do not depend on the document
+    before = find_within(tx, scope, "document", rows.find_to_change, "name", name)
     if expected_version not in (None, before.version):
         raise VersionConflict("document", name, expected=expected_version or 0, actual=before.version)
     given = {name: value for name, value in asdict(_fit(patch, before)).items() if value is not UNSET}
@@ -150,34 +130,25 @@ def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_versi
     if after == before and tx.restores is None:  # a restore is always recorded
         return before
     after = rows.update(tx, before, after)
-    record_update(tx, of_document(before), of_document(after))
+    recording.update(tx, before, after)
     _announce(tx, scope, before.uri)
     return after
 
 
 def delete(tx: Tx, scope: Scope, name: str) -> None:
-    """Delete a document; it can be restored from the trash, if the store keeps any.
-
-    Raises:
-        NotFound: the project has no such document.
-    """
+    """Delete a document; it can be restored from the trash, if the store keeps any."""
     rules.clean_name("document", name)
-    document = _find_to_change(tx, scope, name)
+    document = find_within(tx, scope, "document", rows.find_to_change, "name", name)
     rows.delete(tx, document)
-    record_delete(tx, of_document(document))
-    if is_final(tx, permanently=False):
-        remove(tx, "document", [of_document(document)])
-    else:
-        forget(tx, "document", [document.number])
+    recording.delete(tx, document)
     tx.changed(StoreChange("project", scope.project))
     _announce(tx, scope, document.uri)
 
 
 def restore(tx: Tx, scope: Scope, number: int) -> Document:
-    """Restore a deleted document of the scope's project, under the next free name and URI if its own are taken.
+    """Restore a deleted document of the scope's project, under the next free name and URI if they are taken.
 
     Raises:
-        NotFound: the project does not exist.
         StoreConflict: another call restored the document meanwhile.
     """
     current(tx, scope)
@@ -190,7 +161,7 @@ def restore(tx: Tx, scope: Scope, number: int) -> Document:
         raise StoreConflict("another call restored the document")
     tx.changed(StoreChange("project", scope.project))
     _announce(tx, scope, uri)
-    record_restore(tx, of_document(was), of_document(document))
+    recording.restore(tx, was, document)
     return document
 
 
@@ -202,10 +173,6 @@ def choose_free(tx: Tx, scope: Scope, name: str, uri: str, id: str) -> tuple[str
     wanted = rules.make_own_uri(name) if rules.is_own_uri(uri) else uri
     uris = rules.list_free_uris(wanted, id)
     return name, rules.choose_free(uris, lambda one: rows.find(tx, scope.project, "uri", one) is None)
-
-
-def _find_to_change(tx: Tx, scope: Scope, name: str) -> Document:
-    return find_within(tx, scope, "document", name, rows.find_to_change, ("name", name))
 
 
 def _clean(value: Changes) -> Changes:
@@ -224,7 +191,7 @@ def _fit(patch: DocumentPatch, seen: Document) -> DocumentPatch:
     if patch.content is not UNSET:
         mime_type = seen.mime_type if patch.mime_type is UNSET else patch.mime_type
         return replace(patch, content=rules.clean_content(mime_type, patch.content))
-    # By its content, not its type: it may have been stored when fewer types were text.
+    # Check the content, not its type: it may have been stored when fewer types counted as text.
     if patch.mime_type is not UNSET and rules.is_text(patch.mime_type) != isinstance(seen.content, str):
         kinds = ("binary", "text") if rules.is_text(patch.mime_type) else ("text", "binary")
         raise WrongArgument("content", "dependentRequired", limit=kinds, kind="document")
@@ -238,7 +205,7 @@ def _announce(tx: Tx, scope: Scope, uri: str) -> None:
 
 # -- MIME types -------------------------------------------------------------------------------------------------
 
-# Python's own table differs between machines and versions, and takes 5 ms of a start to fill.
+# The table of `mimetypes` differs between machines and versions, and takes 5 ms of a start to fill.
 _PLAIN, _BYTES = "text/plain", "application/octet-stream"
 
 _TYPES = {
@@ -250,7 +217,7 @@ _TYPES = {
     "tsv": "text/tab-separated-values",
     **dict.fromkeys(("py", "pyi"), "text/x-python"),
     **dict.fromkeys(("js", "mjs", "cjs", "jsx"), "text/javascript"),
-    **dict.fromkeys(("ts", "tsx", "mts"), "text/x-typescript"),  # video/mp2t elsewhere
+    **dict.fromkeys(("ts", "tsx", "mts"), "text/x-typescript"),  # `mimetypes` says video/mp2t
     "rs": "text/x-rust",
     "go": "text/x-go",
     "java": "text/x-java",

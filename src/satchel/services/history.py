@@ -1,4 +1,8 @@
-"""Reads history: the versions of an item, an item at a version, the feed of changes; and prunes it."""
+"""Reads history: the versions of an item, an item at a version, the feed of changes; and prunes it.
+
+Errors about an item are those of `lookup.find`, and about the scope's project those of `projects.current`;
+VersionMissing is raised if history does not have a version.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -20,33 +24,29 @@ from satchel.model import (
     uri_of,
 )
 from satchel.services import lookup, projects, recording, rules, tasks
-from satchel.storage import documents as document_rows
-from satchel.storage import projects as project_rows
-from satchel.storage import prompts as prompt_rows
 from satchel.storage import revisions, trash
-from satchel.storage import tasks as task_rows
 from satchel.storage.database import Cutoffs, Database, Tx
 from satchel.storage.deltas import apply_delta
 
-_SHOWN = 20  # versions that an error names
-_LOOKED_AT = 600  # changes, of which many may be of one item
+_SHOWN = 20  # the limit of versions that an error names
+_LOOKED_AT = 600  # the limit of changes to read; many may be of one item
 
 
 class FeedEntry(Struct, frozen=True, kw_only=True):
     """One change, and the current name of the item."""
 
     revision: Version
-    key: str  # a name; of a task #NUMBER
+    key: str  # a name, or for a task #NUMBER
     title: str
-    project: str | None  # its name; None where it has none, or was deleted
+    project: str | None  # its name; None for a task of no project, or if the project was deleted
 
 
 class Doing(Struct, frozen=True, kw_only=True):
-    """The last change of an item, or of several by one call."""
+    """The last change of an item, or of several items in one call."""
 
-    entries: tuple[FeedEntry, ...]  # their last changes, the newest first
-    did: str  # added, changed, completed, cancelled, reopened, deleted or restored
-    adder: Author | None = None  # who added it, if another change came after that
+    entries: tuple[FeedEntry, ...]  # the last change of each item, newest first
+    did: str  # one of: added, changed, completed, cancelled, reopened, deleted, restored
+    adder: Author | None = None  # the author of the first version, if another change followed
 
     @property
     def revision(self) -> Version:
@@ -63,23 +63,14 @@ def list_versions(
     before: int = 2**53,
     limit: int = 50,
 ) -> tuple[Item, list[Version], bool]:
-    """Return an item, its revisions before a version, newest first, and whether there are more.
-
-    Raises:
-        NotFound, AmbiguousItem: as `lookup.find`.
-    """
+    """Return an item, its revisions before a version, newest first, and whether there are more."""
     item = lookup.find(tx, scope, reference)
     found = _list_versions(tx, scope, item, query=query, before=before, limit=limit + 1)
     return item, found[:limit], len(found) > limit
 
 
 def read_version(tx: Tx, scope: Scope, reference: lookup.Reference, version: int | None = None) -> Item:
-    """Return an item as it was at a version; by default as it is, or as it was when it was deleted.
-
-    Raises:
-        NotFound, AmbiguousItem: as `lookup.find`.
-        VersionMissing: history does not have it.
-    """
+    """Return an item as it was at a version; by default as it is, or as it was when it was deleted."""
     old = read_version_of(tx, scope, lookup.find(tx, scope, reference), version)
     if old.kind != "task" or scope.projects is None:
         return old
@@ -88,12 +79,9 @@ def read_version(tx: Tx, scope: Scope, reference: lookup.Reference, version: int
 
 
 def read_version_of(tx: Tx, scope: Scope, item: Item, version: int | None = None) -> Item:
-    """Read a version of an item that was found, including blockers that the scope may not see.
+    """Read a version of an item that is already known, including blockers that the scope may not see.
 
-    It has the name of today, and the number of the item that had this version, which may be a former one.
-
-    Raises:
-        VersionMissing: history does not have it.
+    The result has the item's present name. Its number may be that of a deleted item of the same name.
     """
     wanted = version
     if wanted is None:
@@ -101,7 +89,7 @@ def read_version_of(tx: Tx, scope: Scope, item: Item, version: int | None = None
     if wanted == item.version and not item.is_deleted:
         return item
     found = _list_versions(tx, scope, item, before=wanted + 1, limit=1 + len(item.former))
-    # A project that got the name of a deleted one has versions of its own with the same numbers.
+    # A new project with the name of a deleted one has its own versions with the same numbers.
     for revision in sorted(found, key=lambda revision: revision.item != item.number):
         if revision.version == wanted and revision.action != "delete":
             state, content = recording.decode(item.kind, _rebuild(tx, item, revision))
@@ -126,8 +114,8 @@ def kept_versions(tx: Tx, scope: Scope, item: Item) -> tuple[int, ...]:
 def _list_versions(
     tx: Tx, scope: Scope, item: Item, *, query: ChangeQuery = EVERY_CHANGE, before: int = 2**53, limit: int
 ) -> list[Version]:
-    """Return revisions of an item and of those that had its name; of a task, those in projects the scope may see."""
-    where = lookup.list_allowed(tx, scope) if item.kind == "task" else None
+    """Return revisions of an item and of deleted ones of its name; of a task, only those that the scope may see."""
+    where = projects.list_allowed(tx, scope) if item.kind == "task" else None
     numbers = [item.number, *item.former]
     return revisions.of_items(tx, item.kind, numbers, where, query=query, before=before, limit=limit)
 
@@ -139,7 +127,7 @@ def _rebuild(tx: Tx, item: Item, revision: Version) -> bytes:
         StoreConflict: the item was restored or purged meanwhile.
     """
     is_live = revision.item == item.number and not item.is_deleted
-    newest = item if is_live else _read_deleted(tx, item, revision.item)
+    newest = item if is_live else recording.read_deleted(tx, item, revision.item)
     if newest is None:
         raise StoreConflict(f"another call restored or purged {item.kind} {item.key}")
     with tx.in_all_projects():  # the task may have been in other projects since
@@ -151,31 +139,12 @@ def _rebuild(tx: Tx, item: Item, revision: Version) -> bytes:
     return state
 
 
-def _read_deleted(tx: Tx, item: Item, number: int) -> Item | None:
-    """Read an item or a former one from the trash; None if it was restored or purged meanwhile."""
-    if item.kind == "prompt":
-        prompt = prompt_rows.find_deleted(tx, number)
-        return None if prompt is None else recording.of_prompt(prompt)
-    if item.kind == "document":
-        document = document_rows.find_deleted(tx, number)
-        return None if document is None else recording.of_document(document)
-    if item.kind == "task":
-        task = task_rows.find_deleted(tx, item.owner or "", number)
-        return None if task is None else recording.of_task(task)
-    project = project_rows.find_deleted(tx, number)
-    return None if project is None else recording.of_project(project)
-
-
 def list_changes(
     tx: Tx, scope: Scope, query: ChangeQuery = EVERY_CHANGE, *, limit: int = 50, is_everything: bool = False
 ) -> tuple[list[FeedEntry], bool]:
     """List changes of the scope's project and the user's tasks, newest first, and whether there are more.
 
     `is_everything` lists all projects and all users; only the owner of the store may ask for that.
-
-    Raises:
-        NotFound, Forbidden: as `projects.current`.
-        WrongArgument: nothing can have the name of the query.
     """
     _check(query)
     numbers = None if is_everything else [projects.current(tx, scope).number]
@@ -188,13 +157,9 @@ def list_changes(
 def list_visible_changes(
     tx: Tx, scope: Scope, query: ChangeQuery = EVERY_CHANGE, *, limit: int = 50
 ) -> tuple[list[FeedEntry], bool]:
-    """List changes of all projects of the scope and the user's tasks, newest first, and whether there are more.
-
-    Raises:
-        WrongArgument: nothing can have the name of the query.
-    """
+    """List changes of all projects of the scope and the user's tasks, newest first, and whether there are more."""
     _check(query)
-    numbers = lookup.list_allowed(tx, scope)
+    numbers = projects.list_allowed(tx, scope)
     has_loose, owner = scope.projects is None, scope.user or ""
     found = revisions.feed(tx, query, projects=numbers, has_loose=has_loose, owner=owner, limit=limit + 1)
     return label(tx, scope, found[:limit]), len(found) > limit
@@ -212,7 +177,7 @@ def label(tx: Tx, scope: Scope, found: Sequence[Version]) -> list[FeedEntry]:
     A task in a project that the scope may not enter gets no title.
     """
     names: dict[tuple[ItemKind, int], tuple[str, str]] = {}
-    allowed = lookup.list_allowed(tx, scope)
+    allowed = projects.list_allowed(tx, scope)
     for kind in dict.fromkeys(revision.kind for revision in found):
         numbers = sorted({revision.item for revision in found if revision.kind == kind})
         known = revisions.names_of(tx, kind, numbers, allowed)
@@ -230,19 +195,15 @@ def label(tx: Tx, scope: Scope, found: Sequence[Version]) -> list[FeedEntry]:
 
 
 def find_last_visit(tx: Tx, scope: Scope, client: str) -> Timestamp:
-    """Return when a client of the user last changed something, at least a day ago."""
+    """Return the time of the last change by a client of the user that is at least a day old."""
     a_day_ago = clock.days_before(tx.now, 1)
-    where = lookup.list_allowed(tx, scope)
+    where = projects.list_allowed(tx, scope)
     last = revisions.last_change_by(tx, scope.owner, client, where) if client else None
     return min(last or a_day_ago, a_day_ago)
 
 
 def list_done(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tuple[list[Doing], bool]:
-    """List the last change of each item, last one first, and return whether there are more.
-
-    Raises:
-        NotFound, Forbidden: as `projects.current`.
-    """
+    """List the last change of each item, last one first, and return whether there are more."""
     found, has_more = list_changes(tx, scope, query, limit=_LOOKED_AT)
     last: dict[tuple[str, int], FeedEntry] = {}
     adders: dict[tuple[str, int], Author] = {}
@@ -260,12 +221,12 @@ def list_done(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tuple[lis
             return done, True
         else:
             done.append(one)
-    # The changes end somewhere in the last call: its number of items would be wrong.
+    # Drop the last call: it may be cut off, and its number of items would be wrong.
     return (done[:-1] if has_more and done[1:] else done), has_more
 
 
 def _is_of_same_call(group: Doing, one: Doing) -> bool:
-    """Return whether one call did the same to items of the same kind."""
+    """Return whether one call made both changes, of the same action and kind of item."""
     first, other = group.revision, one.revision
     return (first.kind, first.at, first.author, group.did, group.adder) == (
         other.kind,
@@ -277,12 +238,8 @@ def _is_of_same_call(group: Doing, one: Doing) -> bool:
 
 
 def list_trash(tx: Tx, scope: Scope, *, is_everything: bool = False, limit: int = 1000) -> list[Item]:
-    """List the deleted items of the scope's project and of the user's tasks, last deleted first.
-
-    Raises:
-        NotFound, Forbidden: as `projects.current`.
-    """
-    where = lookup.list_allowed(tx, scope) if is_everything else [projects.current(tx, scope).number]
+    """List the deleted items of the scope's project and of the user's tasks, last deleted first."""
+    where = projects.list_allowed(tx, scope) if is_everything else [projects.current(tx, scope).number]
     has_loose, since = scope.projects is None, trash.kept_since(tx)
     return trash.list_newest(tx, KINDS, projects=where, has_loose=has_loose, owner=scope.user, since=since, limit=limit)
 
@@ -291,7 +248,7 @@ def find_known(tx: Tx, scope: Scope, revision: Version) -> Item:
     """Find the item of a revision, wherever it is now.
 
     Raises:
-        NotFound: it was removed for good, its project was deleted, or it is where the scope may not see it.
+        NotFound: it was removed permanently, its project was deleted, or the scope may not see it.
     """
     [entry] = label(tx, scope, [revision])
     if entry.key == "?":
@@ -316,11 +273,7 @@ def _check(query: ChangeQuery) -> None:
 
 
 def prune(database: Database, *, pause: Callable[[], object] = lambda: None, empty_trash: bool = False) -> int:
-    """Remove rows older than the retention, or with `empty_trash` all deleted items; return the number of rows.
-
-    Raises:
-        StoreFailed: the database failed.
-    """
+    """Remove rows older than the retention, or with `empty_trash` all deleted items; return the number of rows."""
     now, kept = clock.now(), database.retention
     cutoffs = Cutoffs(
         history=clock.days_before(now, kept.history_days),
@@ -339,11 +292,7 @@ def prune(database: Database, *, pause: Callable[[], object] = lambda: None, emp
 
 
 def clean_words(database: Database, *, pause: Callable[[], object] = lambda: None) -> None:
-    """Remove the words that only removed items and replaced versions had.
-
-    Raises:
-        StoreFailed: the database failed.
-    """
+    """Remove the words that only removed items and replaced versions had."""
     position: tuple[int, str] | None = (0, "")
     while position is not None and not pause():
         with database.write() as tx:
@@ -353,11 +302,8 @@ def clean_words(database: Database, *, pause: Callable[[], object] = lambda: Non
 def forget_values(database: Database, libraries: Sequence[str] | None) -> int:
     """Remove the argument values of prompts that no longer exist; return their number.
 
-    Values of a library's prompt stay as long as the trash, because a library that is missing from `libraries` may come
-    back, or another server may have it. With None the libraries are unknown.
-
-    Raises:
-        StoreFailed: the database failed.
+    Values of a library's prompt are kept as long as the trash, because a library missing from `libraries` may come
+    back, or another server may have it. None means that the libraries are unknown.
     """
     before = clock.days_before(clock.now(), database.retention.trash_days)
     return database.forget_values(libraries, before)

@@ -1,6 +1,7 @@
 """The personal layer: every project also reads the items of the personal project, after its own.
 
-If both have a name, the project's own item counts. A change finds the item in its own project, without the layer.
+If both have a name, the project's own item counts. A change finds the item in its own project, without the layer. An
+item that neither project has is NotFound.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,11 +22,11 @@ from satchel.storage.database import Tx
 from satchel.storage.projects import LayeredKind
 
 Listed = TypeVar("Listed", bound=PromptHeader | PromptSummary | Document)
-Key = tuple[str, str]  # a column, and what is looked for in it
+Key = tuple[str, str]  # a column, and the value to look for
 
 KINDS: tuple[LayeredKind, ...] = ("prompt", "document")
 
-_LARGEST_BATCH = 1000  # items that are read at once, where most names are in both projects
+_LARGEST_BATCH = 1000  # how many items to read at once if most names are in both projects
 
 
 class Position(Struct, frozen=True):
@@ -59,44 +60,31 @@ _ROWS: dict[LayeredKind, Callable[[Tx, str, Any, str], Any]] = {
 
 
 def find_prompt(tx: Tx, scope: Scope, reference: str, *, to_change: bool = False) -> Prompt:
-    """Find a prompt by id, name, title or a spelling that only one has, in the project or else in the personal one.
+    """Find a prompt by id, name, title or an unambiguous other spelling, in the project or else in the personal one.
 
     A name takes precedence over a title, and both over another spelling, so every listed item is found by its name.
-
-    Raises:
-        NotFound: neither has such a prompt.
     """
     text = lookup.without_scheme("prompt", reference)
     id = clock.parse_id(text)
     names: list[Key] = [*([] if id is None else [("id", id)]), ("name", text)]
-    found = _find(tx, scope, "prompt", reference, [names, [("title", text)]], alike=text, to_change=to_change)
-    assert isinstance(found, Prompt), "prompts are looked up"
+    found: Prompt = _find(tx, scope, "prompt", reference, [names, [("title", text)]], alike=text, to_change=to_change)
     return found
 
 
 def find_document(tx: Tx, scope: Scope, reference: str, *, to_change: bool = False) -> Document:
-    """Find a document by name or URI, or by a spelling that only one has, in the project or else in the personal one.
+    """Find a document by name, URI or an unambiguous other spelling, in the project or else the personal one.
 
-    A `satchel://resource/NAME` is the document of that name, before one that has it as its URI.
-
-    Raises:
-        NotFound: neither has such a document.
+    `satchel://resource/NAME` means the document with that name; if there is none, the document with that URI.
     """
     name = lookup.without_scheme("document", reference)
     keys: list[Key] = [("name", name), ("uri", reference.strip())]
-    found = _find(tx, scope, "document", reference, [keys], alike=name, to_change=to_change)
-    assert isinstance(found, Document), "documents are looked up"
+    found: Document = _find(tx, scope, "document", reference, [keys], alike=name, to_change=to_change)
     return found
 
 
 def get_document_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:
-    """Return the document with a URI, of the project or else of the personal one.
-
-    Raises:
-        NotFound: neither has such a document.
-    """
-    found = _find(tx, scope, "document", uri, [[("uri", uri)]])
-    assert isinstance(found, Document), "documents are looked up"
+    """Return the document with a URI, of the project or else of the personal one."""
+    found: Document = _find(tx, scope, "document", uri, [[("uri", uri)]])
     return found
 
 
@@ -116,10 +104,10 @@ def _find(
     alike: str = "",
     to_change: bool = False,
 ) -> Any:
-    """Return the first match of some rounds of keys, in the project or else in the personal one.
+    """Return the first item that matches a round of keys, in the project or else in the personal one.
 
-    The last round is another spelling of the text `alike`, if only one item has it. An item that is found `to_change`
-    it is in the project itself.
+    The last round matches other spellings of `alike`, if only one item does. With `to_change`, the item must be
+    in the project itself.
 
     Raises:
         Forbidden, NotFound: as `projects.find_within`.
@@ -131,12 +119,12 @@ def _find(
             found = _look(tx, scope, place, kind, _list_alike(tx, place, kind, alike) if keys is None else keys)
             if found is not None:
                 return found
-    projects.current(tx, scope)  # raises if it is the project that does not exist
+    projects.current(tx, scope)  # raises if the project itself does not exist
     raise NotFound(kind, reference, scope)
 
 
 def _list_alike(tx: Tx, place: Scope, kind: LayeredKind, text: str) -> list[Key]:
-    """Return the key of the item that has a text in another spelling, if it is the only one."""
+    """Return the key of the item whose name is another spelling of a text, if it is the only one."""
     numbers = lookup.find_alike(tx, place, kind, text) if text else []
     return [("number", str(numbers[0]))] if len(numbers) == 1 else []
 
@@ -144,7 +132,7 @@ def _list_alike(tx: Tx, place: Scope, kind: LayeredKind, text: str) -> list[Key]
 def _look(tx: Tx, scope: Scope, place: Scope, kind: LayeredKind, keys: Sequence[Key]) -> Any:
     """Return the item for the first key that matches in a place: the call's project, or the personal one below it.
 
-    None stands for nothing, and for what the call's project hides.
+    Return None if there is none, or if the call's project hides it.
     """
     pairs = [(column, key) for column, key in keys if rules.is_storable(key) and rules.is_storable(place.project)]
     found = next((one for column, key in pairs if (one := _ROWS[kind](tx, place.project, column, key))), None)
@@ -155,7 +143,7 @@ def _look(tx: Tx, scope: Scope, place: Scope, kind: LayeredKind, keys: Sequence[
 
 
 def find_missing(tx: Tx, missing: NotFound) -> Item | None:
-    """Return the prompt or document that a project lacks and only reads from the personal one, if any."""
+    """Return the prompt or document that is in the personal project only, if there is one."""
     lower = enter_personal(missing.scope)
     if lower is None or missing.kind not in ("prompt", "document", "item"):
         return None
@@ -203,11 +191,11 @@ def _list(
     limit: int,
     after: Position,
 ) -> tuple[tuple[Listed, ...], bool]:
-    """Return a page that begins in one project and may end in the other, and whether there are more items."""
+    """Return a page, which may begin in one project and end in the other, and whether there are more items."""
     own: tuple[Listed, ...] = ()
     has_more = False
     if after.is_personal:
-        projects.current(tx, scope)  # which may have been deleted since the page before
+        projects.current(tx, scope)  # the project may have been deleted since the last page
     else:
         own, has_more = read(tx, scope, limit=limit, **_start_after(after.key))
     lower = None if has_more else find_personal(tx, scope)
@@ -227,7 +215,7 @@ def _list(
 
 
 def _start_after(key: Any) -> dict[str, Any]:
-    """Return the argument of a list that starts after a position; none at the beginning."""
+    """Return the argument of a list query that starts after a position; none for the first page."""
     return {} if key is None else {"after": key}
 
 

@@ -13,7 +13,7 @@ from satchel.storage.database import Tx
 from satchel.storage.links import Link as Link
 from satchel.storage.links import Target
 
-SHOWN = 20  # links of either direction
+SHOWN = 20  # the limit of links in each direction
 
 Linked = Prompt | Document | Task | Item
 
@@ -51,7 +51,7 @@ def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = SHOWN) -
 
 
 def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = SHOWN) -> list[Link]:
-    """List the items that link to one, as far as the scope may see them. A name in a URI is one of the same project."""
+    """List the visible items that link to a given one. A name in a URI belongs to the same project."""
     if isinstance(item, Task) or kind == "task":
         target: Target = ("task", str(item.number))
         within = None if scope.projects is None else project_rows.numbers(tx, scope.projects)
@@ -63,7 +63,7 @@ def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = S
 
 
 def _titles(tx: Tx, scope: Scope, targets: Sequence[Target]) -> dict[str, str]:
-    """Return the titles of the tasks among some targets, by number, as far as the scope may see them."""
+    """Return the titles of the tasks among some targets, by number, for tasks that the scope may see."""
     numbers = [int(key) for kind, key in targets if kind == "task"]
     if not numbers or scope.user is None:
         return {}
@@ -71,7 +71,7 @@ def _titles(tx: Tx, scope: Scope, targets: Sequence[Target]) -> dict[str, str]:
 
 
 def _find_texts(tx: Tx, scope: Scope, item: Linked, targets: Sequence[Target]) -> set[Target]:
-    """Return the targets that are prompts or documents of the project of an item, in any spelling."""
+    """Return the targets that are prompts or documents of an item's project, in any spelling."""
     wanted = [target for target in targets if target[0] != "task"]
     if not wanted:
         return set()

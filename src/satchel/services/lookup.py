@@ -1,11 +1,11 @@
 """Finds items by the references that people and agents use, deleted ones too.
 
-A reference is `#4` or `4` for a task, a `satchel://` URI, the URI of a document, a UUID, or a name or title; a name
-that no other item has may be that of a project. Exact matches take precedence over others.
+A reference is `#4` or `4` for a task, a `satchel://` URI, the URI of a document, a UUID, a name or a title. A name
+that no other item has may also be a project's. Exact matches take precedence over others.
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from operator import itemgetter
 
 from msgspec.structs import replace
 
@@ -13,7 +13,7 @@ from satchel import clock
 from satchel.errors import AmbiguousItem, Forbidden, NotFound
 from satchel.model import KINDS, Item, ItemKind, Scope, Version, uri_of
 from satchel.services import projects, recording, rules
-from satchel.services.search_ranking import list_corrections
+from satchel.services.search_ranking import rank
 from satchel.services.texts import closest_entries, closest_names
 from satchel.storage import documents as document_rows
 from satchel.storage import lookup as rows
@@ -21,21 +21,18 @@ from satchel.storage import projects as project_rows
 from satchel.storage import prompts as prompt_rows
 from satchel.storage import revisions, search, trash
 from satchel.storage import tasks as task_rows
-from satchel.storage.database import Tx, WordList
+from satchel.storage.database import Tx
 from satchel.storage.search import FoundKind
-from satchel.storage.search_words import make_key, split
+from satchel.storage.search_words import make_key
 
 Reference = str | Item
 
-NAMED: tuple[FoundKind, ...] = ("prompt", "document", "task")  # the kinds that a name or a title alone may mean
+NAMED: tuple[FoundKind, ...] = ("prompt", "document", "task")  # the kinds that a bare name or title may mean
 
 _SCHEME = "satchel://"
 _MOST_NAMED = 3  # tasks of one title that an error names
 _MOST_DELETED = 500  # of the last deleted items that are compared: a wrong reference must cost little
 _LONGEST_NUMBER = 19  # digits, with which not all numbers are those of rows
-_TITLE_LEVELS = "abc"  # of words in titles
-_MOST_WORDS = 4
-_MOST_LISTED = 10  # items of each word
 _NEIGHBOURS = 40  # on either side of a mistyped name
 _MOST_SPACES = 16  # that are searched for them
 
@@ -55,7 +52,7 @@ def without_scheme(kind: ItemKind, reference: str) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Return whether a reference is a number, even one that no task can have."""
+    """Return whether a reference has the form of a number, even if no task can have it."""
     digits = text.removeprefix("#").removeprefix("-")
     return digits.isascii() and digits.isdigit()
 
@@ -77,7 +74,7 @@ def _parse(reference: str) -> tuple[ItemKind | None, str]:
 def find_all(tx: Tx, scope: Scope, references: Sequence[str]) -> list[Item | None]:
     """Return the items that references name exactly, without their content, in one statement.
 
-    None stands for a reference that names no item or several; `find` says which.
+    None stands for a reference that matches nothing or several items; `find` raises the error.
     """
     parsed = [_parse(one) for one in references]
     keys = {key: None for kind, key in parsed for key in _list_keys(kind, key)}
@@ -93,7 +90,7 @@ def _list_keys(kind: ItemKind | None, key: str) -> list[str]:
 
 
 def _find_named(tx: Tx, scope: Scope, keys: Sequence[str]) -> dict[str, list[tuple[int, Item]]]:
-    """Return for each key the matches in the project, if that is open, and among the user's tasks."""
+    """Return for each key the matches in the project, if the scope may enter it, and among the user's tasks."""
     named: dict[str, list[tuple[int, Item]]] = {}
     is_open = scope.projects is None or scope.project in scope.projects
     project = scope.project if is_open and rules.is_storable(scope.project) else ""
@@ -108,33 +105,30 @@ def _find_named(tx: Tx, scope: Scope, keys: Sequence[str]) -> dict[str, list[tup
 
 
 def _choose(named: dict[str, list[tuple[int, Item]]], kind: ItemKind | None, key: str) -> list[Item]:
-    """Return the items that a key means: by id or number, else of each kind by name, else by title."""
+    """Return the items that a key matches: by id or number, else within each kind by name, else by title."""
     matches = [one for text in _list_keys(kind, key) for one in named.get(text, ()) if kind in (None, one[1].kind)]
     by_id = [item for rank, item in matches if rank == 0]
     if by_id or is_number(key) or (clock.parse_id(key) is not None and kind in (None, "task")):
         return by_id[:1]
     chosen: list[Item] = []
     for one in NAMED:
-        found = [(rank, item) for rank, item in matches if item.kind == one]
-        chosen += [item for _, item in found] if one == "task" else [item for _, item in sorted(found, key=_rank)[:1]]
+        found = [match for match in matches if match[1].kind == one]
+        kept = found if one == "task" else sorted(found, key=itemgetter(0))[:1]
+        chosen += [item for _, item in kept]
     return chosen
-
-
-def _rank(match: tuple[int, Item]) -> int:
-    return match[0]
 
 
 # -- one item, whole, deleted ones and other spellings too ------------------------------------------------------
 
 
 def find(tx: Tx, scope: Scope, reference: Reference) -> Item:
-    """Return the item that a reference names, whole if it exists, and else as it is in the trash.
+    """Return the item that a reference names: whole if it exists, otherwise as it is in the trash.
 
-    An exact match goes before another spelling, and in both what exists before what was deleted. An item that was found
-    before is returned as it is.
+    Exact matches come before other spellings, and in both groups existing items before deleted ones. An item is
+    returned as it is.
 
     Raises:
-        NotFound: there is none that the scope may see.
+        NotFound: the scope may see no such item.
         AmbiguousItem: several items have this name.
     """
     if isinstance(reference, Item):
@@ -147,7 +141,7 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> Item:
 
 
 def find_deleted(tx: Tx, scope: Scope, kind: ItemKind | None, reference: str) -> Item | None:
-    """Return the deleted item of a kind, or of any, that a reference names; None if there is none, or it exists."""
+    """Return the deleted item that a reference names, of one kind or of any; None if there is none, or it exists."""
     if kind is None:
         kind, key = _parse(reference)
     else:
@@ -166,21 +160,21 @@ def find_deletion(tx: Tx, item: Item) -> Version | None:
 
 
 def name_of_deleted(tx: Tx, project: int | None) -> str:
-    """Return the name that a deleted project had; empty if nothing is left of it."""
+    """Return the name of a deleted project; empty if its history is gone."""
     return next((one.name for one in trash.by_number(tx, "project", [project or 0])), "")
 
 
 def may_see(tx: Tx, scope: Scope, item: Item) -> bool:
-    """Return whether a scope may see a deleted item: its project is open to it, and a task is its user's."""
-    is_own = item.kind != "task" or item.owner == scope.user
-    return is_own and (scope.projects is None or item.project in projects.allowed_numbers(tx, scope))
+    """Return whether a scope may see a deleted item: its project is open to the scope, and a task is the user's own."""
+    allowed = projects.list_allowed(tx, scope)
+    return (item.kind != "task" or item.owner == scope.user) and (allowed is None or item.project in allowed)
 
 
 def _find_again(tx: Tx, scope: Scope, kind: ItemKind | None, key: str) -> Item | None:
-    """Return the item with a key, looked for twice in a transaction that writes.
+    """Return the item with a key; in a writing transaction, look for it twice.
 
-    On PostgreSQL it sees what others commit meanwhile: an item may be restored between the look for it and the look
-    into the trash.
+    On PostgreSQL, another transaction may commit in between: an item may be restored after the search among existing
+    items and before the search in the trash.
     """
     if not rules.is_storable(without_scheme("document", key)) or not rules.is_storable(scope.project):
         return None
@@ -212,18 +206,18 @@ def _find(tx: Tx, scope: Scope, kind: ItemKind | None, key: str) -> Item | None:
 
 def _find_project(tx: Tx, scope: Scope, key: str) -> Item | None:
     try:
-        live = [recording.of_project(projects.get_existing(tx, scope, key))]
+        live = [recording.of(projects.get_existing(tx, scope, key))]
     except Forbidden:
         return None
     except NotFound:
         live = []
-    # A deleted project is open to no token that is limited to some.
+    # A token that is limited to some projects cannot open a deleted one.
     deleted = trash.named(tx, "project", None, key, trash.kept_since(tx)) if scope.projects is None else []
     return _gather([*live, *deleted])
 
 
 def _find_deleted_id(tx: Tx, scope: Scope, kinds: Sequence[FoundKind], key: str) -> list[Item]:
-    """Return the deleted item with an id, or task with a number, without those that had its name before."""
+    """Return the deleted item with an id, or task with a number, without former items of its name."""
     since, id = trash.kept_since(tx), clock.parse_id(key)
     found: list[Item] = []
     if is_number(key):
@@ -235,16 +229,16 @@ def _find_deleted_id(tx: Tx, scope: Scope, kinds: Sequence[FoundKind], key: str)
 
 
 def _list_deleted(tx: Tx, scope: Scope, kinds: Sequence[ItemKind], name: str = "") -> list[Item]:
-    """Return the deleted items of some kinds that have a name, then the last ones of any name."""
+    """List the deleted items of some kinds with a name, then the items deleted last."""
     since = trash.kept_since(tx)
     texts = [kind for kind in kinds if kind in ("prompt", "document")]
     found: list[Item] = []
     if texts:
-        project = projects.current(tx, scope).number  # raises if it is the project that does not exist
+        project = projects.current(tx, scope).number  # raises if the project itself does not exist
         found += [one for kind in texts if name for one in trash.named(tx, kind, project, name, since)]
         found += trash.list_newest(tx, texts, projects=[project], owner=None, since=since, limit=_MOST_DELETED)
     if "task" in kinds and scope.user is not None:
-        where = list_allowed(tx, scope)
+        where = projects.list_allowed(tx, scope)
         found += trash.list_newest(tx, ["task"], projects=where, owner=scope.user, since=since, limit=_MOST_DELETED)
     return found
 
@@ -252,7 +246,7 @@ def _list_deleted(tx: Tx, scope: Scope, kinds: Sequence[ItemKind], name: str = "
 def _choose_deleted(
     tx: Tx, deleted: Sequence[Item], kinds: Sequence[FoundKind], key: str, *, is_exact: bool
 ) -> list[Item]:
-    """Return the last deleted item of each kind with a key as its name, else as its title, or in another spelling."""
+    """Return the last deleted item of each kind with a key as its name, else as its title, else in another spelling."""
     chosen: list[Item | None] = []
     for kind in kinds:
         own = [one for one in deleted if one.kind == kind]
@@ -268,11 +262,6 @@ def _choose_deleted(
     return [one for one in chosen if one is not None]
 
 
-def list_allowed(tx: Tx, scope: Scope) -> list[int] | None:
-    """Return the numbers of the projects that a scope may enter; None for all, and for tasks of none."""
-    return None if scope.projects is None else sorted(projects.allowed_numbers(tx, scope))
-
-
 def _find_alike(tx: Tx, scope: Scope, kind: FoundKind, key: str) -> list[Item]:
     """Return the tasks, or the one prompt or document, whose name or title differs from a key only in spelling."""
     if kind == "task" and (is_number(key) or clock.parse_id(key) is not None):
@@ -284,18 +273,16 @@ def _find_alike(tx: Tx, scope: Scope, kind: FoundKind, key: str) -> list[Item]:
 
 
 def _read(tx: Tx, scope: Scope, kind: ItemKind, number: int) -> Item | None:
-    """Read an item of the project or the user of a scope whole; a task with the blockers that the scope may not see."""
+    """Read a whole item of the scope's project or user; a task comes with the blockers that the scope may not see."""
     if kind == "task":
-        return next(map(recording.of_task, task_rows.details(tx, scope.owner, [number], scope.projects)), None)
-    if kind == "prompt":
-        prompt = prompt_rows.find(tx, scope.project, "number", str(number))
-        return None if prompt is None else recording.of_prompt(prompt)
-    document = document_rows.find(tx, scope.project, "number", str(number))
-    return None if document is None else recording.of_document(document)
+        return next(map(recording.of, task_rows.details(tx, scope.owner, [number], scope.projects)), None)
+    find = prompt_rows.find if kind == "prompt" else document_rows.find
+    found = find(tx, scope.project, "number", str(number))
+    return None if found is None else recording.of(found)
 
 
 def _complete(tx: Tx, scope: Scope, item: Item) -> Item | None:
-    """Return an item that exists whole, with the deleted ones that had its name; a deleted one as it is."""
+    """Return an existing item whole, with deleted ones of its name as former ones; return a deleted one unchanged."""
     if item.is_deleted:
         return item
     whole = item if item.state.id else _read(tx, scope, item.kind, item.number)
@@ -305,7 +292,7 @@ def _complete(tx: Tx, scope: Scope, item: Item) -> Item | None:
 
 
 def _gather(named: Sequence[Item]) -> Item | None:
-    """Return the first of some items of one name, the newest, with the others as former ones."""
+    """Return the newest of some items of one name, with the others as former ones."""
     return replace(named[0], former=tuple(one.number for one in named[1:])) if named else None
 
 
@@ -320,31 +307,20 @@ def find_alike(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[in
 
 
 def find_by_words(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[int]:
-    """Return items whose titles have most of the words of a reference, a mistyped one too.
-
-    Only the beginnings of a few lists are read, because a wrong reference must not cost more than a good one.
-    """
+    """Return up to three items with a word of a reference, perhaps mistyped there, in name or title."""
     spaces = _list_spaces(tx, scope, kind)
-    words = [word for word in dict.fromkeys(split(reference[:200])) if len(word) > 2][:_MOST_WORDS]
-    if not spaces or not words or not rules.is_storable(reference):
+    if not spaces or not rules.is_storable(reference):
         return []
-    found = _read_titles(tx, spaces, words)
-    missed = [word for word, numbers in zip(words, found, strict=True) if not numbers]
-    if missed:
-        corrections = search.keep_known(tx, spaces, list(chain.from_iterable(map(list_corrections, missed))))
-        found += _read_titles(tx, spaces, corrections[:_MOST_WORDS])
-    counts: dict[int, int] = {}
-    for number in chain.from_iterable(found):
-        counts[number] = counts.get(number, 0) + 1
-    best = sorted(counts, key=lambda number: (-counts[number], -number))[:3]
-    items = {one.number: one.item for one in search.read_items(tx, spaces, best)}
-    return [items[number] for number in best if number in items]
+    found = rank(tx, spaces, reference[:200])
+    words = {one.word for term in found.terms for one in term.alternatives}
+    items = [one.item for one in found.items]
+    return [one.item for one in items if any(word in f"{one.name_key} {one.title_key}" for word in words)][:3]
 
 
 def suggest(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[tuple[int, str, str]]:
-    """Return number, name and title of up to three items whose name or title is like a mistyped one, or has its words.
+    """Return number, name and title of up to three items with a name or title like a reference, or with its words.
 
-    For the number or the id of a task there are none: the caller may delete what is suggested, and the next number is
+    A task's number or id gets no suggestions: the caller might delete the suggested task, and the next number is
     unrelated.
     """
     text = without_scheme(kind, reference)
@@ -353,7 +329,7 @@ def suggest(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[tuple
         return []
     beside = [one for space in spaces for one in search.list_beside(tx, space, kind, make_key(text), _NEIGHBOURS)]
     by_words = find_by_words(tx, scope, kind, text)
-    known = revisions.names_of(tx, kind, sorted({*beside, *by_words}), list_allowed(tx, scope))
+    known = revisions.names_of(tx, kind, sorted({*beside, *by_words}), projects.list_allowed(tx, scope))
     named: dict[str, list[int]] = {}
     for number in sorted(known):
         for name in filter(None, known[number]):
@@ -363,21 +339,13 @@ def suggest(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[tuple
 
 
 def suggest_deleted(tx: Tx, scope: Scope, kinds: Iterable[ItemKind], reference: str) -> tuple[str, ...]:
-    """Return the references of the deleted items of some kinds that are most similar to a mistyped name."""
+    """Return the references of the deleted items of some kinds whose names are most similar to a mistyped one."""
     if not rules.is_storable(reference) or reference.lstrip("#").isdigit():
         return ()
     known = _list_deleted(tx, scope, [*kinds])
     wanted = reference.rpartition("/")[2] if reference.startswith(_SCHEME) else reference
     names = [(f"#{one.number}" if one.kind == "task" else one.name, one.title) for one in known]
     return closest_entries(wanted, names)
-
-
-def _read_titles(tx: Tx, spaces: Sequence[int], words: Sequence[str]) -> list[list[int]]:
-    """Return for each word the items whose titles have it, or a word that it begins."""
-    lists: list[WordList] = [(level, word, True) for word in words for level in _TITLE_LEVELS]
-    found = [numbers for numbers, _ in tx.find_words(spaces, lists, _MOST_LISTED)] if lists else []
-    size = len(_TITLE_LEVELS)
-    return [list(chain.from_iterable(found[start : start + size])) for start in range(0, len(found), size)]
 
 
 def _list_spaces(tx: Tx, scope: Scope, kind: FoundKind) -> list[int]:

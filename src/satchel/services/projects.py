@@ -1,7 +1,11 @@
-"""Projects: find the current one; add, rename, delete and restore one; count and list what it holds."""
+"""Projects: find the current one; add, rename, delete and restore one; count and list what it holds.
+
+Functions that take a scope raise Forbidden and NotFound as `current` does; those that change a project raise NotFound
+if there is none, and WrongArgument if its name breaks a rule.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from msgspec.structs import replace
 
@@ -19,16 +23,7 @@ from satchel.model import (
     StoreChange,
     TaskNote,
 )
-from satchel.services import rules
-from satchel.services.recording import (
-    is_final,
-    of_project,
-    record_add,
-    record_delete,
-    record_restore,
-    record_update,
-    remove,
-)
+from satchel.services import recording, rules
 from satchel.services.texts import closest_name
 from satchel.storage import projects as rows
 from satchel.storage import revisions, trash
@@ -67,8 +62,8 @@ def suggest(database: Database, name: str) -> str | None:
 def current(tx: Tx, scope: Scope) -> Project:
     """Return the project that a call works in.
 
-    If it is the personal one, or one that the scope makes, and is missing, readers see it empty and writers make it,
-    but not beside a deleted one of the same name. A deleted `default` is restored by the first write.
+    If the project is missing, but is personal or one that the scope makes, readers see it empty and writers create it,
+    unless there is a deleted one of the same name. The first write restores a deleted `default`.
 
     Raises:
         Forbidden: the scope may not enter it, whether it exists or not.
@@ -87,7 +82,7 @@ def current(tx: Tx, scope: Scope) -> Project:
         raise NotFound("project", scope.project, scope)
     if not tx.writes:
         tx.absent_project = scope.project
-        return Project(0, "", scope.project, tx.now, tx.now, 0)  # no row is in a project of this number
+        return Project(0, "", scope.project, tx.now, tx.now, 0)  # no row has this project number
     tx.made_project = scope.project
     return (
         _record_new(tx, scope.project)
@@ -97,7 +92,7 @@ def current(tx: Tx, scope: Scope) -> Project:
 
 
 def check_access(scope: Scope) -> None:
-    """Check that a scope may enter its project, whether it exists or not.
+    """Check that a scope may enter its project, even if it does not exist.
 
     Raises:
         Forbidden: it may not.
@@ -110,34 +105,30 @@ def check_unlimited(scope: Scope, name: str) -> None:
     """Check that a scope may enter all projects, as changing a project itself requires.
 
     Raises:
-        Forbidden: it may enter some only.
+        Forbidden: it may enter only some projects.
     """
     if scope.projects is not None:
         raise Forbidden("project", name, scope)
 
 
 def find_within(
-    tx: Tx, scope: Scope, kind: str, reference: str, find: Callable[..., Value | None], *keys: tuple[str, str]
+    tx: Tx, scope: Scope, kind: str, find: Callable[..., Value | None], column: Literal["id", "name", "uri"], key: str
 ) -> Value:
-    """Return the item of the scope's project for the first matching pair of column and key.
+    """Return the item of the scope's project with a key in a column.
 
-    `find` is a query that takes the project by its name, so that one statement is enough.
-
-    Raises:
-        Forbidden, NotFound: as `current`; NotFound also where no pair matches.
+    `find` is a query by the name of the project, so that one statement is enough.
     """
     check_access(scope)
-    for column, key in keys:
-        is_storable = rules.is_storable(key) and rules.is_storable(scope.project)
-        found = find(tx, scope.project, column, key) if is_storable else None
-        if found is not None:
-            return found
-    current(tx, scope)  # raises where it is the project that does not exist
-    raise NotFound(kind, reference, scope)
+    is_storable = rules.is_storable(key) and rules.is_storable(scope.project)
+    found = find(tx, scope.project, column, key) if is_storable else None
+    if found is None:
+        current(tx, scope)  # raises where it is the project that does not exist
+        raise NotFound(kind, key, scope)
+    return found
 
 
 def read_batches(read: Callable[[int, int], Sequence[Numbered]], size: int) -> Iterator[Sequence[Numbered]]:
-    """Yield the items of a list in batches; `read` gets the number of the last item and the size of a batch."""
+    """Yield the items of a list in batches; `read` takes the number of the last item and the size of the batch."""
     after, has_more = 0, True
     while has_more:
         batch = read(after, size)
@@ -151,20 +142,12 @@ def enter(scope: Scope, name: str) -> Scope:
 
 
 def get(tx: Tx, scope: Scope, name: str) -> Project:
-    """Return the project of a name.
-
-    Raises:
-        Forbidden, NotFound: as `current`.
-    """
+    """Return the project of a name."""
     return current(tx, enter(scope, name))
 
 
 def get_existing(tx: Tx, scope: Scope, name: str) -> Project:
-    """Return the project of a name without making it.
-
-    Raises:
-        Forbidden, NotFound: as `current`.
-    """
+    """Return the project of a name without making it."""
     return current(tx, replace(scope, project=name, makes="", personal=""))
 
 
@@ -172,9 +155,6 @@ def require(database: Database, scope: Scope) -> None:
     """Make sure that the project of a server or a command exists, unless the first write makes it.
 
     Only `default` is created, or restored.
-
-    Raises:
-        NotFound: there is no such project.
     """
     if scope.project in (scope.makes, scope.personal) or exists(database, scope.project):
         return
@@ -188,7 +168,6 @@ def add(tx: Tx, name: str) -> Project:
     """Create a project.
 
     Raises:
-        WrongArgument: this cannot be a name.
         Taken: there is a project of this name.
     """
     rules.clean_new_name("project", name)
@@ -221,11 +200,7 @@ def count_tasks(tx: Tx, name: str) -> int:
 
 
 def count_current(tx: Tx, scope: Scope) -> ProjectCounts:
-    """Count the items of the scope's project.
-
-    Raises:
-        Forbidden, NotFound: as `current`.
-    """
+    """Count the items of the scope's project."""
     project = current(tx, scope)
     found = rows.list_all(tx, (scope.project,)) if project.number else []
     return found[0][1] if found else ProjectCounts(0, 0)
@@ -237,21 +212,14 @@ def count_open_tasks(tx: Tx, scope: Scope) -> dict[int, int]:
 
 
 def list_tags(tx: Tx, scope: Scope, limit: int) -> list[str]:
-    """List the tags that most prompts and open tasks of the project have, most frequent first.
-
-    Raises:
-        NotFound, Forbidden: as `current`.
-    """
+    """List the tags that most prompts and open tasks of the project have, most frequent first."""
     return rows.tags_in_use(tx, current(tx, scope).number, scope.owner, limit)
 
 
 def list_notes(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> list[tuple[int, TaskNote]]:
-    """List the last notes on open tasks of the project with the numbers of their tasks, newest first.
+    """List the last notes on open tasks of the project, with their task numbers, newest first.
 
-    A caller who may enter all projects gets those of no project too.
-
-    Raises:
-        NotFound, Forbidden: as `current`.
+    A caller who may enter all projects also gets the notes on tasks of no project.
     """
     since = revisions.time_of(tx, query.after) if query.after else query.since
     project = current(tx, scope).number
@@ -262,8 +230,6 @@ def rename(tx: Tx, old: str, new: str) -> Project:
     """Rename a project.
 
     Raises:
-        WrongArgument: the new name cannot be a name.
-        NotFound: there is no such project.
         Taken: another project has the new name.
     """
     rules.clean_new_name("project", new)
@@ -274,28 +240,22 @@ def rename(tx: Tx, old: str, new: str) -> Project:
     except Violation as violation:
         raise Taken("project", "name", new, scope) from violation
     after = current(tx, scope)
-    record_update(tx, of_project(before), of_project(after))
+    recording.update(tx, before, after)
     _announce(tx, old)
     _announce(tx, new)
     return after
 
 
 def delete(tx: Tx, name: str) -> None:
-    """Delete a project with everything in it; `restore` brings all of it back, if the store keeps any trash.
-
-    Raises:
-        NotFound: there is no such project.
-    """
+    """Delete a project with everything in it; `restore` brings all of it back, if the store keeps any trash."""
     project = _find_to_change(tx, name)
     rows.delete(tx, project.number)
-    record_delete(tx, of_project(project))
-    if is_final(tx, permanently=False):
-        remove(tx, "project", [of_project(project)])
+    recording.delete(tx, project)
     _announce(tx, name)
 
 
 def restore(tx: Tx, number: int) -> Project:
-    """Restore a deleted project with everything in it, under the next free name if its own is taken.
+    """Restore a deleted project with everything in it, under the next free name if its name is taken.
 
     Raises:
         StoreConflict: another call restored the project meanwhile.
@@ -307,14 +267,14 @@ def restore(tx: Tx, number: int) -> Project:
     project = rows.restore(tx, was, name)
     if project is None:
         raise StoreConflict("another call restored the project")
-    record_restore(tx, of_project(was), of_project(project))
+    recording.restore(tx, was, project)
     _announce(tx, name)
     return project
 
 
-def allowed_numbers(tx: Tx, scope: Scope) -> set[int]:
-    """Return the numbers of the projects that a scope may enter."""
-    return {*rows.numbers(tx, scope.projects)}
+def list_allowed(tx: Tx, scope: Scope) -> list[int] | None:
+    """Return the numbers of the projects that a scope may enter; None for all, and for tasks of none."""
+    return None if scope.projects is None else rows.numbers(tx, scope.projects)
 
 
 def names_of(tx: Tx, numbers: Sequence[int]) -> dict[int, str]:
@@ -332,7 +292,7 @@ def _find_to_change(tx: Tx, name: str) -> Project:
 def _record_new(tx: Tx, name: str) -> Project:
     """Record and announce a project that was just added."""
     project = current(tx, Scope(project=name))
-    record_add(tx, of_project(project))
+    recording.add(tx, project)
     _announce(tx, name)
     return project
 

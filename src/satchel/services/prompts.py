@@ -1,4 +1,8 @@
-"""Use cases of prompts."""
+"""Use cases of prompts.
+
+All functions raise NotFound and Forbidden about the scope's project as `projects.current` does, NotFound if it has no
+such prompt, and WrongArgument if a value breaks a rule.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,37 +29,26 @@ from satchel.model import (
     StoreChange,
     TagCount,
 )
-from satchel.services import rules, texts
+from satchel.services import recording, rules, texts
 from satchel.services.projects import check_access, current, find_within, read_batches
-from satchel.services.recording import (
-    forget,
-    is_final,
-    of_prompt,
-    record_add,
-    record_delete,
-    record_restore,
-    record_update,
-    remove,
-)
 from satchel.storage import prompts as rows
 from satchel.storage.database import Tx, Violation
 
 _LONGEST_MADE_NAME = 60
 
-# How much of a content a list reads: enough around a hit for nearly every excerpt, and for the longest query.
+# How much content a list reads: enough around a hit for nearly every excerpt and the longest query.
 _BEFORE, _SIZE = 600, 2400
 
-PINNED = "pinned"  # the tag of prompts that people want at hand
+PINNED = "pinned"  # marks prompts that people want at hand
 
 
 def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None, renames: bool = False) -> Prompt:
-    """Add a prompt; with arguments it is a template. A name that is made from the title is never `avoiding`.
+    """Add a prompt; with arguments it is a template. A name made from the title differs from `avoiding`.
 
-    Without a title, the title is the name, or the next free one made from it. With `renames`, a name or title that is
-    taken becomes the next free one, too.
+    Without a title, the title is the name, or the next free one made from it. With `renames`, a name or title that
+    is taken becomes the next free one, too.
 
     Raises:
-        WrongArgument: a value breaks a rule.
         Taken: another prompt of the project has this title, or the name that was given.
     """
     draft = rules.clean_prompt(draft)
@@ -64,36 +57,29 @@ def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None
     title = str(draft.name if draft.title is UNSET else draft.title)
     titles = rules.list_free_titles(title, id) if renames or draft.title is UNSET else iter([title])
     if draft.name is None:
-        names = _list_made_names(title, id)
+        made = make_name(title)
+        names = rules.list_free_names(made if made and clock.parse_id(made) is None else f"prompt-{id[:8]}", id)
     else:
         names = rules.list_free_names(draft.name, id) if renames else iter([draft.name])
     prompt = _insert(tx, scope, id, draft, (name for name in names if name != avoiding), titles)
     _announce_list(tx, scope)
     _index(tx, scope, prompt)
-    record_add(tx, of_prompt(prompt))
+    recording.add(tx, prompt)
     return prompt
 
 
 def get(tx: Tx, scope: Scope, id: str) -> Prompt:
-    """Return the prompt with an id, whole.
-
-    Raises:
-        NotFound: the project has no such prompt.
-    """
-    return find_within(tx, scope, "prompt", id, rows.find, ("id", id))
+    """Return the prompt with an id, whole."""
+    return find_within(tx, scope, "prompt", rows.find, "id", id)
 
 
 def get_by_name(tx: Tx, scope: Scope, name: str) -> Prompt:
-    """Return the prompt of a name, whole.
-
-    Raises:
-        NotFound: the project has no such prompt.
-    """
-    return find_within(tx, scope, "prompt", name, rows.find, ("name", name))
+    """Return the prompt of a name, whole."""
+    return find_within(tx, scope, "prompt", rows.find, "name", name)
 
 
 def list_headers(tx: Tx, scope: Scope, *, limit: int = 2**31, after: int = 0) -> tuple[tuple[PromptHeader, ...], bool]:
-    """Return the prompts after a number as MCP lists them, in order of creation, and whether there are more."""
+    """Return prompts with a higher number as MCP lists them, in order of creation, and whether there are more."""
     found = rows.headers(tx, current(tx, scope).number, after=after, limit=limit + 1)
     return tuple(found[:limit]), len(found) > limit
 
@@ -105,11 +91,7 @@ def iterate_headers(tx: Tx, scope: Scope, *, size: int) -> Iterator[Sequence[Pro
 
 
 def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Prompt]:
-    """Yield the prompts of the project, whole, in order of creation, reading in batches.
-
-    Raises:
-        NotFound, Forbidden: as `projects.current`.
-    """
+    """Yield the prompts of the project, whole, in order of creation, reading in batches."""
     current(tx, scope)
     read = partial(rows.list_whole, tx, scope.project)
     return chain.from_iterable(read_batches(read, size))
@@ -124,16 +106,14 @@ def update(
     *,
     renews_time: bool = False,
 ) -> Prompt:
-    """Change a prompt; its name stays. A change that changes nothing makes no version, but may renew the time.
+    """Change a prompt; its name stays. An update without a difference makes no version, but may renew the time.
 
     Raises:
-        WrongArgument: a value breaks a rule.
-        NotFound: the project has no such prompt.
         Taken: another prompt of the project has this title.
         VersionConflict: the prompt has another version than expected.
     """
     patch = rules.clean("prompt", patch)
-    before = _find_to_change(tx, scope, id)
+    before = find_within(tx, scope, "prompt", rows.find_to_change, "id", id)
     rules.check_new(tx, "prompt", "title", patch.title, before.title)
     if isinstance(patch.tags, ListChange):
         patch = replace(patch, tags=rules.clean_tags("prompt", rules.apply_changes(before.tags, patch.tags)))
@@ -160,39 +140,28 @@ def update(
     if patch.title is not UNSET or patch.description is not UNSET or patch.arguments is not UNSET:
         tx.changed(StoreChange("prompts", scope.project))
     if prompt.arguments and (patch.content is not UNSET or patch.arguments is not UNSET):
-        rules.check_template(prompt.content)  # as stored now: another call may have changed the other half
+        rules.check_template(prompt.content)  # as stored: another call may have changed content or arguments
     _index(tx, scope, prompt)
-    record_update(tx, of_prompt(before), of_prompt(prompt))
+    recording.update(tx, before, prompt)
     return prompt
 
 
 def delete(tx: Tx, scope: Scope, *ids: str, permanently: bool = False) -> None:
-    """Delete prompts; they can be restored from the trash, unless they are removed permanently.
-
-    Raises:
-        NotFound: the project has no such prompt.
-    """
+    """Delete prompts; they can be restored from the trash, unless they are removed permanently."""
     tx.settle()
-    numbers = []
-    for id in ids:
-        prompt = find_within(tx, scope, "prompt", id, rows.mark_deleted, ("id", id))
-        record_delete(tx, prompt)
+    deleted = [find_within(tx, scope, "prompt", rows.mark_deleted, "id", id) for id in ids]
+    for prompt in deleted:
         tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
-        numbers.append(prompt.number)
-    # Together, because the full-text index writes what it has gathered to the disk before each revision.
-    rows.leave_lists(tx, numbers)
-    if is_final(tx, permanently=permanently):
-        remove(tx, "prompt", [of_prompt(one) for number in numbers if (one := rows.find_deleted(tx, number))])
-    else:
-        forget(tx, "prompt", numbers)
+    recording.delete(tx, *deleted, permanently=permanently)
+    # After all revisions, because the full-text index writes what it has gathered to the disk before each.
+    rows.leave_lists(tx, [prompt.number for prompt in deleted])
     _announce_list(tx, scope)
 
 
 def restore(tx: Tx, scope: Scope, number: int) -> Prompt:
-    """Restore a deleted prompt of the scope's project, under the next free name and title if its own are taken.
+    """Restore a deleted prompt of the scope's project, under the next free name and title if they are taken.
 
     Raises:
-        NotFound: the project does not exist.
         StoreConflict: another call restored the prompt meanwhile.
     """
     current(tx, scope)
@@ -207,12 +176,12 @@ def restore(tx: Tx, scope: Scope, number: int) -> Prompt:
         raise StoreConflict("another call restored the prompt")
     _announce_list(tx, scope)
     _index(tx, scope, prompt)
-    record_restore(tx, of_prompt(was), of_prompt(prompt))
+    recording.restore(tx, was, prompt)
     return prompt
 
 
 def list_counted(tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, offset: int) -> Page:
-    """Return the prompts that match a query, last updated first, from an offset on, and their total."""
+    """Return the prompts that match a query from an offset on, last updated first, and their total."""
     wanted = rules.clean_query("prompt", query)
     project = current(tx, scope).number
     if wanted is None:
@@ -239,14 +208,14 @@ def position_of(prompt: PromptSummary) -> PromptPosition:
 
 
 def list_tags(tx: Tx, scope: Scope, limit: int = 2**31) -> list[TagCount]:
-    """Return the tags in use in the project by name; of too many, those that most prompts have."""
+    """List the tags in use in the project by name; if there are too many, the most frequent ones."""
     counts = rows.tag_counts(tx, current(tx, scope).number)
     frequent = sorted(counts, key=lambda tag: -tag.prompts)[:limit] if len(counts) > limit else counts
     return sorted(frequent, key=lambda tag: tag.name)
 
 
 def list_matched_tags(tx: Tx, scope: Scope, tags: Sequence[str]) -> list[str]:
-    """Return the tags among some that prompts of the project have, in the order given and without repeats."""
+    """Return those of some tags that prompts of the project have, in the given order and without repeats."""
     folded = dict.fromkeys(tag.lower() for tag in tags if tag.isascii() and rules.is_storable(tag))
     known = rows.tags_in_use(tx, current(tx, scope).number, list(folded))
     return [tag for tag in folded if tag in known]
@@ -263,13 +232,13 @@ def make_name(title: str) -> str:
 
 
 def _insert(tx: Tx, scope: Scope, id: str, draft: PromptDraft, names: Iterator[str], titles: Iterator[str]) -> Prompt:
-    """Insert a prompt under the first free name and the first free title of some."""
+    """Insert a prompt under the first free name and the first free title of the candidates."""
     check_access(scope)
     if not rules.is_storable(scope.project):
-        current(tx, scope)  # no project has such a name
+        current(tx, scope)  # the project is missing
     name, title = next(names), next(titles)
     while (prompt := rows.add(tx, scope.project, id, name, replace(draft, title=title))) is None:
-        current(tx, scope)  # raises, or makes the project, if the project is missing
+        current(tx, scope)  # raises, or creates the missing project
         if rows.find(tx, scope.project, "name", name) is not None:
             name = _next(names, scope, "name", name)
         elif rows.find(tx, scope.project, "title", title) is not None:
@@ -282,16 +251,6 @@ def _next(candidates: Iterator[str], scope: Scope, field: str, taken: str) -> st
     if following is None:
         raise Taken("prompt", field, taken, scope)
     return following
-
-
-def _list_made_names(title: str, id: str) -> Iterator[str]:
-    """Return the names that a prompt may get from its title, best first."""
-    made = make_name(title)
-    return rules.list_free_names(made if made and clock.parse_id(made) is None else f"prompt-{id[:8]}", id)
-
-
-def _find_to_change(tx: Tx, scope: Scope, id: str) -> Prompt:
-    return find_within(tx, scope, "prompt", id, rows.find_to_change, ("id", id))
 
 
 def _index(tx: Tx, scope: Scope, prompt: Prompt) -> None:
@@ -317,23 +276,16 @@ def _summarize(tx: Tx, numbers: Sequence[int], folded: str = "") -> tuple[Prompt
 
 
 def _excerpt(tx: Tx, found: rows.PromptSlice, folded: str) -> Excerpt:
-    has_end = len(found.text) < _SIZE
+    has_end, start = len(found.text) < _SIZE, found.hit - found.start
     if not folded or found.hit < 0:
         excerpt = texts.excerpt_beginning(found.text, is_whole=has_end)
-    elif not found.has_same_length or not _is_hit(found, folded):
-        excerpt = None
+    elif not found.has_same_length or rules.fold(found.text[start : start + len(folded)]) != folded:
+        excerpt = None  # the hit is elsewhere than in the folded content
     else:
-        start = found.hit - found.start
         excerpt = texts.excerpt_around(
             found.text, start, start + len(folded), has_start=found.start == 0, has_end=has_end
         )
     return excerpt or _excerpt_of_whole(rows.content(tx, found.number), found.hit, folded)
-
-
-def _is_hit(found: rows.PromptSlice, folded: str) -> bool:
-    """Return whether the hit in the folded content is in the content at the same offset."""
-    start = found.hit - found.start
-    return rules.fold(found.text[start : start + len(folded)]) == folded
 
 
 def _excerpt_of_whole(content: str, hit: int, folded: str) -> Excerpt:

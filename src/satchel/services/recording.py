@@ -1,12 +1,13 @@
-"""Records every change in the transaction that makes it: who did what, and the state that it replaced.
+"""Records every change in the transaction that makes it: the author, and the state that it replaced.
 
-The index of words, the links and what a user may keep follow, so that every way to change an item keeps them in step. A
+It also updates the word index, the links and the quota, so that every way to change an item keeps them in step. A
 state is one line of JSON with the short fields, then the long text or the bytes as they are: two versions that differ
-in one sentence differ in few bytes.
+in one sentence differ in few bytes. Every change may raise QuotaExceeded, if the user may not keep that much.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -14,67 +15,65 @@ from msgspec.structs import replace
 from satchel.errors import QuotaExceeded
 from satchel.model import Action, Document, Item, ItemKind, Project, Prompt, State, Task, TaskStatus
 from satchel.services import links
+from satchel.storage import documents as document_rows
+from satchel.storage import projects as project_rows
+from satchel.storage import prompts as prompt_rows
 from satchel.storage import pruning, revisions, search, users
+from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx, explain_damage
 from satchel.storage.deltas import apply_delta, make_delta
 from satchel.storage.search import Space
 from satchel.storage.search_words import ItemText, list_correctable, make_words
 
+Recorded = Prompt | Document | Task | Project | Item
+
 _CHANGED_TO: dict[TaskStatus, Action] = {"completed": "complete", "cancelled": "cancel", "pending": "reopen"}
 
 
-def record_add(tx: Tx, item: Item) -> None:
-    """Record that an item was added.
-
-    Raises:
-        QuotaExceeded: the user may not keep that much.
-    """
+def add(tx: Tx, added: Recorded) -> None:
+    """Record that an item was added."""
+    item = of(added)
     revisions.add(tx, item, "add", item.version, measure(item))
     check_quota(tx)
     links.record(tx, item)
     _index(tx, item)
 
 
-def record_update(tx: Tx, before: Item, after: Item) -> None:
-    """Record that an item was changed.
-
-    Raises:
-        QuotaExceeded: the user may not keep that much.
-    """
-    size = _keep_state(tx, before, after)
-    revisions.add(tx, after, _name_update(before, after) if tx.restores is None else "restore", after.version, size)
+def update(tx: Tx, old: Recorded, new: Recorded) -> None:
+    """Record that an item was changed."""
+    before, after = of(old), of(new)
+    size, status = _keep_state(tx, before, after), find_status(after)
+    action: Action = "update" if status == find_status(before) else _CHANGED_TO[status]
+    revisions.add(tx, after, action if tx.restores is None else "restore", after.version, size)
     check_quota(tx)
     links.record(tx, after, before)
     _index(tx, after, before)
 
 
-def record_delete(tx: Tx, item: Item) -> None:
-    """Record that an item was deleted; `forget` or `remove` follows."""
-    revisions.add(tx, item, "delete", item.version + 1)
+def delete(tx: Tx, *deleted: Recorded, permanently: bool = False) -> None:
+    """Record that items of one kind were deleted, and take them out of the index.
 
-
-def forget(tx: Tx, kind: ItemKind, numbers: Sequence[int]) -> None:
-    """Remove items that were deleted from the index of words."""
-    search.remove(tx, kind, numbers)
-
-
-def is_final(tx: Tx, *, permanently: bool) -> bool:
-    """Return whether a deletion removes its items for good: the caller says so, or the store keeps no trash."""
-    return permanently or not tx.retention.trash_days
-
-
-def remove(tx: Tx, kind: ItemKind, items: Sequence[Item]) -> None:
-    """Remove deleted items of one kind for good, with versions, links, notes and words; only the deletion is kept."""
-    words = [(_space(item), _list_words(tx, item)) for item in items if kind != "project"]  # those are not indexed
-    pruning.remove_deleted(tx, kind, [item.number for item in items])
+    They are removed for good, except for that record, if the caller says so or the store keeps no trash.
+    """
+    items = [of(one) for one in deleted]
+    for item in items:
+        revisions.add(tx, item, "delete", item.version + 1)
+    kind, numbers = items[0].kind, [item.number for item in items]
+    if not permanently and tx.retention.trash_days:
+        if kind != "project":  # those are not indexed
+            search.remove(tx, kind, numbers)
+        return
+    words = [(_space(item), _list_words(tx, item)) for item in items if kind != "project"]
+    pruning.remove_deleted(tx, kind, numbers)
     for space, found in words:
         search.forget_words(tx, space, found)
 
 
 def _list_words(tx: Tx, item: Item) -> set[str]:
-    """Return the words of all versions of an item with which mistyped words are compared."""
+    """Return the words of all versions of an item that can correct mistyped ones."""
+    item = item if item.state.id else read_deleted(tx, item, item.number) or item
     words, state = {*list_correctable(make_words(_text(item)))}, encode(item)
-    with tx.in_all_projects():  # a task may have been in others
+    with tx.in_all_projects():  # the task may have been in other projects
         since = revisions.states_since(tx, item.kind, item.number, 0)
     for _, kept in since:
         if kept is not None:
@@ -85,20 +84,17 @@ def _list_words(tx: Tx, item: Item) -> set[str]:
     return words
 
 
-def record_restore(tx: Tx, deleted: Item, restored: Item) -> None:
-    """Record that a deleted item was restored, perhaps under another name.
-
-    Raises:
-        QuotaExceeded: the user may not keep that much.
-    """
-    size = _keep_state(tx, deleted, restored)
-    revisions.add(tx, restored, "restore", restored.version, size)
+def restore(tx: Tx, deleted: Recorded, restored: Recorded) -> None:
+    """Record that a deleted item was restored, perhaps under another name."""
+    item = of(restored)
+    size = _keep_state(tx, of(deleted), item)
+    revisions.add(tx, item, "restore", item.version, size)
     check_quota(tx)
-    _index(tx, restored)
+    _index(tx, item)
 
 
 def _keep_state(tx: Tx, before: Item, after: Item) -> int:
-    """Store the state that a change replaced; return by how many bytes the store grew."""
+    """Store the state that a change replaced; return how many bytes the store grew by."""
     if is_same(before, after):
         return 0
     old, new = encode(before), encode(after)
@@ -107,15 +103,9 @@ def _keep_state(tx: Tx, before: Item, after: Item) -> int:
     return len(delta) + max(0, len(new) - len(old))
 
 
-def _name_update(before: Item, after: Item) -> Action:
-    """Return the action of a change: tasks are completed, cancelled or reopened; anything else is an update."""
-    status = find_status(after)
-    return "update" if status == find_status(before) else _CHANGED_TO[status]
-
-
 @contextmanager
 def restoring(tx: Tx, undone: int = 0) -> Iterator[None]:
-    """Record the changes of the block as a restore; `undone` is the number of the revision that it undoes."""
+    """Record the changes of the block as a restore; `undone` is the number of the revision that it reverses."""
     before, tx.restores = tx.restores, undone
     try:
         yield
@@ -127,57 +117,40 @@ def restoring(tx: Tx, undone: int = 0) -> Iterator[None]:
 
 
 _DECODER = msgspec.json.Decoder(State)
+# The fields of a state that have the same name in the value.
+_FIELDS: dict[type, tuple[str, ...]] = {
+    Prompt: ("name", "title", "description", "tags", "arguments"),
+    Document: ("name", "description", "uri", "mime_type"),
+    Task: ("title", "tags", "priority", "due", "completed_at", "is_cancelled"),
+    Project: ("name",),
+}
+_ROWS: dict[ItemKind, Any] = {"prompt": prompt_rows, "document": document_rows, "project": project_rows}
 
 
-def of_prompt(prompt: Prompt) -> Item:
-    """Return a prompt as an item."""
-    state = State(
-        prompt.id,
-        prompt.created_at,
-        name=prompt.name,
-        title=prompt.title,
-        description=prompt.description,
-        tags=prompt.tags,
-        arguments=prompt.arguments,
-    )
-    return _item("prompt", prompt, state, prompt.content, prompt.project)
+def of(value: Recorded) -> Item:
+    """Return a prompt, a document read whole, a task or a project as an item; the long text of a task describes it."""
+    if isinstance(value, Item):
+        return value
+    state = {name: getattr(value, name) for name in _FIELDS[type(value)]}
+    if isinstance(value, Prompt):
+        return _item("prompt", value, value.content, value.project, **state)
+    if isinstance(value, Task):
+        state["blocked_by"] = tuple(sorted((*value.blocked_by, *value.deleted_blockers)))
+        return _item("task", value, value.description or "", value.project_number, **state)
+    if isinstance(value, Project):
+        return _item("project", value, "", value.number, **state)
+    assert value.content is not None, "a document without its content cannot be kept"
+    is_binary = isinstance(value.content, bytes)
+    return _item("document", value, value.content, value.project, is_binary=is_binary, **state)
 
 
-def of_document(document: Document) -> Item:
-    """Return a document, read whole, as an item."""
-    content = document.content
-    assert content is not None, "a document without its content cannot be kept"
-    state = State(
-        document.id,
-        document.created_at,
-        name=document.name,
-        description=document.description,
-        uri=document.uri,
-        mime_type=document.mime_type,
-        is_binary=isinstance(content, bytes),
-    )
-    return _item("document", document, state, content, document.project)
-
-
-def of_task(task: Task) -> Item:
-    """Return a task as an item; its description is the long text."""
-    state = State(
-        task.id,
-        task.created_at,
-        title=task.title,
-        tags=task.tags,
-        priority=task.priority,
-        due=task.due,
-        blocked_by=tuple(sorted((*task.blocked_by, *task.deleted_blockers))),
-        completed_at=task.completed_at,
-        is_cancelled=task.is_cancelled,
-    )
-    return _item("task", task, state, task.description or "", task.project_number)
-
-
-def of_project(project: Project) -> Item:
-    """Return a project as an item: its name without its content."""
-    return _item("project", project, State(project.id, project.created_at, name=project.name), "", project.number)
+def read_deleted(tx: Tx, item: Item, number: int) -> Item | None:
+    """Read an item, or a former one of its name, whole from the trash; None if it was restored or purged meanwhile."""
+    if item.kind == "task":
+        found: Recorded | None = task_rows.find_deleted(tx, item.owner or "", number)
+    else:
+        found = _ROWS[item.kind].find_deleted(tx, number)
+    return None if found is None else of(found)
 
 
 def encode(item: Item) -> bytes:
@@ -216,12 +189,9 @@ def find_status(item: Item) -> TaskStatus:
 
 
 def _item(
-    kind: ItemKind,
-    value: Prompt | Document | Task | Project,
-    state: State,
-    content: str | bytes,
-    project: int | None,
+    kind: ItemKind, value: Prompt | Document | Task | Project, content: str | bytes, project: int | None, **fields: Any
 ) -> Item:
+    state = State(value.id, value.created_at, **fields)
     return Item(
         kind=kind,
         number=value.number,
@@ -237,7 +207,7 @@ def _item(
     )
 
 
-# -- the index of words -----------------------------------------------------------------------------------------------
+# -- the word index ---------------------------------------------------------------------------------------------------
 
 
 def _index(tx: Tx, after: Item, before: Item | None = None) -> None:
@@ -265,7 +235,7 @@ def _text(item: Item) -> ItemText:
 
 # -- how much a user may keep -----------------------------------------------------------------------------------------
 
-# The most that uncommitted transactions may add together. This close to a limit, they wait for each other.
+# Transactions this close to a limit wait for each other, because together they could exceed it.
 _MARGIN_ITEMS = 10_000
 _MARGIN_BYTES = 256 * 1024 * 1024
 
@@ -274,7 +244,7 @@ def check_quota(tx: Tx) -> None:
     """Check the quota of the transaction's user, including its own changes.
 
     Raises:
-        QuotaExceeded: it is more than they may.
+        QuotaExceeded: the quota is exceeded.
     """
     quota = tx.scope.quota
     if quota is None:
@@ -286,7 +256,7 @@ def check_quota(tx: Tx) -> None:
     )
     if is_near:
         tx.lock(f"usage of {user}")
-        items, size = users.read_usage(tx, user)  # now with those that were committed meanwhile
+        items, size = users.read_usage(tx, user)  # with all commits since
     if quota.items and items > quota.items:
         raise QuotaExceeded("items", quota.items)
     if quota.bytes and size > quota.bytes:

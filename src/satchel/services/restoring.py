@@ -1,5 +1,9 @@
-"""Restores old versions and deleted items, undoes a user's last changes, and removes items for good."""
+"""Restores old versions and deleted items, undoes a user's last changes, and removes items for good.
 
+Errors about an item are those of `lookup.find`; VersionMissing is raised if history does not have a version.
+"""
+
+from collections.abc import Sequence
 from contextlib import nullcontext
 
 from msgspec import Struct, structs
@@ -16,46 +20,43 @@ from satchel.storage.database import Tx, Violation
 class Restored(Struct, frozen=True, kw_only=True):
     """The result of a restore."""
 
-    item: Item  # as it is now
-    from_version: int | None  # the version that it was made from
+    item: Item  # in its present state
+    from_version: int | None  # the version that was restored
     was_deleted: bool = False
-    is_changed: bool = True  # False: it was like that already
+    is_changed: bool = True  # False: it already had that state
     notes: tuple[str, ...] = ()  # the differences from the old version, in sentences
 
 
 def restore(tx: Tx, scope: Scope, reference: lookup.Reference, version: int | None = None) -> Restored:
     """Restore an old version of an item, or a deleted item.
 
-    Without a version, a deleted item comes back as it was, and any other gets the version before its last change; one
-    that was never changed stays, and the deleted item that had its name before is restored beside it. What is like that
-    already is not changed.
+    Without a version, a deleted item is restored as it was, and an existing one to the version before its last change.
+    An existing item that was never changed stays, and a deleted item of the same name is restored beside it. An item
+    that already has the wanted state is not changed.
 
     Raises:
-        NotFound, AmbiguousItem: as `lookup.find`.
-        VersionMissing: history does not have this version.
-        Taken: another item has the title that it had.
+        Taken: another item has the old title.
         Forbidden: it is a project, and the scope may enter only some.
     """
     item = find(tx, scope, reference)
     if item.is_deleted:
         return bring_back(tx, scope, item, version)
-    if version is None and item.former and _was_only_added(tx, item):
-        return bring_back(tx, scope, _read_former(tx, item))
     if version is None:
-        version = _version_before_last_change(tx, scope, item)
+        where = projects.list_allowed(tx, scope) if item.kind == "task" else None
+        own = revisions.of_items(tx, item.kind, [item.number], where, limit=2)
+        if item.former and own and own[0].action == "add":
+            return bring_back(tx, scope, _read_former(tx, item))
+        version = _version_before_last_change(item, own)
     return put(tx, scope, item, history.read_version_of(tx, scope, item, version))
 
 
 def find(tx: Tx, scope: Scope, reference: lookup.Reference) -> Item:
     """Find the item to restore; this does not create the scope's project.
 
-    If that project does not exist, the name is that of the deleted project.
-
-    Raises:
-        NotFound, AmbiguousItem: as `lookup.find`.
+    If that project does not exist, the reference names the deleted project.
     """
     scope = structs.replace(scope, makes="", personal="")
-    with restoring(tx):  # so that this look-up restores or creates nothing
+    with restoring(tx):  # so that this lookup restores or creates nothing
         try:
             return lookup.find(tx, scope, reference)
         except NotFound as missing:
@@ -69,8 +70,7 @@ def bring_back(tx: Tx, scope: Scope, item: Item, version: int | None = None, *, 
 
     Raises:
         NotFound: its project does not exist.
-        VersionMissing: as `restore`.
-        StoreConflict: another call brought it back or took its name meanwhile.
+        StoreConflict: another call restored it or took its name meanwhile.
     """
     with restoring(tx, undone):
         try:
@@ -90,7 +90,7 @@ def bring_back(tx: Tx, scope: Scope, item: Item, version: int | None = None, *, 
 
 
 def put(tx: Tx, scope: Scope, live: Item, old: Item, *, undone: int = 0, is_always_recorded: bool = False) -> Restored:
-    """Restore the content of another version; an item that already has it changes only if `is_always_recorded`.
+    """Restore the state of another version; an item that already has it changes only if `is_always_recorded`.
 
     Raises:
         Taken: as `restore`.
@@ -124,7 +124,7 @@ def delete(tx: Tx, scope: Scope, live: Item, *, undone: int = 0) -> None:
     Raises:
         NotFound: it no longer exists.
     """
-    # Without a revision to undo this is a plain deletion, and its effects on others are not restores.
+    # Without a revision to undo this is a plain deletion, and its effects on other items are not restores.
     with restoring(tx, undone) if undone else nullcontext():
         if live.kind == "prompt":
             prompts.delete(tx, _enter(tx, scope, live.project), live.id)
@@ -149,34 +149,27 @@ def _read_former(tx: Tx, item: Item) -> Item:
     return found[0]
 
 
-def _was_only_added(tx: Tx, live: Item) -> bool:
-    own = revisions.of_items(tx, live.kind, [live.number], limit=1)
-    return bool(own) and own[0].action == "add"
-
-
-def _version_before_last_change(tx: Tx, scope: Scope, item: Item) -> int | None:
-    """Return the version before the newest; None for the newest itself if that is a restore or the only one."""
-    where = lookup.list_allowed(tx, scope) if item.kind == "task" else None
-    own = revisions.of_items(tx, item.kind, [item.number], where, limit=2)
+def _version_before_last_change(item: Item, own: Sequence[Version]) -> int | None:
+    """Return the version before the newest; None means the newest itself, if that is a restore or the only one."""
     if not own or own[0].version != item.version or own[0].action == "restore":
         return None
     if len(own) == 2:
         return own[1].version
-    return None if own[0].action == "add" else own[0].version - 1  # which was pruned
+    return None if own[0].action == "add" else own[0].version - 1  # the version before, which was pruned
 
 
 def _bring_back(tx: Tx, scope: Scope, deleted: Item) -> Item:
     if deleted.kind == "prompt":
-        return recording.of_prompt(prompts.restore(tx, _enter(tx, scope, deleted.project), deleted.number))
+        return recording.of(prompts.restore(tx, _enter(tx, scope, deleted.project), deleted.number))
     if deleted.kind == "document":
-        return recording.of_document(documents.restore(tx, _enter(tx, scope, deleted.project), deleted.number))
+        return recording.of(documents.restore(tx, _enter(tx, scope, deleted.project), deleted.number))
     if deleted.kind == "task":
-        return recording.of_task(tasks.restore(tx, scope, deleted.number))
-    return recording.of_project(projects.restore(tx, deleted.number))
+        return recording.of(tasks.restore(tx, scope, deleted.number))
+    return recording.of(projects.restore(tx, deleted.number))
 
 
 def _choose_blockers(tx: Tx, scope: Scope, live: Item, old: Item) -> list[int]:
-    """Return the blockers of an old version that still exist; those that the scope cannot see stay as they are."""
+    """Return the blockers of an old version that still exist, and the present ones that the scope cannot see."""
     present = live.state.blocked_by
     hidden = {*present} - {*tasks.keep_existing_blockers(tx, scope, present)}
     former = tasks.keep_existing_blockers(tx, scope, old.state.blocked_by)
@@ -184,7 +177,7 @@ def _choose_blockers(tx: Tx, scope: Scope, live: Item, old: Item) -> list[int]:
 
 
 def _is_same(live: Item, wanted: Item) -> bool:
-    """Return whether an item has the content of an old version; of a project that is its name."""
+    """Return whether an item has the content of an old version; for a project, compare the name."""
     kept = structs.replace(wanted.state, id=live.state.id, created_at=live.state.created_at, uri=live.state.uri)
     if live.kind != "project":
         kept = structs.replace(kept, name=live.name)
@@ -194,20 +187,15 @@ def _is_same(live: Item, wanted: Item) -> bool:
 def _put(tx: Tx, scope: Scope, live: Item, old: Item, project: int | None) -> Item:
     state = old.state
     if live.kind == "prompt":
-        patch = PromptPatch(
-            title=state.title,
-            content=str(old.content),
-            description=state.description,
-            tags=state.tags,
-            arguments=state.arguments,
-        )
-        return recording.of_prompt(prompts.update(tx, _enter(tx, scope, live.project), live.id, patch, live.version))
+        fields = {name: getattr(state, name) for name in ("title", "description", "tags", "arguments")}
+        patch = PromptPatch(content=str(old.content), **fields)
+        return recording.of(prompts.update(tx, _enter(tx, scope, live.project), live.id, patch, live.version))
     if live.kind == "document":
         changes = DocumentPatch(content=old.content, mime_type=state.mime_type, description=state.description)
         within = _enter(tx, scope, live.project)
-        return recording.of_document(documents.update(tx, within, live.name, changes, live.version))
+        return recording.of(documents.update(tx, within, live.name, changes, live.version))
     if live.kind == "project":
-        return recording.of_project(projects.rename(tx, live.name, state.name))
+        return recording.of(projects.rename(tx, live.name, state.name))
     is_moved = project != live.project
     changed = TaskPatch(
         title=state.title,
@@ -220,7 +208,7 @@ def _put(tx: Tx, scope: Scope, live: Item, old: Item, project: int | None) -> It
         completed_at=state.completed_at,
         is_cancelled=state.is_cancelled,
     )
-    return recording.of_task(tasks.update(tx, scope, live.number, changed, live.version))
+    return recording.of(tasks.update(tx, scope, live.number, changed, live.version))
 
 
 def _enter(tx: Tx, scope: Scope, project: int | None) -> Scope:
@@ -250,19 +238,19 @@ def _missing_blockers(tx: Tx, scope: Scope, old: Item) -> list[str]:
 
 
 class Step(Struct, frozen=True):
-    """One transaction of a user that can be undone: its changes, last one first."""
+    """One transaction of a user that can be undone: its changes, newest first."""
 
     at: str
     changes: tuple[FeedEntry, ...]
 
 
 def plan_undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
-    """Return the user's last transactions that were not undone yet, last one first.
+    """Return the user's last transactions that were not undone yet, newest first.
 
-    For a scope limited to some projects: only changes in these, and none of projects themselves.
+    A scope limited to some projects gets only changes in these, and no changes of projects themselves.
     """
     user = scope.user or ""
-    where = None if scope.projects is None else sorted(projects.allowed_numbers(tx, scope))
+    where = projects.list_allowed(tx, scope)
     times = revisions.last_by(tx, user, where, last)
     return [Step(at, tuple(history.label(tx, scope, revisions.of_transaction(tx, user, at, where)))) for at in times]
 
@@ -272,8 +260,8 @@ def undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
 
     Raises:
         VersionConflict: something was changed since.
-        NotFound: something was removed for good.
-        VersionMissing: what it was before was pruned.
+        NotFound: something was removed permanently.
+        VersionMissing: the previous version was pruned.
         Taken: as `restore`.
     """
     steps = plan_undo(tx, scope, last)
@@ -289,7 +277,7 @@ def take_back(tx: Tx, scope: Scope, revision: Version) -> None:
 
     Raises:
         VersionConflict, NotFound, VersionMissing, Taken: as `undo`.
-        Forbidden: it was done to a project, and the scope may enter only some.
+        Forbidden: the change was to a project, and the scope may enter only some.
     """
     item = history.find_known(tx, scope, revision)
     found = revisions.of_items(tx, revision.kind, [revision.item])
@@ -308,7 +296,7 @@ def take_back(tx: Tx, scope: Scope, revision: Version) -> None:
     if before is None:
         raise VersionMissing(revision.kind, item.key, revision.version - 1, history.kept_versions(tx, scope, item))
     old = history.read_version_of(tx, scope, item, before.version)
-    # A change that made no difference is taken back by a version of its own, or it would be the next one to undo again.
+    # Undoing a change without effect also makes a version; otherwise, it would be the next change to undo again.
     is_taken_back = bool(revisions.taken_back(tx, [revision]))
     put(tx, scope, item, old, undone=revision.number, is_always_recorded=not is_taken_back)
 
@@ -317,11 +305,7 @@ def take_back(tx: Tx, scope: Scope, revision: Version) -> None:
 
 
 def purge(tx: Tx, scope: Scope, reference: str) -> Item:
-    """Remove an item with its history for good, and the deleted ones of the same name; return the item.
-
-    Raises:
-        NotFound, AmbiguousItem: as `lookup.find`.
-    """
+    """Remove an item with its history for good, and the deleted ones of the same name; return the item."""
     item = lookup.find(tx, scope, reference)
     if not item.is_deleted:
         delete(tx, scope, item)

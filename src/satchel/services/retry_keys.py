@@ -1,4 +1,4 @@
-"""Keys that make calls idempotent: the first answer to a key is stored, and repetitions get it again.
+"""Keys that make calls idempotent: the first answer to a key is stored, and repeated calls get it again.
 
 A key belongs to one user and one tool. A call asks `recall` first, and calls `remember` in the transaction of its
 changes.
@@ -13,11 +13,11 @@ from satchel.storage.database import Tx, Violation
 
 MAX_KEY = 200  # characters
 KEPT_DAYS = 7
-MOST = 1_000  # of one user
+MOST = 1_000  # keys of one user
 
 
 def digest(scope: Scope, *parts: bytes) -> str:
-    """Return a digest of a call's input, which includes the projects that its token opens."""
+    """Return a digest of a call's input, including the projects that its token may enter."""
     import hashlib  # few calls have a key
 
     opened = ["*"] if scope.projects is None else sorted(scope.projects)
@@ -31,7 +31,7 @@ def recall(tx: Tx, scope: Scope, tool: str, key: str, digest: str) -> bytes | No
     """Return the answer to the earlier call of a tool with this key; None if this is the first.
 
     Raises:
-        WrongArgument: the key is empty, too long, or no text that can be stored.
+        WrongArgument: the key is empty, too long, or cannot be stored.
         KeyReused: the earlier call had other input.
     """
     rules.check_text("key", key)
@@ -51,9 +51,9 @@ def remember(tx: Tx, scope: Scope, tool: str, key: str, digest: str, answer: byt
     """Store the answer of the first call with a key.
 
     Raises:
-        StoreConflict: the same call runs at the same time, and was faster; tried again, it is recalled.
+        StoreConflict: the same call ran at the same time and was faster; a retry returns its answer.
     """
-    # Before the insert: a key that is too old to be recalled would refuse its successor.
+    # Before the insert: an expired key would otherwise conflict with the new one.
     rows.remove_oldest(tx, scope.owner, before=clock.days_before(tx.now, KEPT_DAYS), most=MOST - 1)
     try:
         rows.add(tx, scope.owner, tool, key, digest=digest, answer=answer)

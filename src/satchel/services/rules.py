@@ -41,15 +41,15 @@ MAX_TAGS = 100
 MAX_BLOCKERS = 100
 MAX_CLAIM_MINUTES = 1440
 MAX_ARGUMENTS = 100
-MAX_VALUES = 100  # of one argument
+MAX_VALUES = 100  # values of one argument
 MAX_VALUE = 200
-MAX_ARGUMENTS_TEXT = 100_000  # characters of all names, descriptions and values of a prompt's arguments together
+MAX_ARGUMENTS_TEXT = 100_000  # characters of all names, descriptions and values of a prompt's arguments
 MAX_TEMPLATE_BYTES = 64 * 1024  # the limit of the process that renders templates
 MAX_URI_BYTES = 2000  # PostgreSQL indexes no key beyond 2,704 bytes
 
-# Compiled on first use: a cold start checks nothing.
+# Compiled on first use: a cold start checks no values.
 NAME = r"[A-Za-z0-9._-]+"
-_EXTENSION = r"(?<=.)\.[A-Za-z][A-Za-z0-9]{0,9}\Z"  # of a name like s.md; v1.2 has none
+_EXTENSION = r"(?<=.)\.[A-Za-z][A-Za-z0-9]{0,9}\Z"  # the extension of a name like s.md; v1.2 has none
 _TAG = r"[A-Za-z0-9_-]{1,50}"
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _URI = r"[A-Za-z][A-Za-z0-9+.-]*:[^\s\x00-\x1f\x7f-\x9f]*"
@@ -57,7 +57,7 @@ _OWN_SCHEME = "satchel:"
 _WORD = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
 _MIME_TYPE = rf'{_WORD}/{_WORD}(?:[ \t]*;[ \t]*{_WORD}=(?:{_WORD}|"[^"\\\x00-\x1f\x7f]*"))*'
 
-# Of `application/`, with or without `x-` in front.
+# Subtypes of `application/`, with or without `x-` in front.
 _TEXT_SUBTYPES = {
     *("json", "json5", "jsonl", "ndjson", "json-seq", "xml", "xhtml", "yaml", "toml", "www-form-urlencoded"),
     *("javascript", "ecmascript", "typescript", "sql", "graphql", "sh", "shellscript", "python", "ruby", "perl"),
@@ -90,14 +90,14 @@ def list_free_names(name: str, id: str) -> Iterator[str]:
     found = re.search(_EXTENSION, name)
     end = found[0] if found else ""
     for mark in _list_marks(id):
-        yield _end_with(name.removesuffix(end), f"-{mark}{end}", MAX_NAME)
+        yield name.removesuffix(end)[: MAX_NAME - len(f"-{mark}{end}")] + f"-{mark}{end}"
 
 
 def list_free_titles(title: str, id: str) -> Iterator[str]:
     """Yield a title, cut to its limit, then alternatives if it is taken: (2) to (9), then digits of an id."""
     yield title[:MAX_TITLE]
     for mark in _list_marks(id):
-        yield _end_with(title, f" ({mark})", MAX_TITLE)
+        yield title[: MAX_TITLE - len(f" ({mark})")] + f" ({mark})"
 
 
 def list_free_uris(uri: str, id: str) -> Iterator[str]:
@@ -108,7 +108,7 @@ def list_free_uris(uri: str, id: str) -> Iterator[str]:
 
 
 def choose_free(candidates: Iterable[str], is_free: Callable[[str], bool]) -> str:
-    """Return the first of some candidates that is free; if none is, the last one, which the database refuses."""
+    """Return the first free candidate; if none is free, the last one, which the database refuses."""
     last = ""
     for last in candidates:
         if is_free(last):
@@ -121,10 +121,6 @@ def _list_marks(id: str) -> tuple[str, ...]:
     return (*map(str, range(2, 10)), id[:8], id)
 
 
-def _end_with(text: str, end: str, longest: int) -> str:
-    return text[: longest - len(end)] + end
-
-
 def drop_accents(text: str) -> str:
     """Return a text with plain letters instead of accented ones."""
     if text.isascii():
@@ -134,7 +130,7 @@ def drop_accents(text: str) -> str:
 
 
 def clean_title(kind: str, title: str) -> str:
-    """Return the title of a prompt or task, without outer white space."""
+    """Return the title of a prompt or task, without surrounding white space."""
     check_text("title", title)
     title = title.strip()
     longest = MAX_TASK_TITLE if kind == "task" else MAX_TITLE
@@ -146,10 +142,10 @@ def clean_title(kind: str, title: str) -> str:
 
 
 def check_new(tx: Tx, kind: str, field: str, new: object, old: str | None = None) -> None:
-    """Refuse hidden characters in a new title or URI, if the caller must not use any; a restored one may have some.
+    """Refuse hidden characters in a new title or URI, if the scope says so; a restored one may have some.
 
     Raises:
-        WrongArgument: it has one; the value names it.
+        WrongArgument: there is one; the value names it.
     """
     if isinstance(new, str) and new != old and tx.scope.refuses_hidden and tx.restores is None:
         check_shown(kind, field, new)
@@ -172,7 +168,7 @@ def clean_uri(kind: str, uri: str) -> str:
 
 
 def check_own_uri(name: str, uri: str) -> None:
-    """Refuse a URI that names another item of ours, in upper or lower case."""
+    """Refuse a `satchel:` URI that names another item, in upper or lower case."""
     if is_own_uri(uri) and uri != make_own_uri(name):
         raise WrongArgument("uri", "reserved", value=uri, kind="document")
 
@@ -183,7 +179,7 @@ def make_own_uri(name: str) -> str:
 
 
 def is_own_uri(uri: str) -> bool:
-    """Return whether a URI has our scheme."""
+    """Return whether a URI has the scheme `satchel`."""
     return uri.lower().startswith(_OWN_SCHEME)
 
 
@@ -218,7 +214,7 @@ def check_template(content: str) -> None:
 
 
 def fits(text: str, most: int) -> bool:
-    """Return whether a text has at most so many bytes; encode it only if its length does not tell."""
+    """Return whether a text has at most so many bytes; encode it only if its length does not decide."""
     return len(text) * 4 <= most or len(text.encode()) <= most
 
 
@@ -242,14 +238,14 @@ def clean_content(mime_type: str, content: str | bytes) -> str | bytes:
 
 
 def _from_base64(content: str, mime_type: str) -> bytes:
-    content = "".join(content.split())  # as the command base64 folds its lines
+    content = "".join(content.split())  # the command base64 folds its lines
     try:
         data = a2b_base64(content, strict_mode=True)
     except (Error, ValueError):
         data = None
     # Strict mode still accepts superfluous padding and unused bits, so compare with the canonical form.
     if data is None or b2a_base64(data, newline=False) != content.encode():
-        # The value is the type: it says why the content must be base64.
+        # The value is the type, which is the reason why the content must be base64.
         raise WrongArgument("content", "contentEncoding", limit="base64", value=mime_type, kind="document")
     return data
 
@@ -276,7 +272,7 @@ def clean_tag_changes(kind: str, tags: Sequence[str] | ListChange) -> Sequence[s
 
 
 def read_changes(field: str, given: Sequence[str]) -> Sequence[str] | ListChange:
-    """Read a list of an update: additions and removals if its entries are like +x and -x, else the list itself.
+    """Read a list of an update: additions and removals if its entries look like +x and -x, else the list itself.
 
     Raises:
         WrongArgument: only some of the entries have a sign.
@@ -304,7 +300,7 @@ def apply_changes(current: Sequence[str], given: Sequence[str] | ListChange) -> 
 
 
 def clean_query(kind: str, query: Query) -> Query | None:
-    """Return a query as texts and tags are stored; None if nothing can match. A tag may be any text."""
+    """Return a query with texts and tags as they are stored; None if nothing can match. A tag may be any text."""
     _check_number_of_tags(kind, query.tags)
     for index, tag in enumerate(query.tags):
         check_text("tags", tag, f"tags[{index}]")
@@ -322,7 +318,7 @@ def _check_number_of_tags(kind: str, tags: Sequence[str]) -> None:
 
 
 def fold_query(query: str) -> str:
-    """Return a search text as it is compared."""
+    """Return a search text in the form used for comparison."""
     check_text("query", query)
     if len(query) > MAX_QUERY:
         raise WrongArgument("query", "maxLength", limit=MAX_QUERY)
@@ -330,12 +326,12 @@ def fold_query(query: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return a text as literal searches compare it: without case, each letter composed with its marks."""
+    """Return a text in the form that literal searches compare, without case, each letter composed with its marks."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).casefold()
 
 
 def clean_due(kind: str, due: str) -> str:
-    """Return a day, written YYYY-MM-DD."""
+    """Check a day, which is written YYYY-MM-DD."""
     try:
         if not re.fullmatch(_DATE, due):
             raise ValueError
@@ -346,23 +342,18 @@ def clean_due(kind: str, due: str) -> str:
 
 
 def clean_choice(kind: str, field: str, value: str, choices: tuple[str, ...]) -> str:
-    """Return one of some words."""
+    """Check that a word is one of some choices."""
     if value not in choices:
         raise WrongArgument(field, "enum", limit=choices, value=value, kind=kind)
-    # Our own copy of the word: Structs that leave out defaults recognize those only by identity.
+    # Return the constant, not the given word: Structs that omit defaults recognize them only by identity.
     return choices[choices.index(value)]
 
 
 def clean_blockers(kind: str, blockers: Sequence[int] | BlockerChange) -> Sequence[int] | BlockerChange:
-    """Return the numbers of the tasks that block a task, or of those that it gets and loses."""
-    check_blockers(kind, blockers.added if isinstance(blockers, BlockerChange) else blockers)
-    return blockers
-
-
-def check_blockers(kind: str, blockers: Sequence[int]) -> None:
-    """Refuse too many blockers of a task."""
-    if len(blockers) > MAX_BLOCKERS:
+    """Return the numbers of the tasks that block a task, or the changes to them."""
+    if len(blockers.added if isinstance(blockers, BlockerChange) else blockers) > MAX_BLOCKERS:
         raise WrongArgument("blocked_by", "maxItems", limit=MAX_BLOCKERS, kind=kind)
+    return blockers
 
 
 def clean_arguments(kind: str, arguments: Sequence[Argument]) -> Sequence[Argument]:
@@ -372,26 +363,18 @@ def clean_arguments(kind: str, arguments: Sequence[Argument]) -> Sequence[Argume
     seen: set[str] = set()
     for index, argument in enumerate(arguments):
         place = f"arguments[{index}]"
-        _check_argument_name(argument.name, f"{place}.name")
+        if len(argument.name) > MAX_NAME:
+            raise WrongArgument("arguments", "maxLength", limit=MAX_NAME, kind=kind, place=f"{place}.name")
+        if not can_be_argument(argument.name):
+            raise WrongArgument("arguments", "pattern", value=argument.name, kind=kind, place=f"{place}.name")
         if argument.name in seen:
             raise WrongArgument("arguments", "uniqueItems", value=argument.name, kind="prompt", place=place)
         seen.add(argument.name)
         _check_argument(argument, place)
-    if sum(map(_measure_argument, arguments)) > MAX_ARGUMENTS_TEXT:
+    size = sum(len(one.name) + len(one.description or "") + sum(map(len, one.values)) for one in arguments)
+    if size > MAX_ARGUMENTS_TEXT:
         raise WrongArgument("arguments", "maxLength", limit=MAX_ARGUMENTS_TEXT, kind=kind)
     return arguments
-
-
-def _measure_argument(argument: Argument) -> int:
-    """Count the characters of an argument."""
-    return len(argument.name) + len(argument.description or "") + sum(map(len, argument.values))
-
-
-def _check_argument_name(name: str, place: str) -> None:
-    if len(name) > MAX_NAME:
-        raise WrongArgument("arguments", "maxLength", limit=MAX_NAME, kind="prompt", place=place)
-    if not can_be_argument(name):
-        raise WrongArgument("arguments", "pattern", value=name, kind="prompt", place=place)
 
 
 def _check_argument(argument: Argument, place: str) -> None:
@@ -428,25 +411,25 @@ def is_storable(text: str) -> bool:
 
 
 # -- hidden characters --------------------------------------------------------------------------------------------
-# A control character, a bidirectional override or a zero-width space makes two titles look alike, or hides an
-# instruction from a person that a model reads. Some writing needs characters of these kinds: joiners in Persian, Indic
+# A control character, a bidirectional override or a zero-width space can make two titles look alike, or hide an
+# instruction for a model from people. Some writing needs characters of these kinds: joiners in Persian, Indic
 # and other scripts; joiners, variation selectors and tags in emoji. They are accepted only in such writing.
 
 _CONTROLS = r"[\x00-\x1f\x7f-\x9f]"
-# Blank letters and marks, which are not format characters.
+# Letters and marks that are blank, but are not format characters.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2028\u2029\u2800\u3164\uffa0\ufffc")
-# Places that Unicode keeps for further characters that do not show, and those that never will be characters.
+# Code points that Unicode reserves for more invisible characters, and noncharacters.
 _RESERVED = ((0x2060, 0x206F), (0xFDD0, 0xFDEF), (0xFFF0, 0xFFF8), (0xE0000, 0xE0FFF))
-# Format characters that show: signs that enclose or span numbers in Arabic, Syriac and Kaithi.
+# Visible format characters: signs that enclose or span numbers in Arabic, Syriac and Kaithi.
 _SHOWN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
 _JOINERS = ("\u200c", "\u200d")
-_BEYOND_LATIN = "\u0590"  # after Latin, Greek and Cyrillic, whose letters need no joiners
+_BEYOND_LATIN = "\u0590"  # the first code point after Latin, Greek and Cyrillic, whose letters need no joiners
 _BLACK_FLAG, _END_OF_TAGS = "\U0001f3f4", "\U000e007f"
-_FLAG = "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f"  # of a region, such as Scotland
+_FLAG = "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f"  # a region's flag, such as Scotland's
 
 
 def check_shown(kind: str, field: str, text: str) -> None:
-    """Refuse a text with a hidden character; the error's value names the character.
+    """Refuse a text with a hidden character; the value of the error names the character.
 
     Raises:
         WrongArgument: the text has one.
@@ -480,14 +463,10 @@ def _is_hidden(text: str, place: int) -> bool:
         return not _joins(before, after)
     if _is_selector(one):
         return not before or _is_selector(before) or before.isspace() or unicodedata.category(before)[0] == "C"
-    if one in _BLANK or _is_reserved(one):
+    code = ord(one)
+    if one in _BLANK or code & 0xFFFE == 0xFFFE or any(first <= code <= last for first, last in _RESERVED):
         return True
     return unicodedata.category(one) in ("Cc", "Cf", "Cs") and one not in _SHOWN
-
-
-def _is_reserved(one: str) -> bool:
-    code = ord(one)
-    return code & 0xFFFE == 0xFFFE or any(first <= code <= last for first, last in _RESERVED)
 
 
 def _joins(before: str, after: str) -> bool:
@@ -504,7 +483,7 @@ def _is_selector(one: str) -> bool:
 
 # -- whole values -------------------------------------------------------------------------------------------------
 
-# The rules of each field, in the order in which they are applied.
+# The rules of each field, in the order of their application.
 _RULES: dict[str, dict[str, Callable[[str, Any], Any]]] = {
     "prompt": {
         "name": clean_new_name,
@@ -532,7 +511,7 @@ _RULES: dict[str, dict[str, Callable[[str, Any], Any]]] = {
 
 
 def clean(kind: str, value: Value) -> Value:
-    """Return a draft or a patch with its fields as they are stored, except content and description of a document."""
+    """Return a draft or a patch with its fields in their stored form, except content and description of a document."""
     cleaned = {}
     for field, rule in _RULES[kind].items():
         item = getattr(value, field, UNSET)
@@ -542,7 +521,7 @@ def clean(kind: str, value: Value) -> Value:
 
 
 def clean_prompt(draft: PromptDraft) -> PromptDraft:
-    """Return a new prompt as it is stored; it has a title, a name, or both."""
+    """Return a new prompt in its stored form; it has a title, a name, or both."""
     draft = clean("prompt", draft)
     if draft.arguments:
         check_template(draft.content)

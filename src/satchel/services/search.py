@@ -13,32 +13,31 @@ from satchel.errors import WrongArgument
 from satchel.model import PromptQuery, Scope, TaskFilter, TaskQuery, uri_of
 from satchel.services import layers, projects, rules, search_ranking, tasks
 from satchel.services.search_ranking import Alternative, RankedItem, Term
-from satchel.services.texts import unfold_offset
 from satchel.storage import projects as project_rows
 from satchel.storage import search as rows
 from satchel.storage.database import Tx
 from satchel.storage.search import KINDS, FoundKind, FoundText, IndexedItem
 from satchel.storage.search_words import MAX_INDEXED, ItemText, fold, make_key, make_words
 
-_BATCH = 10  # documents that are read at once for a literal text, because each may have 4 MiB
+_BATCH = 10  # how many documents to read at once, because each may have 4 MiB
 _MOST_DOCUMENTS = 2000
-_CLOSED = 0.9  # of its score has a closed task
-_STATUSES: Final[tuple[TaskFilter, ...]] = ("pending", "completed", "cancelled")  # in the order of literal hits
-_WIDTH = 160  # characters of a line that a hit shows
-_BEFORE = 50  # of these, before the first match
-_JOINING = "[-_.'’]?"  # between the letters of a word that is written as a compound
+_CLOSED = 0.9  # the factor for the score of a closed task
+_STATUSES: Final[tuple[TaskFilter, ...]] = ("pending", "completed", "cancelled")  # the order of literal hits
+_WIDTH = 160  # characters of the line in a hit
+_BEFORE = 50  # characters before the first match
+_JOINING = "[-_.'’]?"  # may stand between the letters of a compound
 _SHORTEST_COMPOUND = 6  # letters
-_MOST_PLACES = 200  # of a word that are looked at
-_MOST_TERMS = 32  # of a query that a line is chosen by
-_MOST_COMPOUNDS = 4  # of them, those that are looked for as compounds: that takes a hundred times as long
+_MOST_PLACES = 200  # the limit of places of one word to look at
+_MOST_TERMS = 32  # the limit of a query's terms by which a line is chosen
+_MOST_COMPOUNDS = 4  # the limit of terms to look for as compounds, which takes a hundred times as long
 
 
 class SearchQuery(Struct, frozen=True, kw_only=True):
     """The words, kinds and project of a search."""
 
-    text: str  # in double quotes: literally
+    text: str  # in double quotes: literal text
     kinds: Sequence[FoundKind] = KINDS
-    has_project: bool = False  # named by the caller, so that tasks are those of the project only
+    has_project: bool = False  # the caller named the project, so only its tasks are searched
     limit: int = 10
     offset: int = 0
 
@@ -57,9 +56,9 @@ class Hit(Struct, frozen=True, kw_only=True):
     kind: FoundKind
     reference: str
     title: str
-    status: str = "pending"  # of a task
-    layer: str = ""  # the personal project, where it is from there
-    line: int | None = None  # of the text, where the best match is in it
+    status: str = "pending"  # for a task
+    layer: str = ""  # the personal project, if the hit is from there
+    line: int | None = None  # the line with the best match
     text: str = ""
 
 
@@ -67,14 +66,15 @@ def search(tx: Tx, scope: Scope, query: SearchQuery, libraries: Sequence[Library
     """Return the best hits from an offset on, and whether there are more.
 
     Raises:
-        WrongArgument: there is nothing to search for.
+        WrongArgument: the query is empty.
         NotFound, Forbidden: as `projects.current`.
     """
     text = query.text.strip()
-    literal = _read_literal(text)
+    literal = text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' else None
     if not text or literal == "":
         raise WrongArgument("query", "minLength", limit=1, value=query.text)
-    where = _find_layers(tx, scope)
+    upper, lower = projects.current(tx, scope).number, layers.find_personal(tx, scope)
+    where = _Layers(upper, None if lower is None else projects.current(tx, lower).number, scope.personal)
     libraries = libraries if "prompt" in query.kinds else ()
     if literal is not None:
         return _search_literally(tx, scope, where, query, literal, libraries)
@@ -92,26 +92,16 @@ def search(tx: Tx, scope: Scope, query: SearchQuery, libraries: Sequence[Library
 
 
 class _Layers(Struct, frozen=True):
-    """The numbers of the project that is searched and of the personal one, which may be absent."""
+    """The numbers of the project to search and of the personal one, which may be absent."""
 
     upper: int
     lower: int | None
-    name: str  # of the lower one
-    spaces: frozenset[int] = frozenset()  # of the lower one, where words are searched for
+    name: str  # the name of the personal project
+    spaces: frozenset[int] = frozenset()  # the spaces of the personal project in a search for words
 
     @property
     def numbers(self) -> list[int]:
         return [self.upper] if self.lower is None else [self.upper, self.lower]
-
-
-def _find_layers(tx: Tx, scope: Scope) -> _Layers:
-    upper, lower = projects.current(tx, scope).number, layers.find_personal(tx, scope)
-    return _Layers(upper, None if lower is None else projects.current(tx, lower).number, scope.personal)
-
-
-def _read_literal(text: str) -> str | None:
-    """Return the text of a query in double quotes, or None if it has no quotes."""
-    return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' else None
 
 
 def _find_spaces(tx: Tx, scope: Scope, query: SearchQuery, where: _Layers) -> tuple[list[int], frozenset[int]]:
@@ -135,7 +125,7 @@ def _drop_shadowed(tx: Tx, where: _Layers, found: Sequence[RankedItem]) -> Seque
 
 
 def _index(place: int, one: LibraryText) -> IndexedItem:
-    """Return a library's prompt as an indexed item; its number is its place in the list."""
+    """Convert a library's prompt to an indexed item; its number is its place in the list."""
     text = ItemText(title=one.name, description=one.description, text=one.text)
     return IndexedItem(-1 - place, "prompt", -1 - place, make_key(one.name), "", make_words(text))
 
@@ -152,7 +142,7 @@ def _put_open_first(tx: Tx, found: Sequence[RankedItem]) -> list[IndexedItem]:
 def _read_found(
     tx: Tx, scope: Scope, where: _Layers, items: Sequence[IndexedItem], libraries: Sequence[LibraryText]
 ) -> list[tuple[FoundKind, FoundText]]:
-    """Read the texts of items, except of tasks that the index has, but the caller may not see any more."""
+    """Read the texts of items, except of tasks that are in the index but no longer visible to the caller."""
     found: dict[tuple[FoundKind, int], FoundText] = {}
     for kind in KINDS:
         numbers = [item.item for item in items if item.kind == kind and item.item > 0]
@@ -180,7 +170,7 @@ def _make_hits(
     found: Sequence[tuple[FoundKind, FoundText]],
     find_line: Callable[[str], tuple[int, str] | None],
 ) -> list[Hit]:
-    """Make the hits of items, each with a line of its text."""
+    """Return the hits for some items, each with a line of its text."""
     shared = rows.find_shared_names(tx, where.numbers, [one.name for _, one in found if one.name])
     numbers = [one.number for kind, one in found if kind == "task"]
     statuses = {task.number: task.status for task in tasks.list_some(tx, scope, numbers)} if numbers else {}
@@ -200,7 +190,7 @@ def _make_hits(
 def _search_literally(
     tx: Tx, scope: Scope, where: _Layers, query: SearchQuery, literal: str, libraries: Sequence[LibraryText]
 ) -> tuple[list[Hit], bool]:
-    """Search a literal text in any case: prompts and documents, newest first, then tasks, open ones first."""
+    """Search for a literal text in any case: prompts and documents, newest first, then tasks, open ones first."""
     folded = rules.fold_query(literal)
     wanted = query.offset + query.limit + 1
     found: list[tuple[FoundKind, FoundText]] = []
@@ -265,7 +255,7 @@ def _find_line(terms: Sequence[Term], text: str) -> tuple[int, str] | None:
     """
     text = text[:MAX_INDEXED]
     lines = text.split("\n")
-    # Line by line: most lines of a text that is not ASCII are, and their folding costs nothing.
+    # Fold line by line: most lines of a non-ASCII text are ASCII, and folding them costs nothing.
     whole = text.lower() if text.isascii() else "\n".join([fold(line) for line in lines])
     counts: dict[int, int] = {}
     places: dict[int, int] = {}
@@ -291,9 +281,7 @@ def _find_literal_line(folded: str, text: str) -> tuple[int, str] | None:
     if start < 0:
         return None
     number = whole.count("\n", 0, start)
-    place, _ = (start, start) if text.isascii() else unfold_offset(text, start)
-    end = text.find("\n", place)
-    line = text[text.rfind("\n", 0, place) + 1 : len(text) if end < 0 else end]
+    line = text.split("\n", number + 1)[number]
     return number + 1, _cut(line, max(0, rules.fold(line).find(folded.partition("\n")[0])))
 
 
@@ -303,22 +291,22 @@ def _show_start(text: str) -> str:
 
 
 def _find_term(term: Term, text: str) -> dict[int, int]:
-    """Find the lines of a folded text, from 0, that contain a term, each with the position in it."""
+    """Find the lines of a folded text that contain a term; map their numbers, from 0, to the position of the term."""
     roots = {one.word for one in term.alternatives if one.is_prefix}
     sought = [one for one in term.alternatives if one.is_prefix or not one.word.startswith(tuple(roots))]
     return _find_lines([place for one in sought for place in _find_places(text, one)], text)
 
 
 def _find_compound(term: Term, text: str) -> dict[int, int]:
-    """Find the lines as `_find_term` does, for a word that is written as a compound."""
+    """Find lines as `_find_term` does, for a word that is written as a compound."""
     pattern = re.compile(_JOINING.join(map(re.escape, term.word)))
     return _find_lines([match.start() for match in islice(pattern.finditer(text), _MOST_PLACES)], text)
 
 
 def _find_lines(places: list[int], text: str) -> dict[int, int]:
-    """Return the lines of some positions in a text, from 0, each with the first position in it."""
+    """Map the numbers of the lines that contain some positions, from 0, to the first position in each."""
     found: dict[int, int] = {}
-    number, start = 0, 0  # of the line that was counted last
+    number, start = 0, 0  # the last counted line
     for place in sorted(places):
         number += text.count("\n", start, place)
         start = max(start, place)
@@ -327,7 +315,7 @@ def _find_lines(places: list[int], text: str) -> dict[int, int]:
 
 
 def _find_places(text: str, wanted: Alternative) -> Iterator[int]:
-    """Yield the first positions in a text where the wanted word, or one that it begins, starts."""
+    """Yield the first positions in a text where the word, or a longer one that begins with it, starts."""
     place = text.find(wanted.word)
     for _ in range(_MOST_PLACES):
         if place == -1:

@@ -1,7 +1,7 @@
 """Finds the items of some spaces that have the words of a query, best ones first.
 
-A query becomes terms, each with the other ways in which an item may write it. The index gives lists, the items with a
-word at a level; then the best of these are scored exactly, by the words that the index keeps of them. Long lists are
+A query becomes terms, each with alternative spellings. The index has lists of the items with a
+word at a level; the best of these are then scored exactly, by the words that the index stores. Long lists are
 cut, so that a common word costs no more than a rare one.
 """
 
@@ -20,9 +20,9 @@ from satchel.storage.search_words import IMPACTS, LEVELS, expand, is_correctable
 _MAX_TERMS = 16
 _SHORTEST_PREFIX = 3  # letters
 _SHORTEST_CORRECTED = 5
-_SHORTEST_PART = 3  # of a word that is written as two
+_SHORTEST_PART = 3  # letters of each part of a word that is written as two
 
-# How much a match counts that is not the word itself.
+# The weights of matches other than the word itself.
 _PREFIX = 0.6
 _JOINED = 0.95
 _SPLIT = 0.8
@@ -30,10 +30,10 @@ _SINGULAR = 0.75
 _CORRECTED = 0.55
 _STEM = 0.35
 _PLURAL = 0.75
-_RESPELLED = 0.9  # as in British or American English
+_RESPELLED = 0.9  # for the British or American spelling
 _INFLECTED = 0.5
 
-# Stop words; they count only if a query has no others.
+# Stop words; they count only if a query has no other words.
 _EMPTY = """
     a about all an and any are as at be been but by can could did do does find for from get give had has have how i if
     in into is it its just let like looking me my need of on one or our please should show so some something stuff tell
@@ -42,19 +42,19 @@ _EMPTY = """
     der die das und ein eine ist für mit von zu le la les de du des et un une pour avec el los y en con para
 """
 _EMPTY_WORDS = frozenset(_EMPTY.split())
-# Endings that English verbs and their nouns have, and the fewest letters before each.
+# Endings of English verbs and their nouns, with the minimum of letters before each.
 _ENDINGS = {"ations": 4, "ation": 4, "ions": 5, "ion": 5, "ings": 4, "ing": 4, "ers": 5, "er": 5, "ed": 4}
 _SAME_SOUND = r"(?<=..)(?:i[sz](?=(?:e[drs]?|ers|ing|ations?)$)|ou?r(?=s?$))"
 _LETTERS = {"latin": "abcdefghijklmnopqrstuvwxyz", "greek": "αβγδεζηθικλμνξοπρστυφχψω"}
 _LETTERS["cyrillic"] = "".join(map(chr, range(0x430, 0x450)))
 
-_MOST_LISTED = 600  # items of a list
+_MOST_LISTED = 600  # items in a list
 _MOST_TOGETHER = 200
-_HIGH_LEVELS = LEVELS[:5]  # at which longer words are listed where very many items have the word itself
+_HIGH_LEVELS = LEVELS[:5]  # the levels for longer words, if very many items have the word itself
 _MOST_RANKED = 250  # items that are scored exactly
-_MOST_BYTES = 1_500_000  # of their words
-_FEW = 3  # with fewer items, a word is taken for mistyped, or for two
-_MOST_CORRECTIONS = 8  # words that a mistyped one may have meant
+_MOST_BYTES = 1_500_000  # bytes of the words of these items
+_FEW = 3  # with fewer items, a word may be mistyped, or be two words
+_MOST_CORRECTIONS = 8  # the limit of corrections of a mistyped word
 _SHORTEST_STEM, _LONGEST_ENDING = 5, 4  # letters
 
 
@@ -65,10 +65,10 @@ class Alternative(Struct):
     """A word by which a term may be found."""
 
     word: str
-    factor: float = 1.0  # how much it counts
-    is_prefix: bool = False  # longer words that begin so count
-    also: str = ""  # another word that must be there too
-    is_joined: bool = False  # of two neighbours
+    factor: float = 1.0  # its weight
+    is_prefix: bool = False  # also match longer words that begin with it
+    also: str = ""  # another word that must also match
+    is_joined: bool = False  # made of two neighbouring words
 
 
 class Term(Struct):
@@ -76,13 +76,13 @@ class Term(Struct):
 
     word: str
     alternatives: list[Alternative]
-    joined: list[str] = []  # it and a neighbour as one word
+    joined: list[str] = []  # the word and a neighbour as one word
 
 
 class Query(Struct):
     """The terms of a query."""
 
-    key: str  # of the whole, as names and titles have one
+    key: str  # the whole query in the form of a name or title
     terms: list[Term]
 
 
@@ -100,7 +100,7 @@ def parse(text: str) -> Query:
 
 
 def list_corrections(word: str) -> list[str]:
-    """List the words that are one typing error away: a letter added, left out, replaced or swapped."""
+    """List the words that are one typing error away: a letter added, omitted, replaced or swapped."""
     if len(word) < _SHORTEST_CORRECTED or not word.isalpha():
         return []
     letters = next((one for one in _LETTERS.values() if word[0] in one), "")
@@ -119,7 +119,7 @@ def split_in_two(word: str) -> Iterator[tuple[str, str]]:
 
 
 def _parts(words: Sequence[str]) -> Sequence[str]:
-    """Return the parts of a compound; they match it too, because neighbours are joined."""
+    """Return the parts of a compound; a compound in a text matches too, because neighbours are joined."""
     return words[1:] if len(words) > 1 and words[0] == "".join(words[1:]) else words
 
 
@@ -127,7 +127,9 @@ def _first_alternatives(word: str) -> Iterable[Alternative]:
     yield Alternative(word)
     if len(word) >= _SHORTEST_PREFIX:
         yield Alternative(word, _PREFIX, is_prefix=True)
-        yield from (Alternative(one, _PLURAL) for one in _plurals(word))
+        yield Alternative(f"{word}s", _PLURAL)
+        if word.endswith(("s", "x", "z", "ch", "sh")):
+            yield Alternative(f"{word}es", _PLURAL)
     if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
         yield Alternative(word[:-1], _SINGULAR)
         if len(word) > 4 and word.endswith("ies"):
@@ -139,12 +141,6 @@ def _first_alternatives(word: str) -> Iterable[Alternative]:
         yield Alternative(stem, _INFLECTED, is_prefix=True)
     if len(word) > 4 and (other := _respell(word)) != word:
         yield Alternative(other, _RESPELLED)
-
-
-def _plurals(word: str) -> Iterable[str]:
-    yield f"{word}s"
-    if word.endswith(("s", "x", "z", "ch", "sh")):
-        yield f"{word}es"
 
 
 def _cut_ending(word: str) -> str:
@@ -180,19 +176,10 @@ class Found(Struct):
     terms: list[Term]
 
 
-class Matcher(Struct):
-    """The search for a term among the words of an item, in as few scans as possible."""
-
-    alternatives: list[Alternative]
-    roots: list[str]  # beginnings of words, which find alternatives that begin so too
-    rest: list[Alternative]  # those that no root finds
-    factors: dict[str, float] = {}  # of words that were met
-
-
 class _List(Struct):
-    """The items with an alternative of a term at a level."""
+    """The items that contain an alternative of a term at a level."""
 
-    place: int  # of the term
+    place: int  # the index of the term
     alternative: Alternative
     level: str
     numbers: list[int]
@@ -208,7 +195,7 @@ def rank(
 ) -> Found:
     """Rank the items of some spaces, and others from outside the store, by the words of a query.
 
-    Items of the `last` spaces come behind others of the same score.
+    Items of the `last` spaces come after others with the same score.
     """
     query = parse(text)
     _drop_unknown(tx, spaces, query, others)
@@ -219,21 +206,21 @@ def rank(
         lists += _correct_terms(tx, spaces, query, weak, others)
         totals = _count_all(query, lists, others)
     count = max(rows.count_items(tx, spaces) + len(others), *totals, 1)
-    weights = [_weigh(count, total) for total in totals]
+    # The inverse document frequency of each term.
+    weights = [math.log(1 + (count - total + 0.5) / (total + 0.5)) if total else 0.0 for total in totals]
     first = [space for space in spaces if space not in last]
     preferred = _complete_lists(tx, first, lists) if last else set()
     candidates = _choose(tx, spaces, query, lists, weights, preferred)
     items = [*_read(tx, spaces, candidates), *others]
-    matchers = [make_matcher(term) for term in query.terms]
-    scored = [RankedItem(score_item(query, matchers, weights, item), item) for item in items]
+    scored = [RankedItem(score_item(query, weights, item), item) for item in items]
     best = [one for one in scored if one.score > 0]
     best.sort(key=lambda one: (-one.score, one.item.space in last, -one.item.number))
     return Found(best[:_MOST_RANKED], query.terms)
 
 
-def score_item(query: Query, matchers: Sequence[Matcher], weights: Sequence[float], item: IndexedItem) -> float:
+def score_item(query: Query, weights: Sequence[float], item: IndexedItem) -> float:
     """Score how well an item matches a query by its words; 0 without a match."""
-    matched = [match(one, item.words) for one in matchers]
+    matched = [match(term, item.words) for term in query.terms]
     score = sum(weight * found for weight, found in zip(weights, matched, strict=True))
     known = sum(weights)
     if not score or not known:
@@ -245,52 +232,28 @@ def score_item(query: Query, matchers: Sequence[Matcher], weights: Sequence[floa
     return score * (1.25 if query.key in item.title_key else 1)
 
 
-def _weigh(count: int, total: int) -> float:
-    """Return the inverse document frequency of a word that `count` of all items have."""
-    return math.log(1 + (count - total + 0.5) / (total + 0.5)) if total else 0.0
-
-
-def make_matcher(term: Term) -> Matcher:
-    """Make a matcher that searches the words of items for a term."""
-    prefixes = sorted({one.word for one in term.alternatives if one.is_prefix})
-    roots = [word for word in prefixes if not any(word != other and word.startswith(other) for other in prefixes)]
-    rest = [one for one in term.alternatives if one.also or not one.word.startswith(tuple(roots))]
-    return Matcher([one for one in term.alternatives if not one.also], roots, rest)
-
-
-def match(matcher: Matcher, words: str) -> float:
+def match(term: Term, words: str) -> float:
     """Return the weight of the best alternative of a term that is among the words of an item."""
     best = 0.0
-    for root in matcher.roots:
-        place = words.find(f".{root}")
-        while place != -1:
-            end = words.find(" ", place)
-            impact = IMPACTS[words[place - 1]] * _find_factor(matcher, words[place + 1 : end])
-            best = max(best, impact)
-            place = words.find(f".{root}", end)
-    for one in matcher.rest:
-        impact = one.factor * _find_impact(one.word, words)
-        best = max(best, min(impact, one.factor * _find_impact(one.also, words)) if one.also and impact else impact)
+    for one in term.alternatives:
+        impact = _find_impact(words, one.word, is_prefix=one.is_prefix)
+        if impact and one.also:
+            impact = min(impact, _find_impact(words, one.also))
+        best = max(best, one.factor * impact)
     return best
 
 
-def _find_factor(matcher: Matcher, word: str) -> float:
-    """Return the weight of a word that begins with a root."""
-    factor = matcher.factors.get(word)
-    if factor is None:
-        beginnings = [one for one in matcher.alternatives if word.startswith(one.word)]
-        factor = max(one.factor for one in beginnings if one.is_prefix or one.word == word)
-        matcher.factors[word] = factor
-    return factor
-
-
-def _find_impact(word: str, words: str) -> float:
-    place = words.find(f".{word} ")
-    return 0.0 if place == -1 else IMPACTS[words[place - 1]]
+def _find_impact(words: str, wanted: str, *, is_prefix: bool = False) -> float:
+    """Return the highest impact of a word, or of those that it begins, among the words of an item; 0 if it is not."""
+    best, place = 0.0, words.find(f".{wanted}" if is_prefix else f".{wanted} ")
+    while place != -1:
+        best = max(best, IMPACTS[words[place - 1]])
+        place = words.find(f".{wanted}", place + 1) if is_prefix else -1
+    return best
 
 
 def _drop_unknown(tx: Tx, spaces: Sequence[int], query: Query, others: Sequence[IndexedItem]) -> None:
-    """Drop alternatives that no item has, if their words can be checked: each costs a look-up at every level."""
+    """Drop alternatives that no item has, if this can be checked: each costs a lookup at every level."""
     words = {one.word for term in query.terms for one in term.alternatives if not one.is_prefix}
     checked = [word for word in words if is_correctable(word)]
     unknown = set(checked) - set(_keep_known(tx, spaces, checked, others))
@@ -315,13 +278,15 @@ def _read_lists(tx: Tx, spaces: Sequence[int], query: Query) -> list[_List]:
 
 def _without_covered(term: Term) -> list[Alternative]:
     """Return the alternatives of a term, except those whose items are also in the list of a shorter prefix."""
-    roots = tuple(make_matcher(term).roots)
-    is_root = [one.is_prefix and one.word in roots for one in term.alternatives]
-    is_needed = [one.word == term.word or one.is_joined or one.also for one in term.alternatives]  # each by itself
+    prefixes = {one.word for one in term.alternatives if one.is_prefix}
+    roots = tuple(word for word in prefixes if not any(word != other and word.startswith(other) for other in prefixes))
     return [
         one
-        for one, root, needed in zip(term.alternatives, is_root, is_needed, strict=True)
-        if root or (not one.is_prefix and (needed or not one.word.startswith(roots)))
+        for one in term.alternatives
+        if (one.is_prefix and one.word in roots)
+        or (
+            not one.is_prefix and (one.word == term.word or one.is_joined or one.also or not one.word.startswith(roots))
+        )
     ]
 
 
@@ -339,8 +304,7 @@ def _count_all(query: Query, lists: Iterable[_List], others: Sequence[IndexedIte
         if one.alternative == Alternative(query.terms[one.place].word):
             exact[one.place] += one.total
     for place, term in enumerate(query.terms if others else ()):
-        matcher = make_matcher(term)
-        matched = sum(1 for item in others if match(matcher, item.words))
+        matched = sum(1 for item in others if match(term, item.words))
         exact[place] += matched
         all_of_them[place] += matched
     return [one or other for one, other in zip(exact, all_of_them, strict=True)]
@@ -349,7 +313,7 @@ def _count_all(query: Query, lists: Iterable[_List], others: Sequence[IndexedIte
 def _correct_terms(
     tx: Tx, spaces: Sequence[int], query: Query, weak: Sequence[int], others: Sequence[IndexedItem]
 ) -> list[_List]:
-    """Add corrections to terms that hardly any item has, and read their lists."""
+    """Add corrections to terms that few items have, and read their lists."""
     lists: list[_List] = []
     for place in weak:
         term = query.terms[place]
@@ -385,7 +349,7 @@ def _keep_known(tx: Tx, spaces: Sequence[int], words: list[str], others: Sequenc
 
 
 def _complete_lists(tx: Tx, spaces: Sequence[int], lists: Sequence[_List]) -> set[int]:
-    """Add the items of some spaces, which others must not push out, to lists that were cut; return their numbers."""
+    """Add the items of some spaces to lists that were cut, so that none is displaced; return their numbers."""
     cut = [one for one in lists if one.total > len(one.numbers)]
     if not cut or not spaces:
         return set()
@@ -405,11 +369,11 @@ def _choose(
     weights: Sequence[float],
     preferred: set[int],
 ) -> list[int]:
-    """Choose the items to score exactly, the most promising first, and among equals the preferred ones."""
+    """Choose the items to score exactly: most promising first, preferred ones first among equals."""
     best: list[dict[int, float]] = [{} for _ in query.terms]
     valued = [(weights[one.place] * one.alternative.factor * IMPACTS[one.level], one) for one in lists]
     for value, one in sorted(valued, key=lambda pair: pair[0]):
-        best[one.place].update(dict.fromkeys(one.numbers, value))  # the highest is the last
+        best[one.place].update(dict.fromkeys(one.numbers, value))  # the highest value comes last and stays
     scores: dict[int, float] = {}
     for known in best:
         for number, value in known.items():

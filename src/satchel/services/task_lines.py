@@ -1,9 +1,9 @@
 r"""The grammar of a task in one line, as lists print it and `add_tasks` takes it.
 
     #4 [x] Write docs !high due:2026-12-01 +docs @web after:#3,#5
-      and indented below it, its description
+      its description, indented below the line
 
-In a title a backslash escapes what would be read as a fact: `Learn \+1`.
+In a title, a backslash escapes text that would be read as a fact: `Learn \+1`.
 """
 
 import re
@@ -19,9 +19,9 @@ from satchel.storage.database import Tx
 
 Mark = Literal["", "x", "-", "~"]  # pending, completed, cancelled, in progress
 
-MAX_TASKS = 200  # of one call
+MAX_TASKS = 200  # tasks in one call
 
-_LONGEST = 8_000  # characters of a line, description apart
+_LONGEST = 8_000  # characters of a line, without the description
 # Compiled on first use.
 _BOX = r"\[[ xX~-]\]"
 _FRONT = rf"(?:[-*]\s+)?(?:(?P<box>{_BOX})\s+)?(?:#(?P<label>[0-9]{{1,18}})\s+(?:(?P<mark>{_BOX})\s+)?)?"
@@ -30,7 +30,7 @@ _REFERENCE = r"#?[0-9]{1,18}"
 _AFTER = rf"(?i:after:){_REFERENCE}(?:,{_REFERENCE})*,?"
 _DAY = r"(?i:due:)[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _FACT = rf"(?i:!(?:low|normal|high|urgent))|{_DAY}|{_AFTER}|\+[A-Za-z0-9_-]{{1,50}}|@[A-Za-z0-9._-]{{1,255}}"
-# Texts that look like a fact but are none, and the form of that fact.
+# Texts that resemble a fact, and the correct form of that fact.
 _DOUBTS = {
     r"![A-Za-z0-9]\S*|(?i:prio|priority)[:=]\S+": "a priority is !low, !high or !urgent",
     r"(?i:due|deadline)[:=]\S+": "a day is due:2026-12-01",
@@ -40,7 +40,7 @@ _DOUBTS = {
 
 
 class TaskLine(Struct, frozen=True, kw_only=True):
-    """A task as a line describes it; anything else has the default of a new task."""
+    """A task as a line describes it; a field that is not mentioned has the default of a new task."""
 
     title: str
     label: int | None = None
@@ -49,9 +49,9 @@ class TaskLine(Struct, frozen=True, kw_only=True):
     due: str | None = None
     tags: tuple[str, ...] = ()
     project: str | None = None
-    after: tuple[str, ...] = ()  # `#7`: a task, or a line with this label; `2`: the second task of the same call
+    after: tuple[str, ...] = ()  # `#7`: a task, or a line with this label; `2`: the second task in the call
     description: str | None = None
-    place: int = 0  # of its first line among all lines of the call, from 0
+    place: int = 0  # the index of its first line in the whole call
 
 
 # -- writing ----------------------------------------------------------------------------------------------------
@@ -91,14 +91,14 @@ def _unescape(title: str) -> str:
 
 def _find_fact(text: str) -> int | None:
     """Find where the fact at the end of a text begins, or the backslashes that escape one."""
-    if not re.search(r"[!:+@]", text):  # as in most titles
+    if not re.search(r"[!:+@]", text):  # true of most titles
         return None
     start = _start_of_last_word(text, len(text))
     if re.fullmatch(_FACT, text[start:].lstrip("\\")):
         return start
     end = len(text)
     while re.fullmatch(rf"{_REFERENCE},?", text[start:end]) and text[:start].rstrip().endswith(","):
-        end = len(text[:start].rstrip())  # a list behind `after:` may have spaces behind its commas
+        end = len(text[:start].rstrip())  # a list after `after:` may have spaces after its commas
         start = _start_of_last_word(text, end)
         if re.fullmatch(_AFTER, text[start:end].lstrip("\\")):
             return start
@@ -117,8 +117,8 @@ def read(texts: Sequence[str]) -> list[TaskLine]:
     """Read the tasks of some texts, joined: an indented line belongs to the task before it.
 
     Raises:
-        WrongArgument: there are none, or too many.
-        EntryRefused: one cannot be read.
+        WrongArgument: there are no tasks, or too many.
+        EntryRefused: a task cannot be read.
     """
     found: list[TaskLine] = []
     for place, head, body in _split("\n".join(texts)):
@@ -139,11 +139,11 @@ def place_of(place: int) -> str:
 
 
 def find_doubts(title: str) -> tuple[str, list[str]] | None:
-    """Find words at the end of a title that were perhaps meant as facts, and how to write these."""
+    """Find words at the end of a title that may be mistaken facts, and return the correct form of these."""
     tail: list[str] = []
     doubts: list[str] = []
     for word in reversed(title.split()):
-        if not re.fullmatch(_FACT, word):  # one in front of a doubt stays in the title, too
+        if not re.fullmatch(_FACT, word):  # a word before a doubtful one stays in the title, too
             advice = next((advice for doubt, advice in _DOUBTS.items() if re.fullmatch(doubt, word)), None)
             if advice is None:
                 break
@@ -178,47 +178,31 @@ def _read_line(place: int, head: str, description: str | None) -> TaskLine:
         raise WrongArgument("title", "maxLength", limit=_LONGEST, kind="task")
     front = re.match(_FRONT, head)
     assert front is not None, "every part of it is optional"
-    title, facts = head[front.end() :], _Facts()
+    title = head[front.end() :]
+    facts: dict[str, list[str]] = {"!": [], "due:": [], "@": [], "after:": [], "+": []}
     while (start := _find_fact(title)) is not None and title[start] != "\\":
-        facts.add(title[start:])
+        sign = next(sign for sign in facts if title[start:].lower().startswith(sign))
+        facts[sign].insert(0, title[start + len(sign) :])
         title = title[:start].rstrip()
     box = front["mark"] or front["box"] or "[ ]"
     if front["mark"] and front["box"]:
         raise WrongArgument("lines", "grammar", value=f"{front['box']} and {front['mark']}")
+    for sign, given in facts.items():
+        if sign != "+" and len(given) > 1:
+            raise WrongArgument("lines", "grammar", value=f"{sign}{given[-2]} and {sign}{given[-1]}")
+    one = {sign: given[0] if given else None for sign, given in facts.items()}
     return TaskLine(
         title=_unescape(title),
         label=int(front["label"]) if front["label"] else None,
         mark=cast("Mark", box[1].strip().lower()),
-        priority=cast("Priority", (facts.one("!") or "normal").lower()),
-        due=facts.one("due:"),
-        tags=tuple(reversed(facts.found["+"])),
-        project=facts.one("@"),
-        after=_read_references(facts.one("after:")),
+        priority=cast("Priority", (one["!"] or "normal").lower()),
+        due=one["due:"],
+        tags=tuple(facts["+"]),
+        project=one["@"],
+        after=tuple(part.strip() for part in (one["after:"] or "").split(",") if part.strip()),
         description=description,
         place=place,
     )
-
-
-class _Facts:
-    """The facts behind a title, from the last to the first."""
-
-    def __init__(self) -> None:
-        self.found: dict[str, list[str]] = {"!": [], "due:": [], "+": [], "@": [], "after:": []}
-
-    def add(self, fact: str) -> None:
-        sign = next(sign for sign in self.found if fact.lower().startswith(sign))
-        self.found[sign].append(fact[len(sign) :])
-
-    def one(self, sign: str) -> str | None:
-        """Return the one fact of a sign, or None."""
-        given = self.found[sign]
-        if len(given) > 1:
-            raise WrongArgument("lines", "grammar", value=f"{sign}{given[1]} and {sign}{given[0]}")
-        return given[0] if given else None
-
-
-def _read_references(text: str | None) -> tuple[str, ...]:
-    return tuple(one.strip() for one in text.rstrip(",").split(",")) if text else ()
 
 
 # -- adding -----------------------------------------------------------------------------------------------------
@@ -227,13 +211,13 @@ def _read_references(text: str | None) -> tuple[str, ...]:
 def add_all(
     tx: Tx, scope: Scope, lines: Sequence[TaskLine], project: str | None, report: Callable[[int], None]
 ) -> list[Task]:
-    """Add a task for each line, in the project that it names or else in `project`; call `report` with the progress.
+    """Add a task for each line, in the project that it names or else in `project`; report progress to `report`.
 
     Raises:
-        EntryRefused: one cannot be added; the cause is as `tasks.add` raises it, or tasks would wait for each other.
+        EntryRefused: a task cannot be added; the cause is as in `tasks.add`, or tasks would wait for each other.
         NotFound, Forbidden: as `projects.get`, about `project`.
     """
-    known: dict[str, int] = {}  # numbers of projects
+    known: dict[str, int] = {}  # project numbers by name
     if project is not None and not all(line.project for line in lines):
         known[project] = projects.get(tx, scope, project).number
     labels = _number_labels(lines)
@@ -298,7 +282,7 @@ def _list_earlier(line: TaskLine, labels: dict[int, int], count: int) -> list[in
 
 
 def _sort(lines: Sequence[TaskLine], waits: Sequence[Sequence[int]]) -> list[int]:
-    """Sort the indexes of lines so that each comes after those that it waits for; keep the order otherwise."""
+    """Sort the indexes of lines so that each comes after those that it waits for; otherwise keep the order."""
     order: dict[int, None] = {}
     left = list(range(len(waits)))
     while left:

@@ -1,8 +1,11 @@
-"""Use cases of tasks, with their claims, notes and blockers. A task belongs to one user.
+"""Tasks, with their claims, notes and blockers. A task belongs to one user.
 
-A claim says which agent works on a task, and until when. It expires by itself, and its fence tells old holders from
-new. Every claim locks the row of its task first, as every change of the task does, so that a claim and a change that
-names a fence never overlap. Claims and notes are no versions of a task.
+A claim says which agent works on a task, and until when. It expires by itself, and its fence distinguishes old
+holders from new ones. Every claim and every change locks the row of its task first, so a claim never overlaps a
+change with a fence. Claims and notes make no versions of a task.
+
+All functions raise NotFound, Forbidden and AmbiguousItem about a task as `lock` and `find` do, and about a project as
+`projects.get` does; and WrongArgument if a value breaks a rule.
 """
 
 from binascii import crc32
@@ -45,18 +48,7 @@ from satchel.model import (
     TaskStatus,
     Timestamp,
 )
-from satchel.services import links, lookup, projects, rules
-from satchel.services.recording import (
-    check_quota,
-    forget,
-    is_final,
-    of_task,
-    record_add,
-    record_delete,
-    record_restore,
-    record_update,
-    remove,
-)
+from satchel.services import links, lookup, projects, recording, rules
 from satchel.storage import tasks as rows
 from satchel.storage.database import Tx, Violation
 
@@ -64,12 +56,12 @@ Reference = str | int
 
 # The columns of a board: name and title.
 BOARD = (("ready", "Ready"), ("progress", "In progress"), ("blocked", "Blocked"), ("done", "Done"))
-MAX_NOTES = 1_000  # of one task
+MAX_NOTES = 1_000  # notes on one task
 
 _LARGEST_NUMBER = 2**63 - 1
-_MOST_NAMED = 3  # tasks of one title that an error names
-_BATCH = 500  # tasks that are read at once where all are listed
-_NEWEST = 1000  # tasks whose tags are suggested
+_MOST_NAMED = 3  # the limit of tasks with one title that an error names
+_BATCH = 500  # how many tasks to read at once in a full list
+_NEWEST = 1000  # how many of the newest tasks supply suggested tags
 _MOST_COUNTED = 1000
 _LONGEST_NAME = 60  # characters of a client's name
 
@@ -87,7 +79,7 @@ def iterate_all(tx: Tx, scope: Scope, status: TaskStatus | None = None) -> Itera
 
     Only the members without a default are read, which is several times faster.
     """
-    before = ("~", 0)  # after all times
+    before = ("~", 0)  # sorts after all times
     while True:
         is_open = status == "pending"
         found = rows.list_newest(tx, scope.owner, scope.projects, is_open=is_open, before=before, limit=_BATCH)
@@ -100,13 +92,10 @@ def iterate_all(tx: Tx, scope: Scope, status: TaskStatus | None = None) -> Itera
 def list_page(
     tx: Tx, scope: Scope, query: TaskQuery, *, limit: int, after: TaskPosition | None = None
 ) -> tuple[tuple[Task, ...], bool]:
-    """Return the user's tasks from the first or after a position, and whether there are more.
+    """Return a page of the user's tasks after a position, by default the first page, and whether there are more.
 
-    Open tasks come by priority, then by due day, then the oldest first; closed ones, the last closed first; all, the
-    newest first.
-
-    Raises:
-        NotFound, Forbidden: as `projects.current`, about the project of the query.
+    Open tasks are sorted by priority, then by due day, then oldest first; closed ones by closing time, last first;
+    all tasks, newest first.
     """
     wanted = rules.clean_query("task", query)
     if wanted is None:
@@ -120,16 +109,12 @@ def list_page(
 class Board(Struct, frozen=True):
     """Tasks as cards in columns."""
 
-    cards: dict[str, list[Task]]  # by the names of BOARD
-    has_more: bool  # open tasks than these
+    cards: dict[str, list[Task]]  # by the names in BOARD
+    has_more: bool  # whether there are more open tasks
 
 
 def list_board(tx: Tx, scope: Scope, project: str | None, *, most_open: int, most_done: int) -> Board:
-    """Return the board of a project: its tasks and those of no project; of every project for None.
-
-    Raises:
-        NotFound, Forbidden: as `projects.current`.
-    """
+    """Return the board of a project: its tasks and those of no project; of every project for None."""
     query = TaskQuery(filter="pending", project=project, takes_unfiled=True)
     pending, has_more = list_page(tx, scope, query, limit=most_open)
     done, _ = list_page(tx, scope, replace(query, filter="completed"), limit=most_done)
@@ -141,7 +126,7 @@ def list_board(tx: Tx, scope: Scope, project: str | None, *, most_open: int, mos
 
 
 def list_some(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[Task]:
-    """Return the user's tasks with some numbers, in the order given, as the scope may see them."""
+    """Return the user's tasks with some numbers that the scope may see, in the given order."""
     return _hide_blockers(tx, scope, rows.details(tx, scope.owner, numbers, scope.projects))
 
 
@@ -151,7 +136,7 @@ def list_blocked(tx: Tx, scope: Scope, number: int) -> list[Task]:
 
 
 def count_held(tx: Tx, scope: Scope, query: TaskQuery) -> int:
-    """Count the ready tasks that a query leaves out because others hold them."""
+    """Count the ready tasks that a query omits because others hold them."""
     wanted = rules.clean_query("task", query)
     return 0 if wanted is None else rows.count_held(tx, scope.owner, wanted, scope.projects)
 
@@ -186,27 +171,23 @@ def position_of(filter: TaskFilter, task: Task) -> TaskPosition:
 
 
 def find(tx: Tx, scope: Scope, reference: Reference) -> Task:
-    """Return the user's task that a reference names: by number, with or without #, by id, or by a title of only one.
+    """Return the user's task that a reference names: by number, with or without #, by id, or by an unambiguous title.
 
-    A title may differ in case and separators, where none is the same. A number or an id is never a title: a caller that
-    still has the one of a deleted task must not change another one.
+    If no title is equal, case and separators may differ. A number or an id is never read as a title: a caller that
+    still has the number of a deleted task must not change another one.
 
     Raises:
         NotFound: the user has no such task.
-        AmbiguousItem: several have this title.
+        AmbiguousItem: several tasks have this title.
     """
-    found = list_some(tx, scope, _find_numbers(tx, scope, reference))
+    found = list_some(tx, scope, [find_number(tx, scope, reference)])
     if not found:
         raise NotFound("task", str(reference), scope)
     return found[0]
 
 
 def find_number(tx: Tx, scope: Scope, reference: Reference) -> int:
-    """Return the number of the task that `find` returns; a number is not checked.
-
-    Raises:
-        NotFound, AmbiguousItem: as `find`.
-    """
+    """Return the number of the task that `find` returns; a number is not checked."""
     numbers = _find_numbers(tx, scope, reference)
     if not numbers:
         raise NotFound("task", str(reference), scope)
@@ -217,7 +198,6 @@ def lock(tx: Tx, scope: Scope, reference: Reference) -> Task:
     """Return the task that `find` returns, with all its blockers, and lock its row until the transaction ends.
 
     Raises:
-        NotFound, AmbiguousItem: as `find`.
         Forbidden: the reference is the id of a task of another user, or of a project that the scope may not enter.
     """
     id = clock.parse_id(str(reference))
@@ -231,12 +211,12 @@ def lock(tx: Tx, scope: Scope, reference: Reference) -> Task:
 
 
 def _locked(tx: Tx, scope: Scope, task: Task | Reference) -> Task:
-    """Return a task that `lock` returned already, or returns now."""
+    """Return the task as `lock` does; a task that is already locked is returned unchanged."""
     return task if isinstance(task, Task) else lock(tx, scope, task)
 
 
 def _find_numbers(tx: Tx, scope: Scope, reference: Reference) -> Sequence[int]:
-    """Return the number that a reference names, which may not exist, or that of the only task with this title.
+    """Return the given number, which may not exist, or the number of the only task with the given title.
 
     Raises:
         AmbiguousItem: several tasks have this title.
@@ -264,19 +244,19 @@ def _find_numbers(tx: Tx, scope: Scope, reference: Reference) -> Sequence[int]:
 
 
 def add(tx: Tx, scope: Scope, draft: TaskDraft, known: dict[str, int] | None = None) -> Task:
-    """Add a task of the scope's user; for a caller who may enter only some projects, it is always in one of them.
+    """Add a task for the scope's user; a caller limited to some projects always adds it in one of them.
 
-    `known` holds the numbers of projects that were read before, by name, and takes up that of this one.
+    `known` maps the names of projects that were read before to their numbers; this call adds its own.
 
     Raises:
-        WrongArgument: a value breaks a rule.
         NotFound: there is no such project, or the user has no such blocker.
         Forbidden: the scope may not enter the project.
     """
     draft = rules.clean("task", draft)
     rules.check_new(tx, "task", "title", draft.title)
     if draft.project is None and scope.projects is not None:
-        draft = replace(draft, project=_own_project(scope))
+        assert scope.projects, "a scope that may enter no project makes no call"
+        draft = replace(draft, project=scope.project if scope.project in scope.projects else scope.projects[0])
     known = {} if known is None else known
     if draft.project is not None and draft.project not in known:
         known[draft.project] = projects.get(tx, scope, draft.project).number
@@ -294,17 +274,17 @@ def update(
     *,
     renews_time: bool = False,
 ) -> Task:
-    """Change a task that `lock` returned, or would return, open or closed.
+    """Change a task, open or closed. A reference is locked first; a task must come from `lock`.
 
-    A change that changes nothing makes no version, but may renew the time. A task that is closed again in the same way
+    An update without a difference makes no version, but may renew the time. A task that is closed again in the same way
     keeps the time of the first closing.
 
     Raises:
         NotFound, Forbidden: as `lock` about the task, and as `add` about project and blockers.
         VersionConflict: the task has another version than expected.
-        StaleFence: the fence is not that of the newest claim.
-        WrongArgument: a value breaks a rule, the task would block itself, directly or through others, or a caller
-            who may enter only some projects would take it out of them.
+        StaleFence: the fence is not from the newest claim.
+        WrongArgument: a value breaks a rule; the task would block itself, directly or through others; or a caller
+            limited to some projects would take it out of them.
     """
     patch = rules.clean("task", patch)
     if patch.project is None and scope.projects is not None:
@@ -312,7 +292,7 @@ def update(
     before = _locked(tx, scope, task)
     rules.check_new(tx, "task", "title", patch.title, before.title)
     check_unchanged(tx, before, expected_version, fence)
-    now = _next_time(tx, before)
+    now = max(tx.now, clock.after(before.updated_at))  # later than the last change, even if the clock went back
     after = _change(tx, scope, before, patch, now)
     if after == before and tx.restores is None:  # a restore is always recorded
         if renews_time:
@@ -326,7 +306,7 @@ def update(
         after = replace(after, claim=None)
     after = _store(tx, scope, before, after, now)
     if after.project != before.project:
-        _announce(tx, before)  # in the project that it leaves, too
+        _announce(tx, before)  # in its former project, too
     _announce(tx, after, with_blocked=after.is_completed != before.is_completed)
     return _hide_blockers(tx, scope, [after])[0]
 
@@ -361,17 +341,12 @@ def _store(tx: Tx, scope: Scope, before: Task, after: Task, now: Timestamp) -> T
         rows.change_tags(tx, after.owner, after.number, before.tags, after.tags)
     if (after.title, after.description) != (before.title, before.description):
         _index(tx, after)
-    record_update(tx, of_task(before), of_task(after))
+    recording.update(tx, before, after)
     return after
 
 
-def _next_time(tx: Tx, task: Task) -> Timestamp:
-    """Return the time of a change: that of the transaction, or later than the last change if the clock went back."""
-    return tx.now if tx.now > task.updated_at else clock.after(task.updated_at)
-
-
 def check_unchanged(tx: Tx, task: Task, expected_version: int | None = None, fence: int | None = None) -> None:
-    """Check that a locked task has the version and the fence that the caller expects, if it names them.
+    """Check that a locked task has the version and the fence that the caller expects, if any.
 
     Raises:
         VersionConflict, StaleFence: as `update`.
@@ -385,14 +360,19 @@ def check_unchanged(tx: Tx, task: Task, expected_version: int | None = None, fen
         raise StaleFence(task.number, fence, newest)
 
 
-def complete(tx: Tx, scope: Scope, task: Task | Reference, fence: int | None = None) -> tuple[Task, bool]:
-    """Complete a task, and return whether it was completed before; then nothing changes.
+def complete(
+    tx: Tx, scope: Scope, task: Task | Reference, fence: int | None = None, *, keeps_cancelled: bool = False
+) -> tuple[Task, bool]:
+    """Complete a task; return whether it was already completed, in which case nothing changes.
+
+    With `keeps_cancelled` a cancelled task counts as completed, for callers that do not distinguish the two.
 
     Raises:
-        NotFound, Forbidden: as `lock`.
-        StaleFence: the fence is not that of the newest claim.
+        StaleFence: the fence is not from the newest claim.
     """
     before = _locked(tx, scope, task)
+    if keeps_cancelled and before.status == "cancelled":
+        return before, True
     was_completed = before.status == "completed"
     return update(tx, scope, before, TaskPatch(status="completed"), fence=fence), was_completed
 
@@ -405,7 +385,6 @@ def delete(
     It can be restored from the trash, unless it is removed permanently.
 
     Raises:
-        NotFound, Forbidden: as `lock`.
         VersionConflict: as `update`.
     """
     task = lock(tx, scope, reference)
@@ -414,21 +393,17 @@ def delete(
     if task.claim is not None:
         rows.end_claim(tx, task.owner, task.number)
     rows.delete(tx, task.owner, task.number)
-    record_delete(tx, of_task(task))
-    if is_final(tx, permanently=permanently):
-        remove(tx, "task", [of_task(task)])
-    else:
-        forget(tx, "task", [task.number])
+    recording.delete(tx, task, permanently=permanently)
     return task
 
 
 def restore(tx: Tx, scope: Scope, number: int) -> Task:
-    """Restore a deleted task, with the blockers that it had and the tasks that it blocked.
+    """Restore a deleted task, with its former blockers and the tasks that it blocked.
 
-    The task that is returned also has the blockers that the scope may not see.
+    The result also has the blockers that the scope may not see.
 
     Raises:
-        WrongArgument: the task would block itself through others, whose blockers were changed meanwhile.
+        WrongArgument: the task would block itself through others, because blockers changed meanwhile.
         StoreConflict: another call restored the task meanwhile.
     """
     was = rows.find_deleted(tx, scope.owner, number)
@@ -437,7 +412,7 @@ def restore(tx: Tx, scope: Scope, number: int) -> Task:
     _check_circle(tx, was.owner, number)
     [task] = rows.details(tx, was.owner, [number])
     _index(tx, task)
-    record_restore(tx, of_task(was), of_task(task))
+    recording.restore(tx, was, task)
     _announce(tx, task, with_blocked=True)
     return task
 
@@ -460,15 +435,9 @@ def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None) -> Task
     )
     if draft.blocked_by:
         task = _store_blockers(tx, scope, task, replace(task, blocked_by=tuple(sorted({*draft.blocked_by}))))
-    record_add(tx, of_task(task))
+    recording.add(tx, task)
     _announce(tx, task)
     return task
-
-
-def _own_project(scope: Scope) -> str:
-    """Return the project for an item that a limited caller adds without naming one."""
-    assert scope.projects, "a scope that may enter no project makes no call"
-    return scope.project if scope.project in scope.projects else scope.projects[0]
 
 
 def _index(tx: Tx, task: Task) -> None:
@@ -478,7 +447,7 @@ def _index(tx: Tx, task: Task) -> None:
 
 
 def _announce(tx: Tx, task: Task, *, with_blocked: bool = False) -> None:
-    """Announce that a task changed, and the tasks that become ready or blocked by it."""
+    """Announce that a task changed, and that others became ready or blocked by it."""
     tx.changed(StoreChange("task", task.project, task.owner, str(task.number)))
     if with_blocked:
         with tx.in_all_projects():
@@ -490,23 +459,23 @@ def _announce(tx: Tx, task: Task, *, with_blocked: bool = False) -> None:
 
 
 def keep_existing_blockers(tx: Tx, scope: Scope, blockers: Sequence[int]) -> list[int]:
-    """Return the former blockers that still exist and that the scope may see, including deleted ones."""
+    """Return the former blockers that still exist and are visible to the scope, including deleted ones."""
     seen = rows.visible(tx, scope.owner, blockers, scope.projects, with_deleted=True) if blockers else set()
     return [number for number in blockers if number in seen]
 
 
 def _change_blockers(tx: Tx, scope: Scope, task: Task, given: Sequence[int] | BlockerChange) -> tuple[int, ...]:
-    """Return the blockers that a task has after an update; those that the scope may not see stay."""
+    """Return the blockers of a task after an update; those that the scope may not see stay."""
     present = task.blocked_by if tx.restores is None else (*task.blocked_by, *task.deleted_blockers)
     seen = present if scope.projects is None else keep_existing_blockers(tx, scope, present)
     if isinstance(given, BlockerChange):
         given = [*(number for number in seen if number not in given.removed), *given.added]
-        rules.check_blockers("task", given)
+        rules.clean_blockers("task", given)
     return tuple(sorted({*given, *({*present} - {*seen})}))
 
 
 def _store_blockers(tx: Tx, scope: Scope, before: Task, after: Task) -> Task:
-    """Replace the blockers of a locked task; those that were deleted stay, except in a restore.
+    """Replace the blockers of a locked task; deleted ones stay, except in a restore.
 
     Raises:
         NotFound: the user has no such task.
@@ -515,7 +484,7 @@ def _store_blockers(tx: Tx, scope: Scope, before: Task, after: Task) -> Task:
     user, number, restores = before.owner, before.number, tx.restores is not None
     if number in after.blocked_by:
         raise WrongArgument("blocked_by", "acyclic", value=number, kind="task")
-    tx.lock(f"blockers of {user}")  # or two updates, of which each sees half, make a circle
+    tx.lock(f"blockers of {user}")  # otherwise, two updates that do not see each other could make a circle
     new = [one for one in after.blocked_by if one not in before.blocked_by]
     possible = [one for one in new if 0 < one <= _LARGEST_NUMBER]
     if scope.projects is not None:  # blockers that the scope cannot see can be neither added nor removed
@@ -544,7 +513,7 @@ def _check_circle(tx: Tx, user: str, task: int) -> None:
     """Check that a task does not block itself.
 
     Raises:
-        WrongArgument: it does, directly or through others.
+        WrongArgument: it does, directly or indirectly.
     """
     with tx.in_all_projects():
         is_circular = rows.is_circular(tx, user, task)
@@ -573,7 +542,7 @@ def _hide_blockers(tx: Tx, scope: Scope, found: list[Task]) -> list[Task]:
 
 
 def make_holder(client: str, session: str, scope: Scope) -> Holder:
-    """Make the holder of a caller's claims from the name of its client, and its session, token or user."""
+    """Make the holder for a caller's claims from the name of its client, and its session, token or user."""
     name = " ".join(client.split())[:_LONGEST_NAME] if rules.is_storable(client) else ""
     apart = session or scope.author.token or scope.owner
     key = f"{name} {apart if rules.is_storable(apart) else ''}"
@@ -581,15 +550,13 @@ def make_holder(client: str, session: str, scope: Scope) -> Holder:
 
 
 def claim(tx: Tx, scope: Scope, task: Task | Reference, holder: Holder, minutes: int) -> tuple[Task, Claim]:
-    """Claim a task for some minutes from now, or renew the claim that the holder has.
+    """Claim a task for some minutes from now, or renew the holder's own claim.
 
-    A renewal keeps its fence where the holder is known by its session; else it may be another agent that looks alike.
+    A renewal keeps its fence if the session identifies the holder; otherwise, another agent may have the same key.
 
     Raises:
-        NotFound, Forbidden: as `lock`.
         TaskHeld: another agent has claimed it.
         TaskClosed: it is completed or cancelled.
-        WrongArgument: the minutes are out of bounds.
     """
     _check_minutes(minutes)
     task = _locked(tx, scope, task)
@@ -601,24 +568,22 @@ def claim(tx: Tx, scope: Scope, task: Task | Reference, holder: Holder, minutes:
 
 
 def claim_next(tx: Tx, scope: Scope, project: str | None, holder: Holder, minutes: int) -> tuple[Task, Claim]:
-    """Claim the most urgent task that is ready and that nobody holds.
+    """Claim the most urgent task that is ready and unclaimed.
 
     Raises:
-        NotFound, Forbidden: as `projects.get`, about the project.
         NothingReady: there is none.
-        WrongArgument: the minutes are out of bounds.
     """
     _check_minutes(minutes)
     if project is not None:
         projects.get(tx, scope, project)
     user = scope.owner
-    tx.lock(f"claims of {user}")  # otherwise all callers wait for the same row, and all but one in vain
+    tx.lock(f"claims of {user}")  # otherwise, all callers wait for the same row, and all but one in vain
     wanted = TaskQuery(filter="ready", project=project, holder_key="")
     while numbers := rows.numbers(tx, user, wanted, scope.projects, 1):
         try:
             task = lock(tx, scope, numbers[0])
         except NotFound:
-            continue  # a call that names its task may be faster than this one
+            continue  # another call may have claimed this task by name
         if task.is_ready and task.claim is None:
             return _put_claim(tx, scope, task, holder, minutes)
     blocked = rows.count_blocked(tx, user, wanted, scope.projects)
@@ -627,11 +592,7 @@ def claim_next(tx: Tx, scope: Scope, project: str | None, holder: Holder, minute
 
 
 def release(tx: Tx, scope: Scope, task: Task | Reference) -> Task:
-    """End the claim of a task by any holder, because that agent may be gone, if there is one.
-
-    Raises:
-        NotFound, Forbidden: as `lock`.
-    """
+    """End the claim of a task by any holder, because that agent may be gone, if there is one."""
     task = _locked(tx, scope, task)
     if task.claim is not None:
         rows.end_claim(tx, task.owner, task.number)
@@ -660,12 +621,11 @@ def _put_claim(tx: Tx, scope: Scope, task: Task, holder: Holder, minutes: int) -
 
 
 def add_note(tx: Tx, scope: Scope, task: Task | Reference, text: str, at: Timestamp | None = None) -> None:
-    """Add a note to a task, written now, or at a time that is known from elsewhere.
+    """Add a note to a task, dated now or at a given time.
 
     Raises:
-        NotFound, Forbidden: as `lock`.
         WrongArgument: it is empty or too long, or the task has too many.
-        QuotaExceeded: the user may not keep that much.
+        QuotaExceeded: the user would exceed their quota.
     """
     rules.check_text("note", text)
     if not text.strip():
@@ -676,19 +636,19 @@ def add_note(tx: Tx, scope: Scope, task: Task | Reference, text: str, at: Timest
     if rows.count_notes(tx, task.owner, task.number) >= MAX_NOTES:
         raise WrongArgument("note", "maxItems", limit=MAX_NOTES, kind="task")
     rows.add_note(tx, task.owner, task.number, text, at)
-    check_quota(tx)
+    recording.check_quota(tx)
     links.record_note(tx, task.owner, task.number, text)
     _announce(tx, task)
 
 
 def list_notes(tx: Tx, scope: Scope, number: int, limit: int) -> tuple[list[TaskNote], int]:
-    """Return the last notes of a task that the caller may see, oldest first, and how many there are in all."""
+    """Return the last notes on a task that the caller may see, oldest first, and the number of all notes."""
     notes = rows.newest_notes(tx, scope.owner, number, limit)
     return notes, len(notes) if len(notes) < limit else rows.count_notes(tx, scope.owner, number)
 
 
 def notes_of(tx: Tx, scope: Scope, numbers: Sequence[int]) -> dict[int, list[tuple[str, str]]]:
-    """Return time and text of the notes on some of the user's tasks by the task's number, oldest first."""
+    """Map the numbers of some of the user's tasks to time and text of their notes, oldest first."""
     found: dict[int, list[tuple[str, str]]] = {}
     for task, at, text in rows.notes_of(tx, scope.owner, numbers):
         found.setdefault(task, []).append((at, text))

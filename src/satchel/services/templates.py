@@ -1,7 +1,7 @@
-"""Templates: the check before one is saved, and the values that users gave to its arguments.
+"""Templates: the check before saving, and the values that users gave to arguments.
 
 The worker process checks a template before the transaction of the call opens. If another call changes the content
-meanwhile, it has not been checked, and the call is tried again.
+meanwhile, the new content has not been checked, and the call is retried.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,14 +28,14 @@ class Settled(Struct, frozen=True, kw_only=True):
     """The arguments that a prompt is saved with, and notes about its template."""
 
     arguments: tuple[Argument, ...] = ()
-    is_from_template: bool = False  # the arguments; else the call declared them
+    is_from_template: bool = False  # the arguments come from the template, not from the call
     # Why a content that looks like a template is kept as plain text.
     plain: Literal["", "large", "broken", "constant", "many", "unusual"] = ""
     failure: RenderFailed | None = None
-    undeclared: Mapping[str, int] = {}  # variables that no argument fills, with their lines
-    functions: Mapping[str, int] = {}  # that do not exist
-    unusual: Mapping[str, int] = {}  # syntax that texts for other programs have too
-    unused: Sequence[str] = ()  # arguments
+    undeclared: Mapping[str, int] = {}  # variables without an argument, with their lines
+    functions: Mapping[str, int] = {}  # unknown functions, with their lines
+    unusual: Mapping[str, int] = {}  # syntax that is also used by other programs, with its lines
+    unused: Sequence[str] = ()  # arguments that the template does not use
 
 
 def looks_like_template(content: str) -> bool:
@@ -61,7 +61,7 @@ def settle(checked: Checked, content: str, declared: Sequence[Argument] | None, 
     If none were declared (None), they are taken from the template, unless the prompt `is_plain`.
 
     Raises:
-        WrongArgument: it has arguments, and its content is no template.
+        WrongArgument: it has arguments, and its content is not a template.
         StoreConflict: the content has not been checked.
     """
     if not declared and (declared is not None or is_plain or not looks_like_template(content)):
@@ -76,12 +76,12 @@ def settle(checked: Checked, content: str, declared: Sequence[Argument] | None, 
 
 
 def _can_be_checked(content: str) -> bool:
-    # A longer text is not a template; a rule of the store.
+    # A longer text is never a template; this is a rule of the store.
     return (looks_like_template(content) or "{#" in content) and rules.fits(content, rules.MAX_TEMPLATE_BYTES)
 
 
 def _compare(found: TemplateNames | RenderFailed, declared: tuple[Argument, ...]) -> Settled:
-    """Compare the arguments that were declared with the names in the template."""
+    """Compare the declared arguments with the names in the template."""
     if isinstance(found, RenderFailed):
         if not found.is_exhausted:
             raise WrongArgument("content", "template", value=describe_failure(found), kind="prompt")
@@ -115,16 +115,16 @@ def describe_failure(failure: RenderFailed) -> str:
 
 
 # -- values given before ------------------------------------------------------------------------------------------
-# For completion. Each user sees only their own.
+# The values are for completion. Each user sees only their own.
 
 
 def key_within(project: str, prompt: str) -> str:
-    """Return the key of the values that were given to a prompt of a project."""
+    """Return the key of the values that users gave to a project's prompt."""
     return f"{project}/{prompt}"
 
 
 def has_new_values(tx: Tx, scope: Scope, key: str, values: Mapping[str, str]) -> bool:
-    """Return whether any of the values was not remembered within the last day."""
+    """Return whether any of the values was not stored within the last day."""
     kept = _list_storable(values)
     used = rows.used_values(tx, scope.owner, key) if kept else {}
     day_ago = clock.days_before(tx.now)
@@ -141,7 +141,7 @@ def remember_values(tx: Tx, scope: Scope, key: str, values: Mapping[str, str]) -
 
 
 def recall_values(tx: Tx, scope: Scope, key: str, argument: str, text: str = "") -> tuple[str, ...]:
-    """Return the values that the user gave to an argument: those that start with a text, then those that contain it.
+    """Return the user's values for an argument: those that start with a text, then those that contain it.
 
     Case does not matter. In both groups the newest come first.
     """

@@ -1,4 +1,4 @@
-"""Texts: exact edits of a part, ranges of lines, sections below headings, excerpts for lists, and names that are alike.
+"""Texts: exact edits of a part, ranges of lines, sections below headings, excerpts for lists, and similar names.
 
 Lines end with a line feed only, and the first has the number 1.
 """
@@ -7,6 +7,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from io import StringIO
 from itertools import islice
 
 from msgspec import Struct
@@ -17,13 +18,13 @@ from satchel.services.rules import fold
 
 # -- edits ----------------------------------------------------------------------------------------------------
 
-_SHORT = 200  # characters of a line that an answer shows
-_MOST_LINES = 20  # that an answer shows
-_MOST_PLACES = 10  # that an error names
-_MOST_SPANS = 1_000  # that are followed through later edits
-_LOOKED_AT = 400_000  # characters in which the line nearest to a missing text is looked for
+_SHORT = 200  # characters of a line in an answer
+_MOST_LINES = 20  # lines in an answer
+_MOST_PLACES = 10  # places in an error
+_MOST_SPANS = 1_000  # the limit of spans to follow through later edits
+_LOOKED_AT = 400_000  # characters to search for the line most similar to a missing text
 
-Span = tuple[int, int]  # the start and the end of a text that an edit inserted
+Span = tuple[int, int]  # start and end of a text that an edit inserted
 
 
 class Edit(Struct, frozen=True):
@@ -31,7 +32,7 @@ class Edit(Struct, frozen=True):
 
     old: str
     new: str
-    is_everywhere: bool = False  # else `old` must occur once
+    is_everywhere: bool = False  # otherwise, `old` must occur once
 
 
 class ChangedLine(Struct, frozen=True):
@@ -53,7 +54,7 @@ def apply_edits(text: str, edits: Sequence[Edit], *, prepend: str = "", append: 
     """Apply edits to a text in order, then add lines before and after it.
 
     Raises:
-        WrongEdit: the text to be replaced is empty, not there, there more than once, or nothing would change.
+        WrongEdit: the text to replace is empty, missing or repeated, or nothing would change.
     """
     edited, spans = text, list[Span]()
     for index, edit in enumerate(edits):
@@ -75,7 +76,7 @@ def apply_edits(text: str, edits: Sequence[Edit], *, prepend: str = "", append: 
 
 
 def _fit_line_ends(text: str, edit: Edit) -> Edit:
-    """Return an edit with the line ends of the text: callers rarely write those of Windows."""
+    """Return an edit with the text's line ends: callers rarely write Windows line ends."""
     if "\n" not in edit.old:
         return Edit(edit.old, _with_ends_of(text, edit.new), edit.is_everywhere)
     if edit.old in text or "\r\n" not in text:
@@ -84,7 +85,7 @@ def _fit_line_ends(text: str, edit: Edit) -> Edit:
 
 
 def _with_ends_of(text: str, part: str) -> str:
-    """Return a part with the line ends of the text that it goes into."""
+    """Return a part with the line ends of the text that receives it."""
     return re.sub(r"\r?\n", "\r\n", part) if _line_end(text) == "\r\n" else part
 
 
@@ -102,12 +103,12 @@ def _replace(text: str, spans: list[Span], edit: Edit, index: int) -> tuple[str,
     first = text.find(edit.old)
     if first < 0:
         raise WrongEdit("absent", index=index, near=_find_nearest(text, edit.old))
-    places = list(_places(text, edit.old))
+    places = [found.start() for found in re.finditer(re.escape(edit.old), text)]
     second = text.find(edit.old, first + 1)  # it may overlap the first
     if second >= 0 and not edit.is_everywhere:
         starts = _line_starts(text)
         known = places if len(places) > 1 else [first, second]
-        lines = {_line_at(starts, place): None for place in known[:_MOST_PLACES]}
+        lines = {bisect_right(starts, place): None for place in known[:_MOST_PLACES]}
         raise WrongEdit("repeated", index=index, count=len(known), lines=tuple(lines))
     growth = len(edit.new) - len(edit.old)
     added = [
@@ -118,18 +119,10 @@ def _replace(text: str, spans: list[Span], edit: Edit, index: int) -> tuple[str,
     return text.replace(edit.old, edit.new), sorted([*followed, *added])[:_MOST_SPANS]
 
 
-def _places(text: str, part: str) -> Iterator[int]:
-    """Find the offsets of a part, without overlaps."""
-    place = text.find(part)
-    while place >= 0:
-        yield place
-        place = text.find(part, place + len(part))
-
-
 def _follow(span: Span, places: Sequence[int], length: int, growth: int) -> Span:
     """Return a span after replacements: it moves, and one that overlaps a replacement includes all of it."""
     start, end = span
-    before = bisect_right(places, start)  # replacements that begin before it, or with it
+    before = bisect_right(places, start)  # replacements that begin at or before its start
     first = start + before * growth
     if before and start < places[before - 1] + length:
         first = places[before - 1] + (before - 1) * growth
@@ -141,25 +134,20 @@ def _follow(span: Span, places: Sequence[int], length: int, growth: int) -> Span
 
 
 def _line_starts(text: str) -> list[int]:
-    """Return the offset of every line."""
+    """Return the offsets at which the lines begin."""
     return [0, *(found.end() for found in re.finditer("\n", text))]
-
-
-def _line_at(starts: Sequence[int], place: int) -> int:
-    """Return the number of the line at an offset."""
-    return bisect_right(starts, place)
 
 
 def _describe(text: str, spans: Sequence[Span]) -> tuple[tuple[ChangedLine, ...], int]:
     """Return the first lines that spans touch, and how many others they touch."""
     starts = _line_starts(text)
-    lines: dict[int, int] = {}  # by number, where the change begins in it
+    lines: dict[int, int] = {}  # line number to the offset at which the change begins
     for start, end in spans:
-        first, last = _line_at(starts, start), _line_at(starts, max(start, end - 1))
+        first, last = bisect_right(starts, start), bisect_right(starts, max(start, end - 1))
         for number in range(first, last + 1):
             lines.setdefault(number, max(start - starts[number - 1], 0))
     if len(lines) > 1 and starts[-1] == len(text):
-        lines.pop(len(starts), None)  # no line begins behind the last end of line
+        lines.pop(len(starts), None)  # no line begins after the last line end
     shown = []
     for number in sorted(lines)[:_MOST_LINES]:
         end = starts[number] - 1 if number < len(starts) else len(text)
@@ -177,7 +165,7 @@ def shorten_around(line: str, place: int) -> str:
 
 
 def _find_nearest(text: str, old: str) -> tuple[int, str] | None:
-    """Find the line with most words of a missing text's longest line, if it has half of them."""
+    """Find the line that has most words of a missing text's longest line, and at least half of them."""
     wanted = set(_words(max(old[:2_000].split("\n"), key=len)))
     best, most = None, (len(wanted) + 1) // 2 - 1
     for number, line in enumerate(text[:_LOOKED_AT].split("\n"), 1):
@@ -196,12 +184,10 @@ def _words(line: str) -> list[str]:
 
 # -- parts ----------------------------------------------------------------------------------------------------
 
-LONGEST_WHOLE = 8_000  # characters of a text that is read whole without being asked for
-_BEGINNING = 1_500  # characters of a longer one that stand below its outline
-_MOST_HEADINGS = 60  # of an outline
-_MOST_KNOWN = 10_000  # headings of a text that are looked at; a text can have two million
-
-_BLOCK = 64 * 1024  # characters that are looked at in one step
+LONGEST_WHOLE = 8_000  # characters of a text that is read whole by default
+_BEGINNING = 1_500  # characters of a longer text to show below its outline
+_MOST_HEADINGS = 60  # headings in an outline
+_MOST_KNOWN = 10_000  # the limit of headings to look at; a text can have two million
 
 _RANGE = r"\s*(\d{1,9})\s*(?:(-)\s*(\d{1,9})?)?\s*"
 _HEADING = r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*"
@@ -212,9 +198,9 @@ class TextPart(Struct, frozen=True):
     """Some lines of a text."""
 
     text: str
-    first: int  # the number of its first line; 0 for no line
+    first: int  # the number of its first line; 0 if it has no lines
     last: int
-    total: int  # lines of the whole text
+    total: int  # the number of lines in the whole text
 
     @property
     def is_whole(self) -> bool:
@@ -231,7 +217,7 @@ class Heading(Struct, frozen=True):
 
 
 def count_lines(text: str) -> int:
-    """Count the lines of a text; a line feed at its end begins no further line."""
+    """Count the lines of a text; a line feed at its end starts no new line."""
     return text.count("\n") + (text[-1:] not in ("", "\n"))
 
 
@@ -239,7 +225,7 @@ def take_lines(text: str, wanted: str) -> TextPart:
     """Take the lines of a range such as `10-40`, `10-` or `25`.
 
     Raises:
-        WrongArgument: this is not a range, or it begins behind the last line.
+        WrongArgument: this is not a range, or it begins after the last line.
     """
     found, total = re.fullmatch(_RANGE, wanted), count_lines(text)
     if found is None:
@@ -254,10 +240,10 @@ def take_lines(text: str, wanted: str) -> TextPart:
 
 
 def take_section(text: str, heading: str) -> tuple[TextPart, tuple[int, ...]]:
-    """Take a section up to the next heading of its level or above; return the lines of headings with the same text too.
+    """Take a section up to the next heading of its level or above; return the lines of other headings of its text, too.
 
     Raises:
-        MissingPart: there is no such heading; it names similar ones.
+        MissingPart: there is no such heading; the error names similar ones.
     """
     headings = list(islice(find_headings(text), _MOST_KNOWN))
     marked = re.fullmatch(_HEADING, heading)
@@ -279,7 +265,7 @@ def take_beginning(text: str) -> TextPart:
 
 
 def make_outline(text: str) -> tuple[tuple[Heading, ...], int]:
-    """List the headings of a text, of many those of the upper levels or else the first, and count those left out."""
+    """List the headings of a text, or only the upper levels or first ones if there are many; count the omitted ones."""
     headings = tuple(islice(find_headings(text), _MOST_KNOWN))
     for level in range(6, 0, -1):
         kept = tuple(one for one in headings if one.level <= level)
@@ -291,14 +277,14 @@ def make_outline(text: str) -> tuple[tuple[Heading, ...], int]:
 def find_headings(text: str) -> Iterator[Heading]:
     """Find the headings that begin with `#`, outside fenced code and front matter."""
     fence, start = "", _end_of_front_matter(text.split("\n", 200))
-    for number, line in enumerate(islice(_split_lines(text), start, None), start + 1):
+    for number, line in enumerate(islice(StringIO(text, newline="\n"), start, None), start + 1):
         mark = re.match(_FENCE, line) if "`" in line or "~" in line else None
         if mark and not fence:
             fence = mark[1]
         elif mark and mark[1].startswith(fence) and line.strip() == mark[1]:
             fence = ""
         elif not fence and "#" in line[:4]:
-            found = re.fullmatch(_HEADING, line.rstrip("\r"))
+            found = re.fullmatch(_HEADING, line.rstrip("\r\n"))
             if found and found[2]:
                 yield Heading(number, len(found[1]), found[2])
 
@@ -311,7 +297,7 @@ def _end_of_front_matter(lines: list[str]) -> int:
 
 
 def _fold(heading: str) -> str:
-    """Fold the case of a heading, and drop marks of emphasis and code."""
+    """Fold the case of a heading, and drop emphasis and code marks."""
     return " ".join(re.sub(r"[*_`]", "", heading).casefold().split())
 
 
@@ -321,35 +307,21 @@ def _take(text: str, first: int, last: int) -> TextPart:
 
 def _find_line(text: str, number: int) -> int:
     """Find the offset of a line, or the end of the text. A list of all lines could take 200 MB."""
-    place, before = 0, number - 1
-    while place < len(text):
-        count = text.count("\n", place, place + _BLOCK)
-        if count >= before:
-            for _ in range(before):
-                place = text.index("\n", place) + 1
-            return place
-        place, before = place + _BLOCK, before - count
-    return len(text)
-
-
-def _split_lines(text: str) -> Iterator[str]:
-    """Yield the lines of a text without a list of all."""
-    start = 0
-    while start >= 0:
-        end = text.find("\n", start + _BLOCK)
-        yield from (text[start:end] if end >= 0 else text[start:]).split("\n")
-        start = end + 1 if end >= 0 else -1
+    if number == 1:
+        return 0
+    end = next(islice(re.finditer("\n", text), number - 2, None), None)
+    return len(text) if end is None else end.end()
 
 
 # -- excerpts -------------------------------------------------------------------------------------------------
 
 WIDTH = 200
-_REACH = 20  # characters that an end is moved by at most, to the next space
+_REACH = 20  # characters by which an end may move, to the next space
 _STRIDE = 4096
 
 
 def excerpt_beginning(text: str, *, is_whole: bool) -> Excerpt | None:
-    """Take the first words within WIDTH characters, with runs of white space as one space.
+    """Return the first words within WIDTH characters, with runs of white space as one space.
 
     Return None if the text is only the start of a longer one, and too short to decide.
     """
@@ -361,9 +333,9 @@ def excerpt_beginning(text: str, *, is_whole: bool) -> Excerpt | None:
 
 
 def excerpt_around(text: str, start: int, end: int, *, has_start: bool, has_end: bool) -> Excerpt | None:
-    """Take the words within WIDTH characters around the hit text[start:end], with runs of white space as one space.
+    """Return the words within WIDTH characters around the hit text[start:end], with runs of white space as one space.
 
-    The text may lack the start or the end of the whole; return None if it is too short to decide.
+    The text may be a part of the whole; return None if the part is too short to decide.
     """
     plain = _collapsed(text)
     left = _collapsed_offset(text, start)
@@ -398,7 +370,7 @@ def _end_of_word(plain: str, offset: int, least: int) -> int:
 
 
 def _start_of_word(plain: str, offset: int, most: int) -> int:
-    """Find where to begin a text at or behind an offset: behind the next space, if that is near."""
+    """Find where to begin a text at or after an offset: after the next space, if that is near."""
     if offset <= 0 or " " in plain[offset - 1 : offset + 1]:
         return offset
     space = plain.find(" ", offset, min(most, offset + _REACH))
@@ -406,12 +378,12 @@ def _start_of_word(plain: str, offset: int, most: int) -> int:
 
 
 def unfold_offset(text: str, folded_offset: int) -> tuple[int, int]:
-    """Return where a character of the folded form begins and ends in a text.
+    """Return where in a text a character of its folded form begins and ends.
 
     The form is longer where ß became ss, and shorter where a letter was composed with its marks.
     """
     start, folded = 0, 0
-    for step in (_STRIDE, 1):  # in strides first: a step for each character would be slow
+    for step in (_STRIDE, 1):  # strides first, because single steps would be slow
         while start < len(text):
             end = _end_of_letter(text, start + step)
             size = len(fold(text[start:end]))
@@ -424,14 +396,14 @@ def unfold_offset(text: str, folded_offset: int) -> tuple[int, int]:
 
 
 def _end_of_letter(text: str, offset: int) -> int:
-    """Return the first offset, from one on, where no character composes with those before it."""
+    """Return the first offset, at or after one, whose character does not compose with the one before it."""
     while offset < len(text) and not text[offset].isascii() and _is_composed(text[offset - 1], text[offset]):
         offset += 1
     return min(offset, len(text))
 
 
 def _is_composed(before: str, character: str) -> bool:
-    """Return whether a character is a mark, or composes with the one before it, as the parts of Hangul do."""
+    """Return whether a character is a mark, or composes with the one before it, as parts of Hangul do."""
     if unicodedata.combining(character) or "\u1160" <= character <= "\u11ff":
         return True
     return len(unicodedata.normalize("NFC", before + character)) < 2
@@ -451,9 +423,9 @@ def _collapsed_offset(text: str, offset: int) -> int:
 
 # -- names like a mistyped one ---------------------------------------------------------------------------------------
 
-_MOST_NAMES = 2000  # names that are compared, which takes about 10 ms
-_LONGEST_NAME = 200  # characters of names that are compared
-_ALIKE = 0.5  # the least likeness of names that are alike
+_MOST_NAMES = 2000  # names to compare, which takes about 10 ms
+_LONGEST_NAME = 200  # characters of names to compare
+_ALIKE = 0.5  # the minimum similarity of similar names
 
 
 def closest_name(name: str, names: Iterable[str]) -> str | None:
@@ -462,14 +434,14 @@ def closest_name(name: str, names: Iterable[str]) -> str | None:
 
 
 def closest_entries(text: str, known: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Return up to three names of entries whose name, title or URI is most similar to a text."""
+    """Return up to three names of the entries whose name, title or URI is most similar to a text."""
     entries = list(known)
     names = {other: name for name, other in entries} | {name: name for name, _ in entries}
     return tuple(dict.fromkeys(names[one] for one in closest_names(text, names, 6)))[:3]
 
 
 def closest_names(name: str, names: Iterable[str], count: int = 3) -> tuple[str, ...]:
-    """Return the names most similar to a typed one, ignoring case, best first; compare only the first of very many."""
+    """Return the names most similar to a typed one, ignoring case, best first; of very many, compare only the first."""
     if len(name) > _LONGEST_NAME:
         return ()
     wanted, letters = _pairs(name.casefold()), sorted(name.casefold())
@@ -478,7 +450,7 @@ def closest_names(name: str, names: Iterable[str], count: int = 3) -> tuple[str,
         if len(known) <= _LONGEST_NAME:
             pairs = _pairs(known.casefold())
             likeness = 2 * len(wanted & pairs) / (len(wanted) + len(pairs))
-            if letters == sorted(known.casefold()):  # in another order, which short names are not alike by pairs
+            if letters == sorted(known.casefold()):  # the same letters in another order, which short names' pairs miss
                 likeness = max(likeness, _ALIKE)
             if likeness >= _ALIKE:
                 alike.append((-likeness, known))
@@ -486,7 +458,7 @@ def closest_names(name: str, names: Iterable[str], count: int = 3) -> tuple[str,
 
 
 def _pairs(name: str) -> set[str]:
-    """Return the pairs of letters that are neighbours or have one letter between them, which survive a swap.
+    """Return the pairs of letters at a distance of one or two, which survive a swap.
 
     Comparing them takes a few microseconds for any names; the ratio of difflib took up to a millisecond.
     """

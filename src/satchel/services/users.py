@@ -1,4 +1,4 @@
-"""The local user, who owns a personal store if no user is named."""
+"""The local user, who owns a personal store and acts if no user is named."""
 
 import os
 
@@ -14,7 +14,7 @@ _NAME = "local_user"
 def local(database: Database, home: str) -> str:
     """Return the local user's UUID, created once.
 
-    An embedded store contains it. For a shared store it is in the data folder, the same as that of the embedded store
+    An embedded store contains it. For a shared store it is in the data folder, and equals that of the embedded store
     there, so that people who move to a shared store keep their tasks.
 
     Raises:
@@ -30,13 +30,13 @@ def local(database: Database, home: str) -> str:
 
 
 def find_kept(database: Database) -> str | None:
-    """Return the local user of an embedded store, if it was created already."""
+    """Return the local user of an embedded store, if there is one."""
     with database.read() as tx:
         return read_kept(tx)
 
 
 def read_kept(tx: Tx) -> str | None:
-    """Return the local user of the store; None if none was created, as in a shared store."""
+    """Return the local user in the store; None if there is none, as in a shared store."""
     return rows.get_setting(tx, _NAME)
 
 
@@ -50,7 +50,7 @@ def _read_or_create(home: str) -> str:
     except OSError as error:
         raise StoreFailed(f"cannot keep the local user in {path}: {error.strerror}") from error
     if user is None:
-        raise StoreFailed(f"{path} must contain the UUID of the local user, and does not. Correct it, or move it away")
+        raise StoreFailed(f"{path} does not contain the UUID of the local user. Correct it, or move it away")
     return user
 
 
@@ -76,7 +76,7 @@ def _create(path: str, user: str) -> None:
     with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(f"{user}\n")
     try:
-        os.link(part, path)  # fails where another process was first, and never shows a half-written file
+        os.link(part, path)  # fails if another process was first, and never exposes a half-written file
     except FileExistsError:
         pass
     finally:

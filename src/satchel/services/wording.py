@@ -25,10 +25,10 @@ from satchel.errors import (
 )
 
 _LONGEST_QUOTED = 60  # characters of a wrong value
-_SCOPED = ("prompt", "document")  # kinds whose names are those of a project
+_SCOPED = ("prompt", "document")  # kinds whose names belong to a project
 
 
-# By field and rule of a wrong argument; a rule without a field is that of all others.
+# By field and rule of a wrong argument; a rule without a field applies to all other fields.
 SENTENCES: Mapping[tuple[str, str], str] = {
     ("", "required"): "{field} is missing",
     ("", "minLength"): "{field} must not be empty",
@@ -46,7 +46,7 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("name", "not"): "{field} cannot be {value}: that is a prompt of the server itself",
     ("mime_type", "format"): "{field} must look like text/markdown",
     ("uri", "format"): "{field} needs a scheme, and no spaces",
-    ("uri", "reserved"): "{field} cannot be {value}: URIs of satchel: name what Satchel keeps",
+    ("uri", "reserved"): "{field} cannot be {value}: URIs that begin with satchel: are made by Satchel",
     ("content", "template"): "{field} is not a valid template: {value}",
     ("arguments", "pattern"): "{field} has letters, digits and _ only, no digit first, and is not a word of Jinja2",
     ("cursor", "format"): "{field} is not valid here: use next_cursor from the previous page",
@@ -57,12 +57,12 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("blocked_by", "acyclic"): "A task cannot wait for itself, not even through others",
     ("after", "acyclic"): "Some lines wait for each other",
     ("after", "maximum"): "after:{value} is not a task of this call, which has {limit}",
-    ("lines", "grammar"): "{value} cannot both be",
+    ("lines", "grammar"): "{value} exclude each other",
     ("lines", "claims"): "A new task cannot be in progress",
     ("lines", "uniqueItems"): "{value} is the label of another line",
     ("note", "maxItems"): "A task has at most {limit} notes",
 }
-# The same for the forms in which people write values.
+# The same for values as people write them.
 _FOR_PEOPLE: Mapping[tuple[str, str], str] = {
     ("tag", "pattern"): "{quoted} cannot be a tag: use up to 50 letters, digits, - and _",
     ("content", "contentEncoding"): "the content is not UTF-8 text, which its type needs",
@@ -73,9 +73,9 @@ _FOR_PEOPLE: Mapping[tuple[str, str], str] = {
     ),
     ("since", "format"): "{quoted} is not a time: write 2h, 3d, yesterday, monday, 2026-11-17 or 2026-11-17T12:00",
     ("expires_at", "minimum"): "a token cannot expire at {value}, in the past: give a later time",
-    # Without the value, which may be a secret.
+    # This omits the value, which may be a secret.
     ("id", "pattern"): (
-        "give a token by its id, or by the first 8 characters of it or more, and never by its secret. "
+        "name a token by its id or at least its first 8 characters, never by its secret. "
         "List the ids with: satchel token list"
     ),
     ("id", "oneOf"): "several tokens have an id that starts with {value}. Give more of it",

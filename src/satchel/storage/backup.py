@@ -1,7 +1,7 @@
 """Backs up a SQLite store to a checked and sealed copy, and restores one.
 
-The seal is the SHA-256 of everything in the copy, kept in the copy itself. A backup can be opened as a store; once
-something is changed in it, the seal no longer fits.
+The seal is the SHA-256 of everything in the copy, stored in the copy itself. A backup can be opened as a store; if
+anything in it changes, the seal no longer matches.
 """
 
 import os
@@ -24,10 +24,10 @@ from satchel.storage.dump import Dump, Progress, load, make_part, open_empty
 from satchel.storage.sqlite_file import APPLICATION_ID, WriteLock, check_kind, check_owner
 from satchel.storage.status import list_damage
 
-_SEAL = "backup_seal"  # its name among the settings
-_BATCH = 1000  # rows hashed at once
-_STEPS = 1_000_000  # of SQLite's virtual machine, between two reports of progress
-_TRIES = 5  # to empty the log of the store while others read and write
+_SEAL = "backup_seal"  # its key in the settings
+_BATCH = 1000  # rows to hash at once
+_STEPS = 1_000_000  # steps of SQLite's virtual machine between two progress reports
+_TRIES = 5  # attempts to empty the store's log while others read and write
 _COUNT = "select count(*) from {table}"
 _ROWS_OF = "select * from {table} not indexed"  # in the order of the table itself
 _ROWS_BUT_SEAL = "select * from {table} not indexed where name <> 'backup_seal'"
@@ -45,7 +45,7 @@ class Backup(Struct, frozen=True, kw_only=True):
 class Replaced(Struct, frozen=True, kw_only=True):
     """The facts about a replaced store."""
 
-    schema: int  # of the backup or dump
+    schema: int  # the schema of the backup or dump
     rows: int
     kept: str | None  # the new name of the old store; None if there was none
 
@@ -75,7 +75,7 @@ def backup(store: str, file: str, progress: Progress = lambda _done, _all: None)
 
 
 def restore(store: str, file: str, *, needs_seal: bool = True, progress: Progress = lambda _d, _a: None) -> Replaced:
-    """Replace a store by a checked copy of a backup. Processes that have the old store open detect this.
+    """Replace a store with a checked copy of a backup. Processes that have the old store open detect this.
 
     Raises:
         StoreUnusable: the file is not an intact backup, or the store cannot be replaced; nothing was changed.
@@ -97,12 +97,12 @@ def restore(store: str, file: str, *, needs_seal: bool = True, progress: Progres
         except (apsw.Error, UnicodeDecodeError) as error:
             why = f"it is damaged or no database ({error})"
             raise StoreUnusable(f"cannot restore {file}: {why}. Nothing was changed.") from error
-        open_database(staged).close()  # which proves that it opens, and migrates it
+        open_database(staged).close()  # proves that it opens, and migrates it
         return Replaced(schema=number, rows=rows, kept=_put_in_place(staged, path))
 
 
 def restore_dump(store: str, file: BinaryIO, progress: Progress = lambda _d, _a: None) -> Replaced:
-    """Replace a store by a new one with the content of a dump. Raises as `restore` does."""
+    """Replace a store with a new one that has the content of a dump. Raises as `restore` does."""
     path = os.path.realpath(store)
     dump = Dump(file, progress)
     with _stage(path) as staged:
@@ -126,7 +126,7 @@ def _copy(store: str, empty: str, progress: Progress) -> Iterator[apsw.Connectio
         source.set_busy_timeout(5000)
         source.set_progress_handler(tick, _STEPS)
         _check(source)
-        # Row by row, so that only data is copied. Writers continue: they append to the log.
+        # This copies row by row, so only data is copied. Writers continue, because they append to the log.
         source.execute("vacuum into ?", (empty,))
     with closing(apsw.Connection(empty, flags=apsw.SQLITE_OPEN_READWRITE)) as copy:
         copy.execute("pragma synchronous = full")
@@ -138,7 +138,7 @@ def _check(connection: apsw.Connection) -> int:
     """Check that an open file is an intact store; return its schema.
 
     Raises:
-        _Damaged: it is not.
+        _Damaged: it is not intact.
     """
     try:
         number = int(connection.pragma("user_version"))
@@ -159,14 +159,14 @@ def _check_objects(connection: apsw.Connection, number: int) -> None:
     """Check that a store has only the tables, views and triggers of its schema.
 
     Raises:
-        _Damaged: it has others. A trigger would run with our rights whenever we write.
+        _Damaged: it has others. A trigger would run with our rights at every write.
     """
     with closing(open_empty(number)) as empty:
         ours = set(empty.execute(_OBJECTS))
     foreign = sorted(
         f"the {type} {name}"
         for type, name, sql in set(connection.execute(_OBJECTS)) - ours
-        if not (type == "table" and str(name).startswith("sqlite_"))  # statistics and counters of SQLite itself
+        if not (type == "table" and str(name).startswith("sqlite_"))  # SQLite's own statistics and counters
     )
     if foreign:
         raise _Damaged(
@@ -213,7 +213,7 @@ def _count_rows(connection: apsw.Connection) -> dict[str, int]:
 
 
 def _list_tables(connection: apsw.Connection) -> list[str]:
-    """List the tables with rows of their own, including those in which FTS5 keeps an index."""
+    """List the tables with their own rows, including those in which FTS5 keeps an index."""
     sql = "select name from pragma_table_list where schema = 'main' and type in ('table', 'shadow') order by name"
     return [str(name) for (name,) in connection.execute(sql) if name != "sqlite_schema"]
 
@@ -227,7 +227,7 @@ def _quote(name: str) -> str:
 
 @contextmanager
 def _stage(path: str) -> Iterator[str]:
-    """Yield the path for a new store beside another; remove leftovers when the block ends."""
+    """Yield the path for a new store beside another; remove leftovers at the end of the block."""
     check_kind(path)
     staged = f"{path}.{clock.new_id()}.part"
     try:
@@ -244,12 +244,12 @@ def _stage(path: str) -> Iterator[str]:
 
 
 def _put_in_place(staged: str, path: str) -> str | None:
-    """Replace a store by renaming a new one to its path; return the new path of the old one. Both stay complete."""
+    """Replace a store by renaming a new one to its path; return the old one's new path. Both stay complete."""
     with closing(apsw.Connection(staged, flags=apsw.SQLITE_OPEN_READWRITE)) as new:
-        new.execute("pragma journal_mode = delete")  # one file without a log
+        new.execute("pragma journal_mode = delete")  # leaves one file without a log
     sync(staged)
     kept = f"{path}.before-{clock.now().replace('-', '').replace(':', '')}"
-    with WriteLock(path).hold():  # so that no process of ours writes or makes a store here meanwhile
+    with WriteLock(path).hold():  # so that no other process of ours writes or creates a store here meanwhile
         if not os.path.exists(path) or not os.path.getsize(path):
             _swap(staged, path, kept, is_log_empty=False)
             return None
@@ -264,8 +264,8 @@ def _put_in_place(staged: str, path: str) -> str | None:
 
 
 def _swap(staged: str, path: str, kept: str, *, is_log_empty: bool) -> None:
-    # Processes that have the old store open keep its log and the index of the log. The new store must not find them:
-    # SQLite would apply the log to it.
+    # Processes that have the old store open keep its log and the log's index. The new store must not find these:
+    # SQLite would apply the log to the new store.
     if is_log_empty:
         _remove(f"{path}-wal")
     elif os.path.exists(f"{path}-wal"):
@@ -295,7 +295,7 @@ def _empty_log(connection: apsw.Connection, path: str) -> bool:
     except apsw.BusyError as error:
         raise StoreFailed(f"another program writes to {path} ({error}). Stop it, and try again") from error
     except apsw.Error:
-        return False  # it is damaged, perhaps the reason for the restore
+        return False  # the damage may be the reason for the restore
     raise StoreUnusable(f"another process reads {path} permanently. Stop it, and try again. Nothing was changed.")
 
 

@@ -15,12 +15,12 @@ from satchel.storage.database import Found, Listener, Row, Tx
 
 EVERYTHING = StoreChange("everything")
 
-_LATE = 30.0  # seconds without a poll, in which rows may have been removed unread
+_LATE = 30.0  # seconds without a poll; older rows may have been removed unread
 _DECODER = msgspec.json.Decoder(list[StoreChange])
 
 _NOW = "select pg_current_snapshot()::text, pg_postmaster_start_time()::text"
-# Rows that are visible now and were not at the last poll, in any order of commits. A table that was restored
-# from a dump has numbers of another server's transactions, which are left out.
+# Rows that have become visible since the last poll, in any order of commits. A table that was restored
+# from a dump has transaction numbers of another server, which are left out.
 _READ = f"""
     select now.*, c.what from ({_NOW}) as now
     left join changes c on c.transaction >= pg_snapshot_xmin(:last::pg_snapshot)
@@ -55,7 +55,7 @@ class Watcher:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread, and close the connection."""
+        """Stop the thread, and close the connection."""
         self._stopped.set()
         if threading.current_thread() is not self._thread:
             self._thread.join(1)
@@ -64,12 +64,12 @@ class Watcher:
         """Return the changes since the last poll.
 
         Raises:
-            StoreFailed: the store cannot be asked now.
+            StoreFailed: the store cannot be reached now.
         """
         raise NotImplementedError
 
     def close(self) -> None:
-        """Close the connection, if the watcher has one of its own."""
+        """Close the watcher's connection, if it has one of its own."""
 
     def _run(self) -> None:
         complaint = ""
@@ -79,19 +79,19 @@ class Watcher:
                 complaint = ""
             except StoreFailed as error:
                 changes = []
-                if str(error) != complaint and not self._stopped.is_set():  # once, not with every poll
+                if str(error) != complaint and not self._stopped.is_set():  # once, not at every poll
                     complaint = str(error)
                     log(f"watching the store: {complaint.strip()}")
             if changes and not self._stopped.is_set():
                 try:
                     self._listen(changes)
-                except Exception:  # the listener still gets the next changes
+                except Exception:  # the listener still gets later changes
                     log_surprise("watching the store")
         self.close()
 
 
 class SqliteWatcher(Watcher):
-    """Polls ten times a second, which costs some microseconds. Between polls it holds no lock on the file."""
+    """Polls ten times a second, which costs some microseconds. It holds no lock on the file between polls."""
 
     interval = 0.1
 
@@ -107,12 +107,12 @@ class SqliteWatcher(Watcher):
         try:
             sql = "select number, what from changes where number > ? order by number"
             rows: list[Row] = self._connection.execute(sql, (self._seen,)).fetchall()
-            # Without new rows: if an older copy was restored over the file, numbers continue from there.
+            # If there are no new rows, an older copy may have been restored over the file; numbers continue from there.
             last = rows[-1][0] if rows else self._find_last()
         except apsw.Error as error:
             raise StoreFailed(str(error)) from error
         is_restored = last < self._seen
-        has_gap = bool(rows) and rows[0][0] > self._seen + 1  # rows were deleted before we read them
+        has_gap = bool(rows) and rows[0][0] > self._seen + 1  # rows were deleted before they were read
         self._seen = last
         if is_restored or has_gap:
             return [EVERYTHING]
@@ -127,8 +127,11 @@ class SqliteWatcher(Watcher):
         return int(rows[0][0]) if rows else 0
 
 
+_FIRST_WAIT = 2.0  # seconds that the first look-up of a watcher waits behind look-ups of tokens
+
+
 class LookUp(Protocol):
-    """Runs a short read on the server; the number is how many seconds it waits for a connection."""
+    """Runs a short read on the server; the number is the time in seconds to wait for a connection."""
 
     def __call__(self, find: Callable[[Tx], Found], wait: float) -> Found: ...
 
@@ -140,8 +143,8 @@ class PostgresWatcher(Watcher):
 
     def __init__(self, look_up: LookUp, listen: Listener) -> None:
         self._look_up = look_up
-        # Before the thread starts: no later commit is missed.
-        [[self._snapshot, self._server]] = look_up(lambda tx: tx.all(_NOW), 0.0)
+        # Read before the thread starts, so that no later commit is missed.
+        [[self._snapshot, self._server]] = look_up(lambda tx: tx.all(_NOW), _FIRST_WAIT)
         self._polled_at = time.time()
         super().__init__(listen)
 
@@ -150,7 +153,7 @@ class PostgresWatcher(Watcher):
         rows = self._look_up(lambda tx: tx.all(_READ, last=self._snapshot), 0.0)
         self._snapshot, self._server, _ = rows[0]
         self._polled_at = time.time()
-        # A restarted server, or one that took over from another, may lack changes or number them differently.
+        # A restarted server, or one that replaced another, may lack changes or number them differently.
         if self._server != server or abs(self._polled_at - polled_at) > _LATE:
             return [EVERYTHING]
         return [change for *_, what in rows if what is not None for change in decode(what)]

@@ -1,11 +1,11 @@
-"""Queries for completion: names that begin with or contain a text, and earlier values of prompts' arguments."""
+"""Queries for completion: names that start with or contain a text, and earlier values of prompts' arguments."""
 
 from collections.abc import Mapping, Sequence
 
 from satchel.model import Timestamp
 from satchel.storage.database import Tx
 
-# The lists of names that can be completed, each between two texts. Each follows an index and is bounded.
+# The lists of names to complete, each between two texts. Each query follows an index and has a limit.
 PROJECTS = (
     "select name from projects where name >= :start and name < :end and deleted_at is null order by name limit :most"
 )
@@ -13,11 +13,7 @@ PROMPTS = """
     select name from prompts where project = :project and deleted_at is null and name >= :start and name < :end
     order by name limit :most
 """
-URIS = """
-    select uri as name from documents where project = :project and deleted_at is null and uri >= :start and uri < :end
-    order by uri limit :most
-"""
-# Steps from tag to tag, not from row to row: every prompt may have the same tag.
+# This steps from tag to tag, not from row to row, because every prompt may have the same tag.
 PROMPT_TAGS = """
     with recursive steps (name, step) as (
         select min(tag), 1 from prompt_tags where project = :project and tag >= :start and tag < :end
@@ -29,11 +25,11 @@ PROMPT_TAGS = """
     select name from steps where name is not null order by name
 """
 
-# How many names are searched for a text in the middle; of the others, only those that start with it are found.
+# The limit of names to search for a text in the middle; in the rest, only a text at the start is found.
 _MOST_NAMES = 20_000
 _MOST_TAGS = 2_000
 
-_LAST = "\U0010ffff"  # a prefix followed by this sorts after every text that starts with the prefix
+_LAST = "\U0010ffff"  # after a prefix, sorts after every text that starts with the prefix
 
 _CONTAINING = "select name from ({}) as names where instr(lower(name), :text) > 0 order by name limit :limit"
 
@@ -52,7 +48,7 @@ def names_containing(tx: Tx, names: str, project: int | None, folded: str, limit
 
 # -- values given to arguments ----------------------------------------------------------------------------------------
 
-_KEPT = 20  # values of one argument, the newest
+_KEPT = 20  # newest values of one argument to keep
 
 
 def used_values(tx: Tx, owner: str, prompt: str) -> dict[tuple[str, str], Timestamp]:
@@ -66,7 +62,7 @@ def used_values(tx: Tx, owner: str, prompt: str) -> dict[tuple[str, str], Timest
 
 
 def put_values(tx: Tx, owner: str, prompt: str, values: Mapping[str, str]) -> None:
-    """Store values as used now, and delete all but the newest."""
+    """Store values with the present time, and delete all but the newest."""
     keep = """
         insert into argument_values (owner, prompt, argument, value, used_at)
         values (:owner, :prompt, :argument, :value, :now)
@@ -81,17 +77,17 @@ def put_values(tx: Tx, owner: str, prompt: str, values: Mapping[str, str]) -> No
             order by used_at desc, value limit 1000 offset :kept
         )
     """
-    # Sorted, so that two transactions with the same values take their row locks in the same order.
+    # Sorted, so that two transactions with the same values lock rows in the same order.
     for argument, value in sorted(values.items()):
         tx.run(keep, owner=owner, prompt=prompt, argument=argument, value=value, now=tx.now)
         tx.run(forget, owner=owner, prompt=prompt, argument=argument, kept=_KEPT)
 
 
 def find_forgotten_values(tx: Tx, libraries: Sequence[str] | None, before: Timestamp) -> list[str]:
-    """Return the keys of prompts that have values of any user but do not exist any more.
+    """Return the keys of deleted prompts that have values of any user.
 
-    A library's prompt counts as gone if it is not in `libraries` and was not used since a time. If `libraries` is None,
-    they are unknown, and no prompt counts as gone. PostgreSQL has the function `satchel_forget_values` for this.
+    A library's prompt counts as deleted if it is not in `libraries` and was not used since a time. If that is None,
+    the libraries are unknown, and no prompt counts. PostgreSQL has the function `satchel_forget_values` for this.
     """
     sql = """
         select v.prompt, max(v.used_at) from argument_values v

@@ -1,7 +1,7 @@
 """Opening a store and working in it: `read()` and `write()` give a transaction, and `Tx` executes statements.
 
-SQL is written once, for both engines, with `:name` parameters; `in :names` takes a list. Where the engines differ, each
-implements a method of these classes.
+SQL is written once for both engines, with `:name` parameters; `in :names` takes a list. Each engine implements a
+method of these classes where they differ.
 """
 
 import re
@@ -24,17 +24,17 @@ Found = TypeVar("Found")
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
-_TRIES = 5  # of a transaction
+_TRIES = 5  # attempts at a transaction
 
-WAIT = 10.0  # seconds that a call waits for a connection to the database, over all its tries
+WAIT = 10.0  # seconds that a call waits for a database connection, over all attempts
 
-# The remedy for a statement that the database refuses because tables or columns are missing.
+# The remedy if the database refuses a statement because tables or columns are missing.
 ALTERED = "Another program changed the store: restore a backup of it"
 
-# A quoted text or a cast, which are left alone; a list; a single value. Parameters are found by their whole names.
+# A quoted text or a cast, which stay unchanged; a list; a single value. Parameters match by their whole names.
 PARAMETERS = re.compile(r"'[^']*'|::|\b(not )?in :(\w+)|:(\w+)")
 
-WordList = tuple[str, str, bool]  # the items with a word: its level, the word, and whether longer ones count as well
+WordList = tuple[str, str, bool]  # the items with a word: level, word, and whether longer words match, too
 
 NEWEST: PromptPosition = ("~", 0)  # before every prompt: "~" sorts after all timestamps
 
@@ -48,9 +48,9 @@ class Cutoffs(Struct, frozen=True):
 
 
 class Violation(StoreFailed):
-    """A constraint, named TABLE_COLUMN, refused a write. Services translate those that they expect.
+    """A constraint, named TABLE_COLUMN, refused a write. Services translate the violations that they expect.
 
-    Any other means that the store is damaged: its rows contradict each other.
+    Any other violation means that the store is damaged: its rows contradict each other.
     """
 
     def __init__(self, constraint: str) -> None:
@@ -64,10 +64,10 @@ class Tx:
     scope = Scope()  # the caller
     retention = Retention()
     writes = False
-    absent_project = ""  # a project that does not exist and was read as an empty one
-    made_project = ""  # a project that this transaction made because it did not exist
-    _gathered: dict[tuple[Any, Any], list[Any]] | None = None  # values, by the function and the key to put them with
-    restores: int | None = None  # set while a restore writes: the number of the revision that it takes back, or 0
+    absent_project = ""  # a missing project that was read as empty
+    made_project = ""  # a missing project that this transaction created
+    _gathered: dict[tuple[Any, Any], list[Any]] | None = None  # gathered values by function and key
+    restores: int | None = None  # during a restore: the number of the revision that it reverses, or 0
     _work: Work | None = None  # the call, which may be cancelled between two statements
 
     @cached_property
@@ -100,29 +100,34 @@ class Tx:
         rows = self.all(sql, **values)
         return rows[0] if rows else None
 
+    def value(self, sql: str, **values: object) -> Any:
+        """Return the first column of the first row of a statement's result, or None."""
+        row = self.one(sql, **values)
+        return row[0] if row else None
+
     def one_to_change(self, columns: str, table: str, where: str, **values: object) -> Row | None:
         """Return some columns of a row that this transaction will update or delete, or None."""
         self.settle()
         return self.one(f"select {columns} from {table} where {where}", **values)
 
     def all_beside(self, sql: str, column: str, text: str, limit: int, **values: object) -> list[Row]:
-        """Return the rows of a `select … where …` before and after a text in the order of a column, nearest first."""
+        """Return rows of a `select … where …` on both sides of a text in the order of a column, nearest first."""
         before = f"{sql} and {column} < :text order by {column} desc limit :limit"
         after = f"{sql} and {column} >= :text order by {column} limit :limit"
         return [row for one in (before, after) for row in self.all(one, **values, text=text, limit=limit)]
 
     def run(self, sql: str, **values: object) -> None:
-        """Execute a statement for its effect."""
+        """Execute a statement without a result."""
         self.all(sql, **values)
 
     def renew(
         self, table: str, changes: str, where: str, *, columns: str, version: int | None = None, **values: Any
     ) -> Row | None:
-        """Update the row selected by a condition, and return some of its columns; None if there is no such row.
+        """Update the row that a condition selects, and return some of its columns; None if there is no such row.
 
         The row gets the next version and a later time, even if the clock goes back or two writers wait for each
-        other: a row that is not older than this transaction gets the tick after its own time. With `version`, only
-        a row of this version is updated.
+        other: a row that is not older than this transaction gets the next tick after its own time. With `version`,
+        only a row with this version is updated.
         """
         condition = f"{where} and (:any_version or version = :version)"
         sql = f"""
@@ -155,9 +160,9 @@ class Tx:
 
     @contextmanager
     def gathering(self) -> Iterator[None]:
-        """Batch the values of `gather` during the block, and put them at its end or before a row is changed.
+        """Batch the values of `gather` in the block, and put them at its end or before a row is changed.
 
-        Queries do not see them until then. For the full-text index, many rows cost a fraction of single ones.
+        Queries do not see them until then. In the full-text index, many rows at once cost a fraction of single ones.
         """
         self._gathered = {}
         try:
@@ -186,7 +191,7 @@ class Tx:
             self.run("release savepoint block")
             for change in list(self.changes)[known:]:
                 del self.changes[change]
-            if gathered is not None:  # the block may have settled it, which was undone
+            if gathered is not None:  # the block may have settled it, which the rollback reversed
                 for one, values in gathered.items():
                     del values[counts.get(one, 0) :]
                 self._gathered = {one: values for one, values in gathered.items() if values}
@@ -203,7 +208,7 @@ class Tx:
         raise NotImplementedError
 
     def bounded(self, work: Work) -> AbstractContextManager[None]:
-        """Bound the time of each statement, and end a read when its call is cancelled.
+        """Limit the time of each statement, and end a read when its call is cancelled.
 
         Raises:
             TooCostly: a statement took too long.
@@ -217,10 +222,10 @@ class Tx:
 
     @contextmanager
     def in_all_projects(self) -> Iterator[None]:
-        """Show the user's rows of all projects, despite row-level security, during the block.
+        """Show the user's rows in all projects during the block, despite row-level security.
 
-        A change may affect tasks that its caller cannot see, such as those that a deleted task blocked. Nothing that
-        is read here may reach the caller.
+        A change may affect tasks that its caller cannot see, such as those that a deleted task blocked. Rows read here
+        must not reach the caller.
         """
         yield
 
@@ -231,14 +236,14 @@ class Tx:
     def prompts_containing(
         self, project: int, query: PromptQuery, limit: int, *, offset: int = 0, after: PromptPosition | None = None
     ) -> tuple[list[int], int]:
-        """Return a page of the numbers of prompts that contain a folded text, last updated first, and their total.
+        """Return a page of the numbers of prompts with a folded text, last updated first, and the total.
 
         The total does not depend on where the page starts.
         """
         raise NotImplementedError
 
     def find_words(self, spaces: Sequence[int], lists: Sequence[WordList], most: int) -> list[tuple[list[int], int]]:
-        """Return for each list the index numbers of up to `most` items, and an estimate of its length."""
+        """Return for each list up to `most` index numbers of items, and an estimate of the list's length."""
         raise NotImplementedError
 
     def find_together(self, spaces: Sequence[int], words: Sequence[tuple[str, bool]], most: int) -> list[int]:
@@ -254,11 +259,11 @@ class Tx:
         raise NotImplementedError
 
     def forget_words(self, space: int, words: Sequence[str]) -> None:
-        """Delete those of some words in a space that no item has."""
+        """Delete those of some words in a space that no item has any more."""
         raise NotImplementedError
 
     def clear_search(self) -> None:
-        """Empty the index of words before it is rebuilt."""
+        """Empty the word index before it is rebuilt."""
         for table in ("delete from search_items", "delete from search_words", "delete from search_spaces"):
             self.run(table)
 
@@ -266,7 +271,7 @@ class Tx:
 class Database:
     """An open store, safe to use from several threads."""
 
-    is_shared = False  # by several machines, so it stores nothing about a single one
+    is_shared = False  # several machines share it, so it stores nothing about a single one
     why_read_only = ""  # why this process cannot write the store; empty if it can
     has_row_security = False  # our role owns nothing, and row-level security applies to it
     retention = Retention()
@@ -275,7 +280,7 @@ class Database:
         """Begin a read-only transaction that sees one snapshot.
 
         Row-level security limits it to the tasks of the scope's user and the scope's projects. It waits for an
-        unreachable server until the deadline, a time of `time.monotonic()`, or for `WAIT` seconds.
+        unreachable server until the deadline, a `time.monotonic()` value, or for `WAIT` seconds.
         """
         raise NotImplementedError
 
@@ -283,15 +288,15 @@ class Database:
         """Begin a transaction that may write; it commits when the block ends, and rolls back when the block raises.
 
         Raises:
-            StoreConflict: it was rolled back, or the connection was lost before the commit; nothing was done.
+            StoreConflict: it was rolled back, or the connection was lost before the commit; nothing was changed.
         """
         raise NotImplementedError
 
     def transact(self, scope: Scope, run: Callable[[Tx], Found]) -> Found:
-        """Write in one transaction; retry if it lost against another one.
+        """Write in one transaction; retry if it conflicts with another one.
 
         Raises:
-            StoreConflict: it lost each time.
+            StoreConflict: every attempt conflicted.
         """
         for _ in range(_TRIES - 1):
             with suppress(StoreConflict), self.write(scope) as tx:
@@ -300,7 +305,7 @@ class Database:
             return run(tx)
 
     def look_up(self, find: Callable[[Tx], Found]) -> Found:
-        """Return the rows of one statement, such as a token, even while calls keep all other connections busy."""
+        """Return the rows of one statement, such as a token, even while calls use all other connections."""
         with self.read() as tx:
             return find(tx)
 
@@ -309,7 +314,7 @@ class Database:
         raise NotImplementedError
 
     def prune(self, cutoffs: Cutoffs, after: int) -> tuple[int, int] | None:
-        """Run one step of `pruning.prune` in a transaction of its own."""
+        """Run one step of `pruning.prune` in its own transaction."""
         raise NotImplementedError
 
     def forget_values(self, libraries: Sequence[str] | None, before: str) -> int:
@@ -351,9 +356,9 @@ def patch_values(patch: Struct) -> dict[str, Any]:
 
 
 def open_database(where: str, direct: str | None = None, *, must_exist: bool = False) -> Database:
-    """Open the store at a file path or a `postgresql://` address, bringing its schema up to date.
+    """Open the store at a file path or a `postgresql://` address, and update its schema.
 
-    A store that does not exist is created, unless it must exist. If a pooler in front of PostgreSQL shares sessions,
+    A missing store is created, unless it must exist. If a pooler in front of PostgreSQL shares sessions,
     `direct` is the address of the server itself.
 
     Raises:
@@ -377,7 +382,7 @@ def is_postgres(where: str) -> bool:
     """Return whether a store is on a PostgreSQL server, not in a file.
 
     Raises:
-        StoreUnusable: the address is neither.
+        StoreUnusable: the address has another form.
     """
     if "://" not in where:
         return False

@@ -1,7 +1,7 @@
 """Old states as compressed differences from the next state, without the common prefix and suffix.
 
 zlib uses the replaced part of the next state as its dictionary, so that two distant edits cost little.
-Its window is 32 KiB; beyond it a text is compressed by itself.
+Its window is 32 KiB; text outside of it is compressed by itself.
 """
 
 import zlib
@@ -10,11 +10,11 @@ from typing import AnyStr
 from satchel.storage.database import explain_damage
 
 _WINDOW = 32 * 1024
-_WORTH_COMPRESSING = 48  # bytes; below, the header of zlib costs more than it saves
+_WORTH_COMPRESSING = 48  # bytes; below this, the header of zlib costs more than compression saves
 
 
 def make_delta(old: bytes, new: bytes) -> bytes:
-    """Return the difference with which `apply_delta` turns `new` into `old`; for an empty `new`, all of `old`."""
+    """Return the difference from which `apply_delta` rebuilds `old`, given `new`; for an empty `new`, all of `old`."""
     start = common_prefix(old, new)
     end = common_prefix(old[start:][::-1], new[start:][::-1])
     middle = old[start : len(old) - end]
@@ -34,20 +34,15 @@ def apply_delta(delta: bytes, new: bytes) -> bytes:
         StoreFailed: the difference is damaged.
     """
     try:
-        return _apply(delta, new)
+        start, position = _read_number(delta, 0)
+        end, position = _read_number(delta, position)
+        is_packed, middle = delta[position], delta[position + 1 :]
+        if is_packed:
+            replaced = new[start : len(new) - end]
+            middle = zlib.decompressobj(-zlib.MAX_WBITS, zdict=replaced[-_WINDOW:]).decompress(middle)
     except (IndexError, zlib.error) as error:
         raise explain_damage("an old version", error) from error
-
-
-def _apply(delta: bytes, new: bytes) -> bytes:
-    start, position = _read_number(delta, 0)
-    end, position = _read_number(delta, position)
-    is_packed, middle = delta[position], delta[position + 1 :]
-    tail = new[len(new) - end :]
-    if is_packed:
-        replaced = new[start : len(new) - end]
-        middle = zlib.decompressobj(-zlib.MAX_WBITS, zdict=replaced[-_WINDOW:]).decompress(middle)
-    return new[:start] + middle + tail
+    return new[:start] + middle + new[len(new) - end :]
 
 
 def common_prefix(one: AnyStr, other: AnyStr) -> int:

@@ -20,7 +20,7 @@ _WITHOUT_CONTENT = f"""
 """
 
 
-# Versions continue those of a deleted document of the same name, so that a version names one content.
+# Versions continue after a deleted document of the same name, so that a version identifies one content.
 _LAST = "select max(version) from documents where project = :project and name = :name and deleted_at is not null"
 _VALUES = ":id, :project, :name, :uri, :description, :mime_type, :content, :data, :now, :now"
 _INTO = "id, project, name, uri, description, mime_type, content, data, created_at, updated_at, version"
@@ -42,7 +42,7 @@ def add(tx: Tx, project: int, draft: DocumentDraft) -> Document | None:
 
 
 def find(tx: Tx, project: str, column: Literal["name", "uri", "number"], key: str) -> Document | None:
-    """Return the whole document that has a key in a column, in a project given by name."""
+    """Return the whole document with a value in a column, in a project given by name."""
     sql = _BY[column]
     row = tx.one(sql, project=project, key=key)
     return _document(row) if row else None
@@ -55,13 +55,13 @@ def find_to_change(tx: Tx, project: str, _column: Literal["name"], key: str) -> 
 
 
 def list_after(tx: Tx, project: int, *, after: int = 0, limit: int = 2**31) -> list[Document]:
-    """List documents after a number without their content, in order of creation."""
+    """List documents with a higher number, without content, in order of creation."""
     sql = f"{_WITHOUT_CONTENT} and number > :after order by number limit :limit"
     return [_document(row) for row in tx.all(sql, project=project, after=after, limit=limit)]
 
 
 def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Document]:
-    """List whole documents after a number, in order of creation, in a project given by name."""
+    """List whole documents with a higher number, in order of creation, in a project given by name."""
     sql = f"{_FIND} and number > :after order by number limit :limit"
     return [_document(row) for row in tx.all(sql, project=project, after=after, limit=limit)]
 
@@ -84,7 +84,7 @@ def delete(tx: Tx, seen: Document) -> None:
 
 
 def find_deleted(tx: Tx, number: int) -> Document | None:
-    """Return a deleted document, whole."""
+    """Return a deleted document with its content."""
     sql = f"select {_WHOLE} from documents where number = :number and deleted_at is not null"
     row = tx.one(sql, number=number)
     return _document(row) if row else None
@@ -94,7 +94,7 @@ def restore(tx: Tx, seen: Document, name: str, uri: str) -> Document | None:
     """Mark a document as not deleted, with this name and URI; return None if it was restored or purged meanwhile.
 
     Raises:
-        Violation: documents_name or documents_uri, if one is taken.
+        Violation: documents_name or documents_uri, if name or URI is taken.
     """
     where = "number = :number and project = :project and deleted_at is not null"
     values = {"number": seen.number, "project": seen.project, "name": name, "uri": uri}

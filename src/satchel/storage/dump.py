@@ -1,8 +1,8 @@
 """Dumps a whole store as JSON Lines, and loads a dump into an empty store of either engine.
 
-The first line says what the file is. A line with an object begins a table and names its columns; each line with a list
-is a row, bytes in base64. The last line has the number of lines before it and their SHA-256, so that a dump that was
-cut off or changed is noticed.
+The first line describes the file. A line with an object starts a table and names its columns; a line with a list
+is a row, with bytes in base64. The last line has the number of lines before it and their SHA-256, which reveals a dump
+that was truncated or changed.
 """
 
 import binascii
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 FORMAT = 1
 
 _GZIP = b"\x1f\x8b"
-_PIECE = 256 * 1024  # bytes that are written at once
-# A state of 4 MiB in which every character needs six in JSON; a longer line is not from a store of ours.
+_PIECE = 256 * 1024  # bytes to write at once
+# A state of 4 MiB may need six characters in JSON for each of its own; a longer line is not from Satchel.
 _MAX_LINE = 64 * 1024 * 1024  # bytes
 _UNCHANGED = "Nothing was changed. Load another copy of it"
 
-# The tables in which a store without items has rows, for the default project and the local user.
+# The tables that have rows in a store without items, for the default project and the local user.
 _OF_EMPTY_STORES = frozenset({"revisions", "authors", "settings", "search_spaces", "user_usage"})
 _OTHER_PROJECTS = "select 1 from projects where name <> 'default' limit 1"
 
-Progress = Callable[[int, int], object]  # receives how much is done, and of how much; 0 and 0 if that is not known
+Progress = Callable[[int, int], object]  # receives the amount done and the total; 0 and 0 if unknown
 
 
 # -- the tables -------------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ class Table(Struct, frozen=True, kw_only=True):
     bytes_columns: frozenset[str]
     required: tuple[str, ...]  # columns that are not null and have no default
     key: tuple[str, ...]  # the columns of its primary key
-    is_numbered: bool  # its key is a number that is never used again, even after the row is deleted
+    is_numbered: bool  # its key is a number that is never used again, even after deletion
 
     def fill(self, sql: str) -> str:
         """Fill the names of this table into a statement: {table}, {columns}, {key}, and a ? per column for {marks}."""
@@ -70,17 +70,17 @@ class Table(Struct, frozen=True, kw_only=True):
 
 @cache
 def list_tables() -> tuple[Table, ...]:
-    """List every table with data, after those that it refers to. It is read from the schema, so none is missing."""
+    """List every table with data, after the tables that it refers to. The schema is read, so that none is missing."""
     with closing(open_empty()) as empty:
         names = [str(row[0]) for row in empty.execute("select name from pragma_table_list where type = 'table'")]
-        # The table `changes` is for processes that watch the store.
+        # The table `changes` is only for processes that watch the store.
         kept = [name for name in names if not name.startswith("sqlite_") and name != "changes"]
         needed = {name: _list_references(empty, name) for name in sorted(kept)}
         return tuple(_read_table(empty, name) for name in TopologicalSorter(needed).static_order())
 
 
 def open_empty(number: int | None = None) -> apsw.Connection:
-    """Open an empty store in memory, with a given schema or the newest."""
+    """Open an empty store in memory with a given schema, by default the newest."""
     empty = apsw.Connection(":memory:")
     for statements in schema.list_statements(0, number):
         sql = for_sqlite(statements)
@@ -110,7 +110,7 @@ def _read_table(empty: apsw.Connection, name: str) -> Table:
 
 # -- the two engines --------------------------------------------------------------------------------------------
 
-# The full-text indexes of SQLite, which triggers maintain otherwise. One statement each: FTS5 writes what it has in
+# Triggers maintain the full-text indexes of SQLite otherwise. There is one statement for each, because FTS5 flushes its
 # memory to the disk whenever a statement begins.
 _FILL_INDEXES = """
     insert into prompt_index (prompt_index) values ('delete-all');
@@ -120,7 +120,7 @@ _FILL_INDEXES = """
     insert into search_index (rowid, words)
         select number, replace(words, ' ', ' ' || space || '.') from search_items;
 """
-# How to make and drop each index of PostgreSQL. They are built after the rows are there, which takes a fraction of the
+# How to make and drop each index of PostgreSQL. Building them after inserting the rows takes a fraction of the
 # time.
 _INDEXES = """
     select pg_get_indexdef(indexrelid), format('drop index %%s', indexrelid::regclass) from pg_index
@@ -128,12 +128,12 @@ _INDEXES = """
 """
 
 
-# Each engine's class has one transaction, which reads a snapshot or loads rows. Triggers are off: a dump has the rows
-# that they would write.
+# Each engine's class has one transaction, which reads a snapshot or loads rows. Triggers are off: a dump has the
+# rows that they would write.
 
 
 class _SqliteStore:
-    # The highest number that a row of a table ever had.
+    # The highest number that any row of a table has had.
     last_number = "select coalesce(max(seq), 0) from sqlite_sequence where name = ?"
 
     def __init__(self, connection: apsw.Connection) -> None:
@@ -146,7 +146,7 @@ class _SqliteStore:
         return list(self.read(sql, *values))
 
     def prepare(self) -> None:
-        """Do nothing: the full-text indexes are filled at the end, the other indexes stay."""
+        """Do nothing: the full-text indexes are filled at the end, and the other indexes stay."""
 
     def add_rows(self, table: Table, rows: Iterator[Row]) -> int:
         before = self._connection.total_changes()
@@ -167,7 +167,7 @@ class _SqliteStore:
 
 
 class _PostgresStore:
-    # The highest number that a sequence gave out; pg_sequences has null before the first.
+    # The last number of a sequence; pg_sequences has null before the first one.
     last_number = """
         select coalesce(max(s.last_value), 0) from pg_sequences s where
             format('%%I.%%I', s.schemaname, s.sequencename)::regclass = pg_get_serial_sequence(%s, 'number')::regclass
@@ -240,7 +240,7 @@ def _open_server(address: str, writes: bool) -> Iterator[_Store]:
                 "SATCHEL_DATABASE."
             )
         if writes:
-            store.execute_for_all("alter table {table} disable trigger user")  # which locks out other writers
+            store.execute_for_all("alter table {table} disable trigger user")  # also locks out other writers
         yield store
 
 
@@ -260,7 +260,7 @@ def _open_file(path: str, writes: bool) -> Iterator[_Store]:
         except apsw.Error as error:
             raise StoreFailed(f"cannot {'load' if writes else 'read'} {path}: {error}. Nothing was changed") from error
         finally:
-            connection.close()  # which rolls back uncommitted changes
+            connection.close()  # rolls back uncommitted changes
 
 
 # -- dump -------------------------------------------------------------------------------------------------------
@@ -269,7 +269,7 @@ def _open_file(path: str, writes: bool) -> Iterator[_Store]:
 class Head(Struct, kw_only=True):
     """The first line of a dump."""
 
-    satchel_dump: int  # the format
+    satchel_dump: int  # the version of the format
     schema: int
     made_at: str
 
@@ -279,14 +279,14 @@ class TableHead(Struct, kw_only=True, omit_defaults=True):
 
     table: str
     columns: tuple[str, ...]
-    last_number: int | None = None  # the highest that a row ever had
+    last_number: int | None = None  # the highest number of any row so far, even if deleted
 
 
 class End(Struct, kw_only=True):
     """The last line."""
 
     lines: int
-    sha256: str  # of these lines
+    sha256: str  # of the lines before
 
 
 def dump(where: str, write: Callable[[bytes], object], progress: Progress = lambda _done, _all: None) -> dict[str, int]:
@@ -336,10 +336,10 @@ def _list_lines(store: _Store) -> Iterator[Struct | Row]:
 
 
 def dump_to_file(where: str, file: str, progress: Progress = lambda _d, _a: None) -> tuple[int, dict[str, int]]:
-    """Write a store to a new file with mode 0600, compressed; return its size in bytes and the result of `dump`.
+    """Write a store to a new compressed file with mode 0600; return its size in bytes and the result of `dump`.
 
     Raises:
-        StoreUnusable: as `dump` does, or if the file exists already.
+        StoreUnusable: as in `dump`, or if the file already exists.
     """
     with open_new(file) as raw, gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=1, mtime=0) as packed:
         counts = dump(where, packed.write, progress)
@@ -355,7 +355,7 @@ def open_new(file: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def make_part(file: str) -> Iterator[str]:
-    """Yield the path of an empty file with mode 0600, which is renamed to a new file when the block ends.
+    """Yield the path of an empty file with mode 0600; rename it to a new file at the end of the block.
 
     Raises:
         StoreUnusable: the file exists already, or another process created it meanwhile.
@@ -368,7 +368,7 @@ def make_part(file: str) -> Iterator[str]:
         create_file(part, b"")
         yield part
         sync(part)
-        os.link(part, file)  # fails where another process was first, and never shows half a file
+        os.link(part, file)  # fails if another process was first, and never exposes a partial file
         sync(os.path.dirname(file) or ".")
     except FileExistsError:
         raise StoreUnusable(f"{file} already exists, and is never replaced. Name another file.") from None
@@ -383,25 +383,25 @@ def make_part(file: str) -> Iterator[str]:
 
 
 class Dump:
-    """An open dump that was checked against its last line."""
+    """An open dump whose content matches its last line."""
 
     def __init__(self, file: BinaryIO, progress: Progress = lambda _done, _all: None) -> None:
         """Check that the dump is complete and unchanged; otherwise raise StoreUnusable."""
         self._file = file
         self._progress = progress
         self._size = os.fstat(file.fileno()).st_size
-        self._next = b""  # the line after the rows that were read
+        self._next = b""  # the line after the rows read so far
         self.schema = self._check()
 
     def tables(self) -> Iterator[tuple[Table, int, Iterator[Row]]]:
         """Yield each table with its last number and its rows; read the rows before the next table.
 
         Raises:
-            StoreUnusable: the dump has a table or column that the store does not have, or lacks a column that it needs.
+            StoreUnusable: the dump has a table or column that the store lacks, or lacks a column that it needs.
         """
         known = {table.name: table for table in list_tables()}
         lines = self._lines()
-        next(lines)  # the head
+        next(lines)  # skip the head
         self._next = next(lines)
         while self._next.startswith(b'{"table"'):
             head = msgspec.json.decode(self._next, type=TableHead)
@@ -431,7 +431,7 @@ class Dump:
             yield tuple(row)
 
     def _check(self) -> int:
-        """Read everything once, and return the schema."""
+        """Read the whole dump once, and return the schema."""
         digest, count, before, schema = sha256(), 0, b"", 0
         try:
             for line in self._lines():
@@ -482,7 +482,7 @@ def load(where: str, dump: Dump) -> dict[str, int]:
         StoreUnusable: the store is not empty, or the dump does not fit it; nothing was changed.
         StoreFailed: the store failed; nothing was changed.
     """
-    open_database(where).close()  # which makes or migrates it
+    open_database(where).close()  # creates or migrates it
     counts: dict[str, int] = {}
     try:
         with _open(where, writes=True) as store:

@@ -9,19 +9,19 @@ from msgspec import Struct
 from satchel.model import ItemKind, uri_of
 from satchel.storage.database import Tx
 
-MOST = 100  # links that are kept of one part of an item
+MOST = 100  # the limit of stored links from one part of an item
 
-Part = Literal["text", "note"]  # where in an item a link is: its own text, or the notes on a task
+Part = Literal["text", "note"]  # the place of a link in an item: its own text, or the notes on a task
 PARTS: tuple[Part, ...] = ("text", "note")
 Kind = Literal["prompt", "document", "task"]
 Target = tuple[Kind, str]  # the name in a URI, or the number of a task
 
 SCHEME = "satchel://"
 _URI = r"satchel://(?:(task)/([0-9]{1,18})(?![0-9A-Za-z_%])|(prompt|resource)/([^\s<>\"'`()\[\]{}|\\^]+))"
-_KINDS: dict[str, Kind] = {"prompt": "prompt", "resource": "document"}  # by the word of a URI
-_AT_THE_END = ".,;:!?*~"  # of a sentence or an emphasis, not of a name
+_KINDS: dict[str, Kind] = {"prompt": "prompt", "resource": "document"}  # by the word in a URI
+_AT_THE_END = ".,;:!?*~"  # belongs to a sentence or an emphasis, not to a name
 
-# By the kind of the source; the links of a text come before those of notes, as in PARTS.
+# By kind of the source; links of a text come before those of notes, as in PARTS.
 _REMOVE = {kind: f"delete from links where {kind} = :number and part = :part" for kind in get_args(Kind)}
 _OF = {
     kind: f"select to_kind, to_key from links where {kind} = :number and part in :parts order by part desc, number"
@@ -38,8 +38,8 @@ _EXISTING = """
     union all
     select 'document', substr(uri, 20) from documents where project = :project and deleted_at is null and uri in :uris
 """
-# Sources in projects, and tasks of an owner, are two walks of one index, each confined to what the caller may see. The
-# text of a prompt or document has one link to a target at most; a task may have another one in its notes.
+# Sources in projects and tasks of an owner are two walks along one index, each limited to rows that the caller may see.
+# The text of a prompt or document has at most one link to a target; a task may have another one in its notes.
 _TO = """
     select 'task', cast(number as text), title, project from (
         select distinct t.number, t.title, j.name as project from links l join tasks t on t.number = l.task
@@ -66,9 +66,9 @@ class Link(Struct, frozen=True, kw_only=True):
 
     kind: ItemKind
     key: str  # a name, or the number of a task
-    title: str = ""  # where the caller may see it, and it says more than the key
-    project: str = ""  # where it is another one than the caller's
-    is_missing: bool = False  # it does not exist, as far as the scope may see
+    title: str = ""  # if the caller may see it, and it differs from the key
+    project: str = ""  # if it is not the caller's own
+    is_missing: bool = False  # the item does not exist, or the scope may not see it
 
     @property
     def reference(self) -> str:
@@ -94,7 +94,7 @@ def find_targets(text: str) -> list[Target]:
 def add(
     tx: Tx, kind: ItemKind, number: int, project: int | None, owner: str | None, part: Part, targets: Sequence[Target]
 ) -> None:
-    """Add links from one part of an item. A task has an owner and no project, because that may change."""
+    """Add links from one part of an item. A task has an owner but no project here, because its project may change."""
     ends = {one: number if one == kind else None for one in get_args(Kind)}
     values: dict[str, object] = {**ends, "project": project, "owner": owner, "part": part}
     tx.many(_ADD, [{**values, "to_kind": to_kind, "to_key": key} for to_kind, key in targets])
@@ -124,7 +124,7 @@ def to(
 ) -> list[Link]:
     """List an owner's tasks, then the prompts and documents, that link to a target, each up to a limit.
 
-    Only items in `projects` are listed, or in all for None; `has_loose` adds the tasks of no project.
+    Only items in `projects` are listed; None means all. `has_loose` adds the tasks of no project.
     """
     values = {"kind": target[0], "key": target[1], "owner": owner, "limit": limit, "has_loose": has_loose}
     rows = tx.all(_TO, **values, any_project=projects is None, projects=list(projects or ()))

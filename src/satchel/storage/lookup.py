@@ -1,4 +1,4 @@
-"""Finds items of all kinds by number, id, name, title or URI, in one statement."""
+"""Finds items of all kinds by number, id, name, title or URI in one statement."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ _PROMPT = f"""
     number, id, version, updated_at, name, title, project, null as owner from prompts
     where project = {_PROJECT} and deleted_at is null and
 """
-# `project + 0` keeps SQLite off the index by project, which it would walk whole to find these few ids.
+# `project + 0` keeps SQLite from using the index by project, which it would scan whole to find these few ids.
 _PROMPT_BY_ID = f"""
     number, id, version, updated_at, name, title, project, null as owner from prompts
     where project + 0 = {_PROJECT} and deleted_at is null and id in :keys
@@ -22,7 +22,7 @@ _DOCUMENT = f"""
 """
 _TASK = "number, id, version, updated_at, '', title, project, owner from tasks where"
 _AMONG = f"owner || '' = :owner and deleted_at is null and {CONFINED}"
-# First the match, then the members of an Item. A name takes precedence over a title or a URI, an id over all.
+# The match comes first, then the members of an Item. A name takes precedence over a title or a URI; an id, over all.
 _TEXTS = f"""
     select id as key, 0 as rank, 'prompt' as kind, {_PROMPT_BY_ID}
     union all select name, 1, 'prompt', {_PROMPT} name in :keys
@@ -30,7 +30,7 @@ _TEXTS = f"""
     union all select name, 1, 'document', {_DOCUMENT} name in :keys
     union all select uri, 2, 'document', {_DOCUMENT} uri in :keys
 """
-# `title || ''` keeps SQLite from replacing the title inside substr, which would hide the expression index from it.
+# `title || ''` keeps SQLite from replacing the title inside substr, which would rule out the expression index.
 _TASKS = f"""
     union all select cast(number as text), 0, 'task', {_TASK} {_AMONG} and number in :numbers
     union all select id, 0, 'task', {_TASK} {_AMONG} and id in :keys
@@ -48,7 +48,7 @@ def find_exactly(
 ) -> list[tuple[str, int, Item]]:
     """Find the items of a project and an owner by some keys; return key, rank of the matching column, and item.
 
-    The items come without content. Of tasks with the same title, only the first are returned.
+    The items come without content. Only the first tasks with the same title are returned.
     """
     values: dict[str, object] = {"project": project, "keys": list(keys)}
     sql = _TEXTS

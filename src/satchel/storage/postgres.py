@@ -1,4 +1,4 @@
-"""The shared engine: PostgreSQL through psycopg. Imported only if a store is on PostgreSQL."""
+"""The shared engine: PostgreSQL through psycopg. It is imported only for a store on PostgreSQL."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -32,13 +32,13 @@ from satchel.storage.postgres_tx import PROJECTS, USER
 from satchel.storage.postgres_tx import PostgresTx as PostgresTx
 from satchel.storage.pruning import MOST
 
-# Connections of a process, made when they are needed. Reads have their own, because
-# writes may wait for a synchronous standby. So have look-ups of tokens, of the schema and of changes.
+# Connections of a process, opened on demand. Reads have their own, because
+# writes may wait for a synchronous standby. So do lookups of tokens, of the schema and of changes.
 READ_CONNECTIONS = 10
 WRITE_CONNECTIONS = 8
 LOOK_UP_CONNECTIONS = 2
 
-_PROBE_WAIT = 1.5  # seconds that a probe of the schema waits for a connection; `/health` waits longer for it
+_PROBE_WAIT = 1.5  # seconds that a probe of the schema waits for a connection; `/health` waits longer
 _CHANGES_KEPT = 100_000  # transactions of the server, after which their changes are removed
 
 _FORGET_CHANGES = """
@@ -76,7 +76,7 @@ class PostgresDatabase(Database):
         connect = self._address.connect
         self._reads = Pool(partial(connect, read_only=True), READ_CONNECTIONS, "reads")
         self._writes = Pool(connect, WRITE_CONNECTIONS, "writes")
-        self._look_ups = Pool(partial(connect, read_only=True), LOOK_UP_CONNECTIONS, "look-ups")
+        self._look_ups = Pool(partial(connect, read_only=True), LOOK_UP_CONNECTIONS, "lookups")
 
     @contextmanager
     def read(self, scope: Scope | None = None, deadline: float | None = None) -> Iterator[Tx]:
@@ -101,7 +101,7 @@ class PostgresDatabase(Database):
                 with self._look_ups.lend(deadline) as connection:
                     if not self._address.is_pooled:
                         return find(PostgresTx(connection))
-                    found = find(self._begin(connection, None, _BEGIN_READ))  # with the timeouts
+                    found = find(self._begin(connection, None, _BEGIN_READ))  # including the timeouts
                     _end_read(connection)
                     return found
             except StoreConflict:
@@ -109,7 +109,7 @@ class PostgresDatabase(Database):
                     raise
 
     def _begin(self, connection: Connection, scope: Scope | None, how: str) -> PostgresTx:
-        """Begin a transaction with the settings of row-level security, and behind a pooler with the timeouts.
+        """Begin a transaction with the settings of row-level security, and with timeouts if there is a pooler.
 
         The settings end with the transaction, because connections are shared.
         """
@@ -173,7 +173,7 @@ class PostgresDatabase(Database):
 
 def _end_read(connection: Connection) -> None:
     """Commit; a rollback would make psycopg forget its prepared statements."""
-    with suppress(psycopg.Error):  # all is read by now
+    with suppress(psycopg.Error):  # all rows have been read
         connection.commit()
 
 
@@ -185,7 +185,7 @@ def check_existence(address: str, direct: str | None = None) -> None:
     """Check that there is a store at an address.
 
     Raises:
-        StoreUnusable: there is none, or the server cannot be reached.
+        StoreUnusable: there is no store, or the server cannot be reached.
     """
     with operators_connection(Address(address, direct)) as (connection, name):
         if not postgres_schema.version(connection):

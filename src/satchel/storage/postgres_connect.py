@@ -15,8 +15,8 @@ from satchel.work import seconds_for
 
 Connection = psycopg.Connection[Any]
 
-# A host that vanishes without closing its connections is noticed within 12 seconds: by the first of these if something
-# was sent, otherwise by the keepalives. An address may override these.
+# These detect within 12 seconds a host that vanishes without closing its connections: the first one if something
+# was sent, the keepalives otherwise. An address may override them.
 _DEFAULTS: dict[str, Any] = {
     "tcp_user_timeout": 10_000,  # ms
     "keepalives_idle": 6,  # s
@@ -36,26 +36,26 @@ class Address:
     """The address of a store on a PostgreSQL server, and the direct address if there is a pooler.
 
     Raises:
-        StoreUnusable: one of them cannot be read.
+        StoreUnusable: an address cannot be read.
     """
 
     def __init__(self, address: str, direct: str | None = None) -> None:
         self.name = _without_password(address)
-        self.is_pooled = direct is not None  # so that a session has no state
-        self.lacks_session = False  # there is a pooler, and no address of the server itself
+        self.is_pooled = direct is not None  # if so, a session has no state
+        self.lacks_session = False  # there is a pooler, but no direct address of the server
         self._conninfo = complete(address)
         self._direct = self._conninfo if direct is None else complete(direct)
         given = psycopg.conninfo.conninfo_to_dict(address).get("options") or os.environ.get("PGOPTIONS", "")
-        self._options = str(given).replace("-", "_")  # --lock-timeout=… is another way to write -c lock_timeout=…
+        self._options = str(given).replace("-", "_")  # --lock-timeout=… is another form of -c lock_timeout=…
 
     def connect(self, *, read_only: bool = False) -> Connection:
-        """Connect for calls. Behind a pooler the connection keeps no state: no prepared statements and no timeouts."""
+        """Connect for calls. Behind a pooler, the connection keeps no state: no prepared statements and no timeouts."""
         connection = _connect(self._conninfo)
         try:
-            connection.read_only = read_only  # a note for us: in autocommit mode psycopg begins no transaction
+            connection.read_only = read_only  # only a note for us: in autocommit mode, psycopg begins no transaction
             if self.is_pooled:
                 connection.prepare_threshold = None
-            else:  # not by startup options, which poolers refuse
+            else:  # not as startup options, which poolers refuse
                 timeouts = self.list_timeouts(connection)
                 connection.execute(_SET, [list(timeouts), list(timeouts.values())])
         except BaseException:
@@ -64,7 +64,7 @@ class Address:
         return connection
 
     def list_timeouts(self, connection: Connection) -> dict[str, str]:
-        """Return the timeouts that a connection needs. The operator's own options win."""
+        """Return the timeouts that a connection needs. The operator's own options take precedence."""
         timeouts = {
             "statement_timeout": f"{seconds_for(writes=not connection.read_only):g}s",
             "lock_timeout": _LOCK_TIMEOUT,
@@ -75,7 +75,7 @@ class Address:
     def connect_directly(self) -> Connection:
         """Connect for migrations and maintenance, directly to the server and without timeouts."""
         connection = _connect(self._direct)
-        connection.prepare_threshold = None  # a pooler may exist anyway
+        connection.prepare_threshold = None  # there may be a pooler anyway
         return connection
 
     def check_pooler(self, direct: Connection) -> None:
@@ -93,7 +93,7 @@ class Address:
                 "the address of --database-direct leads to a connection pooler. Give the address of the PostgreSQL "
                 "server itself."
             )
-        with self.connect() as pooled, pooled.transaction():  # which a pooler of statements refuses
+        with self.connect() as pooled, pooled.transaction():  # a pooler of statements refuses this
             found = pooled.execute(_IDENTITY).fetchone()
         if found != direct.execute(_IDENTITY).fetchone():
             raise StoreUnusable(
@@ -123,7 +123,7 @@ def complete(address: str) -> str:
     try:
         given = psycopg.conninfo.conninfo_to_dict(address)
     except psycopg.ProgrammingError:
-        # The message of psycopg may quote the password.
+        # The message of psycopg is left out, because it may quote the password.
         raise StoreUnusable(
             "this PostgreSQL address cannot be read. One looks like postgresql://user:password@host/database, with "
             "special characters percent-encoded."
@@ -131,7 +131,7 @@ def complete(address: str) -> str:
     missing = {name: value for name, value in _DEFAULTS.items() if name not in given}
     hosts = str(given.get("host") or os.environ.get("PGHOST", ""))
     if "," in hosts and "target_session_attrs" not in given and "PGTARGETSESSIONATTRS" not in os.environ:
-        missing["target_session_attrs"] = "read-write"  # the primary, whichever it is
+        missing["target_session_attrs"] = "read-write"  # the primary, whichever host it is
     return psycopg.conninfo.make_conninfo(address, **missing)
 
 
@@ -147,7 +147,7 @@ def operators_connection(address: str | Address) -> Iterator[tuple[Connection, s
     try:
         with address.connect_directly() as connection:
             connection.autocommit = False
-            # Regardless of the role's default: after waiting for another process to migrate, we must see what it did.
+            # This overrides the role's default: after waiting for another process to migrate, we must see its changes.
             connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
             yield connection, name
     except psycopg.errors.InsufficientPrivilege as error:
@@ -169,9 +169,9 @@ def _connect(conninfo: str) -> Connection:
 
 
 def _is_behind_pooler(connection: Connection) -> bool:
-    """Return whether our server process differs from the one in the greeting, which a pooler then invented."""
+    """Return whether our server process differs from the one in the greeting, which a pooler would invent."""
     row = connection.execute("select pg_backend_pid()").fetchone()
-    connection.commit()  # it may hold the only session that the pooler has
+    connection.commit()  # it may hold the only session of the pooler
     return row != (connection.info.backend_pid,)
 
 

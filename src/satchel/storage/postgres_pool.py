@@ -1,7 +1,7 @@
 """The connections of a process to a PostgreSQL server: a bounded pool that lends each to one caller at a time.
 
-There is no background thread. A caller without an idle connection opens one, and retries until its own deadline, so a
-server is found again as soon as it is back.
+There is no background thread. A caller without an idle connection opens one, and retries until its own deadline, so
+a recovered server is used at once.
 """
 
 import threading
@@ -17,20 +17,20 @@ from satchel.errors import StoreFailed
 from satchel.storage.postgres_connect import Connection, is_lost
 
 _PAUSE = 0.2  # seconds between two attempts to connect
-_LONGEST_IDLE = 600.0  # seconds; a connection that was not needed for so long is closed
+_LONGEST_IDLE = 600.0  # seconds after which an idle connection is closed
 
 
 class Pool:
-    """A pool that lends connections in the order of the requests."""
+    """A pool that lends connections in the order of requests."""
 
     def __init__(self, connect: Callable[[], Connection], size: int, purpose: str) -> None:
         self._connect = connect
         self._size = size
-        self._purpose = purpose  # in the plural, for messages
+        self._purpose = purpose  # a plural noun for messages
         self._lock = threading.Lock()
-        self._free = size  # the number of connections that may still be lent
-        self._waiting: deque[threading.Event] = deque()  # callers, the first in the front
-        self._idle: list[tuple[float, Connection]] = []  # with the time of its return; the last used one at the end
+        self._free = size  # how many more connections may be lent
+        self._waiting: deque[threading.Event] = deque()  # waiting callers, in order
+        self._idle: list[tuple[float, Connection]] = []  # with the time of return; the last used one at the end
         self._is_closed = False
 
     @contextmanager
@@ -38,7 +38,7 @@ class Pool:
         """Lend a connection outside of a transaction; roll back an open transaction when it returns.
 
         Raises:
-            StoreFailed: no connection was free before the deadline, a time of `time.monotonic()`.
+            StoreFailed: no connection was free before the deadline, a `time.monotonic()` value.
         """
         self._enter(deadline)
         try:
@@ -51,7 +51,7 @@ class Pool:
             self._leave()
 
     def close(self) -> None:
-        """Close the idle connections now, and the others when they are returned."""
+        """Close the idle connections now, and the others when they return."""
         self._is_closed = True
         self._drop_idle()
 
@@ -69,7 +69,7 @@ class Pool:
         finally:
             if not has_turn:
                 with self._lock:
-                    is_late = turn.is_set()  # we have just got it
+                    is_late = turn.is_set()  # the turn came just now
                     if not is_late:
                         self._waiting.remove(turn)
                 if is_late:
@@ -102,7 +102,7 @@ class Pool:
         with suppress(psycopg.Error):
             connection.rollback()
         if connection.info.transaction_status != TransactionStatus.IDLE:
-            # Lost, and the others perhaps too: a host that vanished closes no connection.
+            # The others may be lost, too: a host that vanished closes no connection.
             connection.close()
             self._drop_idle()
             return

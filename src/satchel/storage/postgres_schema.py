@@ -1,6 +1,6 @@
 """The schema on a PostgreSQL server: migrations by its owner, and grants to an application role that owns nothing.
 
-A migration runs while others work, so that none of their calls fails or waits for long. It has three phases:
+A migration runs while others work, and none of their calls fails or waits for long. It has three phases:
 statements, fills and indexes. After an interruption, the next process continues: the table `satchel_progress`
 exists once the statements are done; fills skip filled rows, and existing indexes are skipped.
 """
@@ -22,7 +22,7 @@ from satchel.storage.schema.migration import Fill, Migration, for_postgres
 
 Result = TypeVar("Result")
 
-# The tables and views that an application role reads and writes, reads and adds to, or only reads. Each new one belongs
+# The tables and views that an application role may read and write, read and add to, or only read. Each new one belongs
 # in one of these lists.
 DATA = (
     *("projects", "prompts", "prompt_tags", "prompt_texts", "documents"),
@@ -33,7 +33,7 @@ DATA = (
 APPEND_ONLY = ("authors", "revisions", "revision_states", "task_notes", "changes")
 READ_ONLY = ("settings", "tokens", "satchel_schema", "user_usage", "blockers")
 
-# The functions that an application role may call, and no other role: they run as the owner, past row-level security.
+# The functions that only application roles may call; they run as the owner, without row-level security.
 FUNCTIONS = (
     "satchel_is_task(text)",
     "satchel_prompts_containing(bigint, text)",
@@ -48,8 +48,8 @@ FUNCTIONS = (
 )
 
 _MIGRATION_LOCK = 0x53415443
-_LOCK_PAUSE = 0.1  # seconds between tries to get the lock
-# Building an index may take any time, whatever the role's default timeouts are.
+_LOCK_PAUSE = 0.1  # seconds between attempts to get the lock
+# Building an index may take any time, regardless of the role's default timeouts.
 _NO_TIMEOUTS = """
     select set_config(name, '0', false)
     from unnest(array['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']) as name
@@ -71,16 +71,16 @@ _LACKING = """
         where not coalesce(has_function_privilege(to_regprocedure(name), 'EXECUTE'), false)
 """
 
-# Short, since calls queue behind us while we wait for a lock. Every fourth try takes more than a second, after which
-# PostgreSQL ends an autovacuum that is in the way.
+# These are short, because calls queue behind a waiting lock. Every fourth attempt takes more than a second, after which
+# PostgreSQL ends an autovacuum that blocks it.
 _LOCK_TIMEOUTS = ("250ms", "250ms", "250ms", "1200ms")
 _BATCH_LOCK_TIMEOUT = "1s"
-_PAUSE = 0.5  # seconds between tries
-_LONGEST_WAIT = 600.0  # seconds of tries
-_ROUNDS = 2  # of fills: the second is for rows that were committed while the first passed them
+_PAUSE = 0.5  # seconds between attempts
+_LONGEST_WAIT = 600.0  # seconds of attempts
+_ROUNDS = 2  # the second round of fills is for rows that were committed during the first
 _REPORT = 5.0  # seconds between reports
 
-# Errors that pass: a lock that others hold, and rows that they changed while a batch was filled.
+# Temporary errors: others hold a lock, or changed rows while a batch was filled.
 _PASSING = (
     psycopg.errors.LockNotAvailable,
     psycopg.errors.DeadlockDetected,
@@ -94,7 +94,7 @@ _LOCK_TIMEOUT = "select set_config('lock_timeout', %s, true)"
 
 
 def version(connection: Connection) -> int:
-    """Return the schema number of a store; 0 if this role can see none."""
+    """Return the schema number of a store; 0 if this role cannot see it."""
     if connection.execute("select to_regclass('satchel_schema')").fetchone() == (None,):
         return 0
     row = connection.execute("select max(version) from satchel_schema").fetchone()
@@ -102,7 +102,7 @@ def version(connection: Connection) -> int:
 
 
 def migrate(connection: Connection, name: str, as_tx: Callable[[Connection], Tx]) -> None:
-    """Create a store, or migrate it to the newest schema; if several processes try, one does it.
+    """Create a store, or migrate it to the newest schema; if several processes try, only one does it.
 
     Raises:
         StoreUnusable: the schema is unknown, or this role may not change it.
@@ -152,8 +152,8 @@ def _migrate_from(found: int, connection: Connection, name: str, as_tx: Callable
         for number, migration in enumerate(schema.MIGRATIONS[found - schema.NUMBER :], found + 1):
             _run_migration(connection, number, migration, as_tx)
         if not is_new:
-            # Plans that were made without statistics may read every row of a table. Not for empty tables: PostgreSQL
-            # takes them for small from then on, and reads them whole.
+            # Plans made without statistics may read every row of a table. Empty tables are excluded, because PostgreSQL
+            # would then assume that they stay small, and read them whole.
             tables = [sql.Identifier(name) for name in (*DATA, *APPEND_ONLY, *READ_ONLY) if name != "blockers"]
             analyze = sql.SQL("analyze {}").format(sql.SQL(", ").join(tables))
             connection.execute(analyze)
@@ -185,7 +185,7 @@ def _run_migration(
         _retry(f"change the tables for schema {number}", partial(_alter, connection, migration))
     for fill in migration.fills * _ROUNDS:
         after: int | None = 0
-        last = _read_last(connection, fill.table)  # with a constant stream of rows there would be no end
+        last = _read_last(connection, fill.table)  # otherwise, a constant stream of rows would have no end
         reported = time.monotonic()
         while after is not None and after < last:
             after = _retry(f"fill the tables of schema {number}", partial(_fill, connection, as_tx, fill, after))
@@ -234,7 +234,7 @@ def _build_index(connection: Connection, statement: str, _failures: int) -> None
 
 
 def _retry(what: str, attempt: Callable[[int], Result]) -> Result:
-    """Retry an attempt until no lock of another process stops it; the attempt gets the number of failures so far."""
+    """Retry an attempt until no other process's lock stops it; the attempt gets the number of failures so far."""
     deadline, failures = time.monotonic() + _LONGEST_WAIT, 0
     while True:
         try:
@@ -259,7 +259,7 @@ def check_grants(connection: Connection, name: str) -> None:
     """Check that a role that owns nothing has the grants that it needs.
 
     Raises:
-        StoreUnusable: grants are missing, or are those of an older schema.
+        StoreUnusable: grants are missing, or belong to an older schema.
     """
     found = connection.execute(_LACKING, [[*DATA, *APPEND_ONLY, *READ_ONLY], [*FUNCTIONS]]).fetchall()
     if found:

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import psycopg
 
-from satchel.errors import StoreConflict, StoreFailed, TooCostly
+from satchel.errors import OutcomeUnknown, StoreConflict, StoreFailed, TooCostly
 from satchel.storage import search_engines
 from satchel.storage.changes import encode
 from satchel.storage.database import ALTERED, PARAMETERS, Row, Tx, Violation
@@ -19,28 +19,28 @@ USER, PROJECTS = "satchel.user", "satchel.projects"  # the settings that row-lev
 
 _CANCEL_TIMEOUT = 2.0  # seconds for sending the request to cancel a statement
 _SHUTDOWN = (psycopg.errors.AdminShutdown, psycopg.errors.CrashShutdown, psycopg.errors.CannotConnectNow)
-# Errors after which a connection is useless: the server shuts down, is no longer the primary, or has changed the
-# columns of a prepared statement. The transaction is rolled back, and can be run again on another connection.
+# Errors after which a connection is useless: the server shuts down, is no longer the primary, or changed the
+# columns of a prepared statement. The transaction is rolled back, and can be retried on another connection.
 _OF_NO_USE = (*_SHUTDOWN, psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.FeatureNotSupported)
 
 
 class PostgresTx(Tx):
-    """A transaction on a pooled connection, or a look-up of one statement.
+    """A transaction on a pooled connection, or a lookup with one statement.
 
-    Each statement is a round trip. In psycopg's pipelines a statement that fails leaves the next ones marked as
+    Each statement is a round trip. In psycopg's pipelines, a failing statement leaves the next ones marked as
     prepared, and a lost connection cannot be told from other failures, so only `many` uses one.
     """
 
     def __init__(self, connection: Connection, *, shown: dict[str, str] | None = None) -> None:
         self._connection = connection
-        self._shown = shown or {}  # the settings of row-level security; empty where it does not apply to our role
+        self._shown = shown or {}  # the settings of row-level security; empty if it does not apply to our role
 
     def begin(self, how: str, settings: Mapping[str, str]) -> None:
         """Begin the transaction and apply some settings, in one round trip."""
         calls = ["select set_config(%s, %s, true)"] * len(settings)
         values = [word for setting in settings.items() for word in setting]
         with _translate_errors(self._connection):
-            # Values are quoted by psycopg: PostgreSQL takes parameters for a single statement only.
+            # psycopg quotes the values, because PostgreSQL accepts parameters for single statements only.
             psycopg.ClientCursor(self._connection).execute("; ".join([how, *calls]).encode(), values)
 
     def execute(self, sql: str, values: Mapping[str, object], *, prepare: bool | None = None) -> list[Row]:
@@ -54,7 +54,8 @@ class PostgresTx(Tx):
 
         Raises:
             StoreConflict: nothing was done, and the transaction can be tried again.
-            StoreFailed: nothing was done, or the outcome is unknown because the connection was lost during the commit.
+            OutcomeUnknown: the connection was lost during the commit.
+            StoreFailed: nothing was done.
         """
         if self.changes:
             self.run("insert into changes (what) values (:what)", what=encode(list(self.changes)))
@@ -68,14 +69,14 @@ class PostgresTx(Tx):
 
     @contextmanager
     def bounded(self, work: Work) -> Iterator[None]:
-        # The time of a statement is bounded by the `statement_timeout` of the connection.
+        # The connection's `statement_timeout` limits the time of a statement.
         if self.writes:
             yield
             return
         cancelling: list[threading.Thread] = []
 
         def cancel() -> None:
-            # In a thread, because it connects to the server, and the caller may be an event loop.
+            # A thread, because cancelling connects to the server, and the caller may be an event loop.
             cancelling.append(threading.Thread(target=self._cancel, name="satchel-cancel", daemon=True))
             cancelling[-1].start()
 
@@ -83,22 +84,22 @@ class PostgresTx(Tx):
         work.add_stop(cancel)
         try:
             yield
-        except TooCostly:  # PostgreSQL gives both the same name
+        except TooCostly:  # PostgreSQL has the same name for both
             work.check()
             raise
         finally:
             work.remove_stop(cancel)
             for thread in cancelling:
-                thread.join()  # a later request would hit the next transaction on this connection
+                thread.join()  # a later request would cancel the next transaction on this connection
 
     def _cancel(self) -> None:
-        with suppress(psycopg.Error):  # then the statement ends by its timeout
+        with suppress(psycopg.Error):  # the statement then ends by its timeout
             self._connection.cancel_safe(timeout=_CANCEL_TIMEOUT)
 
     def one_to_change(self, columns: str, table: str, where: str, **values: object) -> Row | None:
-        # Locked, so that the state that is kept is the one that the update replaces. After a wait for another writer,
-        # PostgreSQL reads the row again, but not what sub-selects found, such as its tags. Then the version of the row
-        # is not that of the snapshot, and the second statement, which does not wait, reads all of it.
+        # The lock ensures that history gets the state that the update replaces. After waiting for another writer,
+        # PostgreSQL rereads the row, but not the results of sub-selects, such as its tags. Then the row's version
+        # differs from the snapshot's, and a second statement, which does not wait, reads everything.
         self.settle()
         is_whole = f"{table}.version = (select version from {table} as seen where seen.number = {table}.number)"
         sql = f"select {is_whole}, {columns} from {table} where {where} for update"
@@ -149,7 +150,7 @@ class PostgresTx(Tx):
 
 
 def _list(names: Iterable[str], values: Mapping[str, object]) -> list[object]:
-    """Return the parameters' values by number, tuples as lists, which psycopg sends as arrays."""
+    """Return the parameters' values by number; tuples become lists, which psycopg sends as arrays."""
     given = [values[name] for name in names]
     return [list(value) if isinstance(value, tuple) else value for value in given]
 
@@ -176,7 +177,7 @@ def _number_parameters(sql: str) -> tuple[bytes, tuple[str, ...]]:
 
 @contextmanager
 def _translate_commit_errors(connection: Connection) -> Iterator[None]:
-    """Turn errors of a commit into ours."""
+    """Translate errors of a commit."""
     with _translate_errors(connection):
         try:
             yield
@@ -184,7 +185,7 @@ def _translate_commit_errors(connection: Connection) -> Iterator[None]:
             if not (_is_from_client(error) or isinstance(error, _SHUTDOWN)):
                 raise
             connection.close()
-            raise StoreFailed(
+            raise OutcomeUnknown(
                 "the connection to the database was lost during the commit, so it is unknown whether the call took "
                 f"effect. Check before you repeat it. ({str(error).strip()})"
             ) from error
@@ -192,7 +193,7 @@ def _translate_commit_errors(connection: Connection) -> Iterator[None]:
 
 @contextmanager
 def _translate_errors(connection: Connection) -> Iterator[None]:
-    """Turn errors of a statement into ours. A statement that fails rolls its transaction back."""
+    """Translate errors of a statement. A failing statement rolls its transaction back."""
     try:
         yield
     except psycopg.errors.UniqueViolation as error:
@@ -216,13 +217,13 @@ def _translate_errors(connection: Connection) -> Iterator[None]:
 
 
 def _describe(error: psycopg.Error) -> str:
-    """Return PostgreSQL's message without details, which quote statements and rows."""
+    """Return PostgreSQL's message without details, because these quote statements and rows."""
     return error.diag.message_primary or str(error)
 
 
 def _is_of_no_use(connection: Connection, error: psycopg.Error) -> bool:
     if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
-        return not connection.read_only  # else it is our own rule for reads
+        return not connection.read_only  # otherwise, reads are refused by our own setting
     return connection.closed or _is_from_client(error) or isinstance(error, _OF_NO_USE)
 
 

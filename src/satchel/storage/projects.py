@@ -23,7 +23,7 @@ def by_name(tx: Tx, name: str) -> Project | None:
 
 
 def list_all(tx: Tx, allowed: tuple[str, ...] | None = None, most: int = 2**31) -> list[tuple[Project, ProjectCounts]]:
-    """List all projects, or the allowed ones, by name, each with its counts, which stop at a bound."""
+    """List all projects or the allowed ones by name, each with its counts, which stop at a limit."""
     sql = f"""
         select {_COLUMNS},
             (select count(*) from (
@@ -44,8 +44,7 @@ def count_tasks(tx: Tx, name: str) -> int:
         select count(*) from tasks
         where deleted_at is null and project = (select number from projects where name = :name and deleted_at is null)
     """
-    row = tx.one(sql, name=name)
-    return int(row[0]) if row else 0
+    return tx.value(sql, name=name) or 0
 
 
 def names(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[str]:
@@ -55,8 +54,10 @@ def names(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[str]:
 
 
 def numbers(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[int]:
-    """List the numbers of all projects, or of the allowed ones."""
-    sql = "select number from projects where deleted_at is null and (not :is_confined or name in :allowed)"
+    """List the numbers of all projects, or of the allowed ones, in order."""
+    sql = """
+        select number from projects where deleted_at is null and (not :is_confined or name in :allowed) order by number
+    """
     return [number for (number,) in tx.all(sql, is_confined=allowed is not None, allowed=allowed or ())]
 
 
@@ -68,7 +69,7 @@ def find_to_change(tx: Tx, name: str) -> Project | None:
 
 def add(tx: Tx, name: str) -> bool:
     """Insert a project unless its name is taken; return whether it was inserted."""
-    # Versions go on where a deleted project of the same name left off.
+    # Versions continue after a deleted project of the same name.
     sql = """
         insert into projects (id, name, created_at, updated_at, version)
         values (:id, :name, :now, :now,
@@ -82,7 +83,7 @@ def rename(tx: Tx, number: int, name: str) -> None:
     """Rename a project.
 
     Raises:
-        Violation: projects_name: the new name is taken.
+        Violation: projects_name, if the new name is taken.
     """
     where = "number = :number and deleted_at is null"
     tx.renew("projects", "name = :name", where, columns="number", number=number, name=name)
@@ -106,7 +107,7 @@ def restore(tx: Tx, seen: Project, name: str) -> Project | None:
     """Mark a project as not deleted, with this name; return None if it was restored or purged meanwhile.
 
     Raises:
-        Violation: projects_name: the name is taken.
+        Violation: projects_name, if the name is taken.
     """
     where = "number = :number and deleted_at is not null"
     changes = "deleted_at = null, name = :name"
@@ -116,14 +117,14 @@ def restore(tx: Tx, seen: Project, name: str) -> Project | None:
 
 
 def names_of(tx: Tx, numbers: list[int]) -> dict[int, str]:
-    """Return the names of some projects by number, without those that are deleted."""
+    """Map the numbers of some projects to their names; omit deleted ones."""
     sql = "select number, name from projects where number in :numbers and deleted_at is null"
     rows: list[tuple[int, str]] = [(number, name) for number, name in tx.all(sql, numbers=numbers)]
     return dict(rows)
 
 
 def tags_in_use(tx: Tx, project: int, owner: str, limit: int) -> list[str]:
-    """List the most frequent tags of a project's prompts and of an owner's open tasks in it, most frequent first."""
+    """List the tags of a project's prompts and an owner's open tasks in it, most frequent first."""
     sql = """
         select tag from (
             select tag from prompt_tags where project = :project
@@ -137,7 +138,7 @@ def tags_in_use(tx: Tx, project: int, owner: str, limit: int) -> list[str]:
 
 
 def count_open_tasks(tx: Tx, owner: str, allowed: Allowed) -> dict[int, int]:
-    """Count an owner's open tasks by the number of their project; 0 stands for no project."""
+    """Count an owner's open tasks by project number; 0 stands for no project."""
     sql = _COUNT_OPEN[allowed is not None]
     return {int(project): count for project, count in tx.all(sql, owner=owner, **confine(tx, allowed))}
 
@@ -164,7 +165,7 @@ _TAGS = f"""
 
 
 def find_shadowed(tx: Tx, kind: LayeredKind, upper: int, numbers: Sequence[int]) -> set[int]:
-    """Return those of some items of the lower project whose name or URI also exists in the upper project."""
+    """Return those items of the lower project whose name or URI also exists in the upper project."""
     sql = _SHADOWED_PROMPTS if kind == "prompt" else _SHADOWED_DOCUMENTS
     return {number for (number,) in tx.all(sql, upper=upper, numbers=list(numbers))} if numbers else set()
 

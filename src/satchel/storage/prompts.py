@@ -20,12 +20,12 @@ from satchel.model import (
 )
 from satchel.storage.database import NEWEST, Row, Tx, explain_damage, patch_values
 
-# Indexing a 4 MiB document takes a second, during which no other process can write. Longer texts are scanned instead.
+# Indexing a 4 MiB document blocks other writers for a second, so longer texts are scanned instead.
 MAX_INDEXED_CHARACTERS = 256 * 1024
 
 _COLUMNS = "number, id, name, title, description, arguments, created_at, updated_at, version"
 _NAMES = _COLUMNS.split(", ")
-# The tags are sorted in Python: for `order by`, SQLite would open a temporary table.
+# The tags are sorted in Python, because SQLite would open a temporary table for `order by`.
 _WHOLE = f"{_COLUMNS}, content, (select string_agg(tag, ' ') from prompt_tags where prompt = number), project"
 _IN_PROJECT = (
     "project = (select number from projects where name = :project and deleted_at is null) and deleted_at is null"
@@ -36,17 +36,17 @@ _ARGUMENTS = msgspec.json.Decoder(tuple[Argument, ...])
 
 
 class PromptSlice(Struct, frozen=True, kw_only=True):
-    """A prompt with only that part of its content that a list needs."""
+    """A prompt with only the part of its content that a list needs."""
 
     number: int
     columns: dict[str, Any]  # the columns of a prompt's summary, except excerpt and tags
     text: str  # the part of the content
-    start: int  # of the part in the content, from 0
-    hit: int  # of the search text in the folded content, from 0; -1 if it is not there
-    has_same_length: bool  # as the folded content; otherwise offsets in the two differ
+    start: int  # the part's offset in the content
+    hit: int  # the offset of the search text in the folded content; -1 if it is missing
+    has_same_length: bool  # the folded content is as long as the content; otherwise, offsets differ
 
 
-# Versions continue those of a deleted prompt of the same name, so that a version names one text.
+# Versions continue after a deleted prompt of the same name, so that a version identifies one text.
 _ADD = """
     insert into prompts (
         id, project, name, title, content, description, arguments, created_at, updated_at, version
@@ -60,7 +60,7 @@ _ADD = """
 
 
 def add(tx: Tx, project: str, id: str, name: str, draft: PromptDraft) -> Prompt | None:
-    """Insert a prompt with its tags and return it; None if its name or title is taken, or there is no such project.
+    """Insert a prompt with its tags and return it; None if its name or title is taken, or the project is missing.
 
     The project is given by name.
     """
@@ -87,7 +87,7 @@ def add(tx: Tx, project: str, id: str, name: str, draft: PromptDraft) -> Prompt 
 
 
 def find(tx: Tx, project: str, column: Literal["id", "name", "title", "number"], key: str) -> Prompt | None:
-    """Return the whole prompt that has a key in a column, in a project given by name."""
+    """Return the whole prompt with a value in a column, in a project given by name."""
     sql = _BY[column]
     return _prompt(tx.one(sql, project=project, key=key))
 
@@ -101,7 +101,7 @@ def decode_arguments(text: str | None) -> tuple[Argument, ...]:
 
 
 def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Prompt]:
-    """Return whole prompts after a number, in order of creation, in a project given by name."""
+    """Return whole prompts with a higher number, in order of creation, in a project given by name."""
     sql = f"{_FIND} and number > :after order by number limit :limit"
     rows = tx.all(sql, project=project, after=after, limit=limit)
     return [prompt for row in rows if (prompt := _prompt(row))]
@@ -113,16 +113,16 @@ def find_to_change(tx: Tx, project: str, _column: Literal["id"], key: str) -> Pr
 
 
 def find_deleted(tx: Tx, number: int) -> Prompt | None:
-    """Return a deleted prompt, whole."""
+    """Return a deleted prompt with its content."""
     sql = f"select {_WHOLE} from prompts where number = :number and deleted_at is not null"
     return _prompt(tx.one(sql, number=number))
 
 
 def update(tx: Tx, seen: Prompt, patch: PromptPatch, version: int | None) -> tuple[str, int] | None:
-    """Update a prompt, except its tags; return its new time and version, or None if it has another version.
+    """Update a prompt, except its tags; return its new time and version, or None if its version differs.
 
     Raises:
-        Violation: prompts_title, if its title is taken.
+        Violation: prompts_title, if the title is taken.
     """
     changes = """
         title = coalesce(:title, title),
@@ -147,7 +147,7 @@ def mark_deleted(tx: Tx, project: str, _column: Literal["id"], key: str) -> Item
 
 
 def leave_lists(tx: Tx, numbers: Sequence[int]) -> None:
-    """Remove prompts that were marked as deleted from the lists by tag and text."""
+    """Remove prompts marked as deleted from the lists by tag and text."""
     tx.run("update prompt_tags set project = null where prompt in :numbers", numbers=list(numbers))
     tx.run("delete from prompt_texts where prompt in :numbers", numbers=list(numbers))
 
@@ -156,7 +156,7 @@ def restore(tx: Tx, seen: Prompt, name: str, title: str) -> Prompt | None:
     """Mark a prompt as not deleted, with this name and title; return None if it was restored or purged meanwhile.
 
     Raises:
-        Violation: prompts_name or prompts_title, if one is taken.
+        Violation: prompts_name or prompts_title, if name or title is taken.
     """
     changes = "deleted_at = null, name = :name, title = :title"
     where = "number = :number and project = :project and deleted_at is not null"
@@ -175,7 +175,7 @@ def set_tags(tx: Tx, project: int, number: int, tags: Sequence[str]) -> None:
 
 
 def renew_time(tx: Tx, number: int, moment: str) -> None:
-    """Set a later time on a prompt without a new version."""
+    """Set a later time on a prompt without making a version."""
     tx.run("update prompts set updated_at = :moment where number = :number", moment=moment, number=number)
 
 
@@ -224,7 +224,7 @@ def tags_in_use(tx: Tx, project: int, tags: Sequence[str]) -> set[str]:
 
 
 def slices(tx: Tx, numbers: Sequence[int], folded: str, *, before: int, size: int) -> list[PromptSlice]:
-    """Return some prompts in the order given, each with `size` characters of content around the first hit."""
+    """Return some prompts in the given order, each with `size` characters of content around the first hit."""
     sql = f"""
         with hits as materialized (
             select prompt, instr(content, :folded) as hit, length(content) as folded_length
@@ -244,8 +244,7 @@ def slices(tx: Tx, numbers: Sequence[int], folded: str, *, before: int, size: in
 
 def content(tx: Tx, number: int) -> str:
     """Return the whole content of one prompt."""
-    row = tx.one("select content from prompts where number = :number", number=number)
-    return row[0] if row else ""
+    return tx.value("select content from prompts where number = :number", number=number) or ""
 
 
 def _encode_arguments(arguments: Sequence[Argument]) -> str | None:
@@ -276,9 +275,9 @@ def _slice(row: Row) -> PromptSlice:
 
 # -- pages of the list ------------------------------------------------------------------------------------------------
 
-_FEW = 300  # sorting so many prompts is faster than walking the index
-_NEWEST = 200  # so many of the newest are scanned for a text or tags before an index of these is used
-_MOST = 3000  # so many at most, where the first scan predicts that they fill the page
+_FEW = 300  # up to this many prompts, sorting is faster than walking the index
+_NEWEST = 200  # how many of the newest prompts to scan for a text or tags before using an index
+_MOST = 3000  # the limit of the second scan, used if the first predicts that it fills the page
 
 _AFTER = "(updated_at, number) < (:moment, :last)"
 _ORDER = "order by updated_at desc, number desc"
@@ -286,18 +285,15 @@ _TAGGED = "(select count(*) from prompt_tags g where g.prompt = number and g.tag
 _WITH_ONE_TAG = "select prompt from prompt_tags where project = :project and tag in :tags"
 _WITH_ALL_TAGS = f"{_WITH_ONE_TAG} group by prompt having count(*) = :needed"  # slower, even for a single tag
 _COUNT_TAGGED = "select count(distinct prompt) from ({}) as tagged"
-_PAGE = (
-    f"select number from prompts where project = :project and deleted_at is null {_ORDER} limit :limit offset :offset"
-)
-# The times come from a scalar sub-select, so that both engines begin with the tags: a plan for any tag would read all
-# prompts to join them, or walk along all of them.
+# The times come from a scalar sub-select, so that both engines begin with the tags; otherwise, a plan would read all
+# prompts to join or order them.
 _COLLECT_TAGGED = """
     with tagged as materialized (
         select prompt, (select updated_at from prompts where number = prompt and project = :project) as updated_at
         from (select distinct prompt from ({}) as found) as once
     )
     select prompt from tagged where (updated_at, prompt) < (:moment, :last)
-    order by updated_at desc, prompt desc limit :limit offset :offset
+    order by updated_at desc, prompt desc limit :limit
 """
 _COLLECT_WITH_ONE_TAG = _COLLECT_TAGGED.format(_WITH_ONE_TAG)
 _COLLECT_WITH_ALL_TAGS = _COLLECT_TAGGED.format(_WITH_ALL_TAGS)
@@ -311,7 +307,7 @@ _CONTAINING_AMONG_NEWEST = f"""
     select number from ({_RECENT}) as newest join prompt_texts t on t.prompt = number
     where {_CONTAINING} and {_TAGGED} {_ORDER} limit :limit
 """
-# `project + 0` keeps SQLite off the index of the project, which it would walk whole to find these few numbers.
+# `project + 0` keeps SQLite from using the project's index, which it would scan whole to find these few numbers.
 _AMONG_FEW = f"project + 0 = :project and deleted_at is null and number in :few and {_AFTER} and {_TAGGED}"
 
 
@@ -353,23 +349,14 @@ def numbers_and_total(tx: Tx, project: int, query: PromptQuery, *, limit: int, o
     count = "select count(*) from prompts where project = :project and deleted_at is null"
     if query.tags:
         count = _COUNT_TAGGED.format(_WITH_ALL_TAGS if query.needs_all_tags else _WITH_ONE_TAG)
-    moment, last = NEWEST
-    values = {"project": project, "tags": list(query.tags), "needed": query.needed_tags}
-    [total] = tx.one(count, **values) or (0,)
-    if offset >= total:
-        return [], total
-    values |= {"moment": moment, "last": last, "limit": limit, "offset": offset}
-    if not query.tags:
-        return [number for (number,) in tx.all(_PAGE, **values)], total
-    is_scanned = total > _MOST and offset + limit <= _FEW
-    found = _scan_newest(tx, _TAGGED_AMONG_NEWEST, values, offset + limit) if is_scanned else None
-    return (_collect_tagged(tx, query, values) if found is None else found[offset:]), total
+    [total] = tx.one(count, project=project, tags=list(query.tags), needed=query.needed_tags) or (0,)
+    return numbers(tx, project, query, offset + limit, None)[offset:] if offset < total else [], total
 
 
 def _scan_newest(tx: Tx, sql: str, values: dict[str, object], wanted: int) -> list[int] | None:
-    """Return the first prompts of a list, by scanning only the newest prompts; None if these are not enough.
+    """Return the first prompts of a list by scanning only the newest prompts; None if these are not enough.
 
-    A common word or tag occurs in many of the newest, so not every prompt that has it must be collected. The number of
+    A common word or tag occurs in many of the newest prompts, so not all its prompts must be collected. The number of
     hits in the first scan predicts how many prompts the second must read.
     """
     newest = _NEWEST
@@ -386,11 +373,11 @@ def _scan_newest(tx: Tx, sql: str, values: dict[str, object], wanted: int) -> li
 def _collect_tagged(tx: Tx, query: PromptQuery, values: dict[str, object]) -> list[int]:
     """Return a page of the prompts with the tags, by reading and sorting all of them."""
     sql = _COLLECT_WITH_ALL_TAGS if query.needs_all_tags else _COLLECT_WITH_ONE_TAG
-    return [number for (number,) in tx.all(sql, **{"offset": 0, **values})]
+    return [number for (number,) in tx.all(sql, **values)]
 
 
 def _few(tx: Tx, project: int, query: PromptQuery) -> list[int] | None:
-    """Return the prompts with one of the tags, or with the first tag that is rare; None if there are many."""
+    """Return the prompts with one of the tags, or with the first rare tag; None if there are many."""
     sql = "select prompt from prompt_tags where project = :project and tag in :tags limit :limit"
     for tags in [[tag] for tag in query.tags] if query.needs_all_tags else [list(query.tags)]:
         rows = tx.all(sql, project=project, tags=tags, limit=_FEW + 1)
@@ -400,7 +387,7 @@ def _few(tx: Tx, project: int, query: PromptQuery) -> list[int] | None:
 
 
 def headers(tx: Tx, project: int, *, after: int, limit: int) -> list[PromptHeader]:
-    """Return the prompts after a number in the form of MCP's list, in order of creation."""
+    """Return prompts with a higher number in the form of MCP's list, in order of creation."""
     sql = """
         select number, name, title, description, arguments from prompts
         where project = :project and deleted_at is null and number > :after order by number limit :limit
@@ -415,7 +402,7 @@ def headers(tx: Tx, project: int, *, after: int, limit: int) -> list[PromptHeade
 
 def tagged_anywhere(tx: Tx, tag: str, allowed: tuple[str, ...] | None, limit: int) -> list[tuple[str, str, str]]:
     """Return project, name and title of the prompts with a tag, in all projects or in the allowed ones."""
-    # `cross join` makes SQLite begin with the projects: it would walk all tags, and look whose each is.
+    # `cross join` makes SQLite begin with the projects; otherwise, it would scan all tags.
     sql = """
         select j.name, p.name, p.title from projects j cross join prompt_tags g cross join prompts p
         where g.project = j.number and g.tag = :tag and p.number = g.prompt and j.deleted_at is null

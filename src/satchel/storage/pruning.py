@@ -1,4 +1,4 @@
-"""Removes expired rows in small steps, each in its own transaction; and single items for good.
+"""Removes expired rows in small steps, each in its own transaction, and single items permanently.
 
 On PostgreSQL the steps are the body of the function `satchel_prune`, because an application role may not delete
 revisions.
@@ -9,19 +9,19 @@ from collections.abc import Sequence
 from satchel.model import KINDS, ItemKind
 from satchel.storage.database import Cutoffs, Tx
 
-MOST = 200  # revisions of one step, so that it holds the write lock for a few milliseconds; items are a tenth
+MOST = 200  # revisions per step, so that it holds the write lock for some milliseconds; a tenth as many items
 
-# The last of the next revisions, if some of them are older than the retention.
+# Finds the last of the next revisions, if some of them are older than the retention.
 WINDOW = """
     select max(number) from (
         select number, at from revisions where number > :after order by number limit :most
     ) as next having min(at) < :kept_since
 """
-# Of an item that was removed for good, history keeps the deletion.
+# Matches the deletion of a permanently removed item, of which history keeps nothing else.
 IS_OF_REMOVED = "action = 'delete' and " + " and ".join(
     f"(kind <> '{kind}' or not exists (select 1 from {kind}s gone where gone.number = item))" for kind in KINDS
 )
-# Those of these revisions that enough newer versions of their item follow, which can be read.
+# Selects revisions that are followed by enough newer, readable versions of their item.
 HISTORY = f"""
     delete from revisions where number > :after and number <= :reached and at < :kept_since and (exists (
         select 1 from revisions newer
@@ -34,7 +34,7 @@ _IS_EXPIRED = "deleted_at < :trashed_before"
 _PROJECT = f"(select number from projects where {_IS_EXPIRED} order by deleted_at, number limit 1)"
 
 
-# The revisions of the first items of a condition, and then these items.
+# Remove the revisions of the first items that match a condition, then the items.
 _FEW = "select number from {kind}s where {condition} order by {order} limit :few"
 _REMOVE_REVISIONS = f"""
     delete from revisions where number in (
@@ -50,14 +50,14 @@ def _remove(kind: ItemKind, condition: str, order: str) -> tuple[str, str]:
     return _REMOVE_REVISIONS.format(**values), _REMOVE_ITEMS.format(**values)
 
 
-# The first one that finds something ends a step.
+# The first statement that finds rows ends a step.
 STEPS = (
     *_remove("prompt", _IS_EXPIRED, "deleted_at, number"),
     *_remove("document", _IS_EXPIRED, "deleted_at, number"),
     *_remove("task", _IS_EXPIRED, "deleted_at, number"),
     *_remove("prompt", f"project = {_PROJECT}", "number"),
     *_remove("document", f"project = {_PROJECT}", "number"),
-    # The foreign key would do this by itself, for all tasks in one go.
+    # The foreign key would do this by itself, but for all tasks at once.
     f"""
     update tasks set project = null where number in (
         select number from tasks where project = {_PROJECT} order by number limit :most
@@ -84,7 +84,7 @@ def prune(tx: Tx, cutoffs: Cutoffs, after: int) -> tuple[int, int] | None:
 
 
 def remove(tx: Tx, kind: ItemKind, item: int) -> None:
-    """Remove an item with its history now; a project with everything in it but its tasks."""
+    """Remove an item with its history now; a project with everything in it except its tasks."""
     if kind == "project":
         for inner in ("prompt", "document"):
             sql = _FORGET_CONTENTS.format(inner)
@@ -94,7 +94,7 @@ def remove(tx: Tx, kind: ItemKind, item: int) -> None:
 
 
 def remove_deleted(tx: Tx, kind: ItemKind, items: Sequence[int]) -> None:
-    """Remove items that are marked as deleted; a trigger removes their history, except for the deletion."""
+    """Remove items marked as deleted; a trigger removes their history, except for the deletion."""
     sql = _DELETE[kind]
     tx.run(sql, items=list(items))
 
@@ -102,12 +102,7 @@ def remove_deleted(tx: Tx, kind: ItemKind, items: Sequence[int]) -> None:
 _FORGET_CONTENTS = """
     delete from revisions where kind = '{0}' and item in (select number from {0}s where project = :item)
 """
-_DELETE: dict[ItemKind, str] = {
-    "prompt": "delete from prompts where number in :items",
-    "document": "delete from documents where number in :items",
-    "task": "delete from tasks where number in :items",
-    "project": "delete from projects where number in :items",
-}
+_DELETE = {kind: f"delete from {kind}s where number in :items" for kind in KINDS}
 
 
 def _count(tx: Tx, sql: str, values: dict[str, object]) -> int:

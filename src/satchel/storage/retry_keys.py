@@ -17,7 +17,7 @@ def add(tx: Tx, owner: str, tool: str, key: str, *, digest: str, answer: bytes) 
     """Store the answer of a call under its key.
 
     Raises:
-        Violation: another call with the key was faster.
+        Violation: another call with this key was faster.
     """
     sql = """
         insert into retry_keys (owner, tool, retry_key, digest, answer, at)

@@ -1,4 +1,4 @@
-"""Queries about revisions: changes, their authors, the states that they replaced, and sizes.
+"""Queries about revisions: changes, their authors, the replaced states, and sizes.
 
 Rows are only inserted; `pruning.py` and the removal of an item delete them.
 """
@@ -22,15 +22,15 @@ _IS_AUTHOR = """
     and contract = :contract and caller = :caller
 """
 
-# `kind || ''` keeps SQLite off the index by kind, which it would sort whole to find the newest.
+# `kind || ''` keeps SQLite from using the index by kind, which it would sort whole to find the newest.
 _IS_IN_FEED = "r.number > :after and r.number < :before and r.kind || '' in :kinds"
 _IS_BY = """
     (client = :by or contract = :by or caller = :by
         or :is_id and (substr(user_id, 1, :size) = :id or substr(token, 1, :size) = :id))
 """
 _IS_WANTED = f"r.at >= :since and (:by = '' or {_IS_BY})"
-# The braces take what a walk along an index begins with, and its order, in which only the number differs. All columns
-# of the index stand there, because PostgreSQL does not see that a column which `is null` has one value.
+# The braces take the start of a walk along an index, and its order, in which only the number differs. All columns
+# of the index are listed, because PostgreSQL does not know that a column which `is null` has one value.
 _FEED = f"""
     {_SELECT} where {{}} {_IS_IN_FEED} and {_IS_WANTED}
         and (:all_projects or r.project in :projects or (:has_loose and r.kind = 'task' and r.project is null))
@@ -39,14 +39,14 @@ _FEED = f"""
 """
 _FEED_OF_ALL = _FEED.format("", "")
 _FEED_OF_AUTHOR = _FEED.format("r.author = :walked and", "")
-# Neither others' tasks in a project nor other projects are read, because the response time would reveal them.
+# Others' tasks and other projects are not read, because the response time would reveal them.
 _BY_OWNER = "r.project desc, r.owner desc,"
 _FEED_OF_PROJECT = _FEED.format("r.project = :walked and r.owner is null and", _BY_OWNER)
 _FEED_OF_TASKS = _FEED.format("r.project = :walked and r.owner = :owner and", _BY_OWNER)
 _FEED_OF_LOOSE_TASKS = _FEED.format("r.project is null and r.owner = :owner and", _BY_OWNER)
-_MOST_WALKS = 16  # along an index one after the other; beyond, one walk over all changes finds enough soon
+_MOST_WALKS = 16  # index walks, one after the other; beyond this, one walk over all changes finds enough sooner
 _ACTIONS = frozenset(get_args(Action))
-SHORTEST_ID = 8  # characters by which a user or a token is found
+SHORTEST_ID = 8  # the minimum of characters that identify a user or a token
 
 
 _LAST_CHANGE = """
@@ -57,7 +57,7 @@ _LAST_CHANGE = """
         ) as by_author
     )
 """
-# Project by project, so that the changes in others are not read.
+# Read project by project, so that changes in others are not read.
 _LAST_CHANGE_WITHIN = """
     select at from revisions where number = (
         select max(newest) from (
@@ -93,7 +93,7 @@ def add(tx: Tx, item: Item, action: Action, version: int, size: int = 0) -> None
 
 
 def find_author(tx: Tx) -> int:
-    """Return the number of the transaction's author; add the author if needed."""
+    """Return the number of the transaction's author, adding the author if needed."""
     sql = f"select number from authors where {_IS_AUTHOR}"
     while (row := tx.one(sql, **_author_values(tx))) is None:
         _add_author(tx)
@@ -124,7 +124,7 @@ def of_items(
     before: int = 2**53,
     limit: int = 2**31,
 ) -> list[Version]:
-    """Return the matching revisions of some items before a version, newest first, in all or some projects."""
+    """Return matching revisions of some items before a version, newest first, in all or some projects."""
     sql = f"""
         {_SELECT} where r.kind = :kind and r.item in :items and r.version < :before
             and (:all_projects or r.project in :projects) and {_IS_WANTED}
@@ -146,15 +146,14 @@ def states_since(tx: Tx, kind: ItemKind, item: int, version: int) -> list[tuple[
 
 
 def time_of(tx: Tx, number: int) -> str:
-    """Return the time of a revision, or an empty text if it is unknown."""
-    row = tx.one("select at from revisions where number = :number", number=number)
-    return row[0] if row else ""
+    """Return the time of a revision; empty if unknown."""
+    return tx.value("select at from revisions where number = :number", number=number) or ""
 
 
 def feed(
     tx: Tx, query: ChangeQuery, *, projects: Sequence[int] | None, has_loose: bool, owner: str | None, limit: int
 ) -> list[Version]:
-    """Return changes in some or all projects, newest first; changes of tasks only of one owner, or of all for None.
+    """Return changes in some or all projects, newest first; for tasks, only one owner's (None: all).
 
     `has_loose` adds the tasks of no project.
     """
@@ -169,9 +168,9 @@ def feed(
 def _choose_walks(
     tx: Tx, query: ChangeQuery, projects: Sequence[int] | None, *, has_loose: bool
 ) -> list[tuple[str, int | None]]:
-    """Choose the statements that together find a feed, each with the number of the author or project to read.
+    """Choose the statements that together find a feed, each with the number of its author or project.
 
-    For a caller with access to some projects only (no `has_loose`), each of these is walked, however many they are.
+    For a caller limited to some projects (no `has_loose`), each of these is walked, however many there are.
     """
     is_confined = projects is not None and not has_loose
     if query.by and not is_confined:
@@ -193,15 +192,15 @@ def list_oldest(tx: Tx, query: ChangeQuery, limit: int) -> list[Version]:
     return [_revision(row) for row in tx.all(sql, **_filter_values(query), limit=limit)]
 
 
-# For a caller who may enter only some projects: they may not change a project itself.
+# A caller limited to some projects may not change a project itself.
 _IS_WITHIN = "(:all_projects or r.kind <> 'project' and r.project in :projects)"
 
 
 def last_by(tx: Tx, user: str, projects: Sequence[int] | None, limit: int) -> list[str]:
     """Return the times of a user's last transactions, newest first, without undone ones and undos.
 
-    With `projects`, only transactions that changed something in one of these. One that only removed items for good is
-    left out.
+    With `projects`, only transactions that changed something in one of these. Transactions that only removed items
+    permanently are omitted.
     """
     sql = f"""
         select at from revisions r
@@ -217,12 +216,12 @@ def last_by(tx: Tx, user: str, projects: Sequence[int] | None, limit: int) -> li
 def last_change_by(tx: Tx, user: str, client: str, projects: Sequence[int] | None = None) -> str | None:
     """Return the time of the last change by a user's client, in some projects or anywhere; None if there is none."""
     sql = _LAST_CHANGE if projects is None else _LAST_CHANGE_WITHIN
-    row = tx.one(sql, user=user, client=client, projects=list(projects or ()))
-    return row[0] if row else None
+    found: str | None = tx.value(sql, user=user, client=client, projects=list(projects or ()))
+    return found
 
 
 def taken_back(tx: Tx, changes: Sequence[Version]) -> set[tuple[str, str]]:
-    """Return the times and users of undone transactions among some changes."""
+    """Return times and users of undone transactions among some changes."""
     sql = """
         select distinct t.at, a.user_id from revisions u join revisions t on t.number = u.undoes
             join authors a on a.number = t.author where t.at in :times
@@ -232,7 +231,7 @@ def taken_back(tx: Tx, changes: Sequence[Version]) -> set[tuple[str, str]]:
 
 
 def of_transaction(tx: Tx, user: str, at: str, projects: Sequence[int] | None) -> list[Version]:
-    """Return the changes of a user in one transaction, last one first; with `projects`, only in these."""
+    """Return a user's changes in one transaction, newest first; with `projects`, only in these."""
     sql = f"""
         {_SELECT} where r.at = :at and user_id = :user and r.author = a.number and {_IS_WITHIN} order by r.number desc
     """
@@ -250,14 +249,7 @@ def _add_author(tx: Tx) -> None:
 
 def _author_values(tx: Tx) -> dict[str, object]:
     author = tx.scope.author
-    return {
-        "user": author.user or tx.scope.user or "",
-        "token": author.token,
-        "client": author.client,
-        "client_version": author.client_version,
-        "contract": author.contract,
-        "caller": author.caller,
-    }
+    return {**asdict(author), "user": author.user or tx.scope.user or ""}
 
 
 def _filter_values(query: ChangeQuery) -> dict[str, Any]:
@@ -290,9 +282,9 @@ _NAMES: dict[ItemKind, str] = {
 def names_of(
     tx: Tx, kind: ItemKind, numbers: Sequence[int], projects: Sequence[int] | None
 ) -> dict[int, tuple[str, str]]:
-    """Return the names and titles of some items, deleted or not; of tasks only those in some projects.
+    """Return names and titles of some items, deleted or not; for tasks, only of those in some projects.
 
-    For None, all projects count, and tasks of no project.
+    None means all projects, and tasks of no project.
     """
     sql = _NAMES[kind]
     values = {"all_projects": projects is None, "projects": list(projects or ())} if kind == "task" else {}
@@ -301,7 +293,7 @@ def names_of(
 
 # -- the size of history and trash, for the operator of a store -----------------------------------------------------
 
-TABLES = ("revisions", "revision_states", "authors")  # that exist for history alone
+TABLES = ("revisions", "revision_states", "authors")  # the tables for history alone
 
 
 class HistorySize(Struct, frozen=True, kw_only=True):
@@ -309,8 +301,8 @@ class HistorySize(Struct, frozen=True, kw_only=True):
 
     revisions: int
     oldest: Timestamp | None  # the time of the first revision
-    states: int  # versions that are kept besides the newest ones
-    state_bytes: int  # of these, compressed as they are
+    states: int  # stored versions, without the newest of each item
+    state_bytes: int  # the size of these, compressed
 
 
 def measure(tx: Tx) -> HistorySize:

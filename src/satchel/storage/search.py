@@ -1,8 +1,8 @@
-"""The index of words: adding and removing items, finding items by words, and the texts of hits.
+"""The word index: adding and removing items, finding items by words, and the texts of hits.
 
-An item is indexed in a space, the part of the store to which a search can be confined. Rows of the index go with the
-rows of their items. Words for correcting mistyped ones stay until `Tx.clean_words` runs after pruning, except those of
-items that are removed for good.
+An item is indexed in a space, the part of the store to which a search can be limited. Index rows are deleted with the
+rows of their items. Words that correct mistyped ones stay until `Tx.clean_words` runs after pruning, except words of
+permanently removed items.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ from satchel.storage.tasks import CONFINED, Allowed, confine
 FoundKind = Literal["prompt", "document", "task"]
 KINDS: tuple[FoundKind, ...] = ("prompt", "document", "task")
 
-_BATCH = 200  # items that are indexed at once where all are: a transaction of a migration holds up changes of as many
+_BATCH = 200  # items per batch when all are indexed: a migration's transaction blocks changes of as many
 
 
 class Space(Struct, frozen=True):
@@ -26,30 +26,30 @@ class Space(Struct, frozen=True):
 
     kind: ItemKind
     project: int | None
-    owner: str | None = None  # of tasks
+    owner: str | None = None  # the owner of tasks
 
 
 class IndexedItem(Struct, frozen=True):
     """An item as the index stores it."""
 
-    number: int  # in the index
+    number: int  # its number in the index
     kind: FoundKind
     item: int  # its own number
     name_key: str
     title_key: str
     words: str
-    space: int = 0  # 0 for a prompt of a library
+    space: int = 0  # 0 for a library's prompt
 
 
 class FoundText(Struct, frozen=True):
-    """The texts of a found item, from which a hit shows a line."""
+    """The texts of a found item; a hit shows a line of them."""
 
     number: int
     name: str  # empty for a task
     title: str
     description: str | None
     text: str
-    layer: str = ""  # the personal project, where it is from there
+    layer: str = ""  # the personal project, if the item is from there
 
 
 # -- spaces -----------------------------------------------------------------------------------------------------
@@ -75,12 +75,11 @@ def list_task_spaces(tx: Tx, owner: str, allowed: tuple[str, ...] | None, projec
 
 
 def count_items(tx: Tx, spaces: Sequence[int]) -> int:
-    """Count the items of some spaces, up to a bound."""
+    """Count the items of some spaces, up to a limit."""
     sql = """
         select count(*) from (select 1 from search_items where space in :spaces limit :most) as counted
     """
-    row = tx.one(sql, spaces=list(spaces), most=MOST_COUNTED)
-    return row[0] if row else 0
+    return tx.value(sql, spaces=list(spaces), most=MOST_COUNTED) or 0
 
 
 def _add_space(tx: Tx, space: Space) -> None:
@@ -94,7 +93,7 @@ def _add_space(tx: Tx, space: Space) -> None:
     tx.run(sql, kind=space.kind, project=project, owner=space.owner, within=within)
 
 
-# By whether it is of tasks. Tasks outlive their project, so theirs is `within`, 0 for none.
+# True is for tasks, which outlive their project, so their column is `within`, with 0 for none.
 _IS_SPACE = {
     False: "project = :project and kind = :kind",
     True: "owner = :owner and within = :project",
@@ -109,7 +108,7 @@ def _name_space(space: Space) -> dict[str, object]:
 
 # -- items ------------------------------------------------------------------------------------------------------
 
-# Each kind has a column of its own for its numbers, so that deleting an item deletes its words.
+# Each kind has its own column for numbers, so that deleting an item deletes its words.
 _ON_CONFLICT = """
     on conflict ({0}) where {0} is not null do update
     set space = excluded.space, name_key = excluded.name_key, title_key = excluded.title_key, words = excluded.words
@@ -126,11 +125,7 @@ _REMOVE = "delete from search_items where {0} in :items"
 _BY_NAME = "select {0} from search_items where space in :spaces and name_key = :key order by number limit 4"
 _BY_TITLE = "select {0} from search_items where space in :spaces and title_key = :key order by number limit 4"
 
-_OF_SPACE: dict[FoundKind, str] = {
-    "prompt": "select prompt from search_items where space = :space",
-    "document": "select document from search_items where space = :space",
-    "task": "select task from search_items where space = :space",
-}
+_OF_SPACE = {kind: f"select {kind} from search_items where space = :space" for kind in KINDS}
 
 
 def put(tx: Tx, space: Space, items: Sequence[tuple[int, ItemText]]) -> None:
@@ -158,7 +153,7 @@ def remove(tx: Tx, kind: ItemKind, items: Sequence[int]) -> None:
 
 
 def forget_words(tx: Tx, space: Space, words: Iterable[str]) -> None:
-    """Delete those of some words in a space, of a task in all spaces of its owner, that no item has."""
+    """Delete words that no item has any more from a space; for a task, from all spaces of its owner."""
     if space.kind == "task":
         sql = "select number from search_spaces where owner = :owner order by number"
     else:
@@ -202,17 +197,17 @@ def find_alike(tx: Tx, spaces: Sequence[int], kind: FoundKind, reference: str) -
 
 
 def list_beside(tx: Tx, space: int, kind: FoundKind, key: str, limit: int) -> list[int]:
-    """Return the items of a space next to a key of `make_key`, in the order of names and in that of titles."""
+    """Return the items of a space next to a `make_key` key, in the order of names and in the order of titles."""
     sql = _OF_SPACE[kind]
     found = tx.all_beside(sql, "title_key", key, limit, space=space)
-    if kind != "task":  # which have no names
+    if kind != "task":  # tasks have no names
         found += tx.all_beside(sql, "name_key", key, limit, space=space)
     return list(dict.fromkeys(number for (number,) in found))
 
 
 # -- all items, to index them again -----------------------------------------------------------------------------
 
-# Of each kind: number, project, owner, title, name, tags, description, text.
+# The columns of each kind: number, project, owner, title, name, tags, description, text.
 _ITEMS = {
     "prompt": """
         select number, project, null, title, name,
@@ -280,7 +275,7 @@ _DOCUMENTS = """
 
 
 def read_texts(tx: Tx, kind: FoundKind, numbers: Sequence[int], owner: str, allowed: Allowed) -> list[FoundText]:
-    """Return the texts of some items of a kind; of tasks, only of the owner's in the allowed projects."""
+    """Return the texts of some items of a kind; for tasks, only of the owner's in the allowed projects."""
     sql = _TEXTS[kind]
     found = tx.all(sql, numbers=list(numbers), longest=MAX_INDEXED, owner=owner, **confine(tx, allowed))
     return [FoundText(*row) for row in found]
@@ -293,7 +288,7 @@ def keep_closed(tx: Tx, numbers: Sequence[int]) -> set[int]:
 
 
 def read_documents(tx: Tx, project: int, before: int, batch: int) -> list[FoundText]:
-    """Return the documents of a project before a number, newest first."""
+    """Return the documents of a project with lower numbers, newest first."""
     found = tx.all(_DOCUMENTS, project=project, before=before, batch=batch)
     return [FoundText(number, name, name, description, text or "") for number, name, description, text in found]
 

@@ -1,6 +1,6 @@
 """The two searches on each engine: by words, and for a literal text in prompts.
 
-The index of words is FTS5 on SQLite, GIN over tsvectors on PostgreSQL, both without positions. Every indexed word
+The word index is FTS5 on SQLite, and GIN over tsvectors on PostgreSQL, both without positions. Every indexed word
 begins with the number of its space, so that a search reads nothing from other spaces. Literal texts are found by their
 trigrams.
 """
@@ -24,18 +24,18 @@ Position = tuple[int, str]  # a space, and a word in it
 # -- words on SQLite --------------------------------------------------------------------------------------------
 
 _FIND = "select rowid from search_index where search_index match :words order by rowid desc limit :most"
-# Up to the same bound as all items are counted, beyond which a word is common anyway.
+# The limit is that for counting all items; beyond it, a word is common anyway.
 _COUNT = """
     select count(*) from (select 1 from search_index where search_index match :words limit :bound) as counted
 """
-# One statement, because an item has hundreds of words; each has letters only, so that they need no escapes in JSON.
+# One statement, because an item has hundreds of words. Words consist of letters, and need no escapes in JSON.
 _ADD = """
     insert into search_words (space, word)
     select :space, value from json_each('["' || replace(:words, ' ', '","') || '"]') where :words <> ''
     on conflict do nothing
 """
-_COMMON_FIRST = "ghfedcba"  # levels, those of most words of a text first
-_MOST_CLEANED = 200  # words in one step, which holds up other writers meanwhile
+_COMMON_FIRST = "ghfedcba"  # levels, in the order of their frequency in texts
+_MOST_CLEANED = 200  # words per step, which blocks other writers
 _AT_LEVEL = """
     exists (select 1 from search_index where search_index match '"' || space || '.{}.' || word || '"')
 """
@@ -81,7 +81,7 @@ def clean_words_in_sqlite(tx: "Tx", after: Position) -> Position | None:
 
 
 def forget_words_in_sqlite(tx: "Tx", space: int, words: Sequence[str]) -> None:
-    """Delete those of some words in a space that no item has."""
+    """Delete words that no item has any more from a space."""
     tx.run(_FORGET, space=space, words=list(words))
 
 
@@ -105,12 +105,12 @@ def _write_match(spaces: Sequence[int], levels: str, word: str, is_prefix: bool)
 
 # -- literal texts on SQLite ------------------------------------------------------------------------------------
 
-# With fewer hits than this, sorting the hits is cheaper than walking through all prompts in order.
+# With fewer hits, sorting them is cheaper than walking through all prompts in order.
 _FEW = 300
 
-# `glob` takes half the time of `instr` on a short text, and the product of both lengths on a long one: on 4 MiB of the
-# same letter that was 5 s, in which SQLite cannot be interrupted.
-_SHORT = 8  # characters of a text that `glob` looks for
+# `glob` takes half the time of `instr` for a short text, but the product of both lengths for a long one: on 4 MiB of
+# one letter it took 5 s, during which SQLite cannot be interrupted.
+_SHORT = 8  # the maximum length of a text for `glob`
 _WITH_SHORT = "select prompt from prompt_texts where (title glob :pattern or content glob :pattern)"
 _WITH_LONG = "select prompt from prompt_texts where (instr(title, :text) > 0 or instr(content, :text) > 0)"
 _OF_PROJECT = "and prompt in (select number from prompts where project = :project and deleted_at is null)"
@@ -131,7 +131,7 @@ def find_prompts_in_sqlite(
     offset: int = 0,
     after: PromptPosition | None = None,
 ) -> tuple[list[int], int]:
-    """Return a page of the numbers of prompts that contain a folded text, last updated first, and their total."""
+    """Return a page of the numbers of prompts with a folded text, last updated first, and the total."""
     hits = _find_text(tx, query.text, project)
     if hits and query.tags:
         tagged = _find_tagged(tx, project, query)
@@ -158,7 +158,7 @@ def _find_text(tx: "SqliteTx", folded: str, project: int) -> list[int]:
     its response time would reveal other projects.
     """
     is_short, is_confined = len(folded) <= _SHORT, tx.scope.projects is not None
-    # Too short for trigrams, or with one of three characters that FTS5 does not tell apart.
+    # Scan if the text is too short for trigrams, or has one of three characters that FTS5 confuses.
     is_scanned = len(folded) < 3 or any("\ufffd" <= character <= "\uffff" for character in folded)
     sql = _WITH_TRIGRAMS
     if is_confined:
@@ -166,7 +166,7 @@ def _find_text(tx: "SqliteTx", folded: str, project: int) -> list[int]:
     elif is_scanned:
         sql = _WITH_SHORT if is_short else _WITH_LONG
     pattern = "".join(f"[{character}]" if character in "*?[" else character for character in folded)
-    # In double quotes the query is literal, even where it looks like operators of FTS5.
+    # In double quotes, the query is literal, even if it looks like operators of FTS5.
     phrase = '"' + folded.replace('"', '""') + '"'
     return [number for (number,) in tx.all(sql, project=project, text=folded, pattern=f"*{pattern}*", phrase=phrase)]
 
@@ -236,7 +236,7 @@ def clean_words_in_postgres(tx: "Tx", after: Position) -> Position | None:
 
 
 def forget_words_in_postgres(tx: "Tx", space: int, words: Sequence[str]) -> None:
-    """Delete those of some words in a space that no item has."""
+    """Delete words that no item has any more from a space."""
     sql = "select satchel_forget_words(:space, :words::text[], :levels::text[])"
     tx.run(sql, space=space, words=list(words), levels=list(LEVELS))
 
@@ -252,15 +252,15 @@ _SEARCH_PROMPTS = """
         )
 """
 _HITS = "prompt_texts t join prompts p on p.number = t.prompt where p.project = :project and ({})"
-# For callers who may not enter all projects: the index has the texts of all, so that the time it takes would tell them
-# what is in the others. `offset 0` makes the planner start with the prompts of the project.
+# For callers limited to some projects: the index has the texts of all projects, so its response time would reveal
+# the others. `offset 0` makes the planner start with the prompts of the project.
 _HITS_WITHIN = """
     prompts p, lateral (
         select from prompt_texts t where t.prompt = p.number
         and (strpos(t.title, :text) > 0 or strpos(t.content, :text) > 0) offset 0
     ) as t where p.project = :project
 """
-# Row-level security would keep the planner off the trigram index; a function of the owner uses it, see migrations.
+# Row-level security would keep the planner from the trigram index; a function of the owner uses it instead.
 _HITS_BY_FUNCTION = "satchel_prompts_containing(:project, :text) p where true"
 _LIKE = r"t.title like :pattern escape '\' or t.content like :pattern escape '\'"
 _POSITION = "strpos(t.title, :text) > 0 or strpos(t.content, :text) > 0"
@@ -279,7 +279,7 @@ def find_prompts_in_postgres(
     offset: int = 0,
     after: PromptPosition | None = None,
 ) -> tuple[list[int], int]:
-    """Return a page of the numbers of prompts that contain a folded text, last updated first, and their total."""
+    """Return a page of the numbers of prompts with a folded text, last updated first, and the total."""
     # `like` uses the trigram index; for a text too short for trigrams, `strpos` is faster.
     hits = _HITS.format(_LIKE if len(query.text) >= 3 else _POSITION)
     if tx.is_guarded:
@@ -298,7 +298,7 @@ def find_prompts_in_postgres(
         "limit": limit,
         "offset": min(offset, _LARGEST),
     }
-    # Not prepared: the plan depends on how common the text is.
+    # The statement is not prepared, because the plan depends on how common the text is.
     sql = _SEARCH_PROMPTS.format(hits, _WITH_TAGS if query.tags else "")
     [[total, numbers]] = tx.execute(sql, values, prepare=False)
     return numbers, total

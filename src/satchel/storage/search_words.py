@@ -3,12 +3,13 @@
 A word is a run of letters and digits, without case and diacritics. Compounds (post-mortem, max_tokens, maxTokens,
 store.path) count by their parts and as a whole; scripts without spaces between words count by pairs of characters.
 
-The index stores each word of an item with a level: how much the item is about it. The level is the BM25F part of a
-score that depends on the item alone (where the word is, how often, and how long the text is), so it is computed once,
-when the item is written. Lengths are compared with usual ones, not with the average of a project.
+The index stores each word of an item with a level of relevance. The level is the BM25F part of a
+score that depends only on the item (the place of the word, its frequency, the length of the text), so it is computed
+once, when the item is written. Lengths are compared with usual ones, not with the average of a project.
 """
 
 import re
+import unicodedata
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -19,20 +20,20 @@ from msgspec import Struct
 MAX_INDEXED = 256 * 1024  # characters of a text
 MAX_WORD = 40  # characters; longer words are not typed
 LEVELS = "abcdefgh"  # the first is the highest
-MOST_COUNTED = 20_000  # items; rarer words are told apart by then
+MOST_COUNTED = 20_000  # items; at this number, the frequency of rare words is precise enough
 
 _LETTERS = r"[^\W_]+"
-# Compiled at their first use, because that takes 2 ms of a start.
+# Compiled on first use, because that takes 2 ms of a start.
 _TOKEN = rf"{_LETTERS}(?:[-_.'’]{_LETTERS})*"
 _CAMEL_PART = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
 _UNSPACED = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]+"
-_MOST_PARTS = 4  # of a compound; a word with more is a path
+_MOST_PARTS = 4  # parts of a compound; a word with more is a path
 # Letters that people type without their mark, although Unicode does not decompose them.
 _PLAIN = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h", "ŧ": "t"}
 )
 
-_BOUNDS = (-12.0, -8.5, -6.0, -4.0, -2.6, -1.6, -0.9)  # the least weight of each level but the last, negative
+_BOUNDS = (-12.0, -8.5, -6.0, -4.0, -2.6, -1.6, -0.9)  # the minimum weight of each level but the last, negated
 _SATURATION = 3.0  # the k1 of BM25, for these weights
 # The score that a word of each level adds to an item, for an inverse document frequency of 1.
 IMPACTS = {
@@ -41,12 +42,12 @@ IMPACTS = {
 }
 _TITLE, _TAG, _DESCRIPTION, _TEXT = 9.0, 6.0, 3.0, 4.0
 _USUAL_TITLE, _USUAL_DESCRIPTION, _USUAL_TEXT = 4, 25, 400  # words
-_HALF_TEXT = 2.2  # this many occurrences in a usual text weigh half as much as any number
+_HALF_TEXT = 2.2  # this many occurrences in a usual text weigh half as much as an unlimited number
 
-_MANY = 5000  # words; the least important are left out if they do not fit
-_MAX_BYTES = 400_000  # of all words of an item: a tsvector takes 1 MiB
-_FEW = _MAX_BYTES // (4 * MAX_WORD + 12)  # words that fit, however long they are
-_SHORTEST_CORRECTED, _LONGEST_CORRECTED = 4, 24  # letters of words that mistyped ones are compared with
+_MANY = 5000  # words; the least important are omitted if they do not fit
+_MAX_BYTES = 400_000  # bytes of all words of an item: a tsvector takes 1 MiB
+_FEW = _MAX_BYTES // (4 * MAX_WORD + 12)  # this many words always fit
+_SHORTEST_CORRECTED, _LONGEST_CORRECTED = 4, 24  # letters of words that can correct mistyped ones
 
 
 class ItemText(Struct, frozen=True, kw_only=True):
@@ -66,10 +67,8 @@ def fold(text: str) -> str:
     """Return a text without case and diacritics."""
     if text.isascii():
         return text.lower()
-    import unicodedata  # most texts need none
-
     spelled = unicodedata.normalize("NFKD", text.casefold())
-    used = set(spelled)  # far fewer than the characters
+    used = set(spelled)  # far fewer than the characters of the text
     plain: dict[int, str | None] = {ord(one): None for one in used if unicodedata.combining(one)}
     plain |= {number: letter for number, letter in _PLAIN.items() if chr(number) in used}
     return spelled.translate(plain) if plain else spelled
@@ -82,7 +81,7 @@ def make_key(text: str) -> str:
 
 def split_tokens(text: str) -> list[str]:
     """Return the runs of letters, digits and joining marks in a text."""
-    return re.findall(_TOKEN, _compose(text))
+    return re.findall(_TOKEN, unicodedata.normalize("NFC", text))  # or marks would end words
 
 
 def split(text: str) -> list[str]:
@@ -95,7 +94,7 @@ def count_words(text: str) -> dict[str, int]:
     counts: dict[str, int] = {}
     for token, count in Counter(split_tokens(text)).items():
         if token.isascii() and token.isalpha() and (token.islower() or token.istitle()):
-            word = token[:MAX_WORD].lower()  # the same as `expand`, but faster: most words are like this
+            word = token[:MAX_WORD].lower()  # like `expand`, but faster for most words
             counts[word] = counts.get(word, 0) + count
         else:
             for word in expand(token):
@@ -115,15 +114,6 @@ def expand(token: str) -> tuple[str, ...]:
     if not token.isascii():
         words = [part for word in words for part in _pair(word)]
     return tuple(word[:MAX_WORD] for word in dict.fromkeys(words) if word)
-
-
-def _compose(text: str) -> str:
-    """Compose each letter and its marks to one character, so that marks do not end words."""
-    if text.isascii():
-        return text
-    import unicodedata
-
-    return unicodedata.normalize("NFC", text)
 
 
 def _pair(word: str) -> list[str]:
@@ -155,7 +145,7 @@ def make_words(item: ItemText) -> str:
 
 def list_correctable(words: str) -> list[str]:
     """Return the sorted words of an item that can correct mistyped words."""
-    least, most = _SHORTEST_CORRECTED + 2, _LONGEST_CORRECTED + 2  # with level and dot
+    least, most = _SHORTEST_CORRECTED + 2, _LONGEST_CORRECTED + 2  # including level and dot
     return sorted([one[2:] for one in words.split() if least <= len(one) <= most and one[2:].isalpha()])
 
 

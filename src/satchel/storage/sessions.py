@@ -12,11 +12,11 @@ _COLUMNS = "id, kind, token, owner, is_read_only, projects, created_at, used_at,
 
 
 class BrowserSession(Struct, frozen=True, kw_only=True):
-    """A browser session, or a code that opens one session."""
+    """A browser session, or a code that opens one."""
 
     id: str
     kind: Literal["session", "code"]
-    token: str | None  # the id of the token that opened it; None: `satchel open` did
+    token: str | None  # the id of the token that opened it; None: opened by `satchel open`
     owner: str
     is_read_only: bool
     projects: tuple[str, ...] | None

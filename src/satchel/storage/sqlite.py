@@ -31,11 +31,11 @@ from satchel.storage.schema.migration import fill_all, for_sqlite
 from satchel.storage.sqlite_file import APPLICATION_ID, WriteLock
 from satchel.work import Work, seconds_for
 
-_CHECK_INTERVAL = 0.05  # seconds after which a read checks again that the file is the one that was opened
-_ROWS = 500  # of one insert
-_STEPS = 10_000  # steps of SQLite's machine between two checks of the time: a millisecond if rows are short
+_CHECK_INTERVAL = 0.05  # seconds between checks that the file is still the one that was opened
+_ROWS = 500  # rows per insert
+_STEPS = 10_000  # steps of SQLite's machine between two checks of the time: a millisecond for short rows
 _encode_json = msgspec.json.Encoder().encode
-_STATEMENTS = 250  # prepared ones that a connection keeps; all tools of a contract have fewer
+_STATEMENTS = 250  # prepared statements to cache per connection; all tools of a contract have fewer
 
 
 class SqliteTx(Tx):
@@ -43,8 +43,8 @@ class SqliteTx(Tx):
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
-        self._seconds = math.inf  # for one statement
-        self._ends_at = math.inf  # of the running statement, by `time.monotonic()`
+        self._seconds = math.inf  # the limit for one statement
+        self._ends_at = math.inf  # when the running statement must end, by `time.monotonic()`
 
     def execute(self, sql: str, values: dict[str, object]) -> list[Row]:
         sql, lists = _spell_lists(sql)
@@ -62,7 +62,7 @@ class SqliteTx(Tx):
     def bounded(self, work: Work) -> Iterator[None]:
         self._seconds = seconds_for(writes=self.writes)
         self._connection.set_progress_handler(self._must_stop, _STEPS)
-        stop = self._connection.interrupt  # which does nothing between two statements
+        stop = self._connection.interrupt  # does nothing between two statements
         if not self.writes:
             self._work = work
             work.add_stop(stop)
@@ -78,7 +78,7 @@ class SqliteTx(Tx):
             self._connection.set_progress_handler(None)
 
     def _must_stop(self) -> bool:
-        """Return whether SQLite must stop the running statement, because its time is over or its call was cancelled."""
+        """Return whether SQLite must stop the running statement, because of its time limit or a cancelled call."""
         is_cancelled = self._work is not None and self._work.is_cancelled
         return is_cancelled or time.monotonic() > self._ends_at
 
@@ -119,7 +119,7 @@ class SqliteTx(Tx):
     forget_words = search_engines.forget_words_in_sqlite
 
     def clear_search(self) -> None:
-        # The triggers remove the words of a row from the index, which must have exactly these.
+        # The triggers would remove each row's words from the index, which must have exactly these.
         self.run("insert into search_index (search_index) values ('delete-all')")
         self.run("""
             insert into search_index (rowid, words)
@@ -141,7 +141,7 @@ class SqliteDatabase(Database):
         self._path = os.path.realpath(path)  # so that all names of a file share one lock
         self._write_lock = WriteLock(self._path)
         self._idle_readers: list[apsw.Connection] = []
-        self._is_writer_lost = False  # because its transaction could not be rolled back
+        self._is_writer_lost = False  # its transaction could not be rolled back
         self._watchers: list[changes.Watcher] = []
         try:
             sqlite_file.make_private(self._path)
@@ -153,10 +153,10 @@ class SqliteDatabase(Database):
             self._next_check = 0.0
             self._writer = self._connect()
             self._prepare()
-            # Every call reads this table: if it is damaged, fail now.
+            # Every call reads this table, so fail now if it is damaged.
             self._writer.execute("select name from projects order by name limit 1").fetchall()
-            sqlite_file.tighten_modes(self._path)  # only now: the file of another program stays as it is
-            self._check_file()  # a restore may have replaced it since the first look
+            sqlite_file.tighten_modes(self._path)  # only now, so that another program's file stays unchanged
+            self._check_file()  # a restore may have replaced it since the first check
         except UnicodeEncodeError as error:
             raise StoreUnusable(f"cannot open the store {self._path!r}: its name is not UTF-8.") from error
         except OSError as error:
@@ -214,7 +214,7 @@ class SqliteDatabase(Database):
                 if self._is_writer_lost:
                     self._writer = self._connect()
                     self._is_writer_lost = False
-                # Immediate, because SQLite refuses at once, without waiting, a transaction that first reads and then
+                # Immediate, because SQLite refuses, without waiting, a transaction that first reads and then
                 # writes while another one writes.
                 self._writer.execute("begin immediate")
             try:
@@ -261,7 +261,7 @@ class SqliteDatabase(Database):
     def scrub(self) -> str:
         # Replaced and deleted texts stay in the file's free space and in the log until both are rewritten.
         with self._write_lock.hold(), _translate_errors():
-            # The index keeps words that are deleted until it merges what it wrote after them.
+            # The index keeps deleted words until it merges its segments.
             self._writer.execute("insert into search_index (search_index) values ('optimize')")
             self._writer.execute("vacuum")
             [[is_blocked, *_]] = self._writer.execute("pragma wal_checkpoint(truncate)").fetchall()
@@ -276,15 +276,15 @@ class SqliteDatabase(Database):
     def close(self) -> None:
         while self._watchers:
             self._watchers.pop().stop()
-        # The last connection to close moves the log into the file, which is a write and needs the lock. If another
-        # process holds it, this is left to that process.
+        # The last connection that closes moves the log into the file, which is a write and needs the lock. If another
+        # process holds the lock, that process does it.
         lock = nullcontext() if self.why_read_only else self._write_lock.hold(timeout=0.2)
         with suppress(StoreFailed, apsw.Error), lock:
             for connection in [*self._idle_readers, self._writer]:
                 connection.close()
 
     def _check_file(self) -> None:
-        # Open connections keep using the old file, and their writes are lost with it.
+        # Open connections keep using the old file, and would lose their writes with it.
         if sqlite_file.identify(self._path, at_rest=self._is_at_rest) != self._file:
             self._next_check = 0.0
             raise StoreGone(f"the store {self._path} was removed or replaced while it was open; start Satchel again")
@@ -296,7 +296,7 @@ class SqliteDatabase(Database):
         else:
             connection = apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=_STATEMENTS)
         connection.set_busy_timeout(5000)  # for programs without our write lock, such as the sqlite3 shell
-        # Otherwise SQLite plans each statement that a partial index might serve at each call, for its values.
+        # Otherwise, SQLite replans each statement that might use a partial index at every call.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         connection.execute("pragma foreign_keys = on; pragma synchronous = full")
         return connection
@@ -314,7 +314,7 @@ class SqliteDatabase(Database):
             self._writer.execute("pragma journal_mode = wal")
             if (version := self._version()) == schema.newest():  # another process was first
                 return
-            # If anything fails, closing the connection undoes the transaction.
+            # If anything fails, closing the connection rolls the transaction back.
             self._writer.execute("begin immediate")
             for statements in schema.list_statements(version):
                 self._writer.execute(for_sqlite(statements))
@@ -360,8 +360,8 @@ def _spell_lists(sql: str) -> tuple[str, frozenset[str]]:
 
 @lru_cache(maxsize=16)
 def _repeat_values(sql: str, count: int) -> str:
-    """Repeat the values of an `insert … values (…)` for several rows, whose parameters end in the row's position."""
-    before, row, after = re.split(r"(?<=values )(\([^()]*\))", sql, maxsplit=1)  # one that has no others inside
+    """Repeat the values of an `insert … values (…)` for several rows; parameters end in the row's position."""
+    before, row, after = re.split(r"(?<=values )(\([^()]*\))", sql, maxsplit=1)  # values without inner parentheses
     rows = (re.sub(r":(\w+)", rf":\1_{place}", row) for place in range(count))
     return f"{before}{', '.join(rows)}{after}"
 
@@ -379,7 +379,7 @@ def _explain(error: Exception) -> StoreFailed:
         return TooCostly("a statement took too long")
     if isinstance(error, apsw.SQLError):  # a table or a column is missing
         return StoreFailed(f"{error}. {ALTERED}")
-    if isinstance(error, UnicodeDecodeError):  # of a row that was read
+    if isinstance(error, UnicodeDecodeError):  # in a row that was read
         return StoreFailed(f"a text in the store is damaged: {error}. Restore a backup of it")
     return StoreFailed(str(error))
 

@@ -1,4 +1,4 @@
-"""The files of a SQLite store: existence, owner, modes and integrity, whether this process may write them, its lock."""
+"""The files of a SQLite store: existence, owner, modes and integrity; write access of this process; the write lock."""
 
 import fcntl
 import os
@@ -13,7 +13,7 @@ from satchel.errors import StoreFailed, StoreMissing, StoreUnusable
 from satchel.files import create_file
 from satchel.log import log
 
-APPLICATION_ID = 0x53415443  # "SATC", so that the database of another program is never taken for a store
+APPLICATION_ID = 0x53415443  # "SATC", so that another program's database is never mistaken for a store
 
 _LOGS = ("-wal", "-journal")
 _BESIDE = ("-wal", "-shm", "-gate")  # the files of SQLite and of our write lock beside a store
@@ -23,7 +23,7 @@ def check_file(path: str) -> None:
     """Check that a file of any kind exists.
 
     Raises:
-        StoreUnusable: there is none.
+        StoreUnusable: there is no such file.
     """
     if not os.path.exists(path):
         raise StoreMissing(
@@ -73,7 +73,7 @@ def check_owner(path: str) -> None:
             )
     folder = os.path.dirname(path)
     owner = os.stat(folder).st_uid
-    # A folder of root is fine. For root, so is a folder of another user: in a container it belongs to the host.
+    # A folder of root is accepted. For root, any folder is accepted: in a container, it belongs to the host.
     if owner not in (us, 0) and us != 0:
         raise StoreUnusable(
             f"the folder {folder} belongs to another user (uid {owner}), who could replace the store. Name a store "
@@ -93,7 +93,7 @@ def tighten_modes(path: str) -> None:
     folder = os.path.dirname(path)
     found = os.stat(folder)
     mode = stat.S_IMODE(found.st_mode)
-    if not mode & 0o022 or mode & stat.S_ISVTX:  # in a sticky folder others cannot replace our files
+    if not mode & 0o022 or mode & stat.S_ISVTX:  # in a sticky folder, others cannot replace our files
         return
     if found.st_uid == os.geteuid():
         _tighten(folder, mode, mode & ~0o022)
@@ -125,14 +125,14 @@ def check_header(path: str) -> None:
     """Check that a file is a whole database, or empty.
 
     Raises:
-        apsw.NotADBError, apsw.CorruptError: it is not.
+        apsw.NotADBError, apsw.CorruptError: it is neither.
     """
-    # SQLite takes a file of a few bytes for an empty database and overwrites it: data of another program.
+    # SQLite treats a file of a few bytes as an empty database, and would overwrite another program's data.
     with open(path, "rb") as file:
         start = file.read(512)
     if start and (len(start) < 512 or not start.startswith(b"SQLite format 3\0")):
         raise apsw.NotADBError("file is not a database")
-    # SQLite fills pages that were cut off with zeros. The size in the header counts if its two counters agree; the end
+    # SQLite fills missing pages with zeros. The size in the header is valid if its two counters agree; the end
     # of a file with a log may still be in the log.
     if start[24:28] == start[92:96] and not any(os.path.exists(path + log) for log in _LOGS):
         size = int.from_bytes(start[16:18], "big")
@@ -154,7 +154,7 @@ def explain_read_only(path: str) -> str:
 def is_at_rest(path: str) -> bool:
     """Return whether a store must be opened as an immutable file.
 
-    SQLite keeps its log and its locks beside the file. If we cannot create them and no other process has, the file
+    SQLite keeps its log and locks beside the file. If this process cannot create them and no other one did, the file
     alone is the whole store.
     """
     return not _is_writable(os.path.dirname(path)) and not os.path.exists(f"{path}-wal")
@@ -169,7 +169,7 @@ def connect_at_rest(path: str) -> apsw.Connection:
 
 
 def identify(path: str, *, at_rest: bool) -> tuple[int, ...] | None:
-    """Return an identity that changes if the file is replaced, or an immutable store written; None without a file."""
+    """Return an identity that changes if the file is replaced or an immutable store is written; None without a file."""
     try:
         found = os.stat(path)
     except OSError:
@@ -199,7 +199,7 @@ class WriteLock:
         """Wait for the lock, and hold it for the block.
 
         Raises:
-            StoreFailed: the holder did not release it in time (it may be stopped).
+            StoreFailed: the holder did not release it in time; it may have been stopped.
         """
         if not self._threads.acquire(timeout=timeout):
             raise StoreFailed("another thread holds the write lock of the store")
@@ -208,7 +208,7 @@ class WriteLock:
             try:
                 yield
             finally:
-                os.close(file)  # which releases the lock
+                os.close(file)  # releases the lock
         finally:
             self._threads.release()
 
@@ -224,7 +224,7 @@ class WriteLock:
         return file
 
     def _wait(self, file: int, timeout: float) -> None:
-        # The kernel queues only blocking calls fairly, and they have no timeout. So a thread makes the call.
+        # The kernel queues only blocking calls fairly, and these have no timeout, so a thread makes the call.
         is_locked = threading.Event()
         handover = threading.Lock()
         has_given_up = False

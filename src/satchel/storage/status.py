@@ -17,11 +17,11 @@ from satchel.storage.search_words import make_words
 from satchel.storage.sqlite_file import APPLICATION_ID
 
 _MOST_PROBLEMS = 10
-_MOST_COMPARED = 1_000  # newest items of each kind; comparing all of a large store would take minutes
-_MOST_FOUND = 20  # items that are looked up in the full-text index itself
+_MOST_COMPARED = 1_000  # newest items of each kind to compare; all items of a large store would take minutes
+_MOST_FOUND = 20  # items to look up in the full-text index itself
 
 _TABLES = ("projects", "prompts", "documents", "tasks")
-# A deleted project keeps its content.
+# Items in a deleted project are excluded.
 _COUNTS = """
     select (select count(*) from projects where deleted_at is null),
         (select count(*) from prompts
@@ -58,7 +58,7 @@ class StoreStatus(Struct, frozen=True, kw_only=True):
     store: str
     schema: int
     newest: int = field(default_factory=newest_schema)
-    row_security: bool = False  # applies to this role, which therefore sees the tasks of one user at a time
+    row_security: bool = False  # it applies to this role, which therefore sees the tasks of one user at a time
     counts: dict[str, int | None] = {}
 
 
@@ -66,8 +66,8 @@ class IndexState(Struct, frozen=True):
     """The differences between the search index and the items."""
 
     compared: int  # items whose words were computed again and compared
-    missing: int  # items that are not in the index
-    stale: int  # compared items that are there with other words, or are not found by them
+    missing: int  # items missing from the index
+    stale: int  # compared items that have other words in the index, or are not found by them
 
     @property
     def is_in_step(self) -> bool:
@@ -170,6 +170,6 @@ def _is_found(tx: Tx, number: int, space: int, words: str) -> bool:
 
 
 def rebuild_index(tx: Tx) -> None:
-    """Build the search index again from all items."""
+    """Rebuild the search index from all items."""
     tx.clear_search()
     search.index_all(tx)

@@ -1,6 +1,6 @@
 """Queries about tasks, their pages, claims, notes and blockers. Every statement has the owner in its WHERE clause.
 
-Lists without pages read only the fields of a `Task` without a default; `details` reads everything.
+Lists without pages read only the fields of a `Task` that have no default; `details` reads everything.
 """
 
 from collections.abc import Sequence
@@ -22,13 +22,13 @@ from satchel.model import (
 from satchel.storage.database import Row, Tx, explain_damage
 from satchel.storage.revisions import AUTHOR, find_author, make_author
 
-Allowed = tuple[str, ...] | None  # the only projects that a task may be in; None: any, or none
+Allowed = tuple[str, ...] | None  # the only projects in which a task may be; None: any project, or none
 
-# The owner's tasks, by whether a caller is confined to some projects. Such a caller's query stays off the indexes by
-# owner: a walk along one passes the owner's tasks of other projects, and its time tells of them.
+# The owner's tasks, by whether a caller is limited to some projects. Such a caller's query must not use the indexes by
+# owner: a walk along one passes the owner's tasks in other projects, and its time reveals them.
 _OWNED = {False: "owner = :owner", True: "owner || '' = :owner and project in :allowed"}
-# Confines a query on a few tasks to the allowed projects; the parameters are those of `confine`. Numbers rather than a
-# sub-select: a planner applies them first, so that the other conditions are never tried on rows of other projects.
+# Limits a query on a few tasks to the allowed projects; the parameters come from `confine`. Numbers replace a
+# sub-select, because a planner applies them first, and never tries the other conditions on rows of other projects.
 CONFINED = "(not :is_confined or project in :allowed)"
 
 
@@ -40,8 +40,8 @@ def by_confinement(sql: str) -> dict[bool, str]:
 _COLUMNS = "number, id, owner, title, description, completed_at, created_at, updated_at, version"  # as in Task
 _COUNT = len(_COLUMNS.split(", "))
 _NEWEST_FIRST = "order by created_at desc, number desc limit :limit"
-# `owner || ''` keeps SQLite off the owner index, which it would walk whole to find these few numbers. Tags and blockers
-# are sorted in Python: for `order by`, SQLite would open a temporary table for each list. An open blocker has the
+# `owner || ''` keeps SQLite from the owner index, which it would scan whole for these few numbers. Tags and blockers
+# are sorted in Python, because SQLite would open a temporary table for each `order by`. An open blocker has the
 # sign +, a deleted one -.
 _SEEN = f"owner || '' = :owner and deleted_at is null and {CONFINED}"
 _AMONG = f"{_SEEN} and number in :numbers"
@@ -57,7 +57,7 @@ _DETAILS = f"""
         is_cancelled
 """
 _CLAIM = "holder, holder_key, until, fence"
-# With the claim, if it has not ended; its columns are named so that no other name is ambiguous.
+# This adds a current claim; its columns are renamed so that no other name is ambiguous.
 _WITH_CLAIM = f"""
     select {_DETAILS}, {_CLAIM} from tasks
     left join (select task as claimed, {_CLAIM} from task_claims where until > :now) as active on claimed = number
@@ -75,16 +75,13 @@ def confine(tx: Tx, allowed: Allowed) -> dict[str, object]:
 
 # -- reading ----------------------------------------------------------------------------------------------------
 
-# `title || ''` keeps SQLite from replacing the title inside substr, which would hide the expression index from it.
-# `number + 0` keeps both engines from walking all tasks in the order of their numbers.
+# `title || ''` keeps SQLite from replacing the title inside substr, which would rule out the expression index.
+# `number + 0` keeps both engines from scanning all tasks in the order of their numbers.
 _WITH_TITLE = by_confinement("""
     select number from tasks
     where {owned} and deleted_at is null
         and substr(title, 1, 60) = substr(:title, 1, 60) and title || '' = :title
     order by number + 0 limit :limit
-""")
-_OPEN = by_confinement(f"""
-    select number from tasks where {{owned}} and deleted_at is null and completed_at is null {_NEWEST_FIRST}
 """)
 _LIST = by_confinement(f"""
     select {_COLUMNS} from tasks
@@ -98,21 +95,16 @@ _LIST_OPEN = by_confinement(f"""
 
 
 def find_number(tx: Tx, owner: str, id: str, allowed: Allowed) -> int | None:
-    """Return the number of an owner's task, given its id."""
-    row = tx.one(f"select number from tasks where {_BY_ID}", owner=owner, key=id, **confine(tx, allowed))
-    return row[0] if row else None
+    """Return the number of an owner's task by its id."""
+    sql = f"select number from tasks where {_BY_ID}"
+    found: int | None = tx.value(sql, owner=owner, key=id, **confine(tx, allowed))
+    return found
 
 
 def numbers_with_title(tx: Tx, owner: str, title: str, limit: int, allowed: Allowed = None) -> list[int]:
     """Return the numbers of an owner's first tasks with exactly this title."""
     sql = _WITH_TITLE[allowed is not None]
     return [number for (number,) in tx.all(sql, owner=owner, title=title, limit=limit, **confine(tx, allowed))]
-
-
-def newest_open(tx: Tx, owner: str, limit: int, allowed: Allowed = None) -> list[int]:
-    """Return the numbers of an owner's newest open tasks."""
-    sql = _OPEN[allowed is not None]
-    return [number for (number,) in tx.all(sql, owner=owner, limit=limit, **confine(tx, allowed))]
 
 
 def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed, *, with_deleted: bool = False) -> set[int]:
@@ -126,7 +118,7 @@ def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed, *, wit
 
 
 def details(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None) -> list[Task]:
-    """Return some of an owner's tasks with all stored fields and claims, in the order given."""
+    """Return some of an owner's tasks with all stored fields and claims, in the given order."""
     if not numbers:
         return []
     rows = tx.all(_WITH_CLAIM, owner=owner, numbers=list(numbers), now=tx.now, **confine(tx, allowed))
@@ -140,7 +132,7 @@ def lock(tx: Tx, owner: str, key: int | str, allowed: Allowed = None) -> Task | 
     row = tx.one_to_change(_DETAILS, "tasks", where, owner=owner, key=key, **confine(tx, allowed))
     if row is None:
         return None
-    # Not read together with the task: while this waited for the lock, another agent may have claimed it.
+    # Read after the lock, because another agent may have claimed the task during the wait.
     newest = last_claim(tx, owner, row[0])
     return replace(_read(row), claim=newest if newest is not None and newest.until > tx.now else None)
 
@@ -191,7 +183,7 @@ def add(tx: Tx, owner: str, draft: TaskDraft, project: int | None) -> Task:
     """Insert a task, except its tags and blockers.
 
     Raises:
-        Violation: of the foreign key, if its project was purged.
+        Violation: the foreign key, if the project was purged.
     """
     sql = f"""
         insert into tasks (id, owner, title, description, project, priority, due, created_at, updated_at)
@@ -208,7 +200,7 @@ def update(tx: Tx, task: Task) -> None:
     """Store the new state of a locked task, except its tags and blockers.
 
     Raises:
-        Violation: of the foreign key, if its project was purged.
+        Violation: the foreign key, if the project was purged.
     """
     sql = """
         update tasks set title = :title, description = :description, project = :project, priority = :priority,
@@ -249,7 +241,7 @@ def set_text(tx: Tx, owner: str, number: int, *, title: str, description: str) -
 def change_tags(tx: Tx, owner: str, number: int, before: Sequence[str], after: Sequence[str]) -> None:
     """Replace the tags of an owner's task."""
     if gone := [tag for tag in before if tag not in after]:
-        # `owner || ''` keeps SQLite off the index by tags, of which it would read all that the owner has.
+        # `owner || ''` keeps SQLite from the index by tags, in which it would read all of the owner's.
         sql = "delete from task_tags where task = :task and owner || '' = :owner and tag in :gone"
         tx.run(sql, task=number, owner=owner, gone=gone)
     sql = "insert into task_tags (task, owner, tag) values (:task, :owner, :tag)"
@@ -260,12 +252,12 @@ def change_tags(tx: Tx, owner: str, number: int, before: Sequence[str], after: S
 
 
 def set_blockers(tx: Tx, owner: str, task: int, blockers: Sequence[int], *, with_deleted: bool = False) -> list[int]:
-    """Replace the blockers of a task; return those that were stored, which are the owner's tasks.
+    """Replace the blockers of a task; return those stored, which must be the owner's tasks.
 
-    Deleted blockers are kept and none is added; `with_deleted` replaces them too.
+    Deleted blockers are kept, and none is added; `with_deleted` replaces them too.
     """
     values = {"owner": owner, "task": task, "blockers": list(blockers), "with_deleted": with_deleted}
-    # Those that stay are not inserted again: row-level security may hide the tasks that they are.
+    # Unchanged blockers are not inserted again, because row-level security may hide those tasks.
     old = """
         delete from task_blocks where task = :task and owner = :owner and blocker not in :blockers and (
             :with_deleted
@@ -277,7 +269,7 @@ def set_blockers(tx: Tx, owner: str, task: int, blockers: Sequence[int], *, with
 
 
 def add_blockers(tx: Tx, owner: str, task: int, blockers: Sequence[int], *, with_deleted: bool = False) -> list[int]:
-    """Add blockers that a task may already have; return those that are stored, as `set_blockers` does."""
+    """Add blockers that a task may already have; return those stored, as `set_blockers` does."""
     sql = """
         insert into task_blocks (task, blocker, owner)
         select :task, number, owner from tasks
@@ -314,7 +306,7 @@ def blocked_tasks(tx: Tx, owner: str, blocker: int) -> list[tuple[int, str | Non
 
 
 # -- claims -----------------------------------------------------------------------------------------------------
-# The row of a task's last claim stays, so that its fence never shrinks.
+# The row of a task's last claim is kept, so that its fence never decreases.
 
 
 def last_claim(tx: Tx, owner: str, task: int) -> Claim | None:
@@ -347,7 +339,7 @@ def renew_claim(tx: Tx, owner: str, task: int, until: str) -> Claim:
 
 
 def end_claim(tx: Tx, owner: str, task: int) -> None:
-    """End the claim of an owner's task, if it has one."""
+    """End the claim of an owner's task, if there is one."""
     tx.run("update task_claims set until = '' where task = :task and owner = :owner", task=task, owner=owner)
 
 
@@ -369,8 +361,9 @@ def add_note(tx: Tx, owner: str, task: int, text: str, at: str | None = None) ->
 
 def count_notes(tx: Tx, owner: str, task: int) -> int:
     """Count the notes of an owner's task."""
-    row = tx.one("select count(*) from task_notes where task = :task and owner = :owner", task=task, owner=owner)
-    return row[0] if row else 0
+    return (
+        tx.value("select count(*) from task_notes where task = :task and owner = :owner", task=task, owner=owner) or 0
+    )
 
 
 def newest_notes(tx: Tx, owner: str, task: int, limit: int) -> list[TaskNote]:
@@ -396,7 +389,7 @@ def newest_notes_of_open(
 
     `has_loose` adds the tasks of no project.
     """
-    # A cross join keeps SQLite from walking the notes of all users.
+    # A cross join keeps SQLite from scanning the notes of all users.
     sql = f"""
         select n.task, n.at, n.text, {AUTHOR}
         from tasks t cross join task_notes n join authors a on a.number = n.author
@@ -411,14 +404,14 @@ def newest_notes_of_open(
 
 
 # -- pages ------------------------------------------------------------------------------------------------------
-# A page is a walk along an index, from the start or from a position, until it is full. Where a tag or a text leaves
+# A page is a walk along an index, from the start or from a position, until it is full. If a tag or a text leaves
 # only a few tasks, these are sorted instead.
 
-_Range = tuple[str, str]  # a part of a list: the condition of its tasks, and their order
+_Range = tuple[str, str]  # a part of a list: the condition for its tasks, and their order
 
-_FEW = 300  # sorting so many tasks is faster than walking the index
-_MOST_WALKS = 16  # along the index of open tasks in a project, one after the other
-_MOST_MERGED = 3000  # tasks that these walks may find together
+_FEW = 300  # up to this many tasks, sorting is faster than walking the index
+_MOST_WALKS = 16  # walks along the index of open tasks in a project, one after the other
+_MOST_MERGED = 3000  # the limit of tasks that these walks may find together
 
 _BY_URGENCY = "t.priority desc, (t.due is null), t.due, t.created_at, t.number"
 _ORDER: dict[TaskFilter, str] = {
@@ -429,7 +422,7 @@ _ORDER: dict[TaskFilter, str] = {
     "cancelled": "t.completed_at desc, t.number desc",
     "all": "t.created_at desc, t.number desc",
 }
-# What follows a position, as ranges one after the other. The order by urgency descends in one column and ascends in the
+# The tasks after a position, as consecutive ranges. The order by urgency descends in one column and ascends in the
 # next, which no comparison of rows can express. So each range is one of the index, ordered by the columns in which its
 # tasks differ. Whether there is a due day is stated twice, because each engine finds one of the two in its index.
 _COMPLETED_EARLIER = ("and (t.completed_at, t.number) < (:moment, :last)", _ORDER["completed"])
@@ -472,7 +465,7 @@ _IN_PROJECT_OR_NONE = """
     ))
 """
 _TAGGED = "and (select count(*) from task_tags g where g.task = t.number and g.tag in :tags) >= :needed"
-# A scalar sub-select: `exists` could be turned into a join, which reads the texts of all tasks of the owner first.
+# A scalar sub-select, because `exists` could become a join, which reads the texts of all the owner's tasks first.
 _CONTAINING = """
     and (
         select instr(x.title, :text) > 0 or instr(x.description, :text) > 0 from task_texts x where x.task = t.number
@@ -489,11 +482,11 @@ _COUNT_BLOCKED = by_confinement(f"""
     where t.{{owned}} and t.deleted_at is null and t.completed_at is null and {_HAS_OPEN_BLOCKER}
 """)
 _ALL = by_confinement("select t.number from tasks t where t.{owned} and t.deleted_at is null")
-# Of a caller who may enter only some projects: one walk along the index of open tasks for each of them.
+# For a caller limited to some projects: one walk along the index of open tasks for each of them.
 _OF_PROJECT = """
     select t.number from tasks t where t.owner = :owner and t.deleted_at is null and t.project = :walked
 """
-# `owner || ''` keeps SQLite off the owner index, which it would walk whole to find these few numbers.
+# `owner || ''` keeps SQLite from the owner index, which it would scan whole to find these few numbers.
 _AMONG_FEW = """
     select t.number from tasks t where t.owner || '' = :owner and t.deleted_at is null and t.number in :few
 """
@@ -502,7 +495,7 @@ _AMONG_FEW = """
 def numbers(
     tx: Tx, owner: str, query: TaskQuery, allowed: Allowed, limit: int, after: TaskPosition | None = None
 ) -> list[int]:
-    """Return the numbers of the tasks that match a query (text and tags folded), from a position on."""
+    """Return the numbers of the tasks that match a query (text and tags folded), after a position."""
     few, are_of_text = _few(tx, owner, query, allowed)
     if few == []:
         return []
@@ -533,7 +526,7 @@ def numbers(
 def _walk(tx: Tx, sql: str, ranges: Sequence[_Range], limit: int, values: dict[str, object]) -> list[int]:
     """Return the numbers of the first tasks in some ranges, in the order of the ranges."""
     found: list[int] = []
-    # Only with the requested conditions, so that the engine plans for no others.
+    # Include only the requested conditions, so that the engine plans for no others.
     for condition, order in ranges:
         text = f"{sql} {condition} order by {order} limit :limit"
         found += [number for (number,) in tx.all(text, **values, limit=limit - len(found))]
@@ -544,7 +537,7 @@ def _walk(tx: Tx, sql: str, ranges: Sequence[_Range], limit: int, values: dict[s
 
 def tags(tx: Tx, owner: str, tasks: Sequence[int]) -> list[str]:
     """Return the tags of some of an owner's tasks."""
-    # `owner || ''` keeps SQLite off the index by tags, which it would walk whole.
+    # `owner || ''` keeps SQLite from the index by tags, which it would scan whole.
     sql = "select distinct tag from task_tags where owner || '' = :owner and task in :tasks order by tag"
     return [tag for (tag,) in tx.all(sql, owner=owner, tasks=list(tasks))]
 
@@ -552,19 +545,17 @@ def tags(tx: Tx, owner: str, tasks: Sequence[int]) -> list[str]:
 def count_held(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> int:
     """Count the ready tasks that match a query (text and tags folded) and are held by others."""
     sql = " ".join([_COUNT_HELD[allowed is not None], *_conditions(query)])
-    row = tx.one(sql, **_values(tx, owner, query, allowed))
-    return row[0] if row else 0
+    return tx.value(sql, **_values(tx, owner, query, allowed)) or 0
 
 
 def count_blocked(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> int:
     """Count the blocked tasks among the open ones that match a query (text and tags folded)."""
     sql = " ".join([_COUNT_BLOCKED[allowed is not None], *_conditions(query)])
-    row = tx.one(sql, **_values(tx, owner, query, allowed))
-    return row[0] if row else 0
+    return tx.value(sql, **_values(tx, owner, query, allowed)) or 0
 
 
 def _conditions(query: TaskQuery) -> tuple[str, ...]:
-    """Return the conditions of a query, apart from its filter."""
+    """Return the conditions of a query, except its filter."""
     return (
         "" if query.project is None else _IN_PROJECT_OR_NONE if query.takes_unfiled else _IN_PROJECT,
         _TAGGED if query.tags else "",
@@ -600,8 +591,8 @@ def _ranges(filter: TaskFilter, after: TaskPosition | None) -> Sequence[_Range]:
 def _few(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> tuple[list[int] | None, bool]:
     """Return the tasks with one of the tags, with a rare one of them, or with the text; None if there are many.
 
-    Also return whether the text selected them. For a caller who may not see all of the owner's tasks it is always None:
-    these look-ups read all of them.
+    Also return whether the text selected them. For a caller who may not see all of the owner's tasks, return None,
+    because these lookups read all of them.
     """
     if allowed is not None:
         return None, False

@@ -43,7 +43,7 @@ def list_all(tx: Tx) -> list[Token]:
 
 
 def revoke(tx: Tx, id: str) -> Token | None:
-    """Revoke a token, unless it is revoked already; return None if there is none."""
+    """Revoke a token, unless it is already revoked; return None if there is no such token."""
     sql = f"""
         update tokens set revoked_at = coalesce(revoked_at, :now) where id = :id
         returning {_COLUMNS}

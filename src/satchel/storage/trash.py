@@ -6,7 +6,7 @@ from satchel import clock
 from satchel.model import Item, ItemKind
 from satchel.storage.database import Tx
 
-# The members of an Item in their order. Each part is one that an engine leaves out where a query asks for another kind.
+# The members of an Item in order. An engine skips a part if the query asks for another kind.
 _TRASH = """(
     select 'prompt' as kind, number, id, version, deleted_at as updated_at, name, title, project, null as owner,
         deleted_at from prompts where deleted_at is not null
@@ -25,7 +25,7 @@ _NEWEST_FIRST = "order by deleted_at desc, number desc"
 
 
 def kept_since(tx: Tx) -> str:
-    """Return the time of the oldest deletion that can still be undone."""
+    """Return the earliest time of a deletion that can still be undone."""
     days = tx.retention.trash_days
     return clock.days_before(tx.now, days) if days else tx.now
 
@@ -58,7 +58,7 @@ def list_newest(
     since: str,
     limit: int,
 ) -> list[Item]:
-    """Return the deleted items of some kinds in some or all projects, last deleted first; tasks only of one owner.
+    """List the deleted items of some kinds in some or all projects, last deleted first; for tasks, only one owner's.
 
     `has_loose` adds the tasks of no project.
     """
@@ -73,7 +73,7 @@ def list_newest(
 
 
 def count(tx: Tx) -> dict[ItemKind, int]:
-    """Count the deleted items of each kind that are still stored, over all projects and users."""
+    """Count the stored deleted items of each kind, for all projects and users."""
     sql = f"select kind, count(*) from {_TRASH} group by kind order by kind"
     counts: list[tuple[ItemKind, int]] = [(kind, count) for kind, count in tx.all(sql)]
     return dict(counts)

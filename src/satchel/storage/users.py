@@ -4,7 +4,7 @@ from satchel.storage.database import Tx
 
 
 def read_usage(tx: Tx, user: str) -> tuple[int, int]:
-    """Return a user's number of items and bytes, which triggers on revisions count."""
+    """Return a user's number of items and bytes, which triggers on revisions maintain."""
     sql = "select coalesce(sum(items), 0), coalesce(sum(bytes), 0) from user_usage where owner = :user"
     [[items, size]] = tx.all(sql, user=user)
     return int(items), int(size)
@@ -12,8 +12,8 @@ def read_usage(tx: Tx, user: str) -> tuple[int, int]:
 
 def get_setting(tx: Tx, name: str) -> str | None:
     """Return the value of a setting, or None."""
-    row = tx.one("select value from settings where name = :name", name=name)
-    return row[0] if row else None
+    found: str | None = tx.value("select value from settings where name = :name", name=name)
+    return found
 
 
 def keep_setting(tx: Tx, name: str, value: str) -> str:

@@ -52,13 +52,13 @@ class SdkSession:
         self._bus = InMemorySubscriptionBus()
         self._handle_stream = ListenHandler(self._bus)
         self._loop = asyncio.get_running_loop()
-        self._uris: Counter[str] = Counter()  # of resources, with the number of streams that watch each
+        self._uris: Counter[str] = Counter()  # resources, with the number of streams that watch each
 
     async def listen(
         self, context: "ServerRequestContext[SdkSession]", params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
         """Serve one stream of changes until its client leaves."""
-        await run_sync(self._watch)  # before the acknowledgement, so that no change after it is missed
+        await run_sync(self._watch)  # before the acknowledgement, so that no later change is missed
         uris = Counter(params.notifications.resource_subscriptions)
         self._uris += uris
         try:
@@ -67,7 +67,7 @@ class SdkSession:
             self._uris -= uris
 
     def announce(self, change: ClientChange) -> None:
-        """Send a change to the streams; from any thread."""
+        """Send a change to the streams, from any thread."""
         if not self._loop.is_closed():
             asyncio.run_coroutine_threadsafe(self._announce(change), self._loop)
 
@@ -84,7 +84,7 @@ class SdkSession:
 def make_server(
     offer: Offer, lifespan: Callable[[Server[SdkSession]], AbstractAsyncContextManager[SdkSession]]
 ) -> Server[SdkSession]:
-    """Return a server of the official SDK that serves this offer."""
+    """Return a server of the official SDK for this offer."""
     server = Server(
         offer.server["name"],
         version=offer.server["version"],
@@ -122,7 +122,7 @@ async def _answer(offer: Offer, context: ServerRequestContext[SdkSession], _: Re
         told = offer.explain(error)
         raise MCPError(told.code, told.message, told.data) from None
     completed = complete_result(call.revision, call.method, result, offer.server)
-    plain: Json = msgspec.json.decode(encode(completed))  # results may hold Structs and encoded JSON
+    plain: Json = msgspec.json.decode(encode(completed))  # results may contain Structs and encoded JSON
     return plain
 
 

@@ -1,6 +1,6 @@
-"""The stdio transport: one client on stdin and stdout. Only protocol messages go to stdout; all else goes to stderr.
+"""The stdio transport: one client on stdin and stdout. Only protocol messages go to stdout, everything else to stderr.
 
-A thread reads. It handles cancellations and answers what needs no store, such as a ping, at once; calls go into a
+A thread reads. It handles cancellations and answers messages that need no store, such as a ping; calls go into a
 queue. The main thread runs them in order and writes their answers.
 """
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 Answer = Callable[[Call, Report, Work], dict[str, Any]]
-# Called once with `announce`, after the first answer, or before the acknowledgement of a subscription if that comes
-# first, so that the watchers do not delay a cold start.
+# Called once with `announce`: after the first answer, or before the acknowledgement of a subscription if that is
+# earlier. So the watchers do not delay a cold start.
 OnFirstAnswer = Callable[[Callable[[ClientChange], None]], None]
 
 TIMEOUT = 1.5  # seconds for the running call after a signal, and for each call after the end of the input
 _CHUNK = 64 * 1024
-_MAX_QUEUED = 100  # messages that wait for the main thread; beyond them the reader waits too
-_MAX_QUEUED_BYTES = 1024 * 1024  # of such messages, as they were sent; decoded they take up to 60 times as much
+_MAX_QUEUED = 100  # messages waiting for the main thread; at this limit, the reader waits too
+_MAX_QUEUED_BYTES = 1024 * 1024  # bytes of these messages as sent; decoded, they take up to 60 times as much
 
 
 class StandardStreams:
@@ -46,7 +46,7 @@ class StandardStreams:
         os.dup2(null, 0)
         try:
             os.dup2(2, 1)
-        except OSError:  # started without a stderr
+        except OSError:  # the process was started without a stderr
             os.dup2(null, 1)
             os.dup2(null, 2)
         os.close(null)
@@ -55,14 +55,14 @@ class StandardStreams:
 class Shutdown:
     """Ends the process after SIGTERM, SIGINT or the end of its input, in bounded time and with status 0.
 
-    Python runs signal handlers in the main thread, which a call into the database or a write to a full pipe may hold
+    Python runs signal handlers in the main thread, which a database call or a write to a full pipe may block
     for long. So another thread waits for the byte that Python writes for each signal, and the handlers do nothing.
 
-    The database rolls back what is not committed by then, and none of that was acknowledged.
+    The database rolls back uncommitted changes, none of which was acknowledged.
     """
 
     def __init__(self) -> None:
-        self.is_stopping = False  # run no further call
+        self.is_stopping = False  # do not run further calls
         self.on_signal: Callable[[], None] | None = None  # None: the server has not started
         self._progress = 0
         reader, writer = os.pipe()
@@ -73,11 +73,11 @@ class Shutdown:
         threading.Thread(target=self._wait_for_signal, args=(reader,), name="satchel-shutdown", daemon=True).start()
 
     def mark_progress(self) -> None:
-        """Restart the timeout after the end of the input."""
+        """Restart the timeout that applies after the end of the input."""
         self._progress += 1
 
     def watch_progress(self) -> None:
-        """End the process once it makes no progress; call this in its own thread at the end of the input."""
+        """End the process when it stops making progress; call this in its own thread at the end of the input."""
         while True:
             before = self._progress
             time.sleep(TIMEOUT)
@@ -110,13 +110,13 @@ class StdioServer:
         self._connection = Connection(offer, session=new_id())
         self._answer = answer
         self._on_first_answer = on_first_answer
-        self._is_first = True  # the next message
-        self._is_watching = False  # for changes, as `on_first_answer` does
+        self._is_first = True  # the next message is the first one
+        self._is_watching = False  # `on_first_answer` was called
         self._has_input_ended = False
         self._queue: queue.Queue[Exchange | None] = queue.Queue(_MAX_QUEUED)  # None wakes the main thread
-        self._queued_bytes = 0  # since the queue was empty
+        self._queued_bytes = 0  # bytes since the queue was last empty
         self._running: tuple[Call, Work] | None = None
-        # For the connection, the messages that it makes, and the output: no notification overtakes its acknowledgement.
+        # Protects the connection and the output, so that no notification overtakes its acknowledgement.
         self._lock = threading.Lock()
 
     def run(self) -> None:
@@ -130,7 +130,7 @@ class StdioServer:
             self._write(self._connection.close)
 
     def announce(self, change: ClientChange) -> None:
-        """Notify the client of a change; from any thread."""
+        """Notify the client of a change, from any thread."""
         with suppress(OSError):
             self._write(lambda: self._connection.announce(change))
 
@@ -155,11 +155,11 @@ class StdioServer:
     def _receive_next(self) -> bool:
         """Wait for a line and receive it; return False at the end of the input.
 
-        This is a function of its own, so that a large message is freed before the next wait.
+        This is a separate function so that a large message is freed before the next wait.
         """
         line = self._input.readline(MAX_MESSAGE_BYTES + 1)
         if len(line) > MAX_MESSAGE_BYTES and not line.endswith(b"\n"):
-            self._receive(None)  # at once, because the line may never end
+            self._receive(None)  # refused at once, because the line may never end
             while line and not line.endswith(b"\n"):
                 line = self._input.readline(_CHUNK)
         elif line.strip():
@@ -186,7 +186,7 @@ class StdioServer:
     # -- the main thread ----------------------------------------------------------------------------------------
 
     def _serve_next(self) -> bool:
-        """Wait for an exchange or for the deadline of a question, and serve it; return False at the end."""
+        """Serve the next exchange or expired question; return False at the end."""
         if self._shutdown.is_stopping or (self._has_input_ended and self._queue.empty()):
             return False
         with self._lock:
@@ -207,7 +207,7 @@ class StdioServer:
 
     def _serve(self, exchange: Exchange) -> None:
         if exchange.is_subscribing:
-            self._watch()  # before the acknowledgement, so that no change after it is missed
+            self._watch()  # before the acknowledgement, so that no later change is missed
         for call in exchange.calls:
             if self._shutdown.is_stopping:
                 return
@@ -223,7 +223,7 @@ class StdioServer:
 
     def _run(self, exchange: Exchange, call: Call) -> None:
         def report(progress: float, total: float | None = None, message: str | None = None) -> None:
-            with suppress(OSError):  # the client closed its end, which the answer will find
+            with suppress(OSError):  # if the client closed its end, sending the answer will notice it
                 self._write(lambda: self._connection.report_progress(call, progress, total, message))
 
         work = Work()
@@ -236,9 +236,9 @@ class StdioServer:
             exchange.check_room()
             outcome = self._answer(call, report, work)
         except ProtocolError as error:
-            outcome = error.with_traceback(None)  # it would hold this frame, and so the answer
+            outcome = error.with_traceback(None)  # its frames would hold this one, and so the answer
         except Abandoned:
-            return  # cancelled, which has no answer
+            return  # a cancelled call gets no answer
         finally:
             self._running = None
         with self._lock:
@@ -264,7 +264,7 @@ class StdioServer:
 
 
 class _Input(io.FileIO):
-    """The input, which waits for bytes even if the client has made the shared pipe non-blocking."""
+    """The input; it waits for bytes even if the client has made the shared pipe non-blocking."""
 
     def readinto(self, buffer: "Buffer") -> int:
         while (count := super().readinto(buffer)) is None:

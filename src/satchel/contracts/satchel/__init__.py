@@ -1,17 +1,17 @@
 """The `satchel` contract, our own: prompts, documents, tasks and libraries together, in one vocabulary.
 
-`tools` is the table of the tools. The module with the function of a tool is imported by its first call, so that a start
+`tools` is the table of the tools. The module of a tool's function is imported by its first call, so that a start
 does not wait for it.
 
 tools              the list of all tools: inputs, schemas of answers, descriptions
 prompts            the tools for prompts, and how answers describe one
-methods            MCP's own methods, the pages behind satchel:// URIs, and changes as clients see them
+methods            MCP's own methods, the pages behind satchel:// URIs, and changes in the form for clients
 templates          finds prompts, stored and of libraries, fills them in, and checks what is saved
 documents          the tools for documents, and how answers describe one
 texts              parts of texts, outlines and links in answers
 tasks              the tools for tasks
 task_answers       how answers show tasks
-search             the tool that finds items by words
+search             the tool that searches items by words
 items              the tools that change, edit or delete items of any kind
 projects           the tools for projects: add_project, list_projects, catch_up
 history            the tools that read and restore old versions
@@ -33,7 +33,7 @@ from satchel.errors import Refused
 from satchel.model import Scope, StoreChange
 from satchel.protocol import ClientChange
 
-_ADVICE = (  # by the tool that it is about
+_ADVICE = (  # each with the tool that it concerns
     ("search", "Search here before you ask the user."),
     ("edit_text", "Change texts with edit_text; do not send them whole."),
     ("claim_task", "Use claim_task before you work beside others."),
@@ -42,22 +42,18 @@ _ADVICE = (  # by the tool that it is about
 
 
 def write_instructions(tools: Sequence[Tool], _user: str | None) -> str:
-    """Write the instructions that a model should know before it calls any of these tools."""
+    """Write the instructions for a model to read before it calls any of these tools."""
     names = {tool.name for tool in tools}
-    contents = list(dict.fromkeys(tool.toolset for tool in tools if tool.toolset))
+    *most, last = dict.fromkeys(tool.toolset for tool in tools if tool.toolset)
+    contents = f"{', '.join(most)} and {last}" if most else last
     sentences = [
-        f"Satchel keeps the user's {_enumerate(contents)} by project, across sessions.",
+        f"Satchel keeps the user's {contents} by project, across sessions.",
         "Begin with catch_up.",
         "Name an item by #4, its name or its URI, like satchel://task/4; such a URI in a text is a link.",
         *(advice for tool, advice in _ADVICE if tool in names),
         "`near` in an error is what was probably meant.",
     ]
     return " ".join(sentences)
-
-
-def _enumerate(names: list[str]) -> str:
-    """Join names with commas, and with `and` before the last."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
 # -- functions that import what they need when they are called -------------------------------------------------------

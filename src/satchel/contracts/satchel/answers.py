@@ -10,27 +10,26 @@ from satchel.contracts.content import count_fitting, format_count
 from satchel.contracts.contract import Context, Reply
 from satchel.contracts.satchel.errors import name_place
 from satchel.errors import WrongArgument
-from satchel.model import DEFAULT_PROJECT, Item, Scope
+from satchel.model import DEFAULT_PROJECT, Item, Scope, uri_of
 from satchel.protocol import ProtocolError
 from satchel.protocol.codec import decode, encode
 from satchel.protocol.cursors import NUMBER
 from satchel.protocol.cursors import decode_cursor as decode_key
 from satchel.services import projects, retry_keys
 from satchel.services.rules import check_shown
-from satchel.storage.database import Tx
 
 Entry = TypeVar("Entry")
 Row = TypeVar("Row")
 Found = TypeVar("Found")
 
-_SHORT = 200  # characters of a description that a list shows
+_SHORT = 200  # characters of a description in a list
 
 
 def check_title(kind: str, title: str) -> None:
-    """Check a title by the rules of this contract, in which people read titles and titles are references.
+    """Check a title by the rules of this contract, where people read titles and use them as references.
 
     Raises:
-        WrongArgument: a character does not show, or the title is an id.
+        WrongArgument: a character is invisible, or the title has the form of an id.
     """
     check_shown(kind, "title", title.strip())
     if clock.parse_id(title.strip()) is not None:
@@ -38,15 +37,15 @@ def check_title(kind: str, title: str) -> None:
 
 
 def none_if_empty(text: str | UnsetType) -> str | UnsetType | None:
-    """Return the text of an update, or None, which clears the field, if it is empty."""
+    """Return the text of an update; None, which clears the field, for an empty one."""
     return text if isinstance(text, UnsetType) else text or None
 
 
 def reply(context: Context, text: str, facts: str = "", /, *, notes: Sequence[str] = (), **members: Any) -> Reply:
-    """Make an answer about the project of a transaction: a text for people, and members for programs.
+    """Make an answer about the project of a transaction: a text for models and people, and members for programs.
 
-    Some clients show a model only the texts, so `facts` repeats in a second text what the next call needs. `notes` are
-    sentences about what the caller may not expect, such as that the project did not exist before.
+    Some clients show a model only the texts, so `facts` repeats what the next call needs in a second text. `notes` are
+    sentences about what the caller may not expect, such as that the project is new.
     """
     return make_reply(context, text, facts, notes=[*notes, *describe_place(context)], **members)
 
@@ -58,6 +57,11 @@ def make_reply(context: Context, text: str, facts: str = "", /, *, notes: Sequen
         texts = [text, "\n".join([facts, *notes])]
     structured = {"project": context.scope.project, **members, **({"notes": list(notes)} if notes else {})}
     return Reply([{"type": "text", "text": one} for one in texts], structured)
+
+
+def reply_echo(context: Context, done: str, line: str, notes: Sequence[str] = (), **members: Any) -> Reply:
+    """Answer a change of one item in the project, such as `Added to`, with a line about it."""
+    return reply(context, f"{done} project '{context.scope.project}':\n{line}", notes=notes, **members)
 
 
 def fit_page(rows: list[Row], found: tuple[Found, ...], *, has_more: bool) -> tuple[list[Row], tuple[Found, ...], bool]:
@@ -78,7 +82,7 @@ def reply_page(
     notes: Sequence[str] = (),
     **members: Any,
 ) -> Reply:
-    """Return one page of a list; an empty one says whether there are none, none match, or no more."""
+    """Return one page of a list; the text of an empty one says whether there are none, none match, or no more."""
     if next_cursor is not None:
         members["next_cursor"] = next_cursor
         lines.append(f"More with cursor {next_cursor}")
@@ -90,12 +94,12 @@ def reply_page(
     return reply(context, "\n".join(lines), notes=notes, **members)
 
 
-# By kind: a tool that reads such items. A server that is narrowed to some tools serves all that read a kind, or none.
+# For each kind, a tool that reads its items. A server with a limited set of tools serves all that read a kind, or none.
 _READING: dict[str, str] = {"prompt": "get_prompt", "document": "read_resource", "task": "get_task"}
 
 
 def may_read(context: Context, kind: str) -> bool:
-    """Return whether the caller may use the tools that read a kind of items."""
+    """Return whether the caller may use the tools that read items of a kind."""
     return _READING.get(kind, "list_projects") in context.tools
 
 
@@ -126,15 +130,15 @@ _FORMS = {
     "h": f"(h) {NUMBER}",  # changes, versions of an item, the newest change
     "v": f"(v) {NUMBER}",
     "s": f"(s) {NUMBER}",
-    "f": f"(f) {NUMBER}",  # hits, by how many came before: their order is not that of a key
+    "f": f"(f) {NUMBER}",  # hits, by how many came before: their order is not based on a key
 }
 
 
 def decode_cursor(cursor: str | UnsetType, *lists: str) -> tuple[str, ...] | None:
-    """Decode a cursor into its list, one of some, and its key; None if there is no cursor.
+    """Decode a cursor into the name of its list and its key; None if there is no cursor.
 
     Raises:
-        WrongArgument: this server never issued such a cursor for these lists.
+        WrongArgument: this server never issued the cursor for one of these lists.
     """
     if isinstance(cursor, UnsetType) or not cursor:
         return None
@@ -146,7 +150,7 @@ def decode_cursor(cursor: str | UnsetType, *lists: str) -> tuple[str, ...] | Non
 
 # -- calls of many entries -----------------------------------------------------------------------------------------
 
-_STEP = 50  # entries between two reports
+_STEP = 50  # entries between two progress reports
 
 
 def check_number(field: str, entries: Sequence[Any]) -> None:
@@ -168,11 +172,11 @@ def add_all(
     key: str | UnsetType,
     add: Callable[[Entry], tuple[Any, str, list[str]]],
 ) -> Reply:
-    """Answer a tool that adds all entries or none; `add` returns the row of one, a line for people, and notes."""
+    """Answer a tool that adds all entries or none; `add` returns the row of one, a line of text, and notes."""
 
     def act() -> Reply:
         check_number(field, entries)
-        projects.current(context.tx, context.scope)  # before the first entry: no place is to blame
+        projects.current(context.tx, context.scope)  # before the first entry, so that the error names no entry
         rows, lines, notes = [], [f"Added to project '{context.scope.project}':"], []
         for index, entry in enumerate(entries):
             with name_place(f"{field}[{index}]"):
@@ -192,9 +196,9 @@ def add_all(
 def answer_once(
     context: Context, tool: str, key: str | UnsetType, input: dict[str, Any], act: Callable[[], Reply]
 ) -> Reply:
-    """Run `act` for the first call with a key; answer a repetition with the same and a note.
+    """Run `act` for the first call with a key; answer a repeated call with the same, and add a note.
 
-    `input` is everything that the answer depends on, as the caller gave it.
+    `input` is everything that determines the answer, as the caller gave it.
 
     Raises:
         WrongArgument, KeyReused: as `retry_keys.recall`.
@@ -205,17 +209,14 @@ def answer_once(
     kept = retry_keys.recall(context.tx, context.scope, tool, key, digest)
     if kept is not None:
         value = decode(kept)
-        return _repeat(value["content"], value["structured"], key)
+        content, structured = value["content"], value["structured"]
+        note = f"The call with the key '{key}' was made before; nothing was added now."
+        first = {**content[0], "text": f"{content[0]['text']}\n{note}"}
+        return Reply([first, *content[1:]], {**structured, "notes": [*structured.get("notes", ()), note]})
     reply = act()
     answer = encode({"content": reply.content, "structured": reply.structured})
     retry_keys.remember(context.tx, context.scope, tool, key, digest, answer)
     return reply
-
-
-def _repeat(content: list[dict[str, Any]], structured: dict[str, Any], key: str) -> Reply:
-    note = f"The call with the key '{key}' was made before; nothing was added now."
-    first = {**content[0], "text": f"{content[0]['text']}\n{note}"}
-    return Reply([first, *content[1:]], {**structured, "notes": [*structured.get("notes", ()), note]})
 
 
 # -- the project of a call -----------------------------------------------------------------------------------------
@@ -227,7 +228,7 @@ def describe_place(context: Context) -> list[str]:
         return []
     tx = context.tx
     if DEFAULT_PROJECT in (tx.made_project, tx.absent_project):
-        return []  # which everybody expects to be there
+        return []  # it is expected to exist
     personal = tx.scope.personal
     if personal and tx.made_project == personal:
         return [f"Project '{personal}' was made: its prompts and documents are read in every project."]
@@ -237,21 +238,19 @@ def describe_place(context: Context) -> list[str]:
         return []
     if tx.absent_project == personal:
         return [f"Project '{personal}' is empty. What is saved in it is read in every project."]
+    if tx.scope.projects is None and projects.find_deleted(tx, tx.absent_project) is not None:
+        uri = uri_of("project", tx.absent_project)
+        return [f"Project '{tx.absent_project}' is in the trash: restore {uri} brings it back."]
     makes = "nothing made it yet" if tx.scope.is_read_only else "the first write makes it"
     note = f"Project '{tx.absent_project}' is empty; {makes} for {tx.scope.why}."
-    held = _count_default(tx)
+    found = projects.list_all(tx, Scope(projects=(DEFAULT_PROJECT,)))
+    counts = [(held.prompts, "prompt") for _, held in found] + [(held.documents, "document") for _, held in found]
+    held = " and ".join(format_count(count, what) for count, what in counts if count)
     return [note, *([f"Project '{DEFAULT_PROJECT}' holds {held}: name that project to read it."] if held else [])]
 
 
-def _count_default(tx: Tx) -> str:
-    """Describe the contents of the default project; return an empty text if there are none."""
-    found = projects.list_all(tx, Scope(projects=(DEFAULT_PROJECT,)))
-    counts = [(held.prompts, "prompt") for _, held in found] + [(held.documents, "document") for _, held in found]
-    return " and ".join(format_count(count, what) for count, what in counts if count)
-
-
 def read_tags(given: Sequence[str] | UnsetType) -> list[str]:
-    """Return the tags of a filter; a `+` in front, as lists print it, is not a part of one."""
+    """Return the tags of a filter without the `+` in front, with which lists print them."""
     return [] if given is UNSET else [tag.strip().removeprefix("+") for tag in given]
 
 

@@ -1,6 +1,5 @@
 """Documents: the tools that add, list, read, update and delete them, and how answers describe one."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from satchel.contracts.content import encode_document, format_count, format_minute
@@ -16,8 +15,6 @@ from satchel.protocol import cursors
 from satchel.services import documents, layers
 from satchel.services.rules import check_shown
 
-# -- tools ------------------------------------------------------------------------------------------------------
-
 
 def add_resources(context: Context, args: tools.AddResources) -> Body:
     def add(entry: tools.NewDocument) -> tuple[DocumentAnswer, str, list[str]]:
@@ -30,7 +27,8 @@ def add_resources(context: Context, args: tools.AddResources) -> Body:
 
 def add_resource(context: Context, args: tools.AddResource) -> Body:
     document, notes = _add(context, args)
-    return _reply_echo("Added to", context, document, notes)
+    row = make_row(document, is_echo=True)
+    return answers.reply_echo(context, "Added to", format_row(row), notes, resource=row)
 
 
 def list_resources(context: Context, args: tools.ListResources) -> Body:
@@ -71,13 +69,14 @@ def update_resource(context: Context, args: tools.UpdateResource) -> Body:
     seen = layers.find_document(context.tx, context.scope, args.resource, to_change=True)
     patch = DocumentPatch(content=args.content, mime_type=args.mime_type, description=args.description)
     document = documents.update(context.tx, context.scope, seen.name, patch, args.expected_version or None)
-    return _reply_echo("Unchanged in" if document.version == seen.version else "Updated in", context, document)
+    row, done = make_row(document, is_echo=True), "Unchanged in" if document.version == seen.version else "Updated in"
+    return answers.reply_echo(context, done, format_row(row), resource=row)
 
 
 def _add(context: Context, new: tools.NewDocument | tools.AddResource) -> tuple[Document, list[str]]:
     """Add a document; return it, and a note if it has another name than it was given."""
     given, uri = new.name.strip(), (new.uri or "").strip()
-    name = documents.make_name(given) or given  # which the rule about names refuses
+    name = documents.make_name(given) or given  # the rule about names refuses this one
     check_shown("document", "uri", uri)
     draft = DocumentDraft(
         name=name,
@@ -89,7 +88,7 @@ def _add(context: Context, new: tools.NewDocument | tools.AddResource) -> tuple[
     document = documents.add(context.tx, context.scope, draft)
     if given == name:
         return document, []
-    from satchel.contracts.satchel.guesses import shorten_name  # only after this
+    from satchel.contracts.satchel.guesses import shorten_name  # needed only after such a name
 
     return document, [f"'{shorten_name(given)}' is named {name}: names have letters, digits, - _ and . only."]
 
@@ -99,11 +98,8 @@ def _read_part(text: str, mime_type: str, args: tools.ReadResource) -> Reading:
     return texts.read_part(text, args.lines, args.heading, is_whole=args.whole is True, has_headings=has_headings)
 
 
-# -- answers ----------------------------------------------------------------------------------------------------
-
-
 def make_row(document: Document, *, is_echo: bool = False) -> DocumentAnswer:
-    """Describe a document in a list, or as the echo of a change."""
+    """Describe a document in a list or an echo of a change."""
     return DocumentAnswer(
         name=document.name,
         layer=document.layer,
@@ -124,16 +120,10 @@ def format_row(row: DocumentAnswer) -> str:
     return f"- {row.name} ({', '.join(filter(None, facts))}){about}"
 
 
-def _reply_echo(done: str, context: Context, document: Document, notes: Sequence[str] = ()) -> Body:
-    row = make_row(document, is_echo=True)
-    text = f"{done} project '{context.scope.project}':\n{format_row(row)}"
-    return answers.reply(context, text, notes=notes, resource=row)
-
-
 def _reply_binary(context: Context, document: Document) -> Reply:
     """Answer with bytes: image or audio content, which clients show, or an embedded resource.
 
-    The bytes are in the content only: a model that is shown the structured answer cannot see them in base64.
+    Only the content has the bytes: a model that is shown the structured answer cannot read them in base64.
     """
     answer = _describe(context, document, None)
     encoded = encode_document(document)
@@ -142,7 +132,7 @@ def _reply_binary(context: Context, document: Document) -> Reply:
     if kind == "image" or (kind == "audio" and context.revision.has_audio):
         block = {"type": kind, "data": encoded["blob"], "mimeType": document.mime_type}
     reply = answers.reply(context, _format_facts(answer, None), resource=answer)
-    return Reply([*reply.content, block], reply.structured)  # some clients show no block but texts
+    return Reply([*reply.content, block], reply.structured)  # some clients show only text blocks
 
 
 def _reply_page(context: Context, uri: str, page: GeneratedPage, read: Reading) -> Reply:
@@ -180,14 +170,7 @@ def _other_uri(document: Document) -> str | None:
 
 
 def _format_facts(answer: DocumentAnswer, read: Reading | None) -> str:
-    """Format the facts about a document that its text does not contain."""
-    head = [f"document {answer.name}", *([f"from {answer.layer}"] if answer.layer else [])]
-    head += [f"version {answer.version}"] if answer.version else []
-    head += [f"{format_count(answer.size or 0, 'byte')} of {answer.mime_type}"] if answer.mime_type else []
-    if answer.updated:
-        head += [f"updated {answer.updated}", f"created {answer.created}"]
-    lines = [f"[{', '.join(head)}]"]
-    lines += [f"uri: {answer.uri}"] if answer.uri else []
+    lines = [f"uri: {answer.uri}"] if answer.uri else []
     lines += [f"description: {answer.description}"] if answer.description else []
-    lines += texts.format_links(answer.links, answer.linked_from)
-    return "\n".join([*lines, *(read.facts if read else [])])
+    size = f"{format_count(answer.size or 0, 'byte')} of {answer.mime_type}" if answer.mime_type else ""
+    return texts.format_facts("document", answer, read, lines, size)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from satchel import errors
-from satchel.contracts.content import format_minute, join_lines
+from satchel.contracts.content import format_minute, join_lines, without_nulls
 from satchel.contracts.contract import Body, Reply, find_row
 from satchel.contracts.schema import UNSTORABLE
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError, invalid_params
@@ -21,18 +21,18 @@ class TemplateFailed(errors.Refused):
         super().__init__(message)
         self.message = message
         self.hint = hint
-        self.is_of_library = is_of_library  # its file is corrected on disk, not in the store
+        self.is_of_library = is_of_library  # the file must be corrected on disk, not in the store
 
 
 class WrongValue(errors.Refused):
-    """A value that a prompt or another item does not accept, or one that it lacks."""
+    """A value that a prompt or another item does not accept, or a missing one."""
 
     def __init__(self, message: str, hint: str, argument: str, near: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
-        self.argument = argument  # its name
-        self.near = near  # names, or values, that it may have
+        self.argument = argument  # the argument's name
+        self.near = near  # similar names, or the possible values
 
 
 class MissingValue(WrongValue):
@@ -49,35 +49,30 @@ def name_place(place: str) -> Iterator[None]:
         raise errors.EntryRefused(f"{place}{within}", error) from error
 
 
-# -- errors of tools ---------------------------------------------------------------------------------------------------
-
-
 def error(code: str, message: str, hint: str, **more: Any) -> Body:
-    """Make the answer of a failed call."""
-    structured: dict[str, Any] = {"code": code, "message": message, "hint": hint}
-    return Reply([{"type": "text", "text": f"{code}: {message} {hint}"}], {"error": {**structured, **more}})
+    """Make the answer of a failed call, without the members that are None."""
+    structured = {"code": code, "message": message, "hint": hint, **without_nulls(more)}
+    return Reply([{"type": "text", "text": f"{code}: {message} {hint}"}], {"error": structured})
 
 
 def explain_wrong_argument(wrong: errors.WrongArgument) -> Body:
-    from satchel.contracts.satchel import guesses  # only after a mistake
+    from satchel.contracts.satchel import guesses  # needed only after a mistake
 
     if wrong.rule == "additionalProperties":
         message, hint, near = guesses.describe_unknown(wrong.limit)
-        more = {"near": near} if near else {}
-        return error("invalid_argument", message, hint, argument=guesses.shorten_name(wrong.field), **more)
+        return error("invalid_argument", message, hint, argument=guesses.shorten_name(wrong.field), near=near or None)
     message, hint = describe(wrong)
     argument = "tags" if wrong.field == "tag" else wrong.field
     return error("invalid_argument", message, hint, argument=argument)
 
 
 def explain_not_found(missing: errors.NotFound) -> Body:
-    what, why = _what(missing.kind, missing.key), missing.why or errors.Reason()
-    message = (
-        f"{what} {why.message}." if why.message else f"{what} does not exist{_where(missing)}{_who_names(missing)}."
-    )
-    deleted = {"deleted": missing.key} if why.is_deleted else {}
+    kind, key, why = missing.kind, missing.key, missing.why or errors.Reason()
+    what = f"Task {key}" if kind == "task" else f"{kind.capitalize()} '{key}'"
+    where = f" in project '{missing.scope.project}'" if kind in ("prompt", "document") else ""
+    message = f"{what} {why.message or f'does not exist{where}{_who_names(missing)}'}."
     if not missing.near:
-        return error("not_found", message, why.hint or _HINTS[missing.kind], **deleted)
+        return error("not_found", message, why.hint or _HINTS[kind], deleted=key if why.is_deleted else None)
     choices = " or ".join(f"{name} {join_lines(title)}".strip() for name, title in missing.near.items())
     return error("not_found", message, f"Did you mean {choices}?", near=list(missing.near))
 
@@ -86,7 +81,7 @@ def explain_forbidden(forbidden: errors.Forbidden) -> Body:
     if forbidden.kind == "project":
         message = f"Project '{forbidden.key}' is not open to this token."
         return error("forbidden", message, "Leave project out, or see with catch_up which are.")
-    # For the caller, items of other users do not exist.
+    # Answer as if items of other users did not exist.
     return explain_not_found(errors.NotFound(forbidden.kind, forbidden.key, forbidden.scope))
 
 
@@ -96,16 +91,6 @@ def explain_taken(clash: errors.Taken) -> Body:
     else:
         hint = f"Choose another {clash.field}, or update the {clash.kind}."
     return error("already_exists", _sentence(clash), hint)
-
-
-def explain_conflict(clash: errors.VersionConflict) -> Body:
-    hint = "Somebody changed it. Read it again, then repeat the update with the new version."
-    return error("conflict", _sentence(clash), hint, version=clash.actual)
-
-
-def explain_reused_key(reused: errors.KeyReused) -> Body:
-    message = f"The key '{reused.key}' was used for another input."
-    return error("conflict", message, "Choose another key, or repeat the call as it was.", argument="key")
 
 
 def explain_missing_version(missing: errors.VersionMissing) -> Body:
@@ -132,11 +117,6 @@ def explain_not_confirmed(refused: errors.NotConfirmed) -> Body:
 def explain_too_large(large: errors.AnswerTooLarge) -> Body:
     argument = large.argument or "arguments"
     return error("invalid_argument", _sentence(large), f"Ask for less with {argument}.", argument=argument)
-
-
-def explain_wrong_value(wrong: WrongValue) -> Body:
-    near = {"near": list(wrong.near)} if wrong.near else {}
-    return error("invalid_argument", wrong.message, wrong.hint, argument=wrong.argument, **near)
 
 
 def explain_wrong_edit(wrong: errors.WrongEdit) -> Body:
@@ -166,11 +146,6 @@ def explain_missing_part(missing: errors.MissingPart) -> Body:
         return error("not_found", _sentence(missing), "It has no headings: ask for lines.", argument="heading")
     hint = f"Did you mean {' or '.join(missing.near)}?"
     return error("not_found", _sentence(missing), hint, argument="heading", near=list(missing.near))
-
-
-def explain_held(held: errors.TaskHeld) -> Body:
-    hint = "Take another, or wait until then. If that agent is gone, free it: claim_task with release: true."
-    return error("conflict", _sentence(held), hint, holder=held.claim.holder, until=format_minute(held.claim.until))
 
 
 def explain_stale_fence(stale: errors.StaleFence) -> Body:
@@ -207,13 +182,31 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     errors.NotFound: explain_not_found,
     errors.Forbidden: explain_forbidden,
     errors.Taken: explain_taken,
-    errors.VersionConflict: explain_conflict,
-    errors.KeyReused: explain_reused_key,
+    errors.VersionConflict: lambda clash: error(
+        "conflict",
+        _sentence(clash),
+        "Somebody changed it. Read it again, then repeat the update with the new version.",
+        version=clash.actual,
+    ),
+    errors.KeyReused: lambda reused: error(
+        "conflict",
+        f"The key '{reused.key}' was used for another input.",
+        "Choose another key, or repeat the call as it was.",
+        argument="key",
+    ),
     errors.VersionMissing: explain_missing_version,
-    WrongValue: explain_wrong_value,
+    WrongValue: lambda wrong: error(
+        "invalid_argument", wrong.message, wrong.hint, argument=wrong.argument, near=list(wrong.near) or None
+    ),
     errors.WrongEdit: explain_wrong_edit,
     errors.MissingPart: explain_missing_part,
-    errors.TaskHeld: explain_held,
+    errors.TaskHeld: lambda held: error(
+        "conflict",
+        _sentence(held),
+        "Take another, or wait until then. If that agent is gone, free it: claim_task with release: true.",
+        holder=held.claim.holder,
+        until=format_minute(held.claim.until),
+    ),
     errors.TaskClosed: lambda closed: error(
         "conflict", _sentence(closed), "Reopen it with update_task and status pending, or take another."
     ),
@@ -231,11 +224,15 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     ),
     TemplateFailed: lambda failed: error("invalid_argument", failed.message, failed.hint),
     errors.StoreError: lambda _: error("unavailable", _UNABLE, f"Nothing was changed. {_SEE_LOG}"),
+    errors.OutcomeUnknown: lambda _: error(
+        "unavailable", _UNKNOWN, f"Check what there is before you repeat it. {_SEE_LOG}"
+    ),
     errors.StoreGone: lambda _: error("unavailable", _GONE, f"Nothing was changed. {_RESTART}"),
     Exception: lambda _: error("internal", _UNABLE, _SEE_LOG),
 }
 
 _UNABLE = "Unable to complete request. Please try again."
+_UNKNOWN = "The connection to the store was lost, so it is unknown whether the call took effect."
 _GONE = "The store was removed or replaced while it was served."
 _RESTART = "Start the server again; its log says more."
 _SEE_LOG = "If this persists, the server's log says why."
@@ -256,16 +253,8 @@ def _sentence(error: errors.SatchelError) -> str:
     return f"{said[:1].upper()}{said[1:]}."
 
 
-def _what(kind: str, key: str) -> str:
-    return f"Task {key}" if kind == "task" else f"{kind.capitalize()} '{key}'"
-
-
-def _where(error: errors.NotFound) -> str:
-    return f" in project '{error.scope.project}'" if error.kind in ("prompt", "document") else ""
-
-
 def _who_names(missing: errors.NotFound) -> str:
-    """Explain which file of the user names the missing project, if one does."""
+    """Name the user's file that names the missing project, if there is one."""
     if missing.kind != "project" or not missing.scope.is_named_by_file:
         return ""
     return f", but {missing.scope.why} names it: correct that file, or make the project"
@@ -283,7 +272,7 @@ def _describe_ambiguity(ambiguous: errors.AmbiguousItem) -> str:
 
 
 def protocol_error(missing: errors.NotFound | errors.Forbidden) -> ProtocolError:
-    """Return the JSON-RPC error of a method that did not find something."""
+    """Return the JSON-RPC error of a method for a missing item."""
     what = f"{missing.kind.capitalize()} '{missing.key}'"
     if isinstance(missing, errors.Forbidden):
         return ProtocolError(INVALID_PARAMS, f"{what} is not open here")
@@ -301,8 +290,8 @@ METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
     ),
     errors.NotFound: protocol_error,
     errors.Forbidden: protocol_error,
-    errors.WrongArgument: lambda wrong: invalid_params(f"Missing required argument: {wrong.field}"),  # of prompts/get
-    # MCP has no hint in an error of prompts/get, and many clients show no more than its message.
+    errors.WrongArgument: lambda wrong: invalid_params(f"Missing required argument: {wrong.field}"),  # in prompts/get
+    # The error of prompts/get has no field for a hint, and many clients show only the message.
     WrongValue: lambda wrong: invalid_params(f"{wrong.message} {wrong.hint}"),
     TemplateFailed: lambda failed: invalid_params(failed.message),
     errors.AnswerTooLarge: lambda large: invalid_params(f"The answer has more than {large.limit} bytes"),
@@ -315,7 +304,7 @@ METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
 
 
 def describe(wrong: errors.WrongArgument) -> tuple[str, str]:
-    """Describe the fault of an argument in a sentence, with a hint at a remedy."""
+    """Describe what is wrong with an argument in a sentence, with a hint at a remedy."""
     field, rule, limit = "tags" if wrong.field == "tag" else wrong.field, wrong.rule, wrong.limit
     place = wrong.place if len(wrong.place) <= _MAX_PLACE else f"{wrong.place[:_MAX_PLACE]}..."
     if rule == "readOnly":
@@ -362,7 +351,7 @@ def _describe_wrong_type(wrong: errors.WrongArgument, place: str) -> tuple[str, 
     return f"{place} must be {what.get(limit, f'an {limit}')}.", example
 
 
-_MAX_PLACE = 100  # characters of a place that a message shows
+_MAX_PLACE = 100  # characters of a place in a message
 _UNSTORABLE_HINT = "Leave out NUL and incomplete characters."
 _MEANINGS = {
     "title": "a short line for people",
@@ -386,7 +375,7 @@ _ENTRIES = {  # examples of an entry of these lists
     "resources": '{"name": "notes.md", "content": "..."}',
 }
 _OTHER_HINT = "See what the tool takes."
-# Where tools take another form than people write, or less.
+# Sentences for values whose form in tools differs from the form that people use.
 _OWN_SENTENCES = {
     ("since", "format"): "since must be a time like 2026-11-17 or 2026-11-17T12:30, or an age like 2h or 3d",
     ("due", "format"): "due must be a day like 2026-11-30",

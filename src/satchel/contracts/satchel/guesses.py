@@ -1,6 +1,6 @@
 """Suggestions for a name that does not exist: of an item, a project, a tag or an argument.
 
-Imported only after such a mistake.
+This module is imported only after such a mistake.
 """
 
 import difflib
@@ -19,18 +19,15 @@ from satchel.services import layers, lookup, projects
 from satchel.services.texts import closest_name, closest_names
 
 _MOST_NEAR = 3
-_MOST_PROJECTS = 10  # that a hint names
-_MOST_UNKNOWN = 5  # unknown arguments that an error lists
+_MOST_PROJECTS = 10  # the limit of projects in a hint
+_MOST_UNKNOWN = 5  # the limit of unknown arguments in an error
 _LONGEST_SHOWN = 60  # characters of a name that a caller made up
-_LONGEST_READ = 100  # characters of a name that are looked at
-_LIKENESS = 0.75  # of 1, below which a spelling is another word
-
-
-# -- items, projects and tags -----------------------------------------------------------------------------------------
+_LONGEST_READ = 100  # characters of a name to look at
+_LIKENESS = 0.75  # the minimum similarity, out of 1, of two spellings
 
 
 def explain_missing(context: Context, error: Refused) -> Refused:
-    """Return an error with names similar to the one that was not found, or with the fate of the item."""
+    """Return an error with names similar to the missing one, or with what happened to the item."""
     missing = error.cause if isinstance(error, EntryRefused) else error
     if not isinstance(missing, NotFound):
         return error
@@ -42,11 +39,12 @@ def explain_missing(context: Context, error: Refused) -> Refused:
 
 
 def _explain_project(context: Context, missing: NotFound) -> NotFound:
-    """Return the error with the projects of similar names, or of all names if there are none."""
+    """Return the error with projects of similar names, or with all projects if there are none."""
     if context.scope.projects is None and projects.find_deleted(context.tx, missing.key) is not None:
-        how = f": use restore with item {uri_of('project', missing.key)} to bring it back"
-        hint = f"It is in the trash{how if 'restore' in context.tools else ''}."
-        return NotFound("project", missing.key, missing.scope, why=Reason(hint=hint))
+        uri = uri_of("project", missing.key)
+        tool, command = f"Use restore with item {uri}", f"A person can use satchel restore {uri}"
+        hint = f"{tool if 'restore' in context.tools else command} to bring it back."
+        return NotFound("project", missing.key, missing.scope, why=Reason("is in the trash", hint))
     names = projects.list_names(context.tx, context.scope)
     more = f" and {len(names) - _MOST_PROJECTS} more" if len(names) > _MOST_PROJECTS else ""
     listed = f"{', '.join(names[:_MOST_PROJECTS])}{more}" or "none"
@@ -57,7 +55,7 @@ def _explain_project(context: Context, missing: NotFound) -> NotFound:
 
 
 def _find_personal(context: Context, missing: NotFound) -> NotFound | None:
-    """Explain where to change an item that the project only reads from the personal one."""
+    """Explain where to change an item that the project reads from the personal one."""
     if layers.find_missing(context.tx, missing) is None:
         return None
     there, here = missing.scope.personal, missing.scope.project
@@ -81,7 +79,7 @@ def _find_deleted(context: Context, missing: NotFound) -> NotFound | None:
 
 
 def _suggest(context: Context, missing: NotFound) -> NotFound:
-    """Return the error with the items that a mistyped reference may mean."""
+    """Return the error with items that a mistyped reference may mean."""
     tx, scope, key = context.tx, missing.scope, missing.key
     kinds = [one for one in lookup.NAMED if missing.kind in (one, "item") and may_read(context, one)]
     near: dict[str, str] = {}
@@ -89,7 +87,7 @@ def _suggest(context: Context, missing: NotFound) -> NotFound:
         for kind in layers.KINDS:
             if kind in kinds:
                 names = layers.suggest(tx, scope, kind, key)
-                # A name like a number would be taken for that of a task.
+                # A name like a number would be read as a task's number.
                 near |= {uri_of(kind, name) if name == key.strip() else name: "" for name in names}
         if missing.kind == "prompt":
             near |= dict.fromkeys(closest_names(key, (name for name, _ in context.libraries.catalog.view)), "")
@@ -114,14 +112,11 @@ def describe_tags(missing: Sequence[str], what: str, known: Iterable[str]) -> li
     return notes
 
 
-# -- arguments --------------------------------------------------------------------------------------------------------
-
-
 def describe_unknown(unknown: object) -> tuple[str, str, list[str]]:
-    """Describe the unknown name in a call, and suggest another; return the suggestions too."""
+    """Describe the unknown names in a call and suggest known ones; also return the suggestions."""
     assert isinstance(unknown, tuple)
     told: list[UnknownArgument] = list(unknown[:_MOST_UNKNOWN])
-    names = [_name_argument(one) for one in told]
+    names = [f"{one.place}.{shorten_name(one.name)}".removeprefix(".") for one in told]
     rest = f" and {len(unknown) - _MOST_UNKNOWN} more" if len(unknown) > _MOST_UNKNOWN else ""
     message = f"Unknown argument{'s' if len(unknown) > 1 else ''}: {', '.join(names)}{rest}. Nothing was done."
     found = [(one, find_argument(one.name, one.known, one.given)) for one in told]
@@ -134,10 +129,6 @@ def describe_unknown(unknown: object) -> tuple[str, str, list[str]]:
     return message, hint.strip()[:1].upper() + hint.strip()[1:], list(dict.fromkeys(near.values()))
 
 
-def _name_argument(one: UnknownArgument) -> str:
-    return f"{one.place}.{shorten_name(one.name)}" if one.place else shorten_name(one.name)
-
-
 def shorten_name(name: str) -> str:
     """Shorten a name that a caller invented, and drop unprintable characters."""
     plain = "".join(one if one.isprintable() else "?" for one in name[: _LONGEST_SHOWN + 1])
@@ -145,24 +136,20 @@ def shorten_name(name: str) -> str:
 
 
 def find_argument(name: str, known: Sequence[str], given: Iterable[str] = ()) -> str | None:
-    """Return the argument that was probably meant, if any; those that the call does not have come first."""
+    """Return the argument that was probably meant, if any; prefer those that the call lacks."""
     unused = [one for one in known if one not in set(given)]
     return _find_argument(name, unused) or _find_argument(name, known)
 
 
 def _find_argument(name: str, known: Sequence[str]) -> str | None:
     words = set(split_words(name))
-    for one in known:  # task_id, prompt_name, new_title
+    for one in known:  # matches task_id, prompt_name, new_title
         parts = set(one.split("_"))
         if parts <= words or (words and words <= parts):
             return one
-    return _find_spelling("_".join(split_words(name)), known)
-
-
-def _find_spelling(name: str, known: Sequence[str]) -> str | None:
-    """Return the name with nearly the same letters; this is stricter than for items: `tags` does not mean `status`."""
-    near = closest_name(name, known)
-    return near if near and difflib.SequenceMatcher(None, name, near).ratio() >= _LIKENESS else None
+    spelling = "_".join(split_words(name))
+    near = closest_name(spelling, known)  # with nearly the same letters: `tags` does not mean `status`
+    return near if near and difflib.SequenceMatcher(None, spelling, near).ratio() >= _LIKENESS else None
 
 
 def split_words(name: str) -> list[str]:

@@ -21,7 +21,7 @@ from satchel.services.restoring import Restored
 from satchel.storage.database import Tx
 
 _PAGE = 50
-_MOST_LINES = 6  # of the lines that a restore changed
+_MOST_LINES = 6  # the limit of changed lines in the answer to a restore
 _LONGEST_LINE = 100
 
 
@@ -30,9 +30,14 @@ def history(context: Context, args: History) -> Body:
         return _list_changes(context, args)
     item = _find(context, args.item)
     if args.against is not UNSET:
-        return _compare(context, item, args.against, args.version or None)
+        _, old, new, text = diffs.diff(context.tx, context.scope, item, args.against, args.version or None)
+        said = text or f"Versions {old} and {new} are alike."
+        return answers.reply(context, said, kind=item.kind, item=item.key, version=new, against=old, diff=text)
     if args.version is not UNSET:
-        return _read_version(context, item, args.version)
+        version = versions.read_version(context.tx, context.scope, item, args.version)
+        kind, key, number, text = version.kind, version.key, version.version, diffs.render(version)
+        head = f"[{kind} {key}, version {number}]"
+        return answers.reply(context, text, head, kind=kind, item=key, version=number, text=text)
     return _list_versions(context, item, args)
 
 
@@ -71,9 +76,6 @@ def _list_changed_lines(context: Context, done: Restored) -> list[str]:
     return [*shown, f"and {format_count(more, 'more line')}"] if more else shown
 
 
-# -- parts of history -------------------------------------------------------------------------------------------
-
-
 def _list_changes(context: Context, args: History) -> Body:
     last = decode_cursor(args.cursor, "h")
     after, since = (0, "") if args.since is UNSET else read_since(context, args.since)
@@ -104,10 +106,10 @@ def _list_changes(context: Context, args: History) -> Body:
 
 
 def read_since(context: Context, text: str) -> tuple[int, str]:
-    """Parse `since` into the revision after which, or the time since which, to list changes.
+    """Parse `since` into a revision number or a time after which to list changes.
 
     Raises:
-        WrongArgument: it is neither `since` of an answer nor a time.
+        WrongArgument: it is neither the `since` of an answer nor a time.
     """
     if not text:
         return 0, ""
@@ -143,33 +145,12 @@ def _list_versions(context: Context, item: Item, args: History) -> Body:
     )
 
 
-def _read_version(context: Context, item: Item, version: int) -> Body:
-    old = versions.read_version(context.tx, context.scope, item, version)
-    text = diffs.render(old)
-    head = f"[{old.kind} {old.key}, version {old.version}]"
-    return answers.reply(context, text, head, kind=old.kind, item=old.key, version=old.version, text=text)
-
-
-def _compare(context: Context, item: Item, against: int, version: int | None) -> Body:
-    _, old, new, text = diffs.diff(context.tx, context.scope, item, against, version)
-    said = text or f"Versions {old} and {new} are alike."
-    return answers.reply(context, said, kind=item.kind, item=item.key, version=new, against=old, diff=text)
-
-
 def _find(context: Context, reference: str, find: Callable[[Tx, Scope, str], Item] = lookup.find) -> Item:
-    """Return the item that a reference names, deleted or not.
-
-    Raises:
-        NotFound: there is none that the caller may read.
-        AmbiguousItem: several have this name.
-    """
+    """Return the item that a reference names if the caller may read it, deleted or not."""
     item = find(context.tx, context.scope, reference)
     if not may_read(context, item.kind):
         raise NotFound("item", reference, context.scope)
     return item
-
-
-# -- shapes -----------------------------------------------------------------------------------------------------
 
 
 def _describe_change(entry: FeedEntry, scope: Scope) -> dict[str, Any]:

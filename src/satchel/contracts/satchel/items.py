@@ -33,18 +33,14 @@ from satchel.services.copying import Copyable
 from satchel.services.templates import Checked
 from satchel.services.texts import Edit, EditedText
 
-_MOST_UNASKED = 10  # items that one call may delete, cancel or move before the user is asked
+_MOST_UNASKED = 10  # one call may delete, cancel or move more items only after asking the user
 _NAMED = 60  # characters of an item in a question
-# By kind: the tool that a caller must be able to use to change it.
+# For each kind, the tool that the caller must be allowed to use for a change.
 _CHANGING: dict[ItemKind, str] = {"prompt": "update_prompt", "document": "update_resource", "task": "update_task"}
 
 
 def _find_items(context: Context, given: Sequence[str]) -> list[Item]:
-    """Return the items that a call names, each once and without its content.
-
-    Raises:
-        EntryRefused: one of them cannot be found or changed.
-    """
+    """Return the items that a call names, each once and without its content."""
     answers.check_number("items", given)
     found: dict[tuple[ItemKind, int], Item] = {}
     exact = lookup.find_all(context.tx, context.scope, given)
@@ -56,13 +52,7 @@ def _find_items(context: Context, given: Sequence[str]) -> list[Item]:
 
 
 def _check_found(context: Context, reference: str, item: Item | None = None) -> Item:
-    """Return the item that a reference names, whole, from those already found or by a look-up.
-
-    Raises:
-        NotFound: there is none that the caller may change.
-        WrongArgument: it is a prompt of a library.
-        AmbiguousItem: several have this name.
-    """
+    """Return the item that a reference names if the caller may change it, from those already found or by a look-up."""
     in_library = find_in_libraries(context, reference)
     if in_library is not None:
         raise WrongArgument("prompt", "readOnly", value=in_library.name)
@@ -99,24 +89,24 @@ def delete(context: Context, args: tools.Delete) -> Body:
 def delete_prompt(context: Context, args: tools.OnePrompt) -> Body:
     prompt = find_stored(context, args.prompt)
     text = f"Deleted prompt '{prompt.name}' from project '{context.scope.project}'."
-    return _delete(context, [recording.of_prompt(prompt)], text, prompt.name)
+    return _delete(context, [recording.of(prompt)], text, prompt.name)
 
 
 def delete_resource(context: Context, args: tools.OneResource) -> Body:
     document = layers.find_document(context.tx, context.scope, args.resource, to_change=True)
     text = f"Deleted document '{document.name}' from project '{context.scope.project}'."
-    return _delete(context, [recording.of_document(document)], text, document.name)
+    return _delete(context, [recording.of(document)], text, document.name)
 
 
 def delete_task(context: Context, args: tools.OneTask) -> Body:
     task = tasks.find(context.tx, context.scope, args.task)
     text = f"Deleted #{task.number} {join_lines(task.title)}"
     project = task.project or context.scope.project
-    return _delete(context, [recording.of_task(task)], text, task.number, project=project)
+    return _delete(context, [recording.of(task)], text, task.number, project=project)
 
 
 def _delete(context: Context, items: Sequence[Item], text: str, deleted: Any, **members: Any) -> Body:
-    """Delete items, and answer with the remaining references to them; `deleted` names them, `text` is the sentence."""
+    """Delete items and list the remaining references to them; `deleted` names the items, `text` is the sentence."""
     _confirm(context, "Delete", items)
     going = {(item.kind, str(item.number) if item.kind == "task" else item.name) for item in items}
     referred = []
@@ -149,7 +139,7 @@ def _find_referrers(context: Context, item: Item) -> list[links.Link]:
 
 # -- edit_text --------------------------------------------------------------------------------------------------
 
-_CORRECTING = {  # by the rule that the edited text breaks
+_CORRECTING = {  # by the rule that the edited text would break
     "template": "Correct the edit; update_prompt with arguments: [] makes it plain text.",
     "minLength": "Leave some text, or delete it.",
 }
@@ -164,14 +154,7 @@ def edit_text(context: Context, args: tools.EditText) -> Body:
 
 
 def _edit(context: Context, args: tools.EditText) -> tuple[Item, EditedText]:
-    """Find the item and apply the edits to its text.
-
-    Raises:
-        NotFound, AmbiguousItem: as `_check_found`.
-        WrongArgument: it is a prompt of a library, or a document of bytes.
-        VersionConflict: it has another version than expected.
-        WrongEdit: as `texts.apply_edits`.
-    """
+    """Find the item and apply the edits to its text."""
     item = _check_found(context, args.item)
     if isinstance(item.content, bytes):
         raise WrongArgument("item", "contentEncoding", value=item.name)
@@ -188,9 +171,9 @@ def _edit_and_save(context: Context, args: tools.EditText, checked: Checked) -> 
     key = item.key
     try:
         version, notes = _save(context, item, edited.text, checked)
-    except VersionConflict as clash:  # changed since this call read it, which only PostgreSQL allows
+    except VersionConflict as clash:  # another call changed it after the read, which only PostgreSQL allows
         raise StoreConflict(f"{key} was changed while it was edited") from clash
-    except WrongArgument as wrong:  # about a field that this tool does not take
+    except WrongArgument as wrong:  # the field of the error is not an argument of this tool
         message, hint = describe(wrong)
         message = f"With these edits, {message} Nothing was changed."
         raise WrongValue(message, _CORRECTING.get(wrong.rule, hint), "edits" if args.edits else "append") from wrong
@@ -219,14 +202,14 @@ def _save(context: Context, item: Item, text: str, checked: Checked) -> tuple[in
 class _Changed(Struct):
     """The changes of a call so far."""
 
-    items: list[Copyable | int]  # tasks by number, because a later change may unblock them
-    closed: list[int]  # tasks that were open
+    items: list[Copyable | int]  # a task is a number, because a later change may unblock it
+    closed: list[int]  # tasks that were open before
 
 
 def update_items(context: Context, args: tools.UpdateItems) -> Body:
     if args.copy and not args.to:
         raise WrongArgument("to", "required")
-    if args.tags is not UNSET:  # this and the project before the first item, which is not to blame
+    if args.tags is not UNSET:  # checked before the first item, so that the error names no item
         rules.clean_tag_changes("item", rules.read_changes("tags", args.tags))
     if args.to:
         projects.get(context.tx, context.scope, args.to)
@@ -247,11 +230,7 @@ def update_items(context: Context, args: tools.UpdateItems) -> Body:
 
 
 def _check_change(context: Context, item: Item, args: tools.UpdateItems) -> None:
-    """Check that a change fits the kind of an item.
-
-    Raises:
-        WrongValue: it does not.
-    """
+    """Check that a change fits the kind of an item."""
     what = format_item(item)
     if args.status is not UNSET and item.kind != "task":
         raise WrongValue(f"{what} has no status.", "Leave it out, or leave out status.", "status")
@@ -307,7 +286,7 @@ def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed:
 def _reply_changes(
     context: Context, args: tools.UpdateItems, versions: list[int], changed: _Changed, notes: list[str]
 ) -> Body:
-    """Answer with the items, which had these versions before."""
+    """Answer with the items; `versions` are their former versions."""
     here = context.scope.project
     there = args.to or here
     numbers = [one for one in changed.items if isinstance(one, int)]
@@ -341,11 +320,8 @@ def _show(one: Prompt | Document | Task, here: str, there: str) -> tuple[dict[st
     return {"kind": "document", **to_builtins(document), **elsewhere}, document_tools.format_row(document)
 
 
-# -- show -------------------------------------------------------------------------------------------------------
-
-
 def show(context: Context, args: tools.Show) -> Body:
-    """Show tasks or prompts; hosts without apps get the same in words."""
+    """Show tasks or prompts; hosts without apps get a text."""
     if args.what == "prompts":
         return prompt_tools.list_prompts(context, tools.ListPrompts(query=args.query, project=args.project))
     wanted = tools.ListTasks(status="pending", query=args.query, project=args.project)

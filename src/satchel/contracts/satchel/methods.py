@@ -1,8 +1,8 @@
 """MCP's own methods: prompts, documents and pages behind satchel:// URIs, completion; changes as clients see them."""
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
+from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
@@ -33,8 +33,8 @@ from satchel.services.completion import Completion
 PAGE = 500
 Listed = TypeVar("Listed", PromptHeader, Document)
 
-# Stored prompts, in order of creation, come first, then those of the personal project, then those of libraries. A
-# cursor says in which of these it points, and behind which prompt: a stored one by its number, one of a library by its
+# Stored prompts come first, in order of creation, then those of the personal project, then those of libraries. A
+# cursor names the group and the last prompt: a stored one by its number, one of a library by its
 # position.
 _CURSOR = f"(stored|personal|library) {NUMBER}"
 
@@ -55,13 +55,13 @@ def answer_prompts_list(context: Context, params: dict[str, Any]) -> Result:
             if start >= len(context.libraries.catalog.view):
                 raise invalid_params("Unknown cursor")
             return _list_libraries(context, page, start)
-    elif offers_start_task(context):
+    elif may_read(context, "task"):
         page.add(START_ENTRY)
 
     def describe(one: PromptHeader) -> Result | None:
-        if one.name == START_TASK and offers_start_task(context):
+        if one.name == START_TASK and may_read(context, "task"):
             return None
-        # The title is left out: some clients use it as the name of the prompt and fail at its spaces.
+        # The title is omitted, because some clients use it as the name of the prompt and fail at its spaces.
         return _entry(one.name, mark_layer(one.description or one.title, one.layer), one.arguments)
 
     cursor = _list_stored(context, page, layers.list_headers, describe, after, "stored")
@@ -73,17 +73,12 @@ def answer_prompts_list(context: Context, params: dict[str, Any]) -> Result:
 def answer_prompts_get(context: Context, params: dict[str, Any]) -> Result:
     """Answer prompts/get."""
     name, given = params["name"], params["arguments"]
-    if name == START_TASK and offers_start_task(context):
+    if name == START_TASK and may_read(context, "task"):
         with context.read() as opened:
             return _start_task(opened, given)
     found, messages, _ = fill_in(context, name, given, fill_messages)
     description = found.description if isinstance(found, LibraryTemplate) else found.description or found.title
     return without_nulls({"description": description, "messages": [_message(*one) for one in messages]})
-
-
-def offers_start_task(context: Context) -> bool:
-    """Return whether to offer the prompt that starts a task: only if tasks are served."""
-    return may_read(context, "task")
 
 
 def _list_stored(
@@ -133,7 +128,7 @@ def _message(role: str, text: str) -> Result:
 
 def _entry(name: str, description: str | None, arguments: tuple[Argument, ...]) -> Result:
     entry = without_nulls({"name": name, "description": description})
-    if arguments:  # one client passes over prompts with an empty list
+    if arguments:  # one client skips prompts with an empty list
         entry["arguments"] = encode_arguments(arguments)
     return entry
 
@@ -205,8 +200,8 @@ def _complete_template(context: Context, uri: str, argument: str, text: str) -> 
 
 
 def _complete_prompt(context: Context, name: str, argument: str, text: str) -> Completion:
-    """Complete the value of an argument: declared values, those given before, then those that its name implies."""
-    if name == START_TASK and offers_start_task(context):
+    """Complete the value of an argument: declared values, earlier ones, then values that its name implies."""
+    if name == START_TASK and may_read(context, "task"):
         if argument != "task":
             raise invalid_params(f"Prompt '{name}' has no argument {argument}")
         return completion.open_tasks(context.tx, context.scope, text)
@@ -240,43 +235,33 @@ TEMPLATES = [
     )
 ]
 
-_MOST = 20  # documents and tasks that a page names
+_MOST = 20  # the limit of documents and of tasks on a page
 _TOOLS_OF_PROJECT = ("read_resource", "list_resources", "get_prompt", "add_tasks")  # in the order of their use
-
-# Quoted here rather than by urllib.parse, which takes 12 ms to import.
-
-_UNQUOTED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:")
 
 
 def quote_prompt_uri(name: str) -> str:
     """Return the URI of a prompt."""
-    return PROMPT_URI + "".join(chr(byte) if byte in _UNQUOTED else f"%{byte:02X}" for byte in name.encode())
-
-
-def unquote_name(uri: str, prefix: str) -> str:
-    """Return the name in a URI after its prefix; invalid UTF-8 becomes U+FFFD, which no name has."""
-    name = uri[len(prefix) :].encode()
-    return re.sub(rb"%([0-9A-Fa-f]{2})", lambda found: bytes([int(found[1], 16)]), name).decode("utf-8", "replace")
+    return PROMPT_URI + quote(name, safe=":")
 
 
 class GeneratedPage(Struct, frozen=True):
-    """A page as it is at the moment of reading."""
+    """A page that is generated when it is read."""
 
     mime_type: str
     text: str
     project: str
-    version: int = 0  # of the prompt or task; 0 for pages without one
+    version: int = 0  # the version of the prompt or task; 0 for other pages
 
 
 def read_page(context: Context, uri: str) -> GeneratedPage | None:
-    """Return the page behind a URI; None if the URI is not one of a page.
+    """Return the page behind a URI; None if no page has this URI.
 
     Raises:
         NotFound, Forbidden: there is no such prompt, task or project in this scope.
         TemplateFailed: the file of the prompt cannot be read.
     """
     prefix = next((prefix for prefix in (PROMPT_URI, TASK_URI, PROJECT_URI) if uri.startswith(prefix)), None)
-    name = "" if prefix is None else unquote_name(uri, prefix)
+    name = "" if prefix is None else unquote(uri.removeprefix(prefix))  # invalid UTF-8 becomes U+FFFD, as in no name
     if not name.strip() or "\0" in name:  # no store accepts NUL, not even in a search
         return None
     if prefix == PROMPT_URI:
@@ -303,7 +288,7 @@ def write_task_page(context: Context, task: Task) -> str:
     page = [f"# Task #{task.number}: {join_lines(task.title)}", "\n".join(lines)]
     if task.description is not None:
         page.append(task.description)
-    lines = [format_task(one) for number in task.blocked_by[:_MOST] if (one := _find_blocker(context, number))]
+    lines = [format_task(one) for one in tasks.list_some(context.tx, context.scope, task.blocked_by[:_MOST])]
     if task.waits_elsewhere:
         lines.append(HIDDEN_BLOCKER)
     if lines:
@@ -315,7 +300,7 @@ def write_task_page(context: Context, task: Task) -> str:
 
 
 def write_start_page(context: Context, task: Task) -> str:
-    """Return a task as the first message of a conversation about it, with the tools that the caller may use for it."""
+    """Return a task as the first message of a conversation about it, with the tools that the caller may use."""
     page = ["Work on this task.", write_task_page(context, task).rstrip()]
     if blockers := list_blockers(task):
         page.append(f"It waits for {', '.join(blockers)}: see to that first, or tell me why it can begin anyway.")
@@ -347,13 +332,6 @@ def write_project_page(context: Context) -> str:
     return encode(value).decode()
 
 
-def _find_blocker(context: Context, number: int) -> Task | None:
-    try:
-        return tasks.find(context.tx, context.scope, number)
-    except NotFound:
-        return None
-
-
 def _list_documents(context: Context, project: str | None) -> list[str]:
     if project is None:
         return []
@@ -368,13 +346,13 @@ def _list_documents(context: Context, project: str | None) -> list[str]:
 
 
 def translate_change(change: StoreChange, scope: Scope) -> list[ClientChange]:
-    """Return a change of the store, or of libraries, as clients see it."""
+    """Translate a change of the store or of libraries into changes for clients."""
     name = change.key or ""
     if change.what == "libraries":
         return [ClientChange("prompts")]
     if change.what == "template":  # a client may have subscribed to either spelling of its URI
         return [ClientChange("resource", uri) for uri in sorted({quote_prompt_uri(name), PROMPT_URI + name})]
-    # Tasks and projects can be read from every project, prompts and documents only from their own and the personal one.
+    # Tasks and projects can be read from every project; prompts and documents, from their own one or if it is personal.
     overview = [] if change.project is None else [ClientChange("resource", PROJECT_URI + change.project)]
     if change.what == "task":
         return [ClientChange("resource", TASK_URI + name), *overview]

@@ -18,14 +18,14 @@ from satchel.services import history, layers, projects, tasks
 from satchel.services.history import Doing
 
 _MOST_DONE = 15
-_LEAST_DONE = 5  # where rows and notes are long
-_ROOM = 1000  # characters for both
+_LEAST_DONE = 5  # the minimum of rows, even if rows and notes are long
+_ROOM = 1000  # characters for rows and notes
 _MOST_READY = 5
 _MOST_CLAIMED = 10
 _MOST_PROJECTS = 10
 _MOST_TAGS = 10
 _MOST_NOTES = 5
-_MOST_TITLES = 3  # of tasks that one call changed
+_MOST_TITLES = 3  # titles to show of tasks that one call changed
 _MOST_NAMES = 5
 _LONGEST_TITLE = 60
 _LONGEST_NOTE = 72
@@ -53,9 +53,6 @@ def list_projects(context: Context, _args: ListProjects) -> Body:
     return answers.reply(context, text, why=why, projects=rows)
 
 
-# -- catch_up ---------------------------------------------------------------------------------------------------
-
-
 Part = tuple[dict[str, Any], list[str]]  # members of the answer, and lines of its text
 
 
@@ -63,19 +60,17 @@ def catch_up(context: Context, args: CatchUp) -> Body:
     query, said = _read_since(context, args)
     members: dict[str, Any] = {}
     lines: list[str] = []
-    for part, more in (
-        _tell_projects(context),
-        _tell_done(context, query, said),
-        _tell_claims(context),
-        _tell_ready(context),
-    ):
+    parts = [_tell_projects(context), _tell_done(context, query, said)]
+    if may_read(context, "task"):
+        parts += [_tell_claims(context), _tell_ready(context)]
+    for part, more in parts:
         members |= part
         lines += more
     return answers.reply(context, "\n".join(lines), **members)
 
 
 def _read_since(context: Context, args: CatchUp) -> tuple[ChangeQuery, str]:
-    """Return the query for the changes that the caller asks for, and its start in words."""
+    """Return a query for the requested changes, and its start in words."""
     after, moment = (0, "") if args.since is UNSET else read_since(context, args.since)
     if not after and not moment:
         moment = history.find_last_visit(context.tx, context.scope, context.client.name)
@@ -85,7 +80,7 @@ def _read_since(context: Context, args: CatchUp) -> tuple[ChangeQuery, str]:
 
 
 def _tell_projects(context: Context) -> Part:
-    """Report the current project, why it is current, its content, and the size of other projects."""
+    """Report the current project, the reason for it, its content, and the size of other projects."""
     tx, scope = context.tx, context.scope
     exists = projects.current(tx, scope).number > 0
     open_tasks = projects.count_open_tasks(tx, scope)
@@ -114,11 +109,12 @@ def _tell_projects(context: Context) -> Part:
 
 
 def _tell_done(context: Context, query: ChangeQuery, said: str) -> Part:
-    """Report changes of the project since the caller's last visit, their authors, and the last notes on open tasks."""
+    """Report changes since the caller's last visit with their authors, and the last notes on open tasks."""
     found, has_more = history.list_done(context.tx, context.scope, query, _MOST_DONE)
-    rows = [_format_done(context, one) for one in found]  # as JSON they would cost twice as much
+    rows = [_format_done(context, one) for one in found]  # texts, because JSON objects would cost twice as much
     notes = _list_notes(context, query)
-    kept = _count_fitting(rows, _ROOM - sum(map(len, notes)))
+    room = _ROOM - sum(map(len, notes))
+    kept = max(min(_LEAST_DONE, len(rows)), sum(size <= room for size in accumulate(map(len, rows))))
     members: dict[str, Any] = {"since": said, "done": rows[:kept]}
     lines = [f"Done since {said}:", *(f"- {row}" for row in rows[:kept])]
     if not rows:
@@ -144,27 +140,22 @@ def _list_notes(context: Context, query: ChangeQuery) -> list[str]:
 
 def _tell_claims(context: Context) -> Part:
     """List the claimed tasks."""
-    if not may_read(context, "task"):
-        return {}, []
     here = context.scope.project
     found, has_more = tasks.list_page(context.tx, context.scope, TaskQuery(filter="in_progress"), limit=_MOST_CLAIMED)
     if not found:
         return {}, []
-    lines = [
-        "In progress:",
-        *(format_task(task, here) for task in found),
-        *(["and more: list_tasks"] if has_more else []),
-    ]
-    rows = {"in_progress": [make_row(task, here) for task in found]}
-    return rows | ({"more_in_progress": True} if has_more else {}), lines
+    members: dict[str, Any] = {"in_progress": [make_row(task, here) for task in found]}
+    lines = ["In progress:", *(format_task(task, here) for task in found)]
+    if has_more:
+        members["more_in_progress"] = True
+        lines.append("and more: list_tasks")
+    return members, lines
 
 
 def _tell_ready(context: Context) -> Part:
     """List the most urgent unclaimed tasks of the project, and count the others."""
-    if not may_read(context, "task"):
-        return {}, []
     here = context.scope.project
-    query = TaskQuery(filter="ready", project=here, holder_key="")  # of no holder: claimed tasks were listed above
+    query = TaskQuery(filter="ready", project=here, holder_key="")  # empty: leaves out all claimed tasks, listed above
     found, has_more = tasks.list_page(context.tx, context.scope, query, limit=_MOST_READY)
     count = tasks.count_listed(context.tx, context.scope, query) if has_more else len(found)
     everywhere = tasks.count_listed(context.tx, context.scope, TaskQuery(filter="ready", holder_key=""))
@@ -180,11 +171,8 @@ def _tell_ready(context: Context) -> Part:
     return members, lines
 
 
-# -- shapes -----------------------------------------------------------------------------------------------------
-
-
 def _count(context: Context, held: ProjectCounts, open_tasks: int) -> dict[str, int]:
-    """Count the items of a project, of the kinds that the caller may read."""
+    """Count the items of a project by kind, for the kinds that the caller may read."""
     counts: tuple[tuple[ItemKind, str, int], ...] = (
         ("prompt", "prompts", held.prompts),
         ("document", "documents", held.documents),
@@ -226,7 +214,7 @@ def _name_items(one: Doing) -> str:
 
 
 def _format_numbers(numbers: Sequence[int]) -> str:
-    """Format the numbers of tasks, those in a row as `#1 … #12`."""
+    """Format the numbers of tasks, with consecutive ones as `#1 … #12`."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and runs[-1][-1] == number - 1:
@@ -237,16 +225,11 @@ def _format_numbers(numbers: Sequence[int]) -> str:
     return ", ".join([*names[:_MOST_NAMES], *(["..."] if len(names) > _MOST_NAMES else [])])
 
 
-def _count_fitting(rows: Sequence[str], room: int) -> int:
-    """Count the rows that fit, at least a few."""
-    return max(min(_LEAST_DONE, len(rows)), sum(size <= room for size in accumulate(map(len, rows))))
-
-
 def _shorten(text: str, longest: int = _LONGEST_TITLE) -> str:
     plain = join_lines(text)
     return plain if len(plain) <= longest else f"{plain[:longest]}..."
 
 
 def _write_time(context: Context, at: str) -> str:
-    """Format the time of a change of today, else its day."""
+    """Format a time of today as a time of day, any other as a day."""
     return at[11:16] if at[:10] == context.tx.now[:10] else at[:10]

@@ -30,8 +30,6 @@ from satchel.protocol.cursors import encode_cursor
 from satchel.services import layers, projects, prompts, rules, templates
 from satchel.services.prompts import make_name
 
-# -- tools that read ----------------------------------------------------------------------------------------------
-
 
 def list_prompts(context: Context, args: tools.ListPrompts) -> Body:
     last = decode_cursor(args.cursor, "p", "q", "l")
@@ -39,7 +37,9 @@ def list_prompts(context: Context, args: tools.ListPrompts) -> Body:
     found, has_more = _list_stored(context, args, tags, last)
     items = [make_row(prompt) for prompt in found]
     items, found, has_more = answers.fit_page(items, found, has_more=has_more)
-    next_cursor = _encode_position(found[-1]) if found else None
+    next_cursor = None
+    if found:
+        next_cursor = encode_cursor("q" if found[-1].layer else "p", *prompts.position_of(found[-1]))
     if not has_more and not tags:  # libraries come after stored prompts; their prompts have no tags
         rest = _list_libraries(context, query, behind=last[1] if last and last[0] == "l" else "")
         taken = rest[: args.limit - len(items)]
@@ -86,7 +86,7 @@ def list_tags(context: Context, _args: tools.InProject) -> Body:
 
 
 def _render(context: Context, reference: str, given: dict[str, str]) -> Body:
-    values = {name: value for name, value in given.items() if value is not None}  # null is absent
+    values = {name: value for name, value in given.items() if value is not None}  # null means absent
     found, text, notes = fill_in(context, reference, values, fill_text)
     layer = {"from": found.layer} if isinstance(found, Prompt) and found.layer else {}
     return answers.make_reply(context, text, notes=notes, name=found.name, **layer, text=text)
@@ -97,7 +97,7 @@ def _describe_missing_tags(context: Context, tags: Sequence[str], found: Sequenc
     if all(tag.lower() in seen for tag in tags):
         return []
     known = [tag.name for tag in layers.list_tags(context.tx, context.scope)]
-    from satchel.contracts.satchel import guesses  # only after such a mistake
+    from satchel.contracts.satchel import guesses  # needed only after such a mistake
 
     return guesses.describe_tags([tag for tag in tags if tag.lower() not in known], "prompt", known)
 
@@ -105,8 +105,7 @@ def _describe_missing_tags(context: Context, tags: Sequence[str], found: Sequenc
 def _list_stored(
     context: Context, args: tools.ListPrompts, tags: Sequence[str], last: tuple[str, ...] | None
 ) -> tuple[tuple[PromptSummary, ...], bool]:
-    """Return the stored prompts of a page, personal ones last, and whether there are more."""
-    if last and last[0] == "l":  # the page begins behind all stored prompts, but the project must exist
+    if last and last[0] == "l":  # the page begins after all stored prompts, but the project must exist
         projects.current(context.tx, context.scope)
         return (), False
     query = PromptQuery(text=args.query or "", tags=tags, needs_all_tags=args.match == "all")
@@ -114,14 +113,10 @@ def _list_stored(
     return layers.list_prompts(context.tx, context.scope, query, limit=args.limit, after=after)
 
 
-def _encode_position(prompt: PromptSummary) -> str:
-    return encode_cursor("q" if prompt.layer else "p", *prompts.position_of(prompt))
-
-
 def _list_libraries(context: Context, query: str | None, behind: str) -> list[PromptRow]:
-    """Return the prompts of libraries after a name, by name, with a text in name or description."""
+    """Return the prompts of libraries after a name, sorted by name, that contain a text in name or description."""
     folded = rules.fold(query or "")
-    # Sorted by name, not as the library lists them: the cursor stays good when its prompt has been deleted.
+    # Sort by name, not by the library's order, so that a cursor stays valid after its prompt is deleted.
     templates = sorted(context.libraries.catalog.view, key=lambda one: one[0].partition(":"))
     return [
         PromptRow(
@@ -138,7 +133,6 @@ def _list_libraries(context: Context, query: str | None, behind: str) -> list[Pr
 
 
 def add_prompts(context: Context, args: tools.AddPrompts) -> Body:
-    answers.check_number("prompts", args.prompts)
     checked = check_templates(context, (one.content for one in args.prompts if one.arguments != []))
 
     def add(entry: tools.NewPrompt) -> tuple[PromptRow, str, list[str]]:
@@ -154,14 +148,15 @@ def add_prompt(context: Context, args: tools.AddPrompt) -> Body:
     checked = check_templates(context, [] if args.arguments == [] else [args.content])
     with context.write() as opened:
         prompt, notes = _add(opened, args, checked)
-        return _reply_echo("Added to", opened, prompt, notes)
+        row = make_row(prompt, is_echo=True)
+        return answers.reply_echo(opened, "Added to", format_row(row), notes, prompt=row)
 
 
 def update_prompt(context: Context, args: tools.UpdatePrompt) -> Body:
     declared = _read_arguments(args.arguments)
     if args.title is not UNSET:
         answers.check_title("prompt", args.title)
-    changed = []  # the content that becomes a template: the new one, or the stored one where arguments are given
+    changed = []  # the content that becomes a template: new, or stored if arguments are given
     if args.content is not UNSET:
         changed = [args.content]
     elif declared:
@@ -179,14 +174,14 @@ def update_prompt(context: Context, args: tools.UpdatePrompt) -> Body:
             arguments=arguments,
         )
         prompt = prompts.update(opened.tx, opened.scope, seen.id, patch, args.expected_version or None)
-        done = "Unchanged in" if prompt.version == seen.version else "Updated in"
-        return _reply_echo(done, opened, prompt, notes)
+        row, done = make_row(prompt, is_echo=True), "Unchanged in" if prompt.version == seen.version else "Updated in"
+        return answers.reply_echo(opened, done, format_row(row), notes, prompt=row)
 
 
 def _add(
     context: Context, new: tools.NewPrompt | tools.AddPrompt, checked: templates.Checked
 ) -> tuple[Prompt, list[str]]:
-    """Add a prompt whose template was checked; return it, and notes about the template."""
+    """Add a prompt with a checked template; return it, and notes about the template."""
     name = (new.name or "").strip() or None
     if name == START_TASK:
         raise WrongArgument("name", "not", value=START_TASK, kind="prompt")
@@ -204,7 +199,7 @@ def _add(
 
 
 def _read_arguments(given: Sequence[tools.DeclaredArgument] | UnsetType) -> tuple[Argument, ...] | None:
-    """Return the arguments that a call declares for a prompt; None if it says nothing about them."""
+    """Return the arguments that a call declares for a prompt; None if it does not mention them."""
     if isinstance(given, UnsetType):
         return None
     return tuple(
@@ -212,17 +207,11 @@ def _read_arguments(given: Sequence[tools.DeclaredArgument] | UnsetType) -> tupl
     )
 
 
-def _reply_echo(done: str, context: Context, prompt: Prompt, notes: list[str]) -> Body:
-    row = make_row(prompt, is_echo=True)
-    text = f"{done} project '{context.scope.project}':\n{format_row(row)}"
-    return answers.reply(context, text, notes=notes, prompt=row)
-
-
 # -- answers in words ----------------------------------------------------------------------------------------------
 
 
 def make_row(prompt: Prompt | PromptSummary, *, is_echo: bool = False) -> PromptRow:
-    """Describe a stored prompt in a list, or as the echo of a change."""
+    """Describe a stored prompt in a list or an echo of a change."""
     return PromptRow(
         name=prompt.name,
         layer=prompt.layer,
@@ -236,7 +225,7 @@ def make_row(prompt: Prompt | PromptSummary, *, is_echo: bool = False) -> Prompt
 
 def format_row(row: PromptRow) -> str:
     """Return a row as a line."""
-    title = row.title if row.title and make_name(row.title) != row.name else None  # else the name says as much
+    title = row.title if row.title and make_name(row.title) != row.name else None  # otherwise, the name says as much
     about = " - ".join(join_lines(one) for one in (title, row.description) if one)
     facts = (
         f"[{', '.join(row.tags)}]" if row.tags else "",
@@ -252,7 +241,7 @@ def _name_arguments(arguments: tuple[Argument, ...]) -> tuple[str, ...]:
 
 
 def _describe(context: Context, found: FoundPrompt, read: Reading) -> WholePrompt:
-    """Return a prompt of the store or of a library, with the part of its content that is read."""
+    """Describe a prompt of the store or of a library, with the requested part of its content."""
     members: dict[str, Any] = {"name": found.name, "content": read.text, **read.members}
     if isinstance(found, Prompt):
         members |= {"layer": found.layer, "version": found.version}
@@ -270,13 +259,7 @@ def _describe(context: Context, found: FoundPrompt, read: Reading) -> WholePromp
 
 
 def _format_facts(prompt: WholePrompt, read: Reading) -> str:
-    """Format the facts about a prompt that its content does not contain."""
-    head = [f"prompt {prompt.name}", *([f"from {prompt.layer}"] if prompt.layer else [])]
-    if prompt.version is not None:
-        head.append(f"version {prompt.version}")
-    if prompt.updated is not None:
-        head += [f"updated {prompt.updated}", f"created {prompt.created}"]
-    lines = [f"[{', '.join(head)}]"]
+    lines = []
     if prompt.title is not None and make_name(prompt.title) != prompt.name:
         lines.append(f"title: {join_lines(prompt.title)}")
     if prompt.description:
@@ -285,7 +268,7 @@ def _format_facts(prompt: WholePrompt, read: Reading) -> str:
         lines.append(f"tags: {', '.join(prompt.tags)}")
     if prompt.arguments:
         lines.append(f"arguments: {'; '.join(map(_format_argument, prompt.arguments))}")
-    return "\n".join([*lines, *texts.format_links(prompt.links, prompt.linked_from), *read.facts])
+    return texts.format_facts("prompt", prompt, read, lines)
 
 
 def _format_argument(one: tools.DeclaredArgument) -> str:

@@ -1,4 +1,4 @@
-"""The tool `search`, and how answers show a hit."""
+"""The tool `search`, and the form of a hit in answers."""
 
 from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context
@@ -38,22 +38,18 @@ def search(context: Context, args: Search) -> Body:
         next_cursor=encode_cursor("f", offset + args.limit) if has_more else None,
         is_narrowed=True,
         is_continued=offset > 0,
-        hits=[_describe_hit(hit) for hit in hits],
+        hits=[Hit(hit.kind, hit.reference, hit.title, hit.status, hit.line, hit.text, hit.layer) for hit in hits],
     )
 
 
 def _choose_kinds(context: Context, args: Search) -> list[FoundKind]:
-    """Return the kind that was asked for, or all whose tools the caller may use."""
+    """Return the requested kind, or all kinds whose tools the caller may use."""
     served = [kind for kind in _KINDS if may_read(context, kind)]
     if not args.kind:
         return served
     if args.kind not in served:
         raise WrongArgument("kind", "enum", limit=tuple(served), value=args.kind)
     return [args.kind]
-
-
-def _describe_hit(hit: FoundHit) -> Hit:
-    return Hit(hit.kind, hit.reference, hit.title, hit.status, hit.line, hit.text, hit.layer)
 
 
 def _format_hit(hit: FoundHit) -> str:

@@ -1,6 +1,7 @@
-"""Skills over MCP (SEP-2640): one that teaches Satchel, those of libraries, and prompts that are tagged `skill`."""
+"""Skills over MCP (SEP-2640): one that teaches Satchel, those of libraries, and prompts with the tag `skill`."""
 
 import os
+from binascii import b2a_base64
 from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
@@ -25,7 +26,7 @@ from satchel.services import layers
 from satchel.yaml_reader import write_front_matter
 
 SCHEME = "skill://"
-TAG = "skill"  # of prompts that are served as skills
+TAG = "skill"  # marks prompts that are served as skills
 
 _OWN = f"{SCHEME}satchel/using-satchel"
 _LIBRARY, _PROJECT = f"{SCHEME}library/", f"{SCHEME}project/"
@@ -40,7 +41,7 @@ def answer_skills_list(context: Context, params: dict[str, Any]) -> Result:
 
 
 def answer_skills_get(context: Context, params: dict[str, Any]) -> Result:
-    """Answer skills/get: the skill whose SKILL.md has a URI."""
+    """Answer skills/get: return the skill whose SKILL.md has a URI."""
     uri: str = params["uri"]
     base = uri.removesuffix(f"/{SKILL}")
     skill = _find(context, base) if base != uri else None
@@ -50,11 +51,11 @@ def answer_skills_get(context: Context, params: dict[str, Any]) -> Result:
 
 
 def read_skill_file(context: Context, uri: str) -> Result | None:
-    """Return the content of a skill's file for `resources/read`; None if no skill has it."""
+    """Return the content of a skill's file for `resources/read`; None if no skill has such a file."""
     if not uri.startswith(SCHEME):
         return None
     parts = uri.split("/")
-    for count in range(len(parts) - 1, 3, -1):  # the folder of the skill is a part of the path
+    for count in range(len(parts) - 1, 3, -1):  # a skill's folder may have several levels
         skill = _find(context, "/".join(parts[:count]))
         if skill is None:
             continue
@@ -114,7 +115,7 @@ def _read_own() -> Skill:
 
 
 def _make_skill(prompt: Prompt) -> Skill:
-    """Return a prompt as a skill; its description or title tells an agent when to use it."""
+    """Convert a prompt to a skill; its description or title tells an agent when to use it."""
     about = " ".join((prompt.description or prompt.title).split())[:_LONGEST_DESCRIPTION]
     frontmatter = {"name": prompt.name, "description": about}
     text = write_front_matter(frontmatter, f"\n{prompt.content}")
@@ -140,8 +141,7 @@ def _read(uri: str, file: SkillFile) -> Result:
     try:
         text = file.content.decode()
     except UnicodeDecodeError:
-        from base64 import b64encode
-
-        return {"uri": uri, "mimeType": "application/octet-stream", "blob": b64encode(file.content).decode()}
+        blob = b2a_base64(file.content, newline=False).decode()
+        return {"uri": uri, "mimeType": "application/octet-stream", "blob": blob}
     is_markdown = file.path.endswith(".md")
     return {"uri": uri, "mimeType": "text/markdown" if is_markdown else "text/plain", "text": text}

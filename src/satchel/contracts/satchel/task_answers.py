@@ -1,4 +1,4 @@
-"""Answers about tasks: a row or a line in lists and echoes, and the whole task, each as JSON and as text."""
+"""Answers about tasks: a row or a line in lists and echoes, or the whole task, each as JSON and as text."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -15,10 +15,8 @@ from satchel.services.task_lines import Mark, TaskLine, write
 
 HIDDEN_BLOCKER = "a task of a project that is not open here"
 
-_MOST_NOTES = 50  # of a whole task
+_MOST_NOTES = 50  # the limit of notes in an answer about one task
 MARKS: dict[str, Mark] = {"pending": "", "in_progress": "~", "completed": "x", "cancelled": "-"}
-
-# -- rows -------------------------------------------------------------------------------------------------------
 
 
 def make_row(task: Task, here: str, *, is_echo: bool = False) -> TaskRow:
@@ -40,7 +38,7 @@ def make_row(task: Task, here: str, *, is_echo: bool = False) -> TaskRow:
 
 
 def format_task(task: Task, here: str | None = None) -> str:
-    """Write a task in one line, in the grammar of `add_tasks`; leave out its project if that is `here`."""
+    """Write a task as one line, in the grammar of `add_tasks`; omit its project if that is `here`."""
     line = TaskLine(
         title=task.title,
         label=task.number,
@@ -66,12 +64,12 @@ def list_blockers(task: Task) -> list[str]:
 
 
 def format_claim(claim: Claim) -> str:
-    """Format the holder of a task and the end of the claim in UTC."""
+    """Format the holder of a claim and its end in UTC."""
     return f"{claim.holder} until {claim.until[11:16]}"
 
 
 def find_holder(context: Context) -> Holder:
-    """Return the caller as a holder of claims."""
+    """Return the caller as the holder of a claim."""
     return tasks.make_holder(context.client.name, context.session, context.scope)
 
 
@@ -101,13 +99,10 @@ def show_ready(unblocked: Sequence[Task], here: str) -> tuple[dict[str, Any], li
     return {"ready": [make_row(task, here) for task in unblocked]}, lines
 
 
-# -- whole tasks ------------------------------------------------------------------------------------------------
-
-
 def show_whole(context: Context, task: Task, here: str, *, with_claim: bool = True) -> tuple[str, WholeTask]:
-    """Return a task with its notes, blockers and links that the caller may see, as text and as JSON.
+    """Return a task with the notes, blockers and links that the caller may see, as text and as JSON.
 
-    The JSON leaves its claim out if the answer has it already.
+    The JSON omits the claim if the answer already has it.
     """
     blockers = tasks.list_some(context.tx, context.scope, task.blocked_by)
     blocked = tasks.list_blocked(context.tx, context.scope, task.number)

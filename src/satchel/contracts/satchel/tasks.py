@@ -1,4 +1,4 @@
-"""The tools for tasks: list, read, add, update, complete, claim and delete; `task_answers` makes the answers."""
+"""The tools for tasks: list, read, add, update, complete, claim and delete. `task_answers` makes the answers."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -11,21 +11,9 @@ from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers, task_answers, tools
 from satchel.contracts.satchel.answers import answer_once, decode_cursor, read_tags
 from satchel.errors import EntryRefused, Forbidden, NotFound, WrongArgument
-from satchel.model import (
-    BlockerChange,
-    ListChange,
-    Task,
-    TaskDraft,
-    TaskFilter,
-    TaskPatch,
-    TaskPosition,
-    TaskQuery,
-)
+from satchel.model import BlockerChange, ListChange, Task, TaskDraft, TaskFilter, TaskPatch, TaskPosition, TaskQuery
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import rules, task_lines, tasks
-from satchel.services.task_lines import TaskLine
-
-# -- lists and whole tasks ----------------------------------------------------------------------------------------
 
 LISTS: dict[TaskFilter, str] = {
     "ready": "o",
@@ -48,7 +36,8 @@ def list_tasks(context: Context, args: tools.ListTasks) -> Body:
         needs_all_tags=args.match == "all",
         holder_key=task_answers.find_holder(context).key if args.status == "ready" else None,
     )
-    found, has_more = tasks.list_page(context.tx, context.scope, query, limit=args.limit, after=_decode_position(last))
+    after = TaskPosition(last[1], int(last[2]), int(last[3]), last[4] or None) if last else None
+    found, has_more = tasks.list_page(context.tx, context.scope, query, limit=args.limit, after=after)
     rows = [task_answers.make_row(task, here) for task in found]
     rows, found, has_more = answers.fit_page(rows, found, has_more=has_more)
     next_cursor = None
@@ -82,16 +71,9 @@ def _describe_missing_tags(context: Context, query: TaskQuery, found: Sequence[T
     ]
     if not missing:
         return []
-    from satchel.contracts.satchel import guesses  # only after such a mistake
+    from satchel.contracts.satchel import guesses  # needed only after such a mistake
 
     return guesses.describe_tags(missing, "task", tasks.list_tags(context.tx, context.scope, query.project))
-
-
-def _decode_position(last: tuple[str, ...] | None) -> TaskPosition | None:
-    if last is None:
-        return None
-    _, moment, number, priority, due = last
-    return TaskPosition(moment, int(number), int(priority), due or None)
 
 
 def get_task(context: Context, args: tools.OneTask) -> Body:
@@ -120,33 +102,23 @@ def add_task(context: Context, args: tools.AddTask) -> Body:
 
 def add_tasks(context: Context, args: tools.AddTasks) -> Body:
     input = {"lines": args.lines, "project": args.project or ""}
-    return answer_once(context, "add_tasks", args.key, input, lambda: _add_lines(context, args, _read_lines(args)))
+    return answer_once(context, "add_tasks", args.key, input, lambda: _add_lines(context, args))
 
 
-def _read_lines(args: tools.AddTasks) -> list[TaskLine]:
-    found = task_lines.read(args.lines)
-    for line in found:
+def _add_lines(context: Context, args: tools.AddTasks) -> Reply:
+    here, lines = args.project or context.scope.project, task_lines.read(args.lines)
+    for line in lines:
         try:
             answers.check_title("task", line.title)
         except WrongArgument as wrong:
             raise EntryRefused(task_lines.place_of(line.place), wrong) from wrong
-    return found
-
-
-def _add_lines(context: Context, args: tools.AddTasks, lines: list[TaskLine]) -> Reply:
-    here = args.project or context.scope.project
     report = partial(answers.report_progress, context, total=len(lines), what="tasks")
     added = task_lines.add_all(context.tx, context.scope, lines, here, report)
     text = "\n".join(["Added:", *(task_answers.format_task(task, here) for task in added)])
-    notes = [note for task in added for note in _describe_doubts(task)]
+    doubts = [(task, found) for task in added if (found := task_lines.find_doubts(task.title))]
+    notes = [f"#{task.number}: '{words}' is in the title; {', '.join(advice)}." for task, (words, advice) in doubts]
     rows = [task_answers.make_row(task, here) for task in added]
     return answers.reply(context, text, notes=notes, project=here, tasks=rows)
-
-
-def _describe_doubts(task: Task) -> list[str]:
-    """Describe words at the end of a title that were perhaps meant as something else."""
-    doubts = task_lines.find_doubts(task.title)
-    return [f"#{task.number}: '{doubts[0]}' is in the title; {', '.join(doubts[1])}."] if doubts else []
 
 
 def update_task(context: Context, args: tools.UpdateTask) -> Body:
@@ -204,16 +176,13 @@ def _add_note(context: Context, task: Task, note: str | UnsetType) -> None:
 def _reply(
     done: str, context: Context, task: Task, before: Task | None = None, notes: Sequence[str] = (), **members: Any
 ) -> Body:
-    """Answer a change with the row of the task, and the tasks that became ready if it closed the task."""
+    """Answer a change with the row of the task, and with the tasks that became ready if it closed the task."""
     here = task.project or context.scope.project
     closed = [task.number] if before and task.is_completed and not before.is_completed else []
     ready, lines = task_answers.show_ready(task_answers.find_unblocked(context, closed), here)
     text = "\n".join([f"{done} {task_answers.format_task(task, here)}, version {task.version}", *lines])
     row = task_answers.make_row(task, here, is_echo=True)
     return answers.reply(context, text, notes=notes, project=here, task=row, **members, **ready)
-
-
-# -- claims -----------------------------------------------------------------------------------------------------
 
 
 def claim_task(context: Context, args: tools.ClaimTask) -> Body:
@@ -248,11 +217,8 @@ def _release(context: Context, args: tools.ClaimTask) -> Body:
     return answers.reply(context, text, notes=notes, project=here, task=row, released=was_claimed)
 
 
-# -- tasks that arguments name ------------------------------------------------------------------------------------
-
-
 def _lock_task(context: Context, reference: str) -> Task:
-    """Lock the task that a reference names; it includes blockers that the caller may not see."""
+    """Lock the task that a reference names; the result has blockers that the caller may not see."""
     try:
         return tasks.lock(context.tx, context.scope, reference)
     except Forbidden as error:

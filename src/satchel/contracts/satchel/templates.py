@@ -1,4 +1,4 @@
-"""Templates: prompts found in the store and in libraries, filled in with values, and checked when they are saved."""
+"""Templates: find prompts in the store and in libraries, fill them in with values, check them before saving."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,14 +24,14 @@ from satchel.storage.search_words import make_key
 
 _CORRECT_FILE = "Ask the user to correct the file in the library."
 
-_MOST_VALUES = 10  # that an error lists beside its message
-_MOST_NAMES = 10  # that a note lists
+_MOST_VALUES = 10  # the limit of values in the structured error
+_MOST_NAMES = 10  # the limit of names in a note
 
-START_TASK = "start-task"  # a prompt that this contract adds to those of the user
+START_TASK = "start-task"  # a prompt that this contract adds to the user's own
 
 
 class LibraryTemplate(Struct, frozen=True):
-    """A prompt of a library, by its full name."""
+    """A prompt of a library, with its full name."""
 
     name: str
     library: Library
@@ -51,23 +51,16 @@ Filled = TypeVar("Filled")  # a text, or messages
 
 
 def find_prompt(context: Context, reference: str) -> FoundPrompt:
-    """Return the prompt of a library with a full name, or the stored or personal one with a name, title or id.
-
-    Raises:
-        NotFound: there is none.
-    """
-    found = find_in_libraries(context, reference)
-    if found is not None:
-        return found
-    return layers.find_prompt(context.tx, context.scope, reference)
+    """Return the prompt of a library with a full name, or the stored or personal one with a name, title or id."""
+    return find_in_libraries(context, reference) or layers.find_prompt(context.tx, context.scope, reference)
 
 
 def find_stored(context: Context, reference: str) -> Prompt:
     """Return the stored prompt with a name, title or id.
 
     Raises:
-        WrongArgument: a library has a prompt of that name, which cannot be changed here.
-        NotFound: there is none.
+        WrongArgument: the reference names a library's prompt, which cannot be changed here.
+        NotFound: there is no such prompt.
     """
     in_library = find_in_libraries(context, reference)
     try:
@@ -76,15 +69,15 @@ def find_stored(context: Context, reference: str) -> Prompt:
         if missing.kind != "prompt" or in_library is None:
             raise
         raise WrongArgument("prompt", "readOnly", value=in_library.name) from None
-    if in_library is not None:  # a read by this reference returns the library's prompt, so an update must not differ
+    if in_library is not None:  # an update must find the same prompt as a read, which returns the library's
         raise WrongArgument("prompt", "readOnly", value=in_library.name, limit=prompt.name)
     return prompt
 
 
 def find_in_libraries(context: Context, reference: str) -> LibraryTemplate | None:
-    """Return the prompt of a library with a full name; it takes precedence over a stored prompt with that title.
+    """Return a library's prompt by its full name, which takes precedence over a stored prompt with that title.
 
-    If none has exactly this name, return the only one whose name differs in case and separators.
+    If none has exactly this name, return the only one that differs in case and separators.
     """
     name = lookup.without_scheme("prompt", reference)
     found = context.libraries.find(name)
@@ -96,13 +89,10 @@ def find_in_libraries(context: Context, reference: str) -> LibraryTemplate | Non
     return None if found is None else LibraryTemplate(name, *found)
 
 
-# -- values and texts -------------------------------------------------------------------------------------------------
-
-
 def history_key(found: FoundPrompt, scope: Scope) -> str:
-    """Return the key under which the values given to a prompt's arguments are remembered.
+    """Return the key under which values for a prompt's arguments are stored.
 
-    A personal prompt has one history in all projects; a library's too, unless the scope may enter only some of them.
+    All projects share the values of a personal prompt, and of a library's if the scope may enter all projects.
     """
     if isinstance(found, LibraryTemplate):
         return found.name if scope.projects is None else templates.key_within(scope.project, found.name)
@@ -115,11 +105,11 @@ def fill_in(
     given: dict[str, str],
     fill: Callable[[Context, FoundPrompt, dict[str, str]], Filled],
 ) -> tuple[FoundPrompt, Filled, list[str]]:
-    """Find a prompt, fill it in outside of transactions, and store the values; return notes about the project too.
+    """Find a prompt, fill it in outside of transactions, and store the values; also return notes about the project.
 
     Raises:
         NotFound: there is no such prompt.
-        WrongValue: a required argument is missing, one is unknown, or a value is none that it may have.
+        WrongValue: a required argument is missing, one is unknown, or a value is not allowed.
         TemplateFailed: the template is broken.
     """
     with context.read() as opened:
@@ -135,7 +125,7 @@ def fill_in(
 
 
 def _remember(context: Context, key: str, given: dict[str, str]) -> None:
-    """Store the values given to a prompt; the call has succeeded, so a failure is only logged."""
+    """Store the values given to a prompt; a failure is only logged, because the call has succeeded."""
     try:
         with context.write() as opened:
             templates.remember_values(opened.tx, context.scope, key, given)
@@ -160,17 +150,17 @@ def _check_values(found: FoundPrompt, given: dict[str, str]) -> None:
         raise MissingValue(message, "Give it in arguments, by name.", missing[0])
     for name, value in given.items():
         one = declared[name]
-        # Clients send an empty text for a field that was left empty.
+        # Clients send an empty text for an empty field.
         if one.values and not one.is_open and value not in one.values and (value or one.is_required):
             message = f"{name} must be one of {', '.join(one.values)}."
             raise WrongValue(message, "Choose one of them.", name, one.values[:_MOST_VALUES])
 
 
 def read_template(context: Context, found: FoundPrompt) -> str:
-    """Return the content of a prompt, not filled in.
+    """Return the content of a prompt without filling it in.
 
     Raises:
-        TemplateFailed: its file is missing from its library, too large, or no text.
+        TemplateFailed: its file is missing from its library, too large, or not a text.
     """
     if isinstance(found, Prompt):
         return found.content
@@ -179,7 +169,7 @@ def read_template(context: Context, found: FoundPrompt) -> str:
 
 
 def fill_text(context: Context, found: FoundPrompt, values: dict[str, str]) -> str:
-    """Return a prompt filled in as one text."""
+    """Fill in a prompt, and return it as one text."""
     with _explaining(context, found):
         if isinstance(found, LibraryTemplate):
             return context.libraries.render(found.library, found.prompt, values, context.work)
@@ -189,7 +179,7 @@ def fill_text(context: Context, found: FoundPrompt, values: dict[str, str]) -> s
 
 
 def fill_messages(context: Context, found: FoundPrompt, values: dict[str, str]) -> list[Message]:
-    """Return a prompt filled in as the messages of its sections."""
+    """Fill in a prompt, and return its sections as messages."""
     with _explaining(context, found):
         if isinstance(found, LibraryTemplate):
             return context.libraries.render_messages(found.library, found.prompt, values, context.work)
@@ -234,13 +224,13 @@ def check_templates(context: Context, contents: Iterable[str]) -> templates.Chec
 def settle_update(
     checked: templates.Checked, seen: Prompt, content: str | UnsetType, declared: Sequence[Argument] | None
 ) -> tuple[Sequence[Argument] | UnsetType, list[str]]:
-    """Return the arguments that an update gives a prompt, and notes about its template; see `templates.settle`."""
+    """Return the arguments after an update, and notes about the template; see `templates.settle`."""
     if content is UNSET and declared is None:
         return UNSET, []
     if content is UNSET:
         content = seen.content
     kept = declared if declared is not None else seen.arguments or None
-    # Plain text with braces in it stays plain text.
+    # Plain text with braces stays plain text.
     is_plain = not seen.arguments and templates.looks_like_template(seen.content)
     settled = templates.settle(checked, content, kept, is_plain=is_plain)
     is_same = declared is None and settled.arguments == seen.arguments
@@ -248,7 +238,7 @@ def settle_update(
 
 
 def describe_settled(settled: Settled) -> list[str]:
-    """Return notes about the template of a prompt that is saved."""
+    """Return notes about the template of a saved prompt."""
     if settled.plain:
         return [_explain_plain(settled)]
     notes = []

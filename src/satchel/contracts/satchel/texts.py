@@ -8,53 +8,47 @@ from msgspec import Struct, UnsetType
 from satchel.contracts.content import format_count, join_lines
 from satchel.contracts.contract import Context, Reply
 from satchel.contracts.satchel import answers
+from satchel.contracts.satchel.tools import DocumentAnswer, WholePrompt
 from satchel.errors import MissingPart, WrongArgument
 from satchel.model import ItemKind
 from satchel.services import layers, links, texts
 from satchel.services.links import Linked
 
-# -- reading ------------------------------------------------------------------------------------------------------
-
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """The part of a text that is read."""
+    """The requested part of a text."""
 
     text: str
-    lines: str = ""  # its range; empty for all of the text
-    of: int = 0  # lines of the whole text, if this is a part
-    outline: tuple[str, ...] = ()  # headings with their lines, if the text is too long to be read whole
+    lines: str = ""  # the range of the part; empty for the whole text
+    of: int = 0  # the number of lines in the whole text, if this is a part
+    outline: tuple[str, ...] = ()  # headings with their lines, if the text is too long to show whole
     notes: tuple[str, ...] = ()
-    is_shortened: bool = False  # because it is too long
+    is_shortened: bool = False  # the text was too long
 
     @property
     def is_part(self) -> bool:
-        """Whether the call asked for a part: such a caller has seen the rest of the item."""
+        """Whether the call asked for a part, so that the caller has seen the rest of the item."""
         return bool(self.lines) and not self.is_shortened
 
     @property
     def members(self) -> dict[str, Any]:
-        """Return the members of an answer beside the text."""
+        """Return the members of an answer that describe the part."""
         return {"lines": self.lines, "of": self.of, "outline": self.outline}
 
     @property
     def facts(self) -> list[str]:
-        """Return the same in lines, for clients that show a model only the texts."""
+        """Return the same facts in lines, for clients that show a model only the texts."""
         part = [f"lines {self.lines} of {self.of}"] if self.lines else []
         return [*part, *(["outline:", *self.outline] if self.outline else [])]
 
 
 def read_part(
-    text: str,
-    lines: str | UnsetType,
-    heading: str | UnsetType,
-    *,
-    is_whole: bool = False,
-    has_headings: bool = True,
+    text: str, lines: str | UnsetType, heading: str | UnsetType, *, is_whole: bool = False, has_headings: bool = True
 ) -> Reading:
-    """Return the requested part of a text; by default all of a short text, or the beginning of a long one.
+    """Return the requested part of a text; by default a short text whole, or the beginning of a long one.
 
     Raises:
-        WrongArgument: lines is no range, or both lines and a heading are given.
+        WrongArgument: `lines` is not a range, or both lines and a heading are given.
         MissingPart: there is no such heading.
     """
     if lines and heading:
@@ -73,7 +67,7 @@ def read_part(
 
 
 def can_have_headings(mime_type: str) -> bool:
-    """Return whether # at the beginning of a line makes a heading, not a comment."""
+    """Return whether a # at the beginning of a line makes a heading, not a comment."""
     return mime_type.partition(";")[0].strip().lower() in ("text/plain", "text/markdown")
 
 
@@ -98,17 +92,14 @@ def _show_beginning(text: str, *, has_headings: bool) -> Reading:
     return Reading(text=part.text, lines=lines, of=part.total, outline=headings, notes=(note,), is_shortened=True)
 
 
-# -- answers ----------------------------------------------------------------------------------------------------
-
-
 def reply_text(context: Context, reading: Reading, facts: str, link: dict[str, Any], **members: Any) -> Reply:
-    """Return an answer with a text, facts about it, and for a long text a link to all of it."""
+    """Return an answer with a text, facts about it, and a link to the whole text if it is long."""
     reply = answers.reply(context, reading.text, facts, notes=reading.notes, **members)
     return Reply([*reply.content, link], reply.structured) if reading.is_shortened else reply
 
 
 def make_link(uri: str, name: str, mime_type: str, size: int) -> dict[str, Any]:
-    """Return a link by which clients read a text with resources/read; revisions without links do not get it."""
+    """Return a link by which clients read a text with resources/read; None for revisions without links."""
     return {"type": "resource_link", "uri": uri, "name": name, "mimeType": mime_type, "size": size}
 
 
@@ -121,7 +112,7 @@ def find_links(context: Context, kind: ItemKind, item: Linked) -> tuple[tuple[st
 
 
 def _is_elsewhere(context: Context, link: links.Link) -> bool:
-    """Return whether a link names something in a library or in the personal project."""
+    """Return whether a link points to a library or the personal project."""
     if link.kind == "prompt" and context.libraries.find(link.key) is not None:
         return True
     return link.kind in ("prompt", "document") and layers.has_personal(context.tx, context.scope, link.kind, link.key)
@@ -131,7 +122,18 @@ def _format_link(link: links.Link) -> str:
     return " ".join(filter(None, [link.reference, join_lines(link.title), f"@{link.project}" if link.project else ""]))
 
 
-def format_links(linked: Sequence[str], linked_from: Sequence[str]) -> list[str]:
-    """Return the links of an item, from both sides, in lines."""
-    lines = [f"links: {', '.join(linked)}"] if linked else []
-    return [*lines, f"linked from: {', '.join(linked_from)}"] if linked_from else lines
+def format_facts(
+    kind: str, answer: WholePrompt | DocumentAnswer, read: Reading | None, lines: Sequence[str], size: str = ""
+) -> str:
+    """Format the facts about an item that its text does not contain; `lines` are those of its kind."""
+    head = [
+        f"{kind} {answer.name}",
+        f"from {answer.layer}" if answer.layer else "",
+        f"version {answer.version}" if answer.version else "",
+        size,
+        f"updated {answer.updated}, created {answer.created}" if answer.updated else "",
+    ]
+    lines = [f"[{', '.join(filter(None, head))}]", *lines]
+    lines += [f"links: {', '.join(answer.links)}"] if answer.links else []
+    lines += [f"linked from: {', '.join(answer.linked_from)}"] if answer.linked_from else []
+    return "\n".join([*lines, *(read.facts if read else [])])

@@ -1,31 +1,32 @@
-"""The tools of the `satchel` contract as clients see them: inputs, schemas of answers, and the table of all tools.
+"""The tools of the `satchel` contract as clients see them: inputs, schemas of answers, the table of all tools.
 
-The functions are in the modules of the nouns, which the first call of a tool imports: a server starts in half the time.
+The functions are in the modules of the nouns, which the first call of a tool imports. This halves the start time.
 """
 
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
+from satchel import model
 from satchel.contracts.contract import Body, Context, Tool, Transaction
 from satchel.contracts.satchel.app import describe_ui
 from satchel.contracts.schema import Schema, answer_schema, hidden
-from satchel.model import MAX_CONTENT_BYTES
+from satchel.model import MAX_CONTENT_BYTES, PRIORITIES, STATUSES, TaskFilter, TaskStatus
 from satchel.services.rules import MAX_CLAIM_MINUTES, MAX_NAME, MAX_TITLE
 
 # -- arguments of several tools -----------------------------------------------------------------------------------
-# Descriptions are short: a client gives a model all of them before the first question.
+# Descriptions are short, because a client gives all of them to a model before the first question.
 
-MOST_ENTRIES = 200  # of one call
+MOST_ENTRIES = 200  # entries in one call
 
 _LINE = hidden(is_trimmed=True, max_length=10_000)
 _NAME = hidden(is_trimmed=True, max_length=MAX_NAME)
 _QUERY = hidden(max_length=1000)
 _NUMBER = hidden(minimum=1, maximum=2**63 - 1)
 _ITEM = hidden(takes_numbers=True, is_trimmed=True, max_length=2000, is_blank_refused=True)
-_STATUSES = ["pending", "completed", "cancelled"]
 
 Text = Annotated[str, Meta(extra=_LINE)]
 Project = Annotated[str, Meta(extra=_NAME)]
@@ -36,22 +37,21 @@ Limit = Annotated[int, Meta(le=200, extra=hidden(minimum=1))]
 Key = Annotated[str, Meta(description="Makes a retry safe", extra=hidden(max_length=200))]
 Cursor = Annotated[str, Meta(extra=hidden(max_length=2000))]
 Version = Annotated[int, Meta(extra=_NUMBER)]
-Status = Annotated[Literal["pending", "completed", "cancelled"], Meta(extra_json_schema={"enum": _STATUSES})]
+Status = Annotated[TaskStatus, Meta(extra_json_schema={"enum": [*STATUSES]})]  # in this order, which msgspec loses
 Lines = Annotated[
     str, Meta(description="Like 10-40", extra=hidden(takes_numbers=True, is_trimmed=True, max_length=100))
 ]
 Heading = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=1000))]
-Whole = Annotated[bool, Meta(extra=hidden())]
 
 
 class InProject(Struct, kw_only=True):
-    """The arguments of a tool that works in one project: the current one, unless a call names another."""
+    """The arguments of a tool that works in one project: the current one, unless the call names another."""
 
     project: Project | UnsetType = UNSET
 
 
 # -- answers ------------------------------------------------------------------------------------------------------
-# A member with a default is left out of an answer when it has that value.
+# An answer omits members that have their default value.
 
 
 class DeclaredArgument(Struct, omit_defaults=True):
@@ -65,24 +65,24 @@ class DeclaredArgument(Struct, omit_defaults=True):
 
 
 class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
-    """What a list, the echo of a change and a whole prompt have in common."""
+    """The members that a list, the echo of a change and a whole prompt share."""
 
     name: str
     layer: str = field(default="", name="from")  # the personal project
-    title: str | None = None  # in lists and echoes unless it is the name
-    version: int | None = None  # not in lists; prompts of libraries have none
+    title: str | None = None  # in lists and echoes, only if it differs from the name
+    version: int | None = None  # not in lists; libraries' prompts have none
     description: str | None = None
     tags: tuple[str, ...] = ()
 
 
 class PromptRow(PromptAnswer, kw_only=True):
-    """A prompt in a list, or as the echo of a change."""
+    """A prompt in a list or an echo of a change."""
 
-    arguments: tuple[str, ...] = ()  # their names
+    arguments: tuple[str, ...] = ()  # the names of the arguments
 
 
 class WholePrompt(PromptAnswer, kw_only=True):
-    """A prompt with its content, or a part of that."""
+    """A prompt with its content, or a part of it."""
 
     arguments: tuple[DeclaredArgument, ...] = ()
     created: str | None = None
@@ -96,13 +96,13 @@ class WholePrompt(PromptAnswer, kw_only=True):
 
 
 class DocumentAnswer(Struct, omit_defaults=True, kw_only=True):
-    """A document: whole, in a list, or as the echo of a change."""
+    """A document: whole, in a list, or in an echo of a change."""
 
     name: str
     layer: str = field(default="", name="from")  # the personal project
     size: int | None = None
     version: int = 0  # not in lists
-    uri: str | None = None  # unless it follows from the name; in lists and echoes the type too
+    uri: str | None = None  # omitted if derived from the name; in lists and echoes, the type too
     mime_type: str | None = None
     description: str | None = None
     created: str | None = None
@@ -124,9 +124,9 @@ class TaskRow(Struct, omit_defaults=True):
     priority: str = "normal"
     due: str | None = None
     tags: tuple[str, ...] = ()
-    project: str | UnsetType | None = UNSET  # if it is not that of the answer
-    blocked_by: tuple[int, ...] = ()  # the open ones
-    blocked_elsewhere: bool = False  # by tasks of projects that the caller may not see
+    project: str | UnsetType | None = UNSET  # omitted if it is the answer's project
+    blocked_by: tuple[int, ...] = ()  # the open blockers
+    blocked_elsewhere: bool = False  # by tasks that the caller may not see
     holder: str = ""
     until: str = ""
     version: int | UnsetType = UNSET  # in echoes of writes
@@ -149,7 +149,7 @@ class Note(Struct):
 
 
 class WholeTask(Struct, omit_defaults=True):
-    """A task with everything that the caller may know about it."""
+    """A task with everything that the caller may see."""
 
     number: int
     title: str
@@ -157,7 +157,7 @@ class WholeTask(Struct, omit_defaults=True):
     version: int
     created: str
     updated: str
-    completed: str = ""  # or cancelled
+    completed: str = ""  # or the time when it was cancelled
     description: str | None = None
     priority: str = "normal"
     due: str | None = None
@@ -170,7 +170,7 @@ class WholeTask(Struct, omit_defaults=True):
     until: str = ""
     fence: int = 0
     notes: list[Note] = []
-    older_notes: int = 0  # that are left out
+    older_notes: int = 0  # the number of notes left out
     links: tuple[str, ...] = ()
     linked_from: tuple[str, ...] = ()
 
@@ -181,7 +181,7 @@ class Hit(Struct, omit_defaults=True):
     kind: str
     reference: str
     title: str
-    status: str = "pending"  # of a task
+    status: str = "pending"  # for a task
     line: int | None = None
     text: str = ""
     layer: str = field(default="", name="from")  # the personal project
@@ -200,12 +200,12 @@ def list_of(items: Schema) -> Schema:
 
 
 def object_of(*required: str, **members: Schema) -> Schema:
-    """Return the schema of an object with these members, some of them always."""
+    """Return the schema of an object with these members, some of them required."""
     return {"type": "object", "properties": members, "required": list(required)}
 
 
 def answer_of(*answers: str, **members: Schema) -> Schema:
-    """Return the schema of a tool's answers; each of `answers` names what one kind of them always has."""
+    """Return the schema of a tool's answers; each of `answers` lists the required members of one kind of answer."""
     choices = [{"required": ["project", *names.split()]} for names in answers]
     properties = {"project": STRING, **members, "notes": STRINGS, "error": ERROR}
     return {"type": "object", "properties": properties, "oneOf": [*choices, {"required": ["error"]}]}
@@ -228,17 +228,17 @@ REFERRED = list_of(object_of("item", "by", item=STRING, by=STRINGS))
 LINE = object_of("line", "text", line=INTEGER, text=STRING)
 RESTORED = object_of(
     *("kind", "item", "version", "from_version", "changed"),
-    kind=STRING,
-    item=STRING,
-    version=INTEGER,
-    from_version=INTEGER,
+    **dict.fromkeys(("kind", "item"), STRING),
+    **dict.fromkeys(("version", "from_version"), INTEGER),
     changed=BOOLEAN,
     lines=STRINGS,
 )
 ERROR = object_of(
     *("code", "message", "hint"),
-    **dict.fromkeys(("code", "message", "hint", "argument"), STRING),
-    near={"type": ["array", "object"]},  # names; of an edit, the line most like it
+    **dict.fromkeys(("code", "message", "hint", "argument", "deleted", "holder", "until"), STRING),
+    **dict.fromkeys(("version", "count", "fence", "blocked", "held"), INTEGER),
+    **dict.fromkeys(("versions", "lines"), list_of(INTEGER)),
+    near={"anyOf": [STRINGS, LINE]},  # names; of an edit, the line most like it
 )
 
 # -- rows of the table --------------------------------------------------------------------------------------------
@@ -295,7 +295,7 @@ PromptReference = Annotated[
 PromptTitle = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=MAX_TITLE, is_blank_refused=True))]
 PromptContent = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES, is_blank_refused=True))]
 Arguments = Annotated[list[DeclaredArgument], Meta(description="[]: plain text", extra=hidden(max_items=100))]
-# As in add_prompts, whose schema a model has seen.
+# This refers to add_prompts, whose schema a model has seen.
 ChangedArguments = Annotated[
     list[DeclaredArgument],
     Meta(
@@ -351,7 +351,7 @@ class GetPrompt(InProject):
     arguments: Values | UnsetType = UNSET
     lines: Lines | UnsetType = UNSET
     heading: Heading | UnsetType = UNSET
-    whole: Whole | UnsetType = UNSET
+    whole: bool | UnsetType = UNSET
 
 
 class RenderPrompt(InProject):
@@ -373,15 +373,14 @@ class NewDocument(Struct):
 DocumentReference = Annotated[
     str, Meta(description="Name or URI", extra=hidden(max_length=2000, is_blank_refused=True))
 ]
-DocumentContent = Annotated[str, Meta(description="Text; base64 for binary types", extra=hidden())]
+DocumentContent = Annotated[str, Meta(description="Text; base64 for binary types")]
 
 
 class AddResources(InProject):
     resources: Annotated[
         list[NewDocument],
         Meta(
-            description="content is text, or base64; mime_type defaults by name",
-            extra=hidden(max_items=MOST_ENTRIES),
+            description="content is text, or base64; mime_type defaults by name", extra=hidden(max_items=MOST_ENTRIES)
         ),
     ]
     key: Key | UnsetType = UNSET
@@ -409,7 +408,7 @@ class ReadResource(InProject):
     resource: DocumentReference
     lines: Lines | UnsetType = UNSET
     heading: Heading | UnsetType = UNSET
-    whole: Whole | UnsetType = UNSET
+    whole: bool | UnsetType = UNSET
 
 
 class UpdateResource(InProject):
@@ -435,10 +434,7 @@ Added = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES))]
 class EditText(InProject):
     item: Annotated[str, Meta(description="Name, #4 or URI", extra=_ITEM)]
     edits: (
-        Annotated[
-            list[NewEdit],
-            Meta(description="old must occur once, unless all", extra=hidden(max_items=100)),
-        ]
+        Annotated[list[NewEdit], Meta(description="old must occur once, unless all", extra=hidden(max_items=100))]
         | UnsetType
     ) = UNSET
     append: Added | UnsetType = UNSET
@@ -452,19 +448,14 @@ TASK_FIELDS = ("title", "description", "status", "tags", "priority", "due", "blo
 
 TaskTitle = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=500, is_blank_refused=True))]
 TaskReference = Annotated[
-    str,
-    Meta(description="#4, title or URI", extra=hidden(takes_numbers=True, max_length=500, is_blank_refused=True)),
+    str, Meta(description="#4, title or URI", extra=hidden(takes_numbers=True, max_length=500, is_blank_refused=True))
 ]
-Priority = Annotated[
-    Literal["low", "normal", "high", "urgent"],
-    # In this order, which msgspec does not keep.
-    Meta(extra_json_schema={"enum": ["low", "normal", "high", "urgent"]}, extra=hidden(ignores_case=True)),
-]
+Priority = Annotated[model.Priority, Meta(extra_json_schema={"enum": [*PRIORITIES]}, extra=hidden(ignores_case=True))]
 Blockers = Annotated[list[str], Meta(extra=hidden(max_items=100, takes_numbers=True))]
 Day = Annotated[str, Meta(description="YYYY-MM-DD", extra=_LINE)]
 Fence = Annotated[int, Meta(description="Of your claim", extra=_NUMBER)]
 
-_FILTERS = ["ready", "pending", "in_progress", "completed", "cancelled", "all"]
+_FILTERS = [*get_args(TaskFilter)]  # in this order, which msgspec loses
 _GRAMMAR = (
     "Title !high due:2026-12-01 +tag @project after:#7,2 - #7 is a task, 2 the second here; indented: description"
 )
@@ -482,8 +473,7 @@ class AddTask(Struct):
 
 class ListTasks(Struct):
     status: Annotated[
-        Literal["ready", "pending", "in_progress", "completed", "cancelled", "all"],
-        Meta(description="ready: can start now; pending: all open", extra_json_schema={"enum": _FILTERS}),
+        TaskFilter, Meta(description="ready: can start now; pending: all open", extra_json_schema={"enum": _FILTERS})
     ] = "ready"
     query: Annotated[str, Meta(description="Text in title or description", extra=_QUERY)] | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
@@ -619,17 +609,14 @@ def _tool(
     find_module: Callable[[], ModuleType],
     name: str,
     input: type[Struct],
-    toolset: str,
     description: str,
     output_schema: Schema,
     annotations: dict[str, bool] = READS,
     *,
-    at_least_one: tuple[str, ...] = (),
     opens_transactions: bool = False,
-    is_listed: bool = True,
-    make_meta: Callable[[], dict[str, Any]] | None = None,
+    **more: Any,
 ) -> Tool:
-    """Return the tool whose work is done by the function of its name in a module."""
+    """Return the tool whose work is done by the function of its name in a module; `more` are fields of `Tool`."""
 
     def run(context: Context, args: Any) -> Body:
         if isinstance(args, InProject):
@@ -646,21 +633,22 @@ def _tool(
         transaction=None if opens_transactions else transaction,
         title=name.replace("_", " ").capitalize(),
         size_argument="limit" if "limit" in input.__struct_fields__ else None,
-        toolset=toolset,
-        at_least_one=at_least_one,
         output_schema=output_schema,
         annotations=annotations,
-        is_listed=is_listed,
-        make_meta=make_meta,
+        **more,
     )
 
+
+_prompt = partial(_tool, _prompts, toolset="prompts")
+_document = partial(_tool, _documents, toolset="documents")
+_task = partial(_tool, _tasks, toolset="tasks")
+_item = partial(_tool, _items)
 
 TOOLS = (
     _tool(
         _search,
         "search",
         Search,
-        "",
         "Find prompts, documents and tasks by words, best first",
         answer_of("hits", hits=list_of(HIT), next_cursor=STRING),
     ),
@@ -668,7 +656,6 @@ TOOLS = (
         _projects,
         "catch_up",
         CatchUp,
-        "",
         "Call first: recent changes, claimed tasks and tasks ready to start",
         answer_of(
             "why since done",
@@ -683,198 +670,152 @@ TOOLS = (
             others=list_of(COUNTED),
         ),
     ),
-    _tool(_projects, "add_project", AddProject, "", "Make a project", answer_of("added", added=BOOLEAN), ADDS),
+    _tool(_projects, "add_project", AddProject, "Make a project", answer_of("added", added=BOOLEAN), ADDS),
     _tool(
         _projects,
         "list_projects",
         ListProjects,
-        "",
         "Projects, and which is current",
         answer_of("why projects", why=STRING, projects=list_of(COUNTED)),
         is_listed=False,
     ),
-    _tool(
-        _prompts,
+    _prompt(
         "list_prompts",
         ListPrompts,
-        "prompts",
         "Find saved and library prompts, newest first, without their content",
         answer_of("prompts", prompts=list_of(PROMPT), next_cursor=STRING),
     ),
-    _tool(
-        _prompts,
+    _prompt(
         "get_prompt",
         GetPrompt,
-        "prompts",
         "Read a prompt; with arguments filled in, to follow it",
         answer_of("prompt", "name text", prompt=WHOLE_PROMPT, **FILLED_IN),
         opens_transactions=True,
     ),
-    _tool(
-        _prompts,
+    _prompt(
         "add_prompts",
         AddPrompts,
-        "prompts",
         "Save prompts, all or none",
         answer_of("prompts", prompts=list_of(PROMPT)),
         ADDS,
         opens_transactions=True,
     ),
-    _tool(
-        _prompts,
+    _prompt(
         "update_prompt",
         UpdatePrompt,
-        "prompts",
         "Change the given fields of a prompt; empty clears",
         answer_of("prompt", prompt=PROMPT),
         UPDATES,
         at_least_one=("title", "content", "description", "tags", "arguments"),
         opens_transactions=True,
     ),
-    _tool(
-        _prompts,
+    _prompt(
         "add_prompt",
         AddPrompt,
-        "prompts",
         "Save a prompt for later use",
         answer_of("prompt", prompt=PROMPT),
         ADDS,
         opens_transactions=True,
         is_listed=False,
     ),
-    _tool(
-        _prompts,
+    _prompt(
         "render_prompt",
         RenderPrompt,
-        "prompts",
         "Fill in a prompt",
         answer_of("name text", **FILLED_IN),
         opens_transactions=True,
         is_listed=False,
     ),
-    _tool(
-        _items,
+    _item(
         "delete_prompt",
         OnePrompt,
-        "prompts",
         "Delete a prompt; restore brings it back",
         answer_of("deleted", deleted=STRING, referred=REFERRED),
         DELETES,
         is_listed=False,
+        toolset="prompts",
     ),
-    _tool(
-        _prompts,
-        "list_tags",
-        InProject,
-        "prompts",
-        "Tags of prompts with counts",
-        answer_of("tags", tags=list_of(COUNTED)),
-        is_listed=False,
+    _prompt(
+        "list_tags", InProject, "Tags of prompts with counts", answer_of("tags", tags=list_of(COUNTED)), is_listed=False
     ),
-    _tool(
-        _documents,
+    _document(
         "list_resources",
         ListResources,
-        "documents",
         "Find documents of the project",
         answer_of("resources", resources=list_of(DOCUMENT), next_cursor=STRING),
     ),
-    _tool(
-        _documents,
+    _document(
         "read_resource",
         ReadResource,
-        "documents",
         "Read a document, or of a long one its outline and parts",
         answer_of("resource", resource=DOCUMENT),
     ),
-    _tool(
-        _documents,
+    _document(
         "add_resources",
         AddResources,
-        "documents",
         "Save documents with the project, all or none",
         answer_of("resources", resources=list_of(DOCUMENT)),
         ADDS,
     ),
-    _tool(
-        _documents,
+    _document(
         "update_resource",
         UpdateResource,
-        "documents",
         "Change the given fields of a document; empty clears",
         answer_of("resource", resource=DOCUMENT),
         UPDATES,
         at_least_one=("content", "mime_type", "description"),
     ),
-    _tool(
-        _documents,
-        "add_resource",
-        AddResource,
-        "documents",
-        "Save a document",
-        answer_of("resource", resource=DOCUMENT),
-        ADDS,
-        is_listed=False,
+    _document(
+        "add_resource", AddResource, "Save a document", answer_of("resource", resource=DOCUMENT), ADDS, is_listed=False
     ),
-    _tool(
-        _items,
+    _item(
         "delete_resource",
         OneResource,
-        "documents",
         "Delete a document; restore brings it back",
         answer_of("deleted", deleted=STRING, referred=REFERRED),
         DELETES,
         is_listed=False,
+        toolset="documents",
     ),
-    _tool(
-        _items,
+    _item(
         "edit_text",
         EditText,
-        "",
         "Change parts of a prompt, document or task description, all or none",
         answer_of("item version changed", item=STRING, version=INTEGER, changed=list_of(LINE), more=INTEGER),
         EDITS,
         at_least_one=("edits", "append", "prepend"),
         opens_transactions=True,
     ),
-    _tool(
-        _tasks,
+    _task(
         "list_tasks",
         ListTasks,
-        "tasks",
         "List tasks, most urgent first",
         answer_of("tasks", tasks=TASKS, next_cursor=STRING, held=INTEGER),
     ),
-    _tool(_tasks, "get_task", OneTask, "tasks", "The whole task, with notes", answer_of("task", task=WHOLE_TASK)),
-    _tool(_tasks, "add_tasks", AddTasks, "tasks", "Add tasks, one per line", answer_of("tasks", tasks=TASKS), ADDS),
-    _tool(
-        _tasks,
+    _task("get_task", OneTask, "The whole task, with notes", answer_of("task", task=WHOLE_TASK)),
+    _task("add_tasks", AddTasks, "Add tasks, one per line", answer_of("tasks", tasks=TASKS), ADDS),
+    _task(
         "update_task",
         UpdateTask,
-        "tasks",
         "Change given fields; empty clears. tags, blocked_by: all replaced, or +x and -x. note is appended",
         answer_of("task", task=TASK, ready=TASKS),
         UPDATES,
         at_least_one=(*TASK_FIELDS, "note"),
     ),
-    _tool(
-        _tasks,
+    _task(
         "complete_task",
         CompleteTask,
-        "tasks",
         "Complete a task; lists the tasks that became ready",
         answer_of("task", task=TASK, ready=TASKS, already_completed=BOOLEAN),
         COMPLETES,
     ),
-    _tool(
-        _tasks,
+    _task(
         "claim_task",
         ClaimTask,
-        "tasks",
         "Claim a task so that other agents leave it; call again to renew",
         answer_of(
             "task",
-            task={"anyOf": [WHOLE_TASK, TASK]},  # the second if it was released
+            task={"anyOf": [WHOLE_TASK, TASK]},  # the second form after a release
             holder=STRING,
             until=STRING,
             fence=INTEGER,
@@ -882,41 +823,29 @@ TOOLS = (
         ),
         ADDS,
     ),
-    _tool(
-        _tasks,
-        "add_task",
-        AddTask,
-        "tasks",
-        "Note something to do, now or later",
-        answer_of("task", task=TASK),
-        ADDS,
-        is_listed=False,
+    _task(
+        "add_task", AddTask, "Note something to do, now or later", answer_of("task", task=TASK), ADDS, is_listed=False
     ),
-    _tool(
-        _items,
+    _item(
         "delete_task",
         OneTask,
-        "tasks",
         "Delete a task; restore brings it back",
         answer_of("deleted", deleted=INTEGER, referred=REFERRED),
         DELETES,
         is_listed=False,
+        toolset="tasks",
     ),
-    _tool(
-        _items,
+    _item(
         "update_items",
         UpdateItems,
-        "",
         "Tag (+x, -x), close, reopen, move or copy items, all or none",
         answer_of("items", items=list_of(ITEM), ready=TASKS),
         UPDATES,
         at_least_one=("tags", "status", "to"),
     ),
-    _tool(
-        _items,
+    _item(
         "delete",
         Delete,
-        "",
         "Delete items; restore brings them back",
         answer_of("deleted", deleted=list_of(DELETED), referred=REFERRED),
         DELETES,
@@ -925,7 +854,6 @@ TOOLS = (
         _history,
         "history",
         History,
-        "",
         "What changed in the project; with item its versions, one of them, or a diff",
         answer_of(
             *("changes", "kind item versions", "kind item version text", "kind item version against diff"),
@@ -939,18 +867,16 @@ TOOLS = (
         _history,
         "restore",
         Restore,
-        "",
         "Bring back an old version or a deleted item",
         answer_of("restored", restored=RESTORED),
         UPDATES,
     ),
-    _tool(
-        _items,
+    _item(
         "show",
         Show,
-        "tasks",
         "Show the user their tasks as a board, or prompts to pick",
         answer_of("tasks", "prompts", tasks=TASKS, prompts=list_of(PROMPT), next_cursor=STRING),
         make_meta=describe_ui,
+        toolset="tasks",
     ),
 )

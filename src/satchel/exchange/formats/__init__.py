@@ -27,8 +27,8 @@ from satchel.exchange.formats import (
 from satchel.exchange.formats.shared import Format
 from satchel.exchange.sources import SourceFile
 
-# In the order in which they are tried: formats with sure signs first. The endings are those of the files that are read
-# if the format is named.
+# Formats are tried in this order, those with clear signs first. The extensions are those of the files that are read
+# if the user names the format.
 FORMATS = (
     Format("satchel", "folder of Satchel", KINDS, satchel_folder, ("json",)),
     Format("skills", "skills (SKILL.md)", ("prompt",), skills, ("md",)),
@@ -54,7 +54,7 @@ FORMATS = (
 )
 BY_NAME = {one.name: one for one in FORMATS}
 NAMES = tuple(BY_NAME)
-# Other names that people use.
+# Other names that people use for formats.
 OTHER_NAMES = {
     "csv": "prompts-chat",
     "skill": "skills",

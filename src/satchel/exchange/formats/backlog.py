@@ -30,7 +30,7 @@ def recognise(file: SourceFile) -> bool:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """Read a task. In the archive it is cancelled; a draft has the tag `draft`. Docs and decisions are documents."""
+    """Read a task; archived ones are cancelled, drafts get the tag `draft`. Docs and decisions become documents."""
     fields = file.fields or {}
     if _is_beside_tasks(file):
         yield shared.make_document(file, file.name, shared.text_of(fields, "title"))

@@ -23,7 +23,7 @@ def read(file: SourceFile) -> Iterator[Found]:
         name = documents.make_name(f"{file.stem[:150]}.md")
     text = file.text.replace("\r\n", "\n")
     if not name:
-        yield Problem(file.shown, "no name can be made of its permalink or its file name")
+        yield Problem(file.shown, "no name can be made from its permalink or file name")
     elif not file.body.strip():
         yield Problem(file.shown, "it has no text")
     else:

@@ -17,7 +17,7 @@ _KNOWN = (
     *("labels", "created_at", "updated_at", "closed_at", "dependencies", "comments", "content_hash", "due_at"),
     *("type", "deleted_at", "deleted_by", "delete_reason", "original_type", "source_repo", "created_by", "owner"),
 )
-_BLOCKS = ("blocks", "")  # the links that keep an issue from being ready
+_BLOCKS = ("blocks", "")  # the kinds of links that block an issue
 
 
 def recognise(file: SourceFile) -> bool:

@@ -10,6 +10,7 @@ from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
 from satchel.yaml_reader import write_front_matter
 
+_LONGEST_HINT = 1000  # characters that are read
 _SIGNS = ("argument-hint", "allowed-tools", "disable-model-invocation", "user-invocable")
 
 
@@ -71,9 +72,9 @@ def write_prompt(prompt: PromptEntry, name: str | None = None) -> str:
 
 # -- arguments ------------------------------------------------------------------------------------------------------
 
-ALL = "arguments"  # the argument that $ARGUMENTS becomes
+ALL = "arguments"  # the argument that replaces $ARGUMENTS
 
-# Not money: `$1,000`, `$5.50`; and not `\$1`.
+# This excludes money, such as `$1,000` and `$5.50`, and `\$1`.
 _POSITION = r"(?<![\\$\w])\$(?:ARGUMENTS\[(\d{1,2})\]|([0-9])(?![\w]|[.,]\d))"
 
 
@@ -88,11 +89,12 @@ def read_arguments(text: str, fields: Mapping[str, Any]) -> templates.Template:
 
 def _read(text: str, hint: str, names: Sequence[str]) -> list[templates.Piece]:
     has_all = re.search(r"\$ARGUMENTS\b(?!\[)", text) is not None
-    labels = [*names] or re.findall(r"[\[<{]\s*([^\]>}\[]+?)\s*[\]>}]", hint)
+    hinted = re.findall(r"[\[<{]([^\]>}\[]+)[\]>}]", hint[:_LONGEST_HINT])
+    labels = [*names] or [label for one in hinted if (label := one.strip())]
     found = {int(one[1] or one[2]) for one in re.finditer(_POSITION, text)}
     if found and not (hint or names or has_all) and not _is_meant(text, found):
         found = set()
-    first = 0 if 0 in found or re.search(r"\$ARGUMENTS\[", text) else 1  # $0 is the first one in skills
+    first = 0 if 0 in found or re.search(r"\$ARGUMENTS\[", text) else 1  # skills count from $0, commands from $1
     named = "|".join(re.escape(one) for one in names if re.fullmatch(r"[A-Za-z_]\w*", one))
     pattern = r"\$ARGUMENTS\b(?!\[)" + (f"|{_POSITION}" if found else r"|(?!)()()")
     pattern += rf"|(?<![\\$\w])\$({named})\b" if named else r"|(?!)()"
@@ -113,7 +115,7 @@ def _read(text: str, hint: str, names: Sequence[str]) -> list[templates.Piece]:
 
 
 def _is_meant(text: str, found: set[int]) -> bool:
-    """Return whether `$1` without a hint is an argument; it is not if it occurs only in code, such as awk."""
+    """Return whether `$1` without a hint is an argument; it is none if it occurs only in code, such as awk."""
     prose = re.sub(r"```.*?(?:```|\Z)|(?<!!)`[^`\n]*`", "", text, flags=re.S)
     is_from_start = min(found) < 2 and max(found) - min(found) == len(found) - 1
     return is_from_start and re.search(_POSITION, prose) is not None

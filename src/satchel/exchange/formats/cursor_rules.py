@@ -18,7 +18,7 @@ def recognise(file: SourceFile) -> bool:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """Read a prompt with the tag `rule`; the files that the rule is for go to its description."""
+    """Read a prompt with the tag `rule`; the files to which the rule applies go into its description."""
     fields = file.fields or {}
     yield shared.make_prompt(
         file.shown,
@@ -44,7 +44,7 @@ def _write(prompt: PromptEntry) -> str:
     description, kept = cleaning.split_fields(prompt.description)
     fields = {"description": description or prompt.title, "globs": kept.pop("globs", ""), **kept}
     fields.setdefault("alwaysApply", "false")
-    # As Cursor writes them, without quotes.
+    # Cursor writes fields without quotes.
     lines = "\n".join(f"{key}: {value}".rstrip() for key, value in fields.items() if "\n" not in value)
     head = f"---\n{lines}\n---\n" if "\n" not in description else write_front_matter(fields)
     return head + "\n" + shared.end_line(prompt.content)

@@ -20,7 +20,7 @@ def recognise(file: SourceFile) -> bool:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """Read a prompt; a variant, as in `greet.formal.prompt`, is part of its name."""
+    """Read a prompt; a variant is part of its name, as in `greet.formal.prompt`."""
     fields = file.fields or {}
     given = fields.get("input")
     input_ = given if isinstance(given, Mapping) else {}
@@ -73,7 +73,7 @@ def _read_property(name: str, value: object, is_required: bool) -> Argument:
 
 
 def _read_pico(key: str, value: object) -> Argument:
-    """Read `name?: string, who it is` or `tone?(enum, how it sounds): [warm, cold]`."""
+    """Read a field such as `name?: string, who it is` or `tone?(enum, how it sounds): [warm, cold]`."""
     found = re.fullmatch(r"([^?(]+)(\?)?\s*(?:\((\w+)(?:,\s*(.*))?\))?", key.strip())
     if found is None:
         return Argument("", None, False)

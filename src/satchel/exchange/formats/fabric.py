@@ -14,10 +14,10 @@ def recognise(file: SourceFile) -> bool:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """Read a prompt with the name of the folder; the text of `user.md` comes below that of `system.md`."""
+    """Read a prompt with the name of the folder; the text of `user.md` follows that of `system.md`."""
     if file.name != "system.md":
         if file.beside("system.md").exists:
-            return  # it is read with system.md
+            return  # read together with system.md
         raise Unreadable("a pattern of fabric is a folder with a file system.md")
     text = shared.trim(file.text.replace("\r\n", "\n"))
     user = file.beside("user.md")

@@ -83,7 +83,7 @@ def _read_issue(where: str, issue: shared.Fields) -> Found:
         priority=_find_priority(labels),
         due=cleaning.clean_day(mile.get("dueOn") or mile.get("due_on")),
         key=shared.text_of(issue, "number"),
-        after=tuple(dict.fromkeys(re.findall(r"(?im)^\W*(?:blocked by|depends on):?\s+#(\d+)\b", text))),
+        after=tuple(dict.fromkeys(re.findall(r"(?im)^[^\w\n]*(?:blocked by|depends on):?\s+#(\d+)\b", text))),
         comments=tuple(_read_comments(issue)),
     )
 

@@ -17,7 +17,7 @@ FILE = "satchel.jsonl"
 
 
 def recognise(file: SourceFile) -> bool:
-    """Recognise JSON Lines that begin with one of our kinds."""
+    """Recognise JSON Lines that begin with one of Satchel's kinds."""
     return file.extension == "jsonl" and _is_item(shared.read_first_line(file))
 
 

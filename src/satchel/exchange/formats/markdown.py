@@ -1,4 +1,4 @@
-"""Markdown files with front matter, as many people keep their prompts: title, description, tags, arguments."""
+"""Markdown files with front matter, a common form of prompts: title, description, tags, arguments."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,25 +15,25 @@ from satchel.services.rules import MAX_TEMPLATE_BYTES
 _ARGUMENTS = ("arguments", "variables", "inputs", "parameters", "params", "args")
 _TAGS = ("tags", "tag", "keywords", "labels", "category", "categories")
 _KNOWN = ("id", "slug", "summary", *_ARGUMENTS, *_TAGS)
-# Files that repositories have for people, or for all agents; without front matter they are not prompts.
+# Files that repositories contain for people or for all agents; without front matter, they are not prompts.
 _NO_PROMPTS = {"readme", "license", "contributing", "changelog", "agents", "claude", "gemini", "code_of_conduct"}
 _NO_PROMPTS |= {"security", "todo", "index", "copilot-instructions"}
 
 
 def recognise(file: SourceFile) -> bool:
-    """Recognise Markdown with front matter, or with a name that repositories do not use for something else."""
+    """Recognise Markdown with front matter, or any whose name has no other meaning in repositories."""
     if file.extension not in ("md", "markdown"):
         return False
     return file.fields is not None or file.stem.casefold() not in _NO_PROMPTS
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """Read a prompt. Declared arguments make its text a template, and so do plain `{{names}}`."""
+    """Read a prompt. Declared arguments or plain `{{names}}` make its text a template."""
     fields = file.fields or {}
     text = shared.trim(file.body)
     fault = file.parts[2]
-    heading = re.match(r"#\s+(.+?)\s*#*\s*(?:\n|\Z)", text)
-    title = shared.text_of(fields, "title") or (heading[1] if heading and file.fields is None else "")
+    heading = re.match(r"#\s+(\S.*)", text) if file.fields is None else None
+    title = shared.text_of(fields, "title") or (heading[1].rstrip().rstrip("#").rstrip() if heading else "")
     yield shared.make_prompt(
         file.shown,
         shared.text_of(fields, "name", "slug", "id") or file.name.rpartition(".")[0],
@@ -55,7 +55,7 @@ def _read_template(text: str, fields: shared.Fields) -> Template:
         read_jinja(text)
     except NotTemplate:
         if "{%" in text and len(text.encode()) <= MAX_TEMPLATE_BYTES:
-            return Template(text, tuple(declared))  # its author says that it is a template
+            return Template(text, tuple(declared))  # declared arguments make it a template
         return convert(text, read_braces, declared)
     return convert(text, read_jinja, declared)
 

@@ -26,7 +26,7 @@ def read(file: SourceFile) -> Iterator[Found]:
     columns = _find_columns(_read_header(file))
     if columns is None:
         raise Unreadable("its first line must name the columns act and prompt")
-    before = csv.field_size_limit(MAX_FILE)  # 131,072 characters otherwise
+    before = csv.field_size_limit(MAX_FILE)  # the default is 131,072 characters
     try:
         rows = csv.DictReader(io.StringIO(file.text, newline=""), restkey="", delimiter=_delimiter(file))
         rows.fieldnames = [(name or "").strip().casefold() for name in rows.fieldnames or ()]
@@ -81,7 +81,7 @@ def _read_row(where: str, row: dict[str, str | None], title: str, content: str) 
 
 
 def _read_template(text: str) -> templates.Template:
-    """Read `${name}` as prompts.chat does, else `{{name}}` as `satchel prompt add` does."""
+    """Read `${name}` as prompts.chat does, or else `{{name}}` as `satchel prompt add` does."""
     template = templates.convert(text, templates.read_dollar_braces)
     if template.arguments:
         return template

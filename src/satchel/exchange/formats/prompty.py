@@ -38,7 +38,7 @@ def read(file: SourceFile) -> Iterator[Found]:
 
 
 def _read_inputs(fields: shared.Fields) -> tuple[list[Argument], dict[str, str]]:
-    """Return the declared arguments, and the defaults of those that have one."""
+    """Return the declared arguments, and their defaults."""
     inputs = fields.get("inputs")
     sample = fields.get("sample")
     found: dict[str, object] = {}

@@ -1,4 +1,4 @@
-"""The folder that `satchel export` writes: of one project, or of all."""
+"""The folder that `satchel export` writes, for one project or for all."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ def recognise(file: SourceFile) -> bool:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """Read everything in the folder; in the folder of a store, each entry gets the project of its subfolder."""
+    """Read the folder; in the folder of a store, each entry gets the project of its subfolder."""
     root, shown = os.path.dirname(file.path), os.path.dirname(file.shown)
     kind, _ = folder.read_marker(file.data)
     if kind == "project":
@@ -32,7 +32,7 @@ def read(file: SourceFile) -> Iterator[Found]:
                     yield _put_into(found, below[1] or name)
             except Unreadable as wrong:
                 yield Problem(os.path.join(shown, name), str(wrong))
-    for found, _ in folder.read_files(root, shown):  # tasks that are in no project
+    for found, _ in folder.read_files(root, shown):  # tasks of no project
         yield _put_into(found, "")
 
 

@@ -1,4 +1,4 @@
-"""Functions that the formats share, and the value that describes a format."""
+"""Functions that the formats share, and the description of a format."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,25 +17,25 @@ from satchel.services import documents, rules
 
 Fields = Mapping[str, Any]
 
-_USUAL = ("name", "title", "description", "tags")  # fields that nearly every format has
-_LONGEST_NAME = 200  # characters of the name of a document
+_USUAL = ("name", "title", "description", "tags")  # fields of nearly every format
+_LONGEST_NAME = 200  # characters of a document's name
 
 
 class Written(Struct, frozen=True):
-    """The files of an export by path, in order, and notes on the values that they cannot hold."""
+    """The files of an export by path, in order, and notes on values that they cannot hold."""
 
     files: dict[str, bytes]
     notes: tuple[str, ...] = ()
 
 
 class Format(Struct, frozen=True):
-    """A way of keeping prompts, documents or tasks in files; its module reads them, and most modules write them too."""
+    """A file format for prompts, documents or tasks; its module reads it, and most modules also write it."""
 
     name: str
     title: str
-    kinds: tuple[Kind, ...]  # that it writes, or reads if it writes none
+    kinds: tuple[Kind, ...]  # the kinds that it writes, or else reads
     module: Any
-    extensions: tuple[str, ...]  # of files that are read if the format is named
+    extensions: tuple[str, ...]  # of the files to read if the user names the format
 
     def recognise(self, file: SourceFile) -> bool:
         """Return whether a file has this format."""
@@ -52,7 +52,7 @@ class Format(Struct, frozen=True):
 
     @property
     def file(self) -> str:
-        """The name of the one file that it writes; empty: it writes a folder."""
+        """The name of the single file that it writes; empty if it writes a folder."""
         return getattr(self.module, "FILE", "")
 
 
@@ -97,13 +97,13 @@ def make_document(file: SourceFile, path: str, description: str) -> DocumentEntr
     """Return a document with the whole file as its content, and a name made from a path.
 
     Raises:
-        Unreadable: no name can be made.
+        Unreadable: no name can be made from the path.
     """
     name = documents.make_name(path)
     if len(name) > _LONGEST_NAME:
         name = documents.make_name(f"{file.stem[:100]}.{file.extension}")
     if not name:
-        raise Unreadable("no name can be made of its file name")
+        raise Unreadable("no name can be made from its file name")
     return read_document(name, file.data, {"description": description[:1000]}, file.shown)
 
 
@@ -127,7 +127,7 @@ def make_task(
 ) -> Found:
     """Return a task that the store accepts, or a Problem.
 
-    Fields that are not `known` are kept in its description, after the text. `done` is when it was completed.
+    Fields that are not `known` are kept in its description, after the text. `done` is the time of completion.
     """
     title, cut = cleaning.clean_title(title, rules.MAX_TASK_TITLE)
     if not title:
@@ -194,7 +194,7 @@ def guess_json(file: SourceFile) -> Any:
 
 
 def list_mappings(value: object) -> list[Fields]:
-    """Return the mappings of a list, and none of anything else."""
+    """Return the mappings in a list, and an empty list for anything else."""
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
@@ -221,17 +221,17 @@ def take(entries: Sequence[Entry], kind: Kind, title: str) -> tuple[list[Any], t
 
 
 def take_apart(prompt: PromptEntry) -> list[Piece]:
-    """Return the pieces of a prompt.
+    """Return the pieces of a prompt's template.
 
     Raises:
-        NotTemplate: the template has more than plain variables and conditions.
+        NotTemplate: the template has more than variables and conditions.
     """
     if not prompt.arguments:
         return [Text(prompt.content)]
     try:
         return read_jinja(prompt.content)
     except NotTemplate as reason:
-        if not str(reason):  # it declares arguments, but uses none
+        if not str(reason):  # it declares arguments without using any
             return [Text(prompt.content)]
         raise
 

@@ -10,7 +10,7 @@ from satchel.exchange.formats.claude_commands import read_arguments, write_promp
 from satchel.exchange.sources import SourceFile
 
 TAG = "skill"
-_DEPTH = 4  # folders between a file and its skill, at most
+_DEPTH = 4  # the maximum of folders between a file and its skill
 
 
 def recognise(file: SourceFile) -> bool:

@@ -44,7 +44,7 @@ def _read_line(where: str, line: str) -> Found:
             words.append(word)
     letter = letter or facts.letter
     priority = _PRIORITIES.get(letter, "low") if letter else "normal"
-    # A line of facts alone is a title.
+    # A line with nothing but facts is a title.
     title = " ".join(words) or line[head.end() :]
     return shared.make_task(
         where,
@@ -73,7 +73,7 @@ class _Facts:
         self.letter = self.key = ""
 
     def take(self, word: str) -> bool:
-        """Record a word if it is a fact; return whether it is. Any other word belongs to the title."""
+        """Record a word if it is a fact, and return whether it is. Other words belong to the title."""
         key, colon, value = word.partition(":")
         if re.fullmatch(r"\+\S*\w\S*", word):
             self.projects.append(word[1:])
@@ -93,7 +93,7 @@ class _Facts:
 
 
 def write(entries: Sequence[Entry]) -> shared.Written:
-    """Write one file of all tasks, without descriptions and notes."""
+    """Write one file with all tasks, without descriptions and notes."""
     tasks, notes = shared.take(entries, "task", "todo.txt")
     lost = sum(bool(one.description or one.comments) for one in tasks)
     if lost:

@@ -19,7 +19,7 @@ def recognise(file: SourceFile) -> bool:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """Read a prompt; inputs, and what VS Code fills in by itself, become arguments."""
+    """Read a prompt; inputs, and variables that VS Code fills in, become arguments."""
     fields = file.fields or {}
     yield shared.make_prompt(
         file.shown,

@@ -3,10 +3,10 @@
 migration  statements in the SQL of both engines
 items      settings, projects, prompts, documents
 tasks      tasks, and links between items
-history    users and what they did
-search     the index of words
+history    users and their actions
+search     the word index
 
-Until 0.1.0 the schema is edited in place, and NUMBER is raised with each edit. After it the schema stays as it is, and
+Until 0.1.0, the schema is edited in place, and each edit raises NUMBER. From then on, the schema stays as it is, and
 each change is a migration: a module of its own, listed in MIGRATIONS.
 """
 
@@ -16,9 +16,9 @@ from satchel.errors import StoreUnusable
 from satchel.storage.schema import history, items, search, tasks
 from satchel.storage.schema.migration import PROTECT_FUNCTIONS, Migration, Statements
 
-NUMBER = 21  # of the schema in these modules
+NUMBER = 21  # the number of the schema in these modules
 MIGRATIONS: tuple[Migration, ...] = (
-    # the first one brings a store to NUMBER + 1
+    # the first one migrates a store to NUMBER + 1
 )
 
 SCHEMA: tuple[Statements, ...] = (
@@ -34,7 +34,7 @@ def newest() -> int:
 
 
 def list_statements(after: int, up_to: int | None = None) -> Iterator[Statements]:
-    """List the steps that migrate a store from one schema (0: none) to another one, by default the newest."""
+    """List the steps that migrate a store from one schema (0: none) to another, by default the newest."""
     if not after:
         yield from SCHEMA
     yield from MIGRATIONS[max(0, after - NUMBER) : (up_to or newest()) - NUMBER]
@@ -43,7 +43,7 @@ def list_statements(after: int, up_to: int | None = None) -> Iterator[Statements
 def explain_number(found: int) -> str:
     """Explain in a clause why a store with this schema cannot be opened; empty if it can.
 
-    It may be migrated first; 0 stands for a new store.
+    A store that can be migrated first counts as usable; 0 stands for a new store.
     """
     if found > newest():
         return (

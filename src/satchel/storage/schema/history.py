@@ -5,11 +5,11 @@ import re
 from satchel.storage import pruning
 from satchel.storage.schema.migration import Statements
 
-_TABLES = ("prompts", "documents", "tasks", "projects")  # of items
+_TABLES = ("prompts", "documents", "tasks", "projects")  # the tables of items
 
 
 def _spell(sql: str) -> str:
-    """Replace the parameters of a statement by variables of a function."""
+    """Replace the parameters of a statement with variables of a function."""
     return re.sub(r":(\w+)", r"\1", sql)
 
 
@@ -133,9 +133,9 @@ create policy retry_keys_owner on retry_keys using (owner = {user});
 """,
 )
 
-# Tables must be there before their triggers.
+# Tables must exist before their triggers.
 REMOVAL = Statements(
-    # With an item go its history, except for the deletion, and older answers of repeated calls, which may quote it.
+    # Removing an item removes its history, except for the deletion, and older answers to retries, which may quote it.
     sqlite="".join(
         f"""
 create trigger {table}_removed after delete on {table} begin

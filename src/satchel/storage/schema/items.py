@@ -1,4 +1,4 @@
-"""Settings, projects, prompts, documents, and the values given to arguments of prompts."""
+"""Settings, projects, prompts, documents, and values of prompts' arguments."""
 
 from satchel.storage.schema.migration import Statements
 
@@ -16,7 +16,7 @@ create function instr(text, text) returns integer language sql immutable strict 
 """,
 )
 
-# On PostgreSQL, row-level security stands beside the where clauses, for a role that owns nothing. Policies check that a
+# On PostgreSQL, row-level security backs up the where clauses for a role that owns nothing. Policies check that a
 # row refers only to visible rows, because foreign keys ignore row-level security.
 PROJECTS = Statements(
     both="""
@@ -197,7 +197,7 @@ create policy documents_allowed on documents
 )
 
 # The column `prompt` holds PROJECT/PROMPT, or LIBRARY:PROMPT for a prompt in a library. Names have neither : nor /, so
-# the values of a project are those from PROJECT/ to PROJECT0, the character after /.
+# a project's values lie between PROJECT/ and PROJECT0, since 0 is the character after /.
 ARGUMENT_VALUES = Statements(
     both="""
 create table argument_values (

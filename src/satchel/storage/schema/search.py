@@ -1,10 +1,10 @@
-"""The index of words for searching prompts, documents and tasks."""
+"""The word index for searching prompts, documents and tasks."""
 
 from satchel.storage.schema.migration import Statements
 
-# Deleted items are not in it. A space is what one search can be confined to: the prompts or the documents of a project,
-# or the tasks of a user in a project. Its number is part of every indexed word, so a search never reads what the index
-# keeps of other spaces.
+# It has no deleted items. A space is a part that a search can be limited to: the prompts or documents of a project,
+# or the tasks of a user in a project. Its number is part of every indexed word, so a search never reads the words
+# of other spaces.
 SEARCH = Statements(
     both="""
 -- `within` is the project of tasks, 0 for none. It is no reference, because tasks outlive their project.

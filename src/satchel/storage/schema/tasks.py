@@ -2,8 +2,8 @@
 
 from satchel.storage.schema.migration import Statements
 
-# Row-level security of a table with rows that belong to a task. For a caller who may enter all projects, it ends at the
-# comparison with '*', which is made once a query.
+# Row-level security of a table whose rows belong to a task. For a caller who may enter all projects, it ends at the
+# comparison with '*', which runs once per query.
 _OF_A_TASK = """
 alter table TABLE enable row level security;
 create policy TABLE_owner on TABLE
@@ -76,8 +76,8 @@ create table task_blocks (
 ) {strict};
 create index task_blocks_by_blocker on task_blocks (blocker);
 """,
-    # `is_open` is null for a blocker that was deleted or purged. A caller who may not see a blocker learns this from
-    # the view, and nothing else about it.
+    # `is_open` is null for a deleted or purged blocker. A caller who may not see a blocker learns only this from
+    # the view.
     sqlite="""
 create view blockers as
     select b.task, b.blocker, (
@@ -149,8 +149,8 @@ create index task_notes_by_task on task_notes (task, number);
     postgres=_secure("task_claims", "task_notes"),
 )
 
-# A link leads from a prompt, a document or a task to what a URI in its text names, which may not exist (yet). A name in
-# a URI is one of the project of the item that has the text.
+# A link leads from a prompt, a document or a task to the target of a URI in its text, which need not exist. A name in
+# a URI belongs to the project of the item with that text.
 LINKS = Statements(
     both="""
 create table links (

@@ -31,7 +31,7 @@ from satchel.transports.http.tasks_api import TasksApi
 
 METADATA = "/.well-known/oauth-protected-resource"
 
-_LOOKUPS = 8  # tokens that are looked up at once, in threads apart from those of calls
+_LOOKUPS = 8  # simultaneous token lookups, in threads separate from those for calls
 
 _PREFLIGHT = (
     ("access-control-allow-methods", "GET, POST"),
@@ -45,18 +45,18 @@ _PREFLIGHT = (
 
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-_HOST = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::([0-9]{1,5}))?")  # a name, or an IPv6 address in brackets; a port
+_HOST = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::([0-9]{1,5}))?")  # a name or an IPv6 address in brackets, and a port
 
 
 class AllowedNames(Struct, frozen=True):
-    """The host names that a server answers to, and the origins that may call it.
+    """The host names of a server, and the origins that may call it.
 
-    A web page in a browser on this machine can send requests here, even under a host name of its own that resolves to
-    us (DNS rebinding). It cannot choose the Host and Origin that the browser sends, so both must be on a list.
+    A web page in a browser on this machine can send requests here, even under its own host name if that resolves to
+    this server (DNS rebinding). It cannot choose the Host and Origin that the browser sends, so both must be allowed.
     """
 
-    hosts: frozenset[str]  # with a port, only that port is allowed
-    origins: frozenset[str]  # in addition to those of this machine
+    hosts: frozenset[str]  # a name with a port allows only that port
+    origins: frozenset[str]  # in addition to the origins of this machine
 
     def has_host(self, host: str) -> bool:
         """Return whether a Host is allowed, with any port or with exactly this one."""
@@ -82,7 +82,7 @@ def _find_name(host: str) -> str | None:
 
 
 class Guard:
-    """The outermost application: refuses what no route should see, and turns refusals into responses."""
+    """The outermost application: refuses bad requests before they reach a route, and turns refusals into responses."""
 
     def __init__(
         self,
@@ -96,8 +96,8 @@ class Guard:
         self._allowed = allowed
         self._in_flight = InFlight()
         self._lookups = CapacityLimiter(_LOOKUPS)
-        self._refuse = refuse  # in the words of the path
-        self.close = close  # closes the store and every stream; the end of the lifespan calls it
+        self._refuse = refuse  # formats a refusal as clients of the path expect
+        self.close = close  # closes the store and every stream at the end of the lifespan
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -105,7 +105,7 @@ class Guard:
         if scope["type"] != "http":
             return  # there is no WebSocket here; the server closes it
         started = time.perf_counter()
-        scope = dict(scope)  # an application that mounts this one goes on using its own
+        scope = dict(scope)  # a copy, because an application that mounts this one still uses its own
         is_large = _has_large_head(scope)  # its fields are not read then
         headers = Headers(() if is_large else scope["headers"])
         account = Account(self._in_flight, (scope.get("client") or ("",))[0])
@@ -136,9 +136,9 @@ class Guard:
 
         raw_path: bytes = scope.get("raw_path") or b""
         if b"%2f" in raw_path.lower():
-            scope["path"] = raw_path.decode("latin-1")  # an encoded slash separates nothing, as proxies read it
+            scope["path"] = raw_path.decode("latin-1")  # an encoded slash is no separator, as for proxies
         scope["satchel.headers"], scope["satchel.account"], scope["satchel.lookups"] = headers, account, self._lookups
-        # Starlette raises 404 and 405 where it finds an application, and then asks for its handlers of exceptions.
+        # Starlette raises 404 and 405 if it finds an application here, and then looks up its exception handlers.
         scope["app"], scope["starlette.exception_handlers"] = self, ({}, {})
         try:
             if is_large:
@@ -196,13 +196,13 @@ def _make_refusal(scope: Scope, headers: Headers, error: Exception, started: flo
     if refusal.status == 403:
         for name in refusal.tools or [where]:
             log_call(name, "Forbidden", started)
-    if "expect" in headers.last and CLOSE not in refusal.headers:  # the client may or may not send its body now
+    if "expect" in headers.last and CLOSE not in refusal.headers:  # the client may still send its body now
         refusal.headers += (CLOSE,)
     return refusal
 
 
 def _share_with(origin: str) -> list[tuple[bytes, bytes]]:
-    """Return the headers that allow pages of an origin to read a response."""
+    """Return the headers that let pages of an origin read a response."""
     return [
         (b"access-control-allow-origin", origin.encode("latin-1")),
         (b"access-control-expose-headers", b"www-authenticate, mcp-session-id"),
@@ -224,7 +224,7 @@ def build_app(
     close: Callable[[], None],
     pages: Pages | None = None,
 ) -> Guard:
-    """Build the application of a server: `endpoints` by path, `url` for clients, `issuer` of OAuth tokens."""
+    """Build a server's application from endpoints by path; `url` is for clients, `issuer` is for OAuth tokens."""
 
     async def show_metrics(request: Request) -> Response:
         await identify(request, callers)
@@ -260,7 +260,7 @@ def build_app(
 
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[dict[str, Any]]:
-        yield {"end_streams": end_streams}  # the server calls it before it waits for its connections
+        yield {"end_streams": end_streams}  # the server calls this before waiting for its connections
         await run_sync(close)
 
     routes = [Route(path, endpoint) for path, endpoint in endpoints.items()]

@@ -14,16 +14,16 @@ _UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """One connection. It is `waiting` until a whole request has arrived, and again once that is answered."""
+    """A connection. It is `waiting` until a whole request has arrived, and again after the answer."""
 
     def __init__(self, *, connections: int, timeouts: Timeouts, waiting: "Waiting", **options: Any) -> None:
         super().__init__(**options)
         self._most_connections, self._timeouts = connections, timeouts
-        self._waiting = waiting  # all such connections of the process, the one that waits longest first
-        self._running: RequestResponseCycle | None = None  # unlike `cycle`, which may be of a pipelined request
+        self._waiting = waiting  # all such connections of the process, longest wait first
+        self._running: RequestResponseCycle | None = None  # unlike `cycle`, which may belong to a pipelined request
         self._deadline: TimerHandle | None = None
-        self._is_arriving = self._has_head = False  # a request
-        self._began_at, self._body_size = 0.0, 0  # of that request
+        self._is_arriving = self._has_head = False  # of the current request
+        self._began_at, self._body_size = 0.0, 0  # of the current request
         self._unparsed, self._held = 0, b""  # bytes since the parser last completed a part of a message
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
@@ -31,14 +31,14 @@ class BoundedProtocol(HttpToolsProtocol):
         self._start_deadline()
         self._waiting[self] = None
         if len(self.connections) > self._most_connections:
-            oldest = next(iter(self._waiting))  # this one, if all others are in use
+            oldest = next(iter(self._waiting))  # this connection, if all others are in use
             del self._waiting[oldest]
             oldest._refuse(503, b"All connections are in use. Try again later.")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._waiting.pop(self, None)
         self._stop_deadline()
-        if self._running is not None:  # uvicorn notifies only the request that came last
+        if self._running is not None:  # uvicorn notifies only the latest request
             self._running.disconnected = True
             self._running.message_event.set()
         super().connection_lost(exc)
@@ -57,7 +57,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._start_deadline()
 
     def _hide_upgrade(self, data: bytes) -> bytes:
-        """Rename the header `Upgrade`, which Java's client sends: httptools drops the body of such a request."""
+        """Rename the header `Upgrade`, which Java's client sends, because httptools drops the body of such requests."""
         data, self._held = self._held + data, b""
         head, end, rest = data.partition(b"\r\n\r\n")
         cut = -1 if end else head.rfind(b"\r")
@@ -81,7 +81,7 @@ class BoundedProtocol(HttpToolsProtocol):
             raise ConnectionAbortedError
         self._has_head, self._unparsed = True, 0
         super().on_headers_complete()
-        self.headers = []  # trailers must not become headers that the application sees
+        self.headers = []  # otherwise, the application would see trailers as headers
 
     def on_body(self, body: bytes) -> None:
         self._unparsed = 0
@@ -93,7 +93,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._waiting.pop(self, None)
         self._stop_deadline()
         super().on_message_complete()
-        if self.cycle.response_complete:  # it was refused before its body had arrived
+        if self.cycle.response_complete:  # the request was refused before its body had arrived
             self.on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
@@ -119,7 +119,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._deadline = None
 
     def _check_deadline(self) -> None:
-        if self.flow.read_paused or self._is_answering():  # the client waits for us
+        if self.flow.read_paused or self._is_answering():  # the client is waiting for the server
             self._began_at = self.loop.time()
         left = self._began_at + self._timeouts.for_request(self._body_size) - self.loop.time()
         if left > 0:
@@ -134,7 +134,7 @@ class BoundedProtocol(HttpToolsProtocol):
         return running.response_started or not running.more_body
 
     def _refuse(self, status: int, message: bytes) -> None:
-        """Answer and close the connection; send no answer if the client would take it for that of another request."""
+        """Send an error and close the connection; omit the error if the client would match it to another request."""
         if self._is_answering():
             self.transport.abort()
         elif not self.transport.is_closing():

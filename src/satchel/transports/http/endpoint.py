@@ -1,4 +1,4 @@
-"""The MCP endpoint of one contract: a POST is a call, a GET opens a stream of changes for the handshake generation."""
+"""The MCP endpoint of one contract: a POST is a call; a GET opens a stream of changes for the handshake generation."""
 
 import asyncio
 import time
@@ -30,7 +30,7 @@ from satchel.transports.http.metrics import Metrics
 from satchel.transports.http.streams import Streams
 from satchel.work import LOCAL, Work
 
-_UNWATCHED = 0.05  # seconds before a call's client is watched for leaving; most calls take less
+_UNWATCHED = 0.05  # seconds before the server watches whether a call's client leaves; most calls are faster
 
 Value = TypeVar("Value")
 CallKey = tuple[str, str, str | int]  # user, session, and id of the request
@@ -43,10 +43,10 @@ class Calls:
         self.callers = callers
         self.rate = Rate(calls_per_minute)
         self._threads = Threads()
-        self._running: dict[CallKey, Work] = {}  # of clients with a session: ids of other clients are not unique
+        self._running: dict[CallKey, Work] = {}  # only for clients with a session: ids of others are not unique
 
     def begin(self, scope: CallScope) -> Work:
-        """Return the work of one request. Without authentication all callers are one user without limits."""
+        """Return the work of one request. Without authentication, all callers count as one user without limits."""
         return Work(LOCAL if self.callers.identify is None else scope.user or LOCAL)
 
     async def run(
@@ -87,7 +87,7 @@ class Calls:
 
     @contextmanager
     def registered(self, keys: Sequence[CallKey], work: Work) -> Iterator[None]:
-        """Allow later requests to cancel some calls during the block."""
+        """Let later requests cancel some calls during the block."""
         self._running.update(dict.fromkeys(keys, work))
         try:
             yield
@@ -97,7 +97,7 @@ class Calls:
                     del self._running[key]
 
     def cancel(self, key: CallKey) -> None:
-        """Cancel a call, if it runs in this process."""
+        """Cancel a call if it runs in this process."""
         work = self._running.get(key)
         if work is not None:
             work.cancel()
@@ -213,7 +213,7 @@ class Endpoint:
         return self._respond(post, body) if post.exchange.is_answered else BytesResponse(202)
 
     def _check(self, request: Request, post: Post, caller: CallScope, work: Work) -> None:
-        """Check a message before any of its calls runs; carry out its cancellation of an earlier call.
+        """Check a message before any of its calls runs, and carry out its cancellation of an earlier call.
 
         Raises:
             Refusal: the message writes but its caller may only read, or the caller has made too many calls.
@@ -233,7 +233,7 @@ class Endpoint:
         self._calls.rate.count(work.user, len(post.calls) - 1, id)
 
     async def _run(self, request: Request, post: Post, work: Work, settle: Callable[[], Bytes]) -> Bytes:
-        """Run the calls of a message in a thread; other requests of the client may cancel them."""
+        """Run the calls of a message in a thread; the client's other requests may cancel them."""
         session = post.connection.session
         keys = [(work.user, session, call.id) for call in post.calls] if session else []
         writes = any(tool is not None and tool.writes for tool in map(self._runner.tool, post.calls))
@@ -270,7 +270,7 @@ class Endpoint:
                     raise
                 result = ProtocolError(INVALID_REQUEST, denied.message)
             except ProtocolError as error:
-                result = error.with_traceback(None)  # it would hold this frame, and so the answer
+                result = error.with_traceback(None)  # its frames would hold this one, and so the answer
             post.exchange.settle(call, result)
             tool = self._runner.tool(call)
             is_error = isinstance(result, ProtocolError) or bool(result.get("isError"))
@@ -287,7 +287,7 @@ class Endpoint:
         run: Callable[[Callable[[], Bytes]], Any],
         settle: Callable[..., Bytes],
     ) -> Response:
-        """Answer with a stream if a call reports progress before it is done, else with one response."""
+        """Answer with a stream if a call reports progress before it ends, otherwise with one response."""
         loop = asyncio.get_running_loop()
         reports: asyncio.Queue[Bytes | None] = asyncio.Queue()
 
@@ -325,9 +325,9 @@ class Endpoint:
         return messages.json_response(post.status(), body, self._session_header(post))
 
     def _session_header(self, post: Post) -> HeaderLines:
-        """Return a session id, from which later requests learn the client's name.
+        """Return a session id that tells later requests the client's name.
 
-        Some clients open the stream of changes only if they got one.
+        Some clients open the stream of changes only if they get one.
         """
         is_opening = post.method == "initialize" and not post.is_per_request and post.exchange.error_code() is None
         if not (is_opening and self._has_stream):
@@ -336,4 +336,4 @@ class Endpoint:
 
 
 def _ignore(*_: object) -> None:
-    """Discard the progress of a call if its client did not ask for it."""
+    """Discard the progress of a call whose client did not request it."""

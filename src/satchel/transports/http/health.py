@@ -1,4 +1,4 @@
-"""`GET /health`: checks that the database answers, in a thread reserved for this."""
+"""`GET /health`: checks in a reserved thread that the database answers."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,11 +12,11 @@ from satchel.errors import StoreError
 from satchel.log import log
 from satchel.transports.http.messages import json_response
 
-_DATABASE_TIMEOUT = 2.0  # seconds; a probe waits no longer
+_DATABASE_TIMEOUT = 2.0  # seconds that a probe waits
 
 
 class Health:
-    """Asks the database; concurrent requests share the answer."""
+    """Checks that the database answers; concurrent probes share one check."""
 
     def __init__(self, read_schema: Callable[[], int]) -> None:
         self._read_schema = read_schema

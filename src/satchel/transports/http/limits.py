@@ -1,6 +1,6 @@
-"""Limits that keep the server available to all users. Each worker process counts for itself.
+"""Limits that keep the server available to all users. Each worker process counts separately.
 
-They bound the size and duration of requests and, per user, threads, queued calls, calls a minute and bytes in flight.
+They limit the size and duration of requests and, per user, threads, queued calls, calls per minute, bytes in flight.
 
 """
 
@@ -22,19 +22,19 @@ from satchel.work import LOCAL
 MAX_FIELDS: Final = 100
 MAX_HEAD_BYTES: Final = 64 * 1024
 LARGE_HEAD: Final = f"The head of a request has at most {MAX_FIELDS} fields and {MAX_HEAD_BYTES // 1024} KiB."
-MAX_PIPELINED: Final = 64  # requests that wait behind another on a connection; each takes some 3 KB
+MAX_PIPELINED: Final = 64  # waiting requests behind another on one connection; each takes some 3 KB
 
-THREADS: Final = 16  # calls that run at once; a PostgreSQL store has as many connections
-# Calls of one user that read, and as many that write, at once: half of the processors, so that others get the rest.
+THREADS: Final = 16  # simultaneous calls; a PostgreSQL store has as many connections
+# Simultaneous reads of one user, and as many writes: half of the processors, so that others get the rest.
 THREADS_PER_USER: Final = max(1, min(4, (os.cpu_count() or 1) // 2))
-QUEUE_PER_USER: Final = 100  # calls that wait for a thread
+QUEUE_PER_USER: Final = 100  # calls waiting for a thread
 
-MAX_BYTES: Final = 96 * 1024 * 1024  # in flight in one process: bodies that are not answered, answers that are not sent
-MAX_BYTES_PER_HOLDER: Final = 40 * 1024 * 1024  # of one user or address, before another of their calls runs
-LITTLE: Final = 1024 * 1024  # a caller with less in flight is never refused
-LARGE_MESSAGE: Final = 64 * 1024  # bytes; one larger message is decoded and carried out at a time
+MAX_BYTES: Final = 96 * 1024 * 1024  # in flight in one process: unanswered request bodies and unsent answers
+MAX_BYTES_PER_HOLDER: Final = 40 * 1024 * 1024  # in flight for one user or address, before another of their calls runs
+LITTLE: Final = 1024 * 1024  # a caller with fewer bytes in flight is never refused
+LARGE_MESSAGE: Final = 64 * 1024  # bytes; larger messages are decoded and run one at a time
 
-_BURST_MINUTES = 5  # of calls at the rate, which a user may make at once
+_BURST_MINUTES = 5  # minutes' worth of calls that a user may make at once
 _MOST_USERS = 10_000  # users with a stored rate
 
 Value = TypeVar("Value")
@@ -43,15 +43,15 @@ Value = TypeVar("Value")
 class Timeouts(Struct, frozen=True, kw_only=True):
     """The timeouts of a server for its clients, in seconds."""
 
-    request: float = 30.0  # for a request to arrive; its body has more
-    body_rate: int = 16 * 1024  # bytes that give a body one more second
-    body: float = 600.0  # for a request with a body at most
-    write: float = 30.0  # in which a client must read some of its response
+    request: float = 30.0  # for a request to arrive; with a body, longer
+    body_rate: int = 16 * 1024  # bytes that extend the time for a body by a second
+    body: float = 600.0  # the maximum for a request with a body
+    write: float = 30.0  # for a client to read some of its response
     keep_alive: int = 75  # between two requests on a connection
-    shutdown: int = 10  # for running requests when the server ends
+    shutdown: int = 10  # for running requests when the server shuts down
 
     def for_request(self, body_size: int) -> float:
-        """Return the seconds that a request may take, given how many bytes of its body have arrived."""
+        """Return the seconds that a request may take after some bytes of its body have arrived."""
         return min(self.request + body_size / self.body_rate, self.body)
 
 
@@ -61,12 +61,12 @@ class Threads:
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(THREADS, thread_name_prefix="satchel-call")
         self._large = CapacityLimiter(1)
-        self._of_users: WeakValueDictionary[tuple[str, bool], CapacityLimiter] = WeakValueDictionary()  # while used
+        self._of_users: WeakValueDictionary[tuple[str, bool], CapacityLimiter] = WeakValueDictionary()  # those in use
 
     async def carry_out(
         self, user: str, act: Callable[[], Value], *, writes: bool = False, is_large: bool = False
     ) -> Value:
-        """Run a function in one of the user's threads, once one is free. Callers without a token are not limited.
+        """Run a function in one of the user's threads as soon as one is free. Callers without a token are not limited.
 
         Large messages, which take many times their size in memory, run one at a time.
 
@@ -94,9 +94,9 @@ class Threads:
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
-            await asyncio.wait([running])  # the thread is still at work
+            await asyncio.wait([running])  # the thread is still running
             if not running.cancelled():
-                running.exception()  # or asyncio logs that it was never retrieved
+                running.exception()  # otherwise, asyncio logs that it was never retrieved
             raise
 
 
@@ -105,7 +105,7 @@ class Rate:
 
     def __init__(self, calls_per_minute: int) -> None:
         self._calls_per_minute = calls_per_minute  # 0: no limit
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # by user: the number of calls, and the time
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # by user: calls left, and the time
 
     def count(self, user: str, calls: int, id: str | int | None = None) -> None:
         """Count some calls of a user.
@@ -137,14 +137,14 @@ class InFlight:
         self._by_holder: Counter[str] = Counter()
 
     def add(self, holder: str, size: int) -> None:
-        """Add bytes; a negative size removes them."""
+        """Add bytes; a negative size removes bytes."""
         self._total += size
         self._by_holder[holder] += size
         if not self._by_holder[holder]:
             del self._by_holder[holder]
 
     def check(self, holder: str, id: str | int | None = None) -> None:
-        """Check that a holder may have more bytes in flight.
+        """Check whether a holder may have more bytes in flight.
 
         Raises:
             Refusal: 429 if the holder has too many bytes in flight, 503 if the whole process has.
@@ -169,7 +169,7 @@ class Account:
         self._size = 0
 
     def belongs_to(self, user: str) -> None:
-        """Count the request for a user from now on, no longer for an address."""
+        """Count the request for a user from now on, instead of an address."""
         self._in_flight.add(self._holder, -self._size)
         self._holder = f"user {user}"
         self._in_flight.add(self._holder, self._size)
@@ -180,10 +180,10 @@ class Account:
         self._in_flight.add(self._holder, size)
 
     def check(self, id: str | int | None = None) -> None:
-        """Check that the request may go on. Raises Refusal as `InFlight.check` does."""
+        """Check whether the request may continue. Raises Refusal as `InFlight.check` does."""
         self._in_flight.check(self._holder, id)
 
     def close(self) -> None:
-        """Remove all bytes of the request after it was answered."""
+        """Remove all bytes of the request after the answer was sent."""
         self._in_flight.add(self._holder, -self._size)
         self._size = 0

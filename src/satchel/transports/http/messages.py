@@ -24,18 +24,18 @@ HeaderLines = Iterable[tuple[str, str]]
 CLOSE = ("connection", "close")
 RETRY_LATER = ("retry-after", "1")  # seconds
 
-_PIECE = 256 * 1024  # bytes that are handed to the server at once; the next ones wait until these are sent
-_TOKEN_AGE = 0.02  # seconds after which a token is looked up again before a call begins
-_WITH_HEAD = 0.001  # seconds in which a body is read that arrived together with its head
+_PIECE = 256 * 1024  # bytes that the server gets at once; the next ones wait until these are sent
+_TOKEN_AGE = 0.02  # seconds after which a token is checked again before a call begins
+_WITH_HEAD = 0.001  # seconds within which a body counts as having arrived with its head
 _EVENT_HEADERS = {
     "content-type": "text/event-stream",
     "cache-control": "no-cache, no-transform",
-    "x-accel-buffering": "no",  # nginx would hold events back
+    "x-accel-buffering": "no",  # nginx would delay events
 }
 
 
 class Refusal(Exception):
-    """A request that is answered with an HTTP error: its status, the part at fault, a sentence, extra headers.
+    """A request that gets an HTTP error: its status, the part at fault, a sentence, extra headers.
 
     If the request was parsed, `id` is its JSON-RPC id and `tools` are the names of the tools that it calls.
     """
@@ -59,7 +59,7 @@ class Refusal(Exception):
 
 
 def deny(denied: AccessDenied, id: str | int | None = None, tools: Sequence[str] = ()) -> Refusal:
-    """Return the refusal for a caller who was denied access."""
+    """Return the refusal for a denied caller."""
     challenge = () if denied.challenge is None else (("www-authenticate", denied.challenge),)
     return Refusal(
         denied.status, "query" if denied.status == 400 else "authorization", denied.message, challenge, id, tools
@@ -73,13 +73,13 @@ def head_of(request: Request) -> Headers:
 
 
 def account_of(request: Request) -> "Account":
-    """Return the account of the bytes that a request has in flight."""
+    """Return the account of a request's bytes in flight."""
     account: Account = request.scope["satchel.account"]
     return account
 
 
 def path_of(scope: Scope) -> str:
-    """Return the path below the place where the application is mounted."""
+    """Return the path below the mount point of the application."""
     path: str = scope["path"]
     root: str = scope.get("root_path") or ""
     return path[len(root) :] if root and (path == root or path.startswith(f"{root}/")) else path
@@ -111,7 +111,7 @@ def check_token(request: Request, callers: Callers) -> None:
 
 
 def check_body(headers: Headers) -> None:
-    """Check the headers about the body, before the body is read.
+    """Check the headers that describe the body, before reading it.
 
     Raises:
         Refusal: 415 for anything but plain JSON, 413 for a body that is too large.
@@ -139,7 +139,7 @@ async def read_body(request: Request) -> bytearray:
 
 
 class BytesResponse(Response):
-    """A response whose body is counted while it is sent, in pieces, so that memory holds it once."""
+    """A response whose body is sent in pieces and counted, so that memory holds it once."""
 
     def __init__(self, status: int, body: Bytes = b"", headers: HeaderLines = ()) -> None:
         super().__init__(status_code=status)
@@ -159,13 +159,13 @@ class BytesResponse(Response):
 
 
 def json_response(status: int, value: object, headers: HeaderLines = ()) -> BytesResponse:
-    """Return a response with a value, or with JSON that is encoded already."""
+    """Return a response with a value, or with encoded JSON."""
     body = value if isinstance(value, bytes | bytearray) else encode(value)
     return BytesResponse(status, body, (("content-type", "application/json"), *headers))
 
 
 def event_stream(messages: AsyncIterator[Bytes | None], headers: Mapping[str, str] | None = None) -> StreamingResponse:
-    """Return a response that sends messages as events; None becomes a comment, so that proxies do not close it."""
+    """Return a response that sends messages as events; None becomes a comment, which keeps proxies from closing it."""
 
     async def events() -> AsyncIterator[bytes]:
         async for message in messages:

@@ -18,7 +18,7 @@ except ImportError:
 
 _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _LABELS = ("contract", "method", "tool")
-_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where prometheus_client looks for counters that processes share
+_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where prometheus_client looks for shared counters
 
 
 @contextmanager
@@ -47,7 +47,7 @@ class Metrics:
         self._streams = Gauge("satchel_streams", "Open streams.", registry=registry, multiprocess_mode="livesum")
 
     def called(self, contract: str, method: str, tool: str, *, is_error: bool, seconds: float = 0.0) -> None:
-        """Count one request; method and tool must be known names, because each name is another time series."""
+        """Count one request; method and tool must be known names, because each name creates a time series."""
         if not IS_COUNTING:
             return
         names = (contract, method, tool)
@@ -60,12 +60,12 @@ class Metrics:
             self._errors.labels(*names).inc()
 
     def refused(self, status: int) -> None:
-        """Count one refusal of the guard."""
+        """Count one refusal by the guard."""
         if IS_COUNTING:
             self._refusals.labels(str(status)).inc()
 
     def stream_opened(self, by: int = 1) -> None:
-        """Count an opened stream, or with -1 a closed one."""
+        """Count an opened stream, or a closed one with -1."""
         if IS_COUNTING:
             self._streams.inc(by)
 
@@ -94,7 +94,7 @@ class Metrics:
 
 
 def _forget_dead_workers(folder: Path) -> None:
-    """Drop the gauges of dead workers, whose open streams would be counted for ever."""
+    """Drop the gauges of dead workers, whose open streams would otherwise be counted forever."""
     for file in folder.glob("gauge_live*_*.db"):
         try:
             os.kill(int(file.stem.rpartition("_")[2]), 0)

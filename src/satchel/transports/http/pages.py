@@ -1,12 +1,12 @@
 """The page for people over HTTP: sessions, origins, forms, and the live stream.
 
-The page itself, satchel.page, is imported with the first request for it.
+The page itself, satchel.page, is imported by the first request for it.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
 
 from anyio.to_thread import run_sync
 from msgspec import structs
@@ -21,7 +21,7 @@ from satchel.auth.callers import AccessDenied, Callers
 from satchel.auth.sessions import ISSUED_MINUTES, BrowserSessions
 from satchel.errors import Abandoned, AuthUnavailable, StoreError, Unauthorized
 from satchel.model import Identity, Scope, StoreChange
-from satchel.protocol.codec import encode
+from satchel.protocol.codec import MAX_MESSAGE_BYTES, encode
 from satchel.transports.http import messages
 from satchel.transports.http.endpoint import Calls
 from satchel.transports.http.messages import CLOSE, BytesResponse, Refusal
@@ -35,13 +35,15 @@ if TYPE_CHECKING:
 NOTHING = "There is nothing at this path. MCP is served at /mcp."
 
 _OWN_PATHS = ("/login", "/login/start", "/login/callback", "/logout", "/events")
-_STEP = "satchel-login"  # the cookie of a login that goes on elsewhere
+_STEP = "satchel-login"  # the cookie of a login that continues at an issuer
 _MAX_FIELDS = 500
-_MAX_FIELD_BYTES = 16 * 1024 * 1024  # as browsers send it: 4 MiB of text may be three times as long in percent signs
+_MAX_FIELD_BYTES = 16 * 1024 * 1024  # as sent: percent-encoding can triple 4 MiB of text
+_MAX_LOGIN_BYTES = 256 * 1024  # of a form that anyone may send
+_PIECE = 64 * 1024  # bytes of a field that are decoded at a time: urllib makes objects of 100 bytes for each escape
 
 
 class Pages:
-    """Answers every request that no other route answers."""
+    """Answers every request that no other route handles."""
 
     def __init__(
         self,
@@ -60,11 +62,11 @@ class Pages:
         self._callers: Callers = calls.callers
         self._calls = calls
         self._sessions = sessions
-        self._code_flow = code_flow  # where people log in with an OAuth issuer
+        self._code_flow = code_flow  # the login with an OAuth issuer, if there is one
         self._streams = streams
         self._watch = watch
         self._is_secure = is_secure
-        # Cookies know no ports: servers on several ports of one host must not take each other's.
+        # Cookies ignore ports, so servers on several ports of one host need different names.
         self._cookie = "__Host-satchel" if is_secure else f"satchel-{port}"
 
     async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
@@ -85,7 +87,7 @@ class Pages:
         is_page = match is not None or path in _OWN_PATHS
         is_mcp = path == "/mcp" or path.startswith("/mcp/")
         if is_mcp or (not is_page and "text/html" not in headers.get("accept", "")):
-            raise Refusal(404, "path", NOTHING)  # a program asked, not a person
+            raise Refusal(404, "path", NOTHING)  # the request is from a program, not from a person
         self._check_origin(request)
         if path == "/login":
             return await self._log_in(request, site)
@@ -170,7 +172,7 @@ class Pages:
         if request.method == "GET":
             obstacle = "" if self._code_flow is None else await self._code_flow.find_obstacle()
             return _respond(site.show_login(next=next, code=query.get("code", ""), obstacle=obstacle))
-        form, _ = await _read_form(request)
+        form, _ = await _read_form(request, most=_MAX_LOGIN_BYTES)
         field = {name: values[-1].strip() for name, values in form.items()}
         next = _read_next(field.get("next", ""))
         try:
@@ -198,11 +200,11 @@ class Pages:
             why = error.description if isinstance(error, Unauthorized) else "the issuer cannot be reached"
             return _respond(site.show_login(message=f"That did not work: {why}.", status=401))
         cookies = [("set-cookie", self._write_step("", 0)), ("set-cookie", self._write_cookie(secret, 12 * 3600))]
-        # Not a redirect: the browser sends a strict cookie only where a page of our own leads on.
+        # Not a redirect: the browser sends a strict cookie only when a page of this server leads on.
         return _respond(site.show_entrance(_read_next(unquote(next))), cookies)
 
     def _write_step(self, value: str, age: int) -> str:
-        """Return the cookie of a login at an issuer; it is SameSite=Lax, because the issuer redirects back to us."""
+        """Return the cookie of a login at an issuer; it is SameSite=Lax, because the issuer redirects back here."""
         secure = "; Secure" if self._is_secure else ""
         return f"{_STEP}={value}; Path=/login; Max-Age={age}; HttpOnly; SameSite=Lax{secure}"
 
@@ -219,9 +221,9 @@ class Pages:
     # -- from where -------------------------------------------------------------------------------------------------
 
     def _check_origin(self, request: Request) -> None:
-        """Check that a changing request comes from our own page, and that no other site embeds the page.
+        """Check that a changing request comes from a page of this server, and that no other site embeds the page.
 
-        Browsers send the cookie from pages on other ports of the host too, so the exact origin decides.
+        Browsers also send the cookie from pages on other ports of the host, so the exact origin decides.
 
         Raises:
             Refusal: 403 for any other origin.
@@ -240,8 +242,6 @@ class Pages:
 
     async def _listen(self, request: Request, scope: Scope) -> Response:
         """Send changes until the browser leaves, the session ends, or the server shuts down."""
-        self._streams.check_room(scope.user)
-        await run_sync(self._watch)
         listener = Listener(
             lambda changes: (one for one in changes if one.what != "access" and one.is_open_to(scope)),
             StoreChange("everything"),
@@ -257,12 +257,14 @@ class Pages:
                 has_ended = True
             return not has_ended
 
+        changes = await self._streams.open(listener, is_allowed, self._watch)
+
         async def events() -> AsyncIterator[bytes | None]:
             yield encode({"what": "hello"})
-            async for changes in self._streams.follow(listener, is_allowed):
-                if changes:
-                    found = [{"what": one.what, "project": one.project, "key": one.key} for one in changes]
-                    yield encode({"what": "changed", "changes": found})
+            async for found in changes:
+                if found:
+                    shown = [{"what": one.what, "project": one.project, "key": one.key} for one in found]
+                    yield encode({"what": "changed", "changes": shown})
                 else:
                     yield None
             if has_ended:
@@ -272,17 +274,24 @@ class Pages:
 
 
 async def _read_form(
-    request: Request, *, takes_files: bool = False
+    request: Request, *, takes_files: bool = False, most: int = MAX_MESSAGE_BYTES
 ) -> "tuple[dict[str, list[str]], dict[str, Upload]]":
     """Return the fields of a form, and its files.
 
     Raises:
-        Refusal: it is not a form, or it cannot be read.
+        Refusal: it is not a form, it is too large, or it cannot be read.
     """
     from satchel.page.visit import Upload
 
     kind = messages.head_of(request).last.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/x-www-form-urlencoded" and not (takes_files and kind == "multipart/form-data"):
+    if kind == "application/x-www-form-urlencoded":
+        raw = bytearray()
+        async for piece in request.stream():
+            raw += piece
+            if len(raw) > most:
+                raise Refusal(413, "body", f"This form has at most {most} bytes.", [CLOSE])
+        return await run_sync(_decode_fields, bytes(raw)), {}
+    if not takes_files or kind != "multipart/form-data":
         raise Refusal(415, "body", "A form is sent as application/x-www-form-urlencoded.")
     fields: dict[str, list[str]] = {}
     files: dict[str, Upload] = {}
@@ -291,11 +300,37 @@ async def _read_form(
             for name, value in form.multi_items():
                 if not isinstance(value, UploadFile):
                     fields.setdefault(name, []).append(value)
-                elif value.filename:  # empty where no file was chosen
+                elif value.filename:  # empty if no file was chosen
                     files[name] = Upload(value.filename, await value.read())
     except HTTPException:
         raise Refusal(400, "body", "The form cannot be read.") from None
     return fields, files
+
+
+def _decode_fields(raw: bytes) -> dict[str, list[str]]:
+    """Decode the fields of a form that has no files.
+
+    Raises:
+        Refusal: it has too many fields.
+    """
+    if raw.count(b"&") >= _MAX_FIELDS:
+        raise Refusal(400, "body", "The form cannot be read.")
+    fields: dict[str, list[str]] = {}
+    for one in filter(None, raw.split(b"&")):
+        name, _, value = one.partition(b"=")
+        fields.setdefault(_unquote(name), []).append(_unquote(value))
+    return fields
+
+
+def _unquote(text: bytes) -> str:
+    decoded, start = bytearray(), 0
+    while start < len(text):
+        end = start + _PIECE
+        cut = text.rfind(b"%", end - 2, end)  # an escape that the piece would cut in two
+        end = end if cut < 0 else cut
+        decoded += unquote_to_bytes(text[start:end].replace(b"+", b" "))
+        start = end
+    return decoded.decode(errors="replace")
 
 
 def _address(request: Request) -> str:
@@ -309,7 +344,7 @@ def _respond(response: "PageResponse", more: Sequence[tuple[str, str]] = ()) -> 
 
 
 def _read_next(address: str) -> str:
-    """Return the address on the page to show after the login."""
+    """Return the page to show after the login."""
     if not address.startswith("/") or address.startswith(("//", "/\\")) or not address.isprintable():
         return "/"
     parts = urlsplit(address)

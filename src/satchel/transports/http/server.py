@@ -1,4 +1,4 @@
-"""The serving process, or several on one socket: uvicorn with our bounds, our log, and exit status 0 at a signal."""
+"""The serving process, or several on one socket: uvicorn with our limits, our log, and exit status 0 after a signal."""
 
 import asyncio
 import ctypes
@@ -26,13 +26,13 @@ from satchel.transports.http.app import Guard
 from satchel.transports.http.bounds import BoundedProtocol
 from satchel.transports.http.limits import Timeouts
 
-_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # of malloc.h
+_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # constants from malloc.h
 _LARGE_BLOCK = 1024 * 1024  # bytes
-_OTHER_FILES = 400  # of the store and the libraries
-# Seconds after which a thread that computes lets the event loop run. With Python's 5 ms, each call waits several times.
+_OTHER_FILES = 400  # files of the store and the libraries
+# Seconds after which a computing thread yields to the event loop. With Python's 5 ms, each call waits several times.
 _SWITCH_INTERVAL = 0.0005
-_RESTART_PAUSE = 3.0  # seconds before a worker that cannot use the store is replaced
-_OUT_OF_FILES_PAUSE = 60.0  # seconds between two log lines about it
+_RESTART_PAUSE = 3.0  # seconds before the replacement of a worker that cannot use the store
+_OUT_OF_FILES_PAUSE = 60.0  # seconds between two log lines about this
 
 
 def run(
@@ -46,7 +46,7 @@ def run(
     forwarded_allow_ips: str | None,
     greet: Callable[[], None],
 ) -> int:
-    """Serve until a signal comes; return the exit status. `make_app` is pickled for each of several workers."""
+    """Serve until a signal comes; return the exit status. `make_app` is pickled if there are several workers."""
     protocol: Any = partial(BoundedProtocol, connections=connections, timeouts=timeouts, waiting={})
     certificate, key = tls or (None, None)
     config = uvicorn.Config(
@@ -68,7 +68,7 @@ def run(
     )
     _forward_logs()
     _raise_file_limit(connections + _OTHER_FILES)
-    if hasattr(socket, "TCP_USER_TIMEOUT"):  # connections inherit it; it ends those whose client reads nothing
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # inherited by connections; closes those whose client reads nothing
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(timeouts.write * 1000))
     if workers > 1:
         with metrics.shared_folder():
@@ -77,12 +77,12 @@ def run(
             supervisor.run()
         return 0
     for number in (signal.SIGTERM, signal.SIGINT):
-        # uvicorn raises the signal again at its end. No worker thread that waits for the database holds the exit up.
+        # uvicorn raises the signal again at its end. Threads that wait for the database must not delay the exit.
         signal.signal(number, lambda *_: os._exit(0))
     try:
         _Server(config, greet).run(sockets=[listening])
     except SystemExit:
-        return 1  # the application could not be made; _load has logged why
+        return 1  # the application could not be made; _load has logged the reason
     return 0
 
 
@@ -122,17 +122,17 @@ def _load(make_app: Callable[[], Guard]) -> Guard:
         if parent_process() is None:
             sys.exit(STARTUP_FAILURE)
         time.sleep(_RESTART_PAUSE)
-        os._exit(1)  # unlike STARTUP_FAILURE this has uvicorn try again, and the other workers go on
+        os._exit(1)  # unlike STARTUP_FAILURE, this makes uvicorn try again while the other workers continue
 
 
 def _log_loop_errors() -> None:
-    """Log once a minute that the limit of open files is reached; uvloop closes such connections silently."""
+    """Log once a minute that the limit of open files is reached; uvloop silently closes such connections."""
     logged_at = -_OUT_OF_FILES_PAUSE
 
     def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         nonlocal logged_at
         if "_start_serving" in context["message"]:
-            return  # asyncio tries to accept connections again, a second later, though the server has been closed
+            return  # asyncio retries accept a second later, even after the server was closed
         if "socket.accept()" not in context["message"]:
             loop.default_exception_handler(context)
         elif time.monotonic() >= logged_at + _OUT_OF_FILES_PAUSE:
@@ -143,7 +143,7 @@ def _log_loop_errors() -> None:
 
 
 def _raise_file_limit(count: int) -> None:
-    """Raise the limit of open files (often 1,024) for this process and its workers: each connection is a file."""
+    """Raise the limit of open files, often 1,024, for this process and its workers: each connection is a file."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = count if hard == resource.RLIM_INFINITY else min(count, hard)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -151,9 +151,9 @@ def _raise_file_limit(count: int) -> None:
 
 
 def _return_freed_memory() -> None:
-    """Return large blocks to the system when they are freed.
+    """Return large freed blocks to the system.
 
-    Otherwise glibc keeps freed blocks of up to 32 MiB in each of several arenas, once one of that size was freed.
+    Otherwise, glibc keeps freed blocks of up to 32 MiB in each of several arenas, once one of that size was freed.
     """
     if sys.platform.startswith("linux"):
         set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # musl lacks it, and does not need it
@@ -163,7 +163,7 @@ def _return_freed_memory() -> None:
 
 
 def _end_with_parent() -> None:
-    """End a worker whose supervisor was killed; otherwise it would serve for ever."""
+    """End a worker whose supervisor was killed; otherwise, it would serve forever."""
     parent = parent_process()
     assert parent is not None
     connection.wait([parent.sentinel])

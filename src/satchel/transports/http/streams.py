@@ -10,6 +10,7 @@ from anyio.to_thread import run_sync
 from starlette.responses import Response
 
 from satchel.auth.callers import AccessDenied
+from satchel.errors import StoreError
 from satchel.log import log_surprise
 from satchel.model import StoreChange
 from satchel.protocol import ClientChange, Connection
@@ -17,10 +18,10 @@ from satchel.protocol.codec import Bytes
 from satchel.transports.http.messages import RETRY_LATER, Refusal, event_stream
 from satchel.transports.http.metrics import Metrics
 
-MAX_STREAMS = 400  # of one process
-MAX_STREAMS_PER_USER = 100  # and of all callers without a user together
+MAX_STREAMS = 400  # in one process
+MAX_STREAMS_PER_USER = 100  # also the limit for all callers without a user
 
-_MAX_WAITING = 1000  # changes queued for a slow reader, which is then told that anything may have changed
+_MAX_WAITING = 1000  # queued changes for a slow reader; beyond that, it is told that anything may have changed
 
 Change = TypeVar("Change")
 
@@ -35,7 +36,7 @@ class Listener(Generic[Change]):
         self.is_closing = False
         self.must_check = False  # its owner may have lost access
         self._translate: Callable[[list[StoreChange]], Iterable[Change]] = (
-            translate  # changes of the store as this reader may know them
+            translate  # translates changes of the store for this reader
         )
         self._everything = everything
         self._waiting: dict[Change, None] = {}
@@ -73,24 +74,24 @@ class Streams:
 
     def __init__(self, metrics: Metrics, heartbeat: float) -> None:
         self._metrics = metrics
-        self._heartbeat = heartbeat  # seconds between signs of life on a quiet stream
+        self._heartbeat = heartbeat  # seconds between keep-alive messages on a quiet stream
         self._open: set[Listener[Any]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None  # None until the first stream is opened
         self._is_closing = False
 
     def publish(self, changes: list[StoreChange]) -> None:
-        """Send changes to every stream that wants them; from any thread."""
+        """Send changes to every stream that wants them, from any thread."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._publish, changes)
 
     def close(self) -> None:
-        """End every stream; from any thread."""
+        """End every stream, from any thread."""
         self._is_closing = True
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._close_all)
 
     def check_room(self, owner: str | None) -> None:
-        """Check that a user may open one more stream.
+        """Check whether a user may open one more stream.
 
         Raises:
             Refusal: 503 if the process has too many, 429 if the user has.
@@ -102,13 +103,31 @@ class Streams:
             message = f"A user has at most {MAX_STREAMS_PER_USER} streams open. Close one of yours first."
             raise Refusal(429, "streams", message, [RETRY_LATER])
 
-    async def follow(
+    async def open(
+        self, listener: Listener[Change], is_allowed: Callable[[], Awaitable[bool]], watch: Callable[[], None]
+    ) -> AsyncIterator[list[Change]]:
+        """Open a stream and return its changes; an empty list keeps it alive. `watch` starts the watchers.
+
+        It ends with the listener, or when its owner loses access. The token is checked again with each empty list, and
+        at once after a token of the owner was revoked.
+
+        Raises:
+            Refusal: as `check_room`; 503 if the store cannot be watched.
+        """
+        self.check_room(listener.owner)
+        try:
+            await run_sync(watch)
+        except StoreError:
+            message = "The store cannot be watched at the moment. Try again later."
+            raise Refusal(503, "server", message, [RETRY_LATER]) from None
+        changes = self._follow(listener, is_allowed)
+        await anext(changes)  # counts the stream before the next one is checked
+        return changes
+
+    async def _follow(
         self, listener: Listener[Change], is_allowed: Callable[[], Awaitable[bool]]
     ) -> AsyncIterator[list[Change]]:
-        """Yield changes, or an empty list to keep the stream alive, until it ends or its owner loses access.
-
-        The token is checked again with each empty list, and at once after a token of the owner was revoked.
-        """
+        self.check_room(listener.owner)  # others may have been opened since
         self._loop = asyncio.get_running_loop()
         self._open.add(listener)
         self._metrics.stream_opened()
@@ -136,9 +155,11 @@ class Streams:
         opening: Sequence[Bytes],
         watch: Callable[[], None],
     ) -> Response:
-        """Return a stream of changes for an MCP client; `watch` starts the watchers, unless they run."""
-        self.check_room(owner)
-        await run_sync(watch)
+        """Return a stream of changes for an MCP client; `watch` starts the watchers, unless they run.
+
+        Raises:
+            Refusal: as `open`.
+        """
         listener = Listener(
             lambda changes: filter(connection.wants, translate(changes)), ClientChange("everything"), owner
         )
@@ -150,17 +171,17 @@ class Streams:
                 return denied.status >= 500  # it cannot be checked now
             return True
 
+        changes = await self.open(listener, is_allowed, watch)
+
         async def messages() -> AsyncIterator[Bytes | None]:
-            is_open = False
-            async for changes in self.follow(listener, is_allowed):
-                for message in () if is_open else opening:  # once the listener is there, so that no change is missed
-                    yield message
-                for change in changes:
+            for message in opening:  # once the listener is there, so that no change is missed
+                yield message
+            async for found in changes:
+                for change in found:
                     for message in connection.announce(change):
                         yield message
-                if is_open and not changes and not listener.is_closing:
+                if not found and not listener.is_closing:
                     yield None
-                is_open = True
             for message in connection.close():
                 yield message
 

@@ -27,7 +27,7 @@ _STATUSES = {"VALIDATION_ERROR": 400, "NOT_FOUND": 404}
 
 
 class TasksApi(Struct, frozen=True):
-    """Serves the tools of one contract, `tasks`, one path each."""
+    """Serves the tools of the contract `tasks`, each at its own path."""
 
     runner: Runner
     calls: Calls
@@ -74,7 +74,7 @@ class TasksApi(Struct, frozen=True):
 
 
 async def _read_arguments(request: Request) -> bytearray:
-    """Read a body. No body at all is an empty object, whatever its type; in chunks, this shows only at their end."""
+    """Read a body. An absent body means an empty object, whatever its type; in chunks, it shows only at the end."""
     head = messages.head_of(request)
     is_chunked = "transfer-encoding" in head.last
     raw = bytearray()
@@ -86,13 +86,16 @@ async def _read_arguments(request: Request) -> bytearray:
     return raw or bytearray(b"{}")
 
 
-def refuse(refusal: Refusal) -> Response:
+def refuse(refusal: Refusal) -> messages.BytesResponse:
     """Return a refusal in the envelope of this contract, with a status of at most 500."""
     if refusal.status == 404:
         body = error("NOT_FOUND", refusal.message)
+    elif refusal.status < 500:
+        body = error("VALIDATION_ERROR", refusal.message, {"field": refusal.field})
     else:
-        code = "DATABASE_ERROR" if refusal.status >= 500 else "VALIDATION_ERROR"
-        body = error(code, refusal.message, {"field": refusal.field})
+        # A request is refused because of the database only when its token cannot be looked up.
+        code = "DATABASE_ERROR" if refusal.field == "authorization" else "INTERNAL_ERROR"
+        body = error(code, refusal.message)
     return messages.json_response(min(refusal.status, 500), body, refusal.headers)
 
 
