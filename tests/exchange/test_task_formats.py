@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from satchel.exchange.entries import DocumentEntry, NoteEntry, Problem, TaskEntry
+from satchel.exchange.formats import BY_NAME
 from tests.exchange.corpora import read, write_files
 
 
@@ -36,6 +37,15 @@ def test_todo_txt(tmp_path: Path) -> None:
     mail = found["Mail to a@b.c see http://x.y"]
     assert (facts(mail), names(found, mail)) == (("pending", "normal", None, (), "1"), ["Call mum"])
     assert found["later"].priority == "low"
+
+
+def test_a_title_like_a_heading_survives_todo_txt(tmp_path: Path) -> None:
+    written = BY_NAME["todo-txt"].write
+    assert written is not None
+    files = written([TaskEntry(title="# Plan")]).files
+    assert files == {"todo.txt": b"(C) # Plan\n"}
+    found, problems = tasks(tmp_path, dict(files))
+    assert (facts(found["# Plan"]), problems) == (("pending", "normal", None, (), None), [])
 
 
 def test_taskwarrior(tmp_path: Path) -> None:
