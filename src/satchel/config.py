@@ -259,10 +259,10 @@ class SettingsError(Exception):
 
 
 def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings:
-    """Find the value of every setting. HTTP settings are ignored on stdio.
+    """Find the value of every setting. On stdio, HTTP settings of the environment and of the file are ignored.
 
     Raises:
-        SettingsError: a value has the wrong type or is not allowed.
+        SettingsError: a value has the wrong type or is not allowed, or a flag needs HTTP.
     """
     environment = os.environ if environment is None else environment
     home = environment.get("SATCHEL_HOME") or _default_home()
@@ -272,6 +272,10 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
     if is_http:
         # A server has many callers, so the project is named by each request, not by the server's environment.
         environment = {name: value for name, value in environment.items() if name != "SATCHEL_PROJECT"}
+    else:
+        needy = next((setting for setting in SETTINGS if setting.is_http and flags.get(setting.name)), None)
+        if needy is not None:
+            raise SettingsError(f"{needy.flags[0]} needs --transport http.")
     found = {
         setting.name: _find(setting, flags, environment, path, file)
         for setting in SETTINGS

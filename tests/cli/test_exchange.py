@@ -56,6 +56,8 @@ def test_an_import_is_reported_by_kind_and_state(satchel: Command, tmp_path: Pat
         "Projects that were made: garden\n"
         "In conflict with existing items, and left out (see --on-clash rename and replace):\n"
         "  prompt 'mine' (in/prompts.csv, row 4)\n"
+        "Renamed, because the name or title was taken:\n"
+        "  prompt 'one-2' (in/prompts.csv, row 3)\n"
         "Not imported:\n"
         "  in/bad.md: it is not a text in UTF-8 (byte 0xff at 0). Convert it first, for example with: "
         "iconv -f latin1 -t utf-8\n"
@@ -63,9 +65,21 @@ def test_an_import_is_reported_by_kind_and_state(satchel: Command, tmp_path: Pat
     )
     (tmp_path / "in" / "bad.md").unlink()
     again = value(satchel("import", "in", "--json", "--dry-run"))
-    assert again["prompts"] == {"new": 0, "same": 3, "clashing": 1, "renamed": 0, "replaced": 0}
+    assert again["prompts"] == {"new": 0, "same": 3, "repeated": 0, "clashing": 1, "renamed": 0, "replaced": 0}
     assert (again["dry_run"], again["tasks"]["same"], again["problems"]) == (True, 1, [])
     assert again["formats"] == {"prompts-chat": 1, "todo-txt": 1}
+
+
+def test_a_file_of_no_known_format_is_left_alone_with_the_formats_to_try(satchel: Command, tmp_path: Path) -> None:
+    write_files(tmp_path, {"TODO.md": "# Tasks\n\n- [ ] Buy milk !high\n"})
+    report = satchel("import", "TODO.md")
+    assert (report.returncode, report.stdout.decode()) == (
+        1,
+        "Imported into project 'default':\n  nothing\n"
+        "Files of no known format, left alone: 1 (TODO.md)\n"
+        "If they have one of these formats, add --format NAME: skills, vscode-prompts, fabric, backlog, basic-memory, "
+        "claude-agents, claude-commands, markdown\n",
+    )
 
 
 def test_wrong_arguments_are_reported_with_an_exit_status(satchel: Command, tmp_path: Path) -> None:

@@ -174,22 +174,30 @@ def test_print_shows_the_lines_and_writes_nothing(satchel: Satchel, home: Path) 
     assert shown == {"context_servers": {"satchel": {"source": "custom", "command": str(SCRIPT), "args": ["serve"]}}}
     shown = json.loads(done(satchel("install", "json", "--print")))
     assert shown == {"mcpServers": {"satchel": {"command": str(SCRIPT), "args": ["serve"]}}}
-    planned = done(satchel("install", "cursor", "--rule", "--dry-run"))
+    planned = done(satchel("install", "gemini-cli", "--rule", "--dry-run"))
     assert '+    "satchel": {' in planned and "+" + RULE_LINES[0] in planned
     assert list(home.iterdir()) == list((home.parent / "work").iterdir()) == []
 
 
 def test_the_rule_goes_to_the_file_that_the_client_reads(satchel: Satchel, home: Path) -> None:
-    done(satchel("install", "claude-code", "codex", "cursor", "--rule"))
+    said = done(satchel("install", "claude-code", "codex", "cursor", "--rule"))
+    assert (
+        "Cursor reads no instructions from a file of the user, so no rule was written. "
+        "In the folder of a project, --scope project writes it to AGENTS.md.\n"
+    ) in said
     work = home.parent / "work"
-    files = [home / ".claude" / "CLAUDE.md", home / ".codex" / "AGENTS.md", work / "AGENTS.md"]
+    files = [home / ".claude" / "CLAUDE.md", home / ".codex" / "AGENTS.md"]
     for file in files:
         assert file.read_text().splitlines()[1:3] == list(RULE_LINES)
-    done(satchel("install", "claude-code", "--scope", "project", "--rule"))
-    assert (work / "CLAUDE.md").read_text() == files[0].read_text()
+    assert list(work.iterdir()) == []
+    done(satchel("install", "claude-code", "cursor", "--scope", "project", "--rule"))
+    for name in ("CLAUDE.md", "AGENTS.md"):
+        assert (work / name).read_text() == files[0].read_text()
     done(satchel("uninstall", "claude-code", "codex", "cursor"))
-    assert [file.exists() for file in files] == [False, False, False]
-    assert (work / "CLAUDE.md").exists()
+    assert [file.exists() for file in files] == [False, False]
+    assert (work / "CLAUDE.md").exists() and (work / "AGENTS.md").exists()
+    done(satchel("uninstall", "claude-code", "cursor", "--scope", "project"))
+    assert [file for file in work.iterdir() if file.is_file() and ".satchel" not in file.name] == [work / ".mcp.json"]
 
 
 def test_one_broken_file_does_not_stop_the_others(satchel: Satchel, home: Path) -> None:

@@ -205,6 +205,49 @@ def test_pages_follow_each_other_by_cursor_or_all(satchel: Command) -> None:
     hint = satchel("task", "list", "--limit", "3").stderr.decode()
     assert hint == f"There is more: add --cursor {page['next_cursor']}, or --all.\n"
     assert "cursor is not valid" in failed(satchel("task", "list", "--cursor", "x"), 2)
+    page = value(satchel("search", "task", "--limit", "3", "--json"))
+    hint = satchel("search", "task", "--limit", "3").stderr.decode()
+    assert hint == f"There is more: add --cursor {page['next_cursor']}, or a higher --limit.\n"
+
+
+def test_a_task_is_added_from_one_line(satchel: Command) -> None:
+    done(satchel("task", "add", "First"))
+    done(satchel("task", "add", "#12 crashes !high +x due:2026-12-01 after:1"))
+    done(satchel("task", "add", "Learn \\+1"))
+    over = ("--priority", "low", "-t", "y", "--due", "2027-01-01")
+    done(satchel("task", "add", "Over !urgent +x due:2026-12-01", *over))
+    assert satchel("task", "add", "Odd !P1").stderr == b"'!P1' is in the title; a priority is !low, !high or !urgent.\n"
+    assert done(satchel("task", "list")) == (
+        "2\t\t#12 crashes\thigh\t2026-12-01\tx\t#1\tdefault\n1\t\tFirst\t\t\t\t\tdefault\n"
+        "3\t\tLearn +1\t\t\t\t\tdefault\n5\t\tOdd !P1\t\t\t\t\tdefault\n4\t\tOver\tlow\t2027-01-01\ty\t\tdefault\n"
+    )
+    assert failed(satchel("task", "add", "Call @phone"), 3) == (
+        "satchel: project 'phone' does not exist. Make it first, or write \\@phone to keep the word in the title.\n"
+    )
+    assert "leave [x] out, or write \\[x] for a title" in failed(satchel("task", "add", "[x] Old"), 2)
+
+
+def test_a_status_has_the_words_of_the_tools_too(satchel: Command) -> None:
+    for title in ("Open", "Done"):
+        done(satchel("task", "add", title))
+    done(satchel("task", "done", "2"))
+    done(satchel("task", "claim", "1"))
+    for ours, theirs in (("open", "pending"), ("in-progress", "in_progress"), ("done", "completed")):
+        listed = done(satchel("task", "list", "--status", ours))
+        assert listed and done(satchel("task", "list", "--status", theirs)) == listed
+
+
+def test_a_taken_name_and_a_large_file_say_what_to_do(satchel: Command, tmp_path: Any) -> None:
+    done(satchel("prompt", "add", "Deploy it", "x"))
+    assert failed(satchel("prompt", "add", "Deploy it", "y"), 5) == (
+        "satchel: a prompt with the title 'Deploy it' already exists in project 'default'. "
+        "Choose another, or change that one with: satchel prompt edit 'Deploy it' -p default\n"
+    )
+    (tmp_path / "big.txt").write_text("a" * 5_000_000)
+    for words, what in (("document add big.txt", "the content of a document"), ("prompt add Big", "the content")):
+        assert failed(satchel(*words.split(), "@big.txt"), 2) == (
+            f"satchel: {what} has at most 4 MiB (4,194,304 bytes), and this one has 5,000,000 bytes.\n"
+        )
 
 
 def test_a_list_longer_than_a_page_of_the_tool_is_listed_whole(satchel: Command, tmp_path: Any) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from satchel import config
 from satchel.clock import read_day
 from tests.support.command import run
 from tests.support.terminal import on_terminal
@@ -27,6 +28,9 @@ from tests.support.terminal import on_terminal
         ("task list --status opn", ["open"]),
         ("task add X --priority urgnt", ["urgent"]),
         ("search x --kind promt", ["prompt"]),
+        ("list", ["satchel prompt list", "satchel document list", "satchel task list"]),
+        ("new", ["satchel prompt add", "satchel document add", "satchel task add"]),
+        ("task restore 1", ["satchel restore"]),
         ("install claude-cod", None),
         ("log --all --format jsnl", ["jsonl"]),
     ],
@@ -59,6 +63,32 @@ def test_words_without_quotes_and_a_group_alone_say_what_to_do(tmp_path: Path) -
     assert (alone.returncode, alone.stdout) == (2, b"") and alone.stderr.startswith(b"Usage: satchel task [OPTIONS]")
     assert b"Error" not in alone.stderr
     assert json.loads(run("task", "--json", environment=home).stderr)["error"]["code"] == "invalid_argument"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("document add @docs/guide.md", "NAME is missing. Try 'satchel document add guide.md @docs/guide.md'."),
+        (
+            "document add url.md https://example.com",
+            "https://example.com is taken as the URI, and CONTENT is missing. "
+            "Give it as an argument, @FILE, or - for stdin.",
+        ),
+    ],
+)
+def test_a_missing_word_is_named(tmp_path: Path, words: str, said: str) -> None:
+    ended = run(*words.split(), environment={"SATCHEL_HOME": str(tmp_path)})
+    assert (ended.returncode, ended.stdout) == (2, b"")
+    assert ended.stderr.decode().splitlines()[-1].removeprefix("Error: ") == said
+
+
+def test_a_flag_for_http_needs_that_transport_and_a_variable_does_not(tmp_path: Path) -> None:
+    home = {"SATCHEL_HOME": str(tmp_path)}
+    for flags in ({"port": "8301"}, {"port": "8301", "transport": "stdio"}):
+        with pytest.raises(config.SettingsError, match=r"^--port needs --transport http\.$"):
+            config.load(flags, home)
+    assert config.load({}, home | {"SATCHEL_PORT": "8301"}).http is None
+    assert config.load({"port": "8301"}, home | {"SATCHEL_TRANSPORT": "http"}).http is not None
 
 
 def test_a_day_is_written_as_people_do() -> None:

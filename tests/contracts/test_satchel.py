@@ -246,6 +246,8 @@ WRONG: list[tuple[Any, ...]] = [
      "Choose one of them, or leave match out."),
     ("update_task", {"task": 1, "status": "in_progress"}, "A task is in progress while it is claimed.", "status",
      "Use claim_task."),
+    ("update_task", {"task": 1, "status": "done"}, "status must be one of pending, completed, cancelled.", "status",
+     "Choose one of them, or leave status out."),
     ("update_resource", {"resource": "x"}, "There is nothing to update.", "content",
      "Give one of content, mime_type, description."),
     ("add_resource", {"name": "/?/.md", "content": "x"}, "name has letters, digits, - _ and . only.", "name"),

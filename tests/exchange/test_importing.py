@@ -49,7 +49,7 @@ def csv(*rows: tuple[str, str]) -> str:
 def test_a_dry_run_prints_the_same_report_and_changes_nothing(bring: Import, database: Database) -> None:
     rows = [("One", "a"), ("One", "a"), ("One", "b"), ("Two", "c")]
     report = bring({"p.csv": csv(*rows), "todo.txt": "Dig +garden\n"}, is_dry_run=True)
-    assert (counts(report), counts(report, "task")) == ({"new": 2, "same": 1, "renamed": 1}, {"new": 1})
+    assert (counts(report), counts(report, "task")) == ({"new": 2, "repeated": 1, "renamed": 1}, {"new": 1})
     assert report.projects == ["garden"]
     with database.read(HERE) as tx:
         assert prompts.list_headers(tx, HERE)[0] == ()
@@ -189,10 +189,10 @@ def test_rows_of_one_title_are_all_kept_and_a_second_run_changes_nothing(
     bring: Import, database: Database, on_clash: str
 ) -> None:
     files: dict[str, str | bytes] = {"p.csv": csv(("One", "a"), ("One", "b"), ("One", "c"), ("One", "a"))}
-    assert counts(bring(files, on_clash=on_clash)) == {"new": 1, "same": 1, "renamed": 2}
+    assert counts(bring(files, on_clash=on_clash)) == {"new": 1, "repeated": 1, "renamed": 2}
     assert titles(database) == {"One": "a", "One (2)": "b", "One (3)": "c"}
     for again in ("skip", "rename", "replace"):
-        assert counts(bring(files, on_clash=again)) == {"same": 4}
+        assert counts(bring(files, on_clash=again)) == {"same": 3, "repeated": 1}
     with database.read(HERE) as tx:
         assert {one.version for one in prompts.iterate_whole(tx, HERE, size=2)} == {1}
 
@@ -331,5 +331,5 @@ def test_no_row_is_lost_and_a_second_run_changes_nothing(
         row.content for row in rows for line in first.lines if line.where == row.where and line.state != "clashing"
     } <= kept
     again = bring_rows(rows)
-    assert {line.state for line in again.lines} <= {"same", "clashing"}
+    assert {line.state for line in again.lines} <= {"same", "repeated", "clashing"}
     assert take() == after

@@ -45,6 +45,14 @@ def test_a_csv_of_prompts_chat_keeps_titles_variables_and_columns(tmp_path: Path
     assert terminal.notes == ("Kept as plain text: ${HOME.dir} is not a variable.",)
 
 
+def test_front_matter_that_is_not_yaml_is_read_line_by_line_with_a_note(tmp_path: Path) -> None:
+    prompt = only(tmp_path, {"a.md": "---\ntitle: [unclosed\ntags: [x]\n---\nBody\n"})
+    assert (prompt.title, prompt.tags, prompt.content) == ("[unclosed", ("x",), "Body")
+    assert len(prompt.notes) == 1 and prompt.notes[0].startswith(
+        "Its front matter was read line by line: the YAML cannot be read in line "
+    )
+
+
 def test_a_csv_with_names_in_double_braces_has_templates(tmp_path: Path) -> None:
     prompt = only(tmp_path, {"p.csv": "act,prompt\nGreeting,Hello {{who}}\n"})
     assert (prompt.content, prompt.arguments) == ("Hello {{ who }}", (needs("who"),))

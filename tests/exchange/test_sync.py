@@ -21,6 +21,7 @@ from tests.support.soak import amount
 
 ADA = "a0000000-0000-4000-8000-000000000001"
 HERE = Scope(project="default", user=ADA)
+NOTHING = storing.Snapshot({}, {}, {}, {})
 Sync = Callable[..., SyncReport]
 
 
@@ -277,6 +278,32 @@ def test_a_file_of_tasks_that_a_merge_broke_is_left_alone(database: Database, fo
         assert [one.title for one in storing.list_tasks(tx, HERE, "default")] == ["Old"]
 
 
+def test_a_document_with_new_conflict_markers_is_left_alone_until_the_merge_is_resolved(
+    database: Database, folder: Path, sync: Sync
+) -> None:
+    merge = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> main\n"
+    with database.write(HERE) as tx:
+        for name, content in (("d.md", "ours\n"), ("merging.md", f"Resolve this:\n{merge}")):
+            documents.add(tx, HERE, DocumentDraft(name=name, uri=f"satchel://resource/{name}", content=content))
+    assert sync().problems == [] and sync().is_same
+    part = folder / "documents"
+    (part / "d.md").write_text(merge)
+    (part / "new.md").write_text(merge)
+    (part / "merging.md").write_text(f"Resolve that:\n{merge}")
+    report = sync()
+    assert [(one.where, one.what) for one in report.problems] == [
+        (str(part / name), "it has conflict markers of git in it. Resolve the conflict, and remove them")
+        for name in ("d.md", "new.md")
+    ]
+    assert report.lines == ["folder → store: changed document 'merging.md'"]
+    assert ((part / "d.md").read_text(), (part / "new.md").read_text()) == (merge, merge)
+    (part / "d.md").write_text("both\n")
+    (part / "new.md").unlink()
+    report = sync()
+    assert (report.lines, report.problems) == (["folder → store: changed document 'd.md'"], [])
+    assert sorted(file.name for file in part.iterdir()) == ["d.md", "merging.md"]
+
+
 def test_a_folder_is_not_mixed_with_another_project_unasked(database: Database, folder: Path, sync: Sync) -> None:
     add_prompt(database, "a", "old")
     sync()
@@ -436,7 +463,7 @@ def test_after_every_sync_both_sides_are_the_same_and_no_edit_is_lost(
         assert report.problems == []
         with database.read(scope) as tx:
             taken = storing.take_snapshot(tx, scope)
-        side_now = sync_plan.read_folder(str(root), "", SyncState(project="", user=""))
+        side_now = sync_plan.read_folder(str(root), "", SyncState(project="", user=""), NOTHING)
         assert side_now.problems == []
         in_store = {(one.kind, digest(one)) for one in taken.entries}
         assert in_store == {(one.kind, digest(one)) for one in side_now.entries.values()}
@@ -479,7 +506,7 @@ def _change_folder(root: Path, kind: Kind, name: str, text: str | None) -> Calla
         if kind == "task":
             _change_task_file(root / "tasks.md", name, text)
             return
-        side = sync_plan.read_folder(str(root), "", SyncState(project="", user=""))
+        side = sync_plan.read_folder(str(root), "", SyncState(project="", user=""), NOTHING)
         known = side.files.get((kind, name))
         part = root / ("prompts" if kind == "prompt" else "documents")
         ending = ".md" if kind == "prompt" else ""

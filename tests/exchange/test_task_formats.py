@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from satchel.exchange.entries import DocumentEntry, NoteEntry, Problem, TaskEntry
+from satchel.exchange.formats import BY_NAME
 from tests.exchange.corpora import read, write_files
 
 
@@ -25,16 +26,26 @@ def test_todo_txt(tmp_path: Path) -> None:
     text = (
         "(A) 2026-01-01 Call mum +family @phone due:2026-02-03 id:1\r\n"
         "x 2026-01-05 2026-01-02 Pay rent +home pri:B\r\n\r\n"
-        "Mail +1 to a@b.c see http://x.y dep:1\n(D) later\n"
+        "Mail +1 to a@b.c see http://x.y dep:1\n(D) later\n# Tasks\n"
     )
     found, problems = tasks(tmp_path, {"todo.txt": text})
-    assert problems == []
+    assert [(one.what, one.is_harmless) for one in problems] == [("it is a heading of Markdown, not a task", True)]
+    assert len(found) == 4
     assert facts(found["Call mum"]) == ("pending", "urgent", "2026-02-03", ("phone",), "family")
     assert facts(found["Pay rent"]) == ("completed", "high", None, (), "home")
     assert found["Pay rent"].completed_at == "2026-01-05T00:00:00.000000Z"
     mail = found["Mail to a@b.c see http://x.y"]
     assert (facts(mail), names(found, mail)) == (("pending", "normal", None, (), "1"), ["Call mum"])
     assert found["later"].priority == "low"
+
+
+def test_a_title_like_a_heading_survives_todo_txt(tmp_path: Path) -> None:
+    written = BY_NAME["todo-txt"].write
+    assert written is not None
+    files = written([TaskEntry(title="# Plan")]).files
+    assert files == {"todo.txt": b"(C) # Plan\n"}
+    found, problems = tasks(tmp_path, dict(files))
+    assert (facts(found["# Plan"]), problems) == (("pending", "normal", None, (), None), [])
 
 
 def test_taskwarrior(tmp_path: Path) -> None:

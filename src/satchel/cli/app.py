@@ -80,6 +80,8 @@ _OTHER_WORDS = {
     **dict.fromkeys(("kanban", "tui"), ("board",)),
     **dict.fromkeys(("status", "today"), ("catch-up",)),
 }
+_VERBS = ("add", "list", "show", "edit", "delete")  # of each of these nouns
+_NOUNS = ("prompt", "document", "task")
 _UNKNOWN = (click.NoSuchOption, click.NoSuchCommand)  # click's own suggestions know fewer words
 _MOST = 3  # the limit of suggestions
 _ALIKE = 0.65  # the minimum difflib ratio of similar words
@@ -238,13 +240,25 @@ def _find_near(error: click.UsageError) -> tuple[str, ...]:
     if isinstance(error, click.NoSuchCommand) and error.ctx is not None:
         group = error.ctx.command
         known = group.list_commands(error.ctx) if isinstance(group, click.Group) else []
-        others = [word for word in _OTHER_WORDS.get(error.command_name.lower(), ()) if word in known]
-        return tuple(others) or _pick(error.command_name, known)
+        words = [error.command_name.lower(), *_OTHER_WORDS.get(error.command_name.lower(), ())]
+        return (
+            tuple(word for word in words if word in known)
+            or _find_elsewhere(error.ctx, words)
+            or _pick(error.command_name, known)
+        )
     if isinstance(error, click.BadParameter) and error.param is not None and isinstance(error.param.type, click.Choice):
         choices = [str(one) for one in error.param.type.choices]
         given = error.message.split("'")[1:2]  # the first word that the message quotes
         return _pick(next((word for word in given if word not in choices), ""), choices)
     return ()
+
+
+def _find_elsewhere(context: click.Context, words: Sequence[str]) -> tuple[str, ...]:
+    """Return the commands of nouns for a verb without a noun, or the command of no noun for a verb that has one."""
+    if context.parent is None:
+        verb = next((word for word in words if word in _VERBS), None)
+        return tuple(f"satchel {noun} {verb}" for noun in _NOUNS) if verb else ()
+    return (f"satchel {words[0]}",) if words[0] in COMMANDS else ()
 
 
 def _find_hint(error: click.UsageError) -> str:

@@ -1,6 +1,8 @@
 """`satchel document`: add, list, show, edit and delete the documents of a project."""
 
+import os
 import re
+import shlex
 import sys
 from base64 import b64decode, b64encode
 from typing import Any
@@ -41,7 +43,14 @@ def add(
     session: Session, name: str, rest: tuple[str, ...], uri: str | None, mime_type: str | None, description: str | None
 ) -> None:
     """Add a document. A single word like file:///x.md after NAME is its URI; anything else is its content."""
+    if name.startswith("@") and not rest:
+        again = shlex.join(["satchel", "document", "add", os.path.basename(name[1:]), name])
+        raise click.UsageError(f"NAME is missing. Try '{again}'.")
     first_uri, content = _split(rest, uri)
+    if first_uri and content is None and not sys.stdin.isatty():
+        raise click.UsageError(
+            f"{first_uri} is taken as the URI, and CONTENT is missing. Give it as an argument, @FILE, or - for stdin."
+        )
     raw = read_content(content)
     kind = mime_type or _guess_type(name, content, raw)
     answer = session.call(

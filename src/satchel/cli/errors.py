@@ -1,5 +1,6 @@
 """Errors of commands: exit statuses, codes, and for each error a sentence and the command that helps."""
 
+import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -110,9 +111,18 @@ _NEXT_ARGUMENT = {  # by field and rule
     ("content", "template"): "Correct it, or keep it as plain text with --plain.",
     ("prompt", "readOnly"): "Save a copy with: satchel prompt add",
 }
+
+
+def _advise_taken(error: Taken) -> str:
+    if error.kind not in ("prompt", "document"):
+        return "Choose another."
+    edit = f"satchel {error.kind} edit {shlex.quote(error.holder or error.key)} -p {error.scope.project}"
+    return f"Choose another, or change that one with: {edit}"
+
+
 _ADVICE: dict[type[SatchelError], Callable[[Any], str]] = {
     Refused: lambda _: "Nothing was changed.",
-    Taken: lambda error: error.advice or "Choose another.",
+    Taken: lambda error: error.advice or _advise_taken(error),
     WrongArgument: lambda error: _NEXT_ARGUMENT.get((error.field, error.rule), ""),
     VersionMissing: lambda error: f"Kept versions: {', '.join(map(str, error.kept)) or 'none'}.",
     VersionConflict: lambda error: f"Nothing was changed. See what happened with: satchel log '{error.key}'",

@@ -94,6 +94,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "task": ("satchel task add 'Write the docs' --priority high", "satchel task ready", "satchel task done 1"),
     "task add": (
         "satchel task add 'Write the docs' --tag docs --priority high --due 2026-12-01",
+        "satchel task add 'Write the docs +docs !high due:2026-12-01'",
         "satchel task add 'Announce it' --after 1 --description 'On the blog.' --project web",
     ),
     "task list": (

@@ -11,7 +11,7 @@ from satchel.cli.output import show_progress, to_json
 from satchel.cli.session import Session, command
 from satchel.exchange import importing
 from satchel.exchange.entries import KINDS
-from satchel.exchange.formats import BY_NAME, NAMES, find_name
+from satchel.exchange.formats import BY_NAME, FORMATS, NAMES, find_name
 from satchel.exchange.importing import ImportReport
 from satchel.files import printable
 from satchel.services.texts import closest_names
@@ -105,11 +105,16 @@ def _print(session: Session, result: ImportReport) -> None:
     clashing = [line for line in result.lines if line.state == "clashing"]
     title = "In conflict with existing items, and left out (see --on-clash rename and replace):"
     lines += _list(title, [f"{one.kind} '{one.label}' ({one.where})" for one in clashing])
+    renamed = [f"{one.kind} '{one.label}' ({one.where})" for one in result.lines if one.state == "renamed"]
+    lines += _list("Renamed, because the name or title was taken:", renamed)
     lines += _list("Not imported:", [f"{one.where}: {one.what}" for one in result.problems])
     lines += _list("Left alone:", [f"{one.where}: {one.what}" for one in result.left_alone])
     if result.unknown:
         shown = ", ".join(result.unknown[:3]) + (", …" if len(result.unknown) > 3 else "")
         lines.append(f"Files of no known format, left alone: {len(result.unknown)} ({shown})")
+        endings = {name.rpartition(".")[2].lower() for name in result.unknown}
+        if formats := [one.name for one in FORMATS if endings & {*one.extensions}]:
+            lines.append(f"If they have one of these formats, add --format NAME: {', '.join(formats)}")
     lines += _list("Notes:", [f"{one.label}: {' '.join(one.notes)}" for one in result.lines if one.notes])
     click.echo("\n".join(map(printable, lines)))
 

@@ -271,7 +271,9 @@ def _add_rule(report: Reporter, machine: Machine, client: Client, scope: Scope, 
     path = machine.find_rule(client, scope)
     change = None if path is None else changes.plan_rule(path, is_wanted=True)
     if path is None:
-        text = f"{client.title} reads no file with instructions, so there is no rule to write."
+        text = f"{client.title} reads no instructions from a file of the {scope}, so no rule was written."
+        if scope == "user" and client.project_files and client.project_rule:
+            text += f" In the folder of a project, --scope project writes it to {client.project_rule}."
         report.add(client, "unchanged", text)
     elif change is None:
         report.add(client, "unchanged", f"{client.title}: the rule is in {path} already.")

@@ -37,7 +37,8 @@ def cli(
         for hit in answer.value["hits"]
     ]
     empty = f"Nothing was found in project '{answer.value['project']}'. Try fewer words, or another project with -p."
-    session.show_list(answer, ("REFERENCE", "KIND", "TITLE", "TEXT", "FROM"), rows, empty=empty)
+    columns = ("REFERENCE", "KIND", "TITLE", "TEXT", "FROM")
+    session.show_list(answer, columns, rows, empty=empty, more="a higher --limit")
 
 
 @click.command(cls=Command)

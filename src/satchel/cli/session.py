@@ -231,14 +231,22 @@ class Session:
         if empty and not rows:
             show_notes([empty])
 
-    def show_list(self, answer: Answer, columns: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str) -> None:
-        """Print a list; report on stderr if it is empty or has more entries, and print notes."""
+    def show_list(
+        self,
+        answer: Answer,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        *,
+        empty: str,
+        more: str = "--all",
+    ) -> None:
+        """Print a list; report on stderr if it is empty or has more entries, which `more` lists, and print notes."""
         notes = answer.notes
         self.table(columns, rows, answer.value, empty="" if notes else empty)
         if self.as_json:
             return
         if "next_cursor" in answer.value:
-            notes.append(f"There is more: add --cursor {shlex.quote(answer.value['next_cursor'])}, or --all.")
+            notes.append(f"There is more: add --cursor {shlex.quote(answer.value['next_cursor'])}, or {more}.")
         show_notes(notes)
 
     def say_deleted(self, text: str, kind: str, keys: Sequence[str], value: object) -> None:

@@ -2,16 +2,22 @@
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from satchel.cli.completion import BLOCKER, TASK, TASK_TAG
+from satchel.cli.errors import end
 from satchel.cli.examples import Group
 from satchel.cli.items import EDIT_TAGS_HELP, add_commands, expected_version_option, name_several, tags_option
 from satchel.cli.output import show_notes
 from satchel.cli.session import Answer, Option, Page, Session, command, page_options, project_option
 from satchel.clock import read_day
+from satchel.errors import NotFound
+
+if TYPE_CHECKING:
+    from satchel.services.task_lines import TaskLine
 
 Row = dict[str, Any]  # a task in an answer
 
@@ -31,6 +37,14 @@ class _Day(click.types.StringParamType):
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         text = str(super().convert(value, param, ctx))
         return read_day(text, date.today()) or text
+
+
+class _Status(click.Choice[str]):
+    """A status in the words of this command; those of the tools are accepted too."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        own = {word: ours for ours, word in _FILTERS.items()}
+        return super().convert(own.get(value, value), param, ctx)
 
 
 narrow_option = project_option("Only tasks of this project.  [default: all]")
@@ -80,24 +94,52 @@ def add(
     blockers: tuple[str, ...],
     wanted: str | None,
 ) -> None:
-    """Add a task."""
-    if wanted is None:
+    r"""Add a task. TITLE may end with !high due:2026-12-01 +tag @project after:4, which options override.
+
+    A backslash keeps such a word in the title, as in 'Learn \+1'.
+    """
+    from satchel.services import task_lines  # 20 ms, which `--help` need not wait for
+
+    line = _read_line(title)
+    project = wanted or line.project
+    if project is None:
         session.require_default()
-    answer = session.call(
-        "add_task",
-        title=title,
-        description=description,
-        tags=list(tags) or None,
-        priority=priority,
-        due=due,
-        blocked_by=list(blockers) or None,
-        project=wanted,
-    )
+    try:
+        answer = session.call(
+            "add_task",
+            title=line.title,
+            description=description,
+            tags=list(tags or line.tags) or None,
+            priority=priority or line.priority,
+            due=due or line.due,
+            blocked_by=list(blockers or line.after) or None,
+            project=project,
+        )
+    except NotFound as missing:
+        if wanted is not None or missing.kind != "project":
+            raise
+        advice = f"Make it first, or write \\@{project} to keep the word in the title."
+        end(f"project '{project}' does not exist. {advice}", "not_found", as_json=session.as_json)
+    if doubts := task_lines.find_doubts(line.title):
+        answer.value.setdefault("notes", []).append(f"'{doubts[0]}' is in the title; {', '.join(doubts[1])}.")
     _show_task(session, "Added task {number}: {title}", answer)
 
 
+def _read_line(text: str) -> "TaskLine":
+    """Return a task as its line describes it; a text of several lines is a title as it stands."""
+    from satchel.services import task_lines  # as above
+
+    if not text.strip() or len(text.splitlines()) > 1:
+        return task_lines.TaskLine(title=text)
+    [line] = task_lines.read([text])
+    if line.mark:
+        raise click.UsageError(f"A new task is open: leave [{line.mark}] out, or write \\[{line.mark}] for a title.")
+    # A label means other lines of a call. Here a number in front is a word of the title, as in '#12 crashes'.
+    return line if line.label is None else replace(line, title=f"#{line.label} {line.title}")
+
+
 @cli.command("list")
-@click.option("--status", type=click.Choice(STATUSES), help="Only tasks in this state.  [default: open]")
+@click.option("--status", type=_Status(STATUSES), help="Only tasks in this state.  [default: open]")
 @click.option("--search", "query", metavar="TEXT", help="Only with this text in title or description, in any case.")
 @narrow_by_tag_option
 @click.option("--all-tags", is_flag=True, help="Only with all of the tags, not just one.")

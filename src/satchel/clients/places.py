@@ -64,8 +64,8 @@ class Machine(Struct, frozen=True, kw_only=True):
         return self.choose(client.user_files.get(self.platform) or client.user_files.get("", ()))
 
     def find_rule(self, client: Client, scope: Scope) -> str | None:
-        """Return the path of the instructions for a client's agents; the project's if the user has none."""
-        if scope == "user" and client.user_rule:
+        """Return the path of the instructions for a client's agents; None if it has none in this scope."""
+        if scope == "user":
             return self.choose(client.user_rule)
         return os.path.join(self.folder, client.project_rule) if client.project_rule else None
 

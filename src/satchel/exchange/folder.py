@@ -31,7 +31,7 @@ Details = dict[str, dict[str, Any]]  # by the document's name
 _LONGEST_FILE = 200  # characters of a name in a file name
 _RESERVED = {"con", "prn", "aux", "nul", *(f"com{n}" for n in range(1, 10)), *(f"lpt{n}" for n in range(1, 10))}
 _CONFLICT_LINES = ("<<<<<<<", "=======", ">>>>>>>")
-_CONFLICT = "it has conflict markers of git in it. Resolve the conflict, and remove them"
+CONFLICT = "it has conflict markers of git in it. Resolve the conflict, and remove them"
 
 
 class ReadFile(Struct, frozen=True):
@@ -129,7 +129,7 @@ def write_prompt_file(prompt: PromptEntry, path: str) -> bytes:
     stem = path.rpartition("/")[2].removesuffix(".md")
     name = None if stem == prompt.name else prompt.name
     # A final carriage return would be read as part of a Windows line end, and conflict markers would be refused.
-    if _read_body(prompt.content + "\n") == prompt.content and not _has_conflict(prompt.content):
+    if _read_body(prompt.content + "\n") == prompt.content and not has_conflict(prompt.content):
         return write_prompt(prompt, name=name).encode()
     return write_prompt(replace(prompt, content=""), name=name, text=prompt.content).encode()
 
@@ -200,8 +200,8 @@ def _read_tasks(root: str, shown: str) -> Iterator[tuple[Found, ReadFile]]:
     try:
         file = ReadFile(TASKS, sources.read_bytes(os.path.join(root, TASKS)))
         text = sources.decode(file.data)
-        if _has_conflict(text):
-            raise Unreadable(_CONFLICT)
+        if has_conflict(text):
+            raise Unreadable(CONFLICT)
     except Unreadable as wrong:
         yield Problem(where, str(wrong)), ReadFile(TASKS, b"")
         return
@@ -279,8 +279,8 @@ def read_prompt_file(path: str, data: bytes, where: str) -> PromptEntry:
         Unreadable: it is not text, has conflict markers, or its front matter does not end.
     """
     text = sources.decode(data)
-    if _has_conflict(text):
-        raise Unreadable(_CONFLICT)
+    if has_conflict(text):
+        raise Unreadable(CONFLICT)
     if fault := find_fault(text):
         raise Unreadable(fault)
     fields, body = sources.read_front_matter(text)
@@ -300,7 +300,7 @@ def read_prompt_file(path: str, data: bytes, where: str) -> PromptEntry:
     )
 
 
-def _has_conflict(text: str) -> bool:
+def has_conflict(text: str) -> bool:
     """Return whether a text has the three conflict markers of git."""
     left = list(_CONFLICT_LINES)
     for line in text.split("\n"):

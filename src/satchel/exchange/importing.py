@@ -27,8 +27,8 @@ from satchel.services import documents, projects, prompts
 from satchel.storage.database import Database, Tx
 
 OnClash = Literal["skip", "rename", "replace"]
-State = Literal["new", "same", "clashing", "renamed", "replaced"]
-STATES: tuple[State, ...] = ("new", "same", "clashing", "renamed", "replaced")
+State = Literal["new", "same", "repeated", "clashing", "renamed", "replaced"]
+STATES: tuple[State, ...] = ("new", "same", "repeated", "clashing", "renamed", "replaced")
 
 # The extensions of files that no format reads, unless they belong to a skill; those in the first row never do.
 _COMPILED = {"pyc", "so", "exe", "db", "wal"}
@@ -375,7 +375,7 @@ class Placer:
             there = known.find(tx, free)
             for item in there:
                 if not (is_task and item.id in self._matched) and _is_same(known.read(tx, item), free):
-                    return "same", free, item
+                    return ("repeated" if item.id in self._matched else "same"), free, item
             there = [one for one in there if not self._will_be_renamed(one, free)]
             if not there:
                 break

@@ -66,13 +66,17 @@ class SourceFile:
         return text if "\n" in text else text.replace("\r", "\n")
 
     @cached_property
-    def parts(self) -> tuple[Fields | None, str]:
-        """The front matter, and the text after it with LF as line ends.
+    def parts(self) -> tuple[Fields | None, str, str]:
+        """The front matter, the text after it with LF as line ends, and the fault of front matter that is not YAML.
 
         Raises:
             Unreadable: as `text`, or the front matter is too large.
         """
-        return read_front_matter(self.text.replace("\r\n", "\n"))
+        text = self.text.replace("\r\n", "\n")
+        try:
+            return *yaml_reader.read_front_matter(text), ""
+        except WrongYaml as wrong:
+            return *read_front_matter(text), str(wrong)
 
     @property
     def fields(self) -> Fields | None:

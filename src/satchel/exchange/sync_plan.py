@@ -116,7 +116,7 @@ class FolderSide(Struct, kw_only=True):
     broken_paths: set[str] = field(default_factory=set)
 
 
-def read_folder(root: str, shown: str, base: SyncState) -> FolderSide:
+def read_folder(root: str, shown: str, base: SyncState, here: Snapshot) -> FolderSide:
     """Read a folder. Items whose files cannot be read are protected, and do not count as missing."""
     side = FolderSide()
     try:
@@ -124,13 +124,13 @@ def read_folder(root: str, shown: str, base: SyncState) -> FolderSide:
     except Unreadable:
         side.broken_kinds.add("document")  # reported with the documents
     for found, file in folder.read_files(root, shown):
-        _add(side, base, found, file)
+        _add(side, base, here, found, file)
     if side.tasks_file is None and os.path.isfile(os.path.join(root, folder.TASKS)):  # the file has no tasks
         side.tasks_file = ReadFile(folder.TASKS, sources.read_bytes(os.path.join(root, folder.TASKS)))
     return side
 
 
-def _add(side: FolderSide, base: SyncState, found: Found, file: ReadFile) -> None:
+def _add(side: FolderSide, base: SyncState, here: Snapshot, found: Found, file: ReadFile) -> None:
     if file.path == folder.TASKS:
         side.tasks_file = file
     try:
@@ -139,6 +139,8 @@ def _add(side: FolderSide, base: SyncState, found: Found, file: ReadFile) -> Non
         found = cleaning.clean_entry(found)
         if isinstance(found, TaskEntry) and found.project:
             raise Unreadable(f"it names project '{found.project}', and the folder has one")
+        if isinstance(found, DocumentEntry) and _is_unmerged(found, base, here):
+            raise Unreadable(folder.CONFLICT)
     except Unreadable as wrong:
         side.problems.append(Problem(found.where, str(wrong)))
         _mark_broken(side, base, file.path)
@@ -154,6 +156,19 @@ def _add(side: FolderSide, base: SyncState, found: Found, file: ReadFile) -> Non
         return
     side.entries[found.kind, key] = found
     side.files[found.kind, key] = file
+
+
+def _is_unmerged(document: DocumentEntry, base: SyncState, here: Snapshot) -> bool:
+    """Return whether a text has conflict markers of git that are new: a document may be about them."""
+    if not _has_conflict(document) or _has_conflict(here.documents.get(document.name)):
+        return False
+    synced = base.document.get(document.name)
+    return synced is None or synced.digest != digest(document)
+
+
+def _has_conflict(document: Entry | None) -> bool:
+    content = document.content if isinstance(document, DocumentEntry) else None
+    return isinstance(content, str) and folder.has_conflict(content)
 
 
 def _find_items(base: SyncState, kind: Kind, path: str) -> set[Key]:

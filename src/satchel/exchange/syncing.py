@@ -135,7 +135,7 @@ class _Sync:
                 f"{self._root} is the folder of project '{named}'. Use -p {named}, or add --yes to sync it with "
                 f"project '{project.name}'"
             )
-        side = sync_plan.read_folder(self._root, self._root, base)
+        side = sync_plan.read_folder(self._root, self._root, base, here)
         report.problems += side.problems
         plan = sync_plan.make(side, here, base, is_known=is_known)
         report.same = len(plan.same)

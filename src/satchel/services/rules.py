@@ -210,7 +210,7 @@ def clean_prompt_content(kind: str, content: str) -> str:
 def check_template(content: str) -> None:
     """Check that a template is short enough to be rendered."""
     if not fits(content, MAX_TEMPLATE_BYTES):
-        raise WrongArgument("content", "maxBytes", limit=MAX_TEMPLATE_BYTES, kind="prompt")
+        raise WrongArgument("content", "maxBytes", limit=MAX_TEMPLATE_BYTES, value=content, kind="prompt")
 
 
 def fits(text: str, most: int) -> bool:
@@ -252,7 +252,7 @@ def _from_base64(content: str, mime_type: str) -> bytes:
 
 def _check_size(kind: str, content: str | bytes) -> None:
     if not (fits(content, MAX_CONTENT_BYTES) if isinstance(content, str) else len(content) <= MAX_CONTENT_BYTES):
-        raise WrongArgument("content", "maxBytes", limit=MAX_CONTENT_BYTES, kind=kind)
+        raise WrongArgument("content", "maxBytes", limit=MAX_CONTENT_BYTES, value=content, kind=kind)
 
 
 def clean_tags(kind: str, tags: Sequence[str]) -> list[str]:

@@ -185,6 +185,11 @@ def _describe_wrong(error: WrongArgument, voice: Voice) -> str:
     what = f"the {name} of a {voice.name(kind)}" if kind and kind != "argument" else f"the {name}"
     if error.rule == "dependentRequired" and isinstance(error.limit, tuple):
         return "changing the MIME type from {} to {} needs new content".format(*error.limit)
+    if error.rule == "maxBytes" and isinstance(error.limit, int) and isinstance(error.value, str | bytes):
+        value = error.value
+        size = len(value.encode(errors="surrogatepass") if isinstance(value, str) else value)
+        unit = f"{error.limit // 2**20} MiB" if error.limit >= 2**20 else f"{error.limit // 2**10} KiB"
+        return f"{what} has at most {unit} ({error.limit:,} bytes), and this one has {size:,} bytes"
     for key in ((error.field, error.rule), ("", error.rule)):
         if known := _FOR_PEOPLE.get(key) or SENTENCES.get(key):
             facts = {"field": what, "name": name, "limit": error.limit, "value": error.value}

@@ -31,6 +31,7 @@ def read(file: SourceFile) -> Iterator[Found]:
     """Read a prompt. Declared arguments or plain `{{names}}` make its text a template."""
     fields = file.fields or {}
     text = shared.trim(file.body)
+    fault = file.parts[2]
     heading = re.match(r"#\s+(\S.*)", text) if file.fields is None else None
     title = shared.text_of(fields, "title") or (heading[1].rstrip().rstrip("#").rstrip() if heading else "")
     yield shared.make_prompt(
@@ -42,6 +43,7 @@ def read(file: SourceFile) -> Iterator[Found]:
         description=shared.text_of(fields, "description", "summary"),
         tags=[one for key in _TAGS for one in cleaning.list_texts(fields.get(key))],
         known=_KNOWN,
+        notes=(f"Its front matter was read line by line: {fault}.",) if fault else (),
     )
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from satchel.exchange import cleaning
-from satchel.exchange.entries import Entry, Found, TaskEntry
+from satchel.exchange.entries import Entry, Found, Problem, TaskEntry
 from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
 from satchel.model import Priority
@@ -12,6 +12,7 @@ from satchel.model import Priority
 FILE = "todo.txt"
 _DAY = r"\d{4}-\d\d-\d\d"
 _HEAD = rf"(?:(x)\s+)?(?:\(([A-Z])\)\s+)?(?:({_DAY})\s+)?(?:({_DAY})\s+)?"
+_HEADING = r"#{1,6}\s"
 _PRIORITIES: dict[str, Priority] = {"A": "urgent", "B": "high", "C": "normal"}
 _LETTERS = {"urgent": "A", "high": "B", "low": "D"}
 
@@ -22,9 +23,14 @@ def recognise(file: SourceFile) -> bool:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """Read a task from each line; contexts become tags, the first project becomes the task's project."""
+    """Read a task from each line; contexts become tags, the first project becomes the task's project.
+
+    A heading of Markdown is left alone.
+    """
     for number, line in enumerate(file.text.split("\n"), 1):
-        if line.strip():
+        if re.match(_HEADING, line):
+            yield Problem(f"{file.shown}:{number}", "it is a heading of Markdown, not a task", is_harmless=True)
+        elif line.strip():
             yield _read_line(f"{file.shown}:{number}", line.strip())
 
 
@@ -97,7 +103,7 @@ def write(entries: Sequence[Entry]) -> shared.Written:
 
 def _write(task: TaskEntry) -> str:
     is_done = task.status != "pending"
-    letter = _LETTERS.get(task.priority)
+    letter = _LETTERS.get(task.priority) or ("C" if re.match(_HEADING, task.title) else None)
     parts = [
         "x" if is_done else f"({letter})" if letter else "",
         task.completed_at[:10] if is_done and task.completed_at else "",
