@@ -272,7 +272,7 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
     if is_http:
         # A server has many callers, so the project is named by each request, not by the server's environment.
         environment = {name: value for name, value in environment.items() if name != "SATCHEL_PROJECT"}
-    else:
+    elif not flags.get("transport"):
         needy = next((setting for setting in SETTINGS if setting.is_http and flags.get(setting.name)), None)
         if needy is not None:
             raise SettingsError(f"{needy.flags[0]} needs --transport http.")

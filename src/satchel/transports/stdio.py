@@ -33,8 +33,9 @@ OnFirstAnswer = Callable[[Callable[[ClientChange], None]], None]
 
 TIMEOUT = 1.5  # seconds for the running call after a signal, and for each call after the end of the input
 _CHUNK = 64 * 1024
-_MAX_QUEUED = 100  # messages waiting for the main thread; at this limit, the reader waits too
-_MAX_QUEUED_BYTES = 1024 * 1024  # bytes of these messages as sent; decoded, they take up to 60 times as much
+_MAX_UNSERVED = 1024 * 1024  # bytes of received messages, as sent; decoded, they take up to 60 times as much
+_MAX_QUEUED = 100  # messages waiting for the main thread; each counts as a hundredth of the bytes, if it has fewer
+_PAUSE = 0.01  # seconds between two looks of the reader, while either limit is exceeded
 
 
 class StandardStreams:
@@ -113,8 +114,8 @@ class StdioServer:
         self._is_first = True  # the next message is the first one
         self._is_watching = False  # `on_first_answer` was called
         self._has_input_ended = False
-        self._queue: queue.Queue[Exchange | None] = queue.Queue(_MAX_QUEUED)  # None wakes the main thread
-        self._queued_bytes = 0  # bytes since the queue was last empty
+        self._queue: queue.SimpleQueue[tuple[Exchange, int] | None] = queue.SimpleQueue()  # None wakes the main thread
+        self._unserved = 0  # bytes of the messages that the main thread has not finished
         self._running: tuple[Call, Work] | None = None
         # Protects the connection and the output, so that no notification overtakes its acknowledgement.
         self._lock = threading.Lock()
@@ -135,8 +136,7 @@ class StdioServer:
             self._write(lambda: self._connection.announce(change))
 
     def _wake(self) -> None:
-        with suppress(queue.Full):
-            self._queue.put_nowait(None)
+        self._queue.put(None)
 
     # -- the reader thread --------------------------------------------------------------------------------------
 
@@ -178,10 +178,12 @@ class StdioServer:
         if not (exchange.calls or exchange.is_subscribing or is_first):
             self._write(exchange.output)
             return
-        self._queued_bytes = len(line or b"") + (0 if self._queue.empty() else self._queued_bytes)
-        self._queue.put(exchange)
-        if self._queued_bytes > _MAX_QUEUED_BYTES:
-            self._queue.join()
+        size = max(len(line or b""), _MAX_UNSERVED // _MAX_QUEUED)
+        with self._lock:
+            self._unserved += size
+        self._queue.put((exchange, size))
+        while self._unserved > _MAX_UNSERVED:
+            time.sleep(_PAUSE)
 
     # -- the main thread ----------------------------------------------------------------------------------------
 
@@ -192,11 +194,14 @@ class StdioServer:
         with self._lock:
             deadline = self._connection.questions.deadline
         with suppress(queue.Empty):
-            exchange = self._queue.get(timeout=None if deadline is None else max(0.0, deadline - time.monotonic()))
-            if exchange is not None:
+            queued = self._queue.get(timeout=None if deadline is None else max(0.0, deadline - time.monotonic()))
+            if queued is not None:
+                exchange, size = queued
                 self._serve(exchange)
-            self._queue.task_done()
-        self._give_up_questions(time.monotonic())
+                with self._lock:
+                    self._unserved -= size
+        if deadline is not None:
+            self._give_up_questions(time.monotonic())
         return True
 
     def _give_up_questions(self, now: float | None = None) -> None:
