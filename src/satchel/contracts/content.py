@@ -19,10 +19,12 @@ Row = TypeVar("Row")
 def collect(
     batches: Iterable[Sequence[Row]], size_of: Callable[[Row], int], what: str, argument: str | None = None
 ) -> list[Row]:
-    """Return all rows of a list without pages; `size_of` returns a lower bound for the bytes of a row in the answer.
+    """Return all rows of a list that has no pages.
+
+    `size_of` estimates the bytes of a row in the answer, but not more than it has.
 
     Raises:
-        AnswerTooLarge: the rows do not fit into an answer to `what`; the error suggests `argument` for a smaller one.
+        AnswerTooLarge: the rows do not fit into an answer to `what`; the error suggests `argument` to make it smaller.
     """
     rows: list[Row] = []
     size = 0
@@ -42,7 +44,7 @@ class PageRows:
         self._size = 0
 
     def add(self, row: object) -> bool:
-        """Add a row, if it fits; the first one always does."""
+        """Add a row if it fits, and return whether it did; the first row always fits."""
         size = len(encode(row)) + 1
         if self.rows and self._size + size > MAX_PAGE_BYTES:
             return False

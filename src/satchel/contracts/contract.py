@@ -44,7 +44,7 @@ class Transactions:
     """The transactions of one call, one at a time. A call that has committed a write is not repeated."""
 
     def __init__(self, database: Database, scope: Scope, work: Work) -> None:
-        self.has_committed = False  # a write, which ends the call
+        self.has_committed = False  # a write transaction, after which the call must end
         self._database, self._scope, self._work = database, scope, work
         # All tries share a deadline; otherwise, a client could wait very long for a database that fails repeatedly.
         self._deadline = time.monotonic() + WAIT
@@ -71,20 +71,20 @@ class Context(Struct, frozen=True):
     """The context of a tool or a method: a transaction, the libraries, and the scope of the caller."""
 
     scope: Scope
-    tx: Tx  # only if the contract reads the store and the tool does not open its own transactions
-    find_libraries: "Callable[[], Libraries]"  # only if the contract reads libraries
-    transactions: Transactions | None = None  # those of the call; None without a store
+    tx: Tx  # set only if the contract reads the store and the tool does not open its own transactions
+    find_libraries: "Callable[[], Libraries]"  # set only if the contract reads libraries
+    transactions: Transactions | None = None  # the transactions of the call; None without a store
     tools: frozenset[str] = frozenset()  # the names of the tools that the caller may use
     report: Report = lambda *_: None  # reports the progress of the call to the client
     client: Client = NO_CLIENT  # the client's description of itself
     session: str = ""  # distinguishes clients of the same name; empty if the transport cannot
-    revision: Revision = NEWEST  # the request's; the protocol adapts results to it, so few tools need it
+    revision: Revision = NEWEST  # of the request; the protocol adapts results to it, so few tools need it
     ask: Callable[[str], None] = lambda _: None  # see `confirm`
     work: Work = Work()  # the user to whom the call is charged, and its cancellation
 
     @property
     def libraries(self) -> "Libraries":
-        """The libraries, loaded by the first call that needs them."""
+        """The libraries; the first call that needs them loads them."""
         return self.find_libraries()
 
     def read(self) -> AbstractContextManager["Context"]:
@@ -117,9 +117,9 @@ class Context(Struct, frozen=True):
         return structs.replace(self, scope=scope)
 
 
-# The transaction of a tool or a method, which is committed when the answer is encoded. With None, a tool opens them by
-# `context.read()` and `context.write()`, and does slow work outside of them; its answers must be small, because
-# they are encoded after the commit.
+# The transaction of a tool or a method, which is committed when the answer is encoded. With None, a tool opens its own
+# transactions by `context.read()` and `context.write()`, and does slow work outside of them; its answers must be small,
+# because they are encoded after the commit.
 Transaction = Literal["read", "write"] | None
 
 
@@ -139,7 +139,7 @@ class Tool(Struct, frozen=True):
     toolset: str = ""  # a server may be limited to some toolsets; a tool without one is always served
     output_schema: Schema | None = None  # published in tools/list; covers failures too
     make_meta: Callable[[], dict[str, Any]] | None = None  # the tool's `_meta` in tools/list, for extensions of MCP
-    is_listed: bool = True  # otherwise, it is served to callers that know it, but missing from tools/list
+    is_listed: bool = True  # False: callers that know the tool can call it, but tools/list omits it
 
     @property
     def writes(self) -> bool:
@@ -169,26 +169,26 @@ class Contract(Struct, frozen=True, kw_only=True):
     capabilities: dict[str, Any]
     tools: tuple[Tool, ...] = ()
     methods: Mapping[str, Method] = {}
-    failures: Mapping[type[Exception], Callable[[Any], Body]] = {}  # of tools; the most specific type applies
-    method_failures: Mapping[type[Exception], Callable[[Any], ProtocolError]] = {}  # other errors are internal errors
-    shape_failure: Callable[[Tool, Body], Body] | None = None  # if the form depends on the tool
-    failure_schema: Callable[[Tool], Schema] = lambda _tool: {}  # for the answer of a failed tool
-    lists_output_schemas: bool = False  # in tools/list; otherwise only a tool's own output_schema
+    failures: Mapping[type[Exception], Callable[[Any], Body]] = {}  # errors of tools; the most specific type applies
+    method_failures: Mapping[type[Exception], Callable[[Any], ProtocolError]] = {}  # others are internal errors
+    shape_failure: Callable[[Tool, Body], Body] | None = None  # shapes a failure whose form depends on the tool
+    failure_schema: Callable[[Tool], Schema] = lambda _tool: {}  # the schema of a failed tool's answer
+    lists_output_schemas: bool = False  # for all tools; False: only for tools with an `output_schema`
     # Instructions for a client that may call these tools; the second argument is the connection's user, if any.
     instructions: Callable[[Sequence[Tool], str | None], str | None] = lambda _tools, _user: None
     reads_store: bool = True
     reads_libraries: bool = False
-    finds_project: bool = False  # from the working directory, if no setting names a project
+    finds_project: bool = False  # the working directory names the project if no setting does
     uses_project: bool = True  # its project must exist before it is served
     reads_personal: bool = False  # every project can read the personal project
-    acts_as_user: bool = False  # as the local user, unless another one is configured
+    acts_as_user: bool = False  # its calls act as the local user, unless another user is configured
     is_strict: bool = False  # unknown arguments are refused, and null is a value
     # Unknown arguments are refused although the schemas allow them; the error for an unknown tool lists the known ones;
     # and the message of a JSON-RPC error includes the reason, not only the `data`.
     explains_mistakes: bool = False
-    # By toolset, as URIs of images for any size; "" is the server's, and of tools without one.
+    # The icon of each toolset, as the URI of a scalable image; the key "" is for the server and other tools.
     icons: Mapping[str, str] = {}
-    # Says more about something that a tool did not find, in a reading transaction after that of the tool.
+    # Improves the error for something that a tool did not find, in a read transaction after that of the tool.
     explain_missing: Callable[[Context, Refused], Refused] | None = None
     # Returns the scope of a call before its arguments are validated; raises Forbidden if they name another user.
     resolve_scope: Callable[[Scope, dict[str, Any]], Scope] | None = None

@@ -88,9 +88,9 @@ class Runner:
         return self.offer_to(None)
 
     def _make_offer(self, user: str | None) -> Offer:
-        """Return the description of the server for the clients of a user."""
+        """Return the description of the server for clients that act for a user."""
         methods = set(self._contract.methods)
-        if "tools" in self._contract.capabilities:  # even if none of its tools is left
+        if "tools" in self._contract.capabilities:  # even if no tool is left in it
             methods |= {"tools/list", "tools/call"}
         server = {"name": self._contract.server_name, "version": __version__, "icons": self._contract.list_icons("")}
         return Offer(
@@ -103,7 +103,7 @@ class Runner:
 
     @property
     def header_arguments(self) -> dict[str, dict[str, str]]:
-        """For each tool, the arguments that clients must repeat in a header, with the header's name."""
+        """The arguments that clients must repeat in a header: by tool, the name of each argument's header."""
         return {
             tool.name: {
                 field.name: f"Mcp-Param-{field.schema['x-mcp-header']}"
@@ -290,7 +290,7 @@ class Runner:
         """Return an error of a tool as its result."""
         try:
             return _tool_result(tool, self._contract.explain_failure(tool, error), revision, is_error=True)
-        except AnswerTooLarge as larger:  # the error quotes the client's message
+        except AnswerTooLarge as larger:  # the error itself may be too long, because it quotes the client's message
             return _tool_result(tool, self._contract.explain_failure(tool, larger), revision, is_error=True)
 
     def _name_tools(self, scope: Scope) -> str:

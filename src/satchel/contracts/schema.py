@@ -57,7 +57,7 @@ class Field(Struct, frozen=True, kw_only=True):
     """One argument of a tool."""
 
     name: str
-    schema: Schema  # as published
+    schema: Schema  # the published schema
     types: Schema  # the types of its value and of the members
     hidden: Hidden
     bounds: Schema  # the keywords that limit its value, published and hidden

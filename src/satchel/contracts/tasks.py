@@ -175,7 +175,7 @@ def failure_schema(tool: Tool) -> Schema:
 
 
 def explain_not_found(missing: NotFound | Forbidden) -> Body:
-    if missing.kind == "project":  # a token limited to projects adds tasks to one, which may have been deleted
+    if missing.kind == "project":  # a token limited to projects adds tasks to a project, which may be gone
         details = {"field": "project", "constraint": "required"}
         return error("VALIDATION_ERROR", f"Project '{missing.key}' does not exist", details)
     # This contract treats another user's task as one that does not exist.

@@ -158,7 +158,7 @@ def explain_wrong_argument(wrong: WrongArgument) -> str:
 
 
 def explain_not_found(missing: NotFound) -> str:
-    # Only a token limited to projects adds tasks to one, which may have been deleted.
+    # Only a token limited to projects adds tasks to a project, which may have been deleted.
     return f"Project '{missing.key}' does not exist" if missing.kind == "project" else "Task not found"
 
 

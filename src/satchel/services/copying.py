@@ -10,13 +10,14 @@ Notes = tuple[str, ...]  # the differences in the new project, in sentences
 
 
 def copy(tx: Tx, scope: Scope, item: Copyable, to: str, *, renames: bool = True) -> tuple[Copyable, Notes]:
-    """Copy an item to a project, with the next free name, title or URI if its own is taken; return notes too.
+    """Copy an item to a project; return the copy and notes.
 
-    The copy of a task is open, and nothing waits for it.
+    If its name, title or URI is taken there, the copy gets the next free one. The copy of a task is open, and blocks no
+    other task.
 
     Raises:
         NotFound, Forbidden: as `projects.current`, about the project.
-        Taken: its name, title or URI is taken there, and it is not renamed.
+        Taken: its name, title or URI is taken there, and `renames` is false.
     """
     there = projects.enter(scope, to)
     projects.current(tx, there)
@@ -37,13 +38,14 @@ def copy(tx: Tx, scope: Scope, item: Copyable, to: str, *, renames: bool = True)
 
 
 def move(tx: Tx, scope: Scope, item: Copyable, to: str, *, renames: bool = True) -> tuple[Copyable, Notes]:
-    """Move an item to a project; return notes too. A task keeps its number, notes and history.
+    """Move an item to a project; return the moved item and notes.
 
-    A prompt or document is copied and deleted here; it stays in the trash with its history.
+    A task keeps its number, notes and history. A prompt or document is copied, and the original goes to the trash with
+    its history.
 
     Raises:
         NotFound, Forbidden, Taken: as `copy`.
-        WrongArgument: the prompt or document is there already.
+        WrongArgument: the prompt or document is already in that project.
     """
     if isinstance(item, Task):
         if item.project == to:

@@ -11,8 +11,8 @@ from satchel.storage.deltas import common_prefix
 
 Change = tuple[int, int, int, int]  # the range of lines in the old text, and the range that replaces it in the new one
 
-_MOST_LINES = 5000  # the limit of lines to compare, which takes half a second; more are shown as replaced
-_MOST_SHOWN = 1000  # the limit of lines to show of each side of such a replacement
+_MOST_LINES = 5000  # lines to compare, which takes half a second; beyond this, all are shown as replaced
+_MOST_SHOWN = 1000  # lines to show on each side of such a replacement
 
 
 def render(item: Item) -> str:
@@ -33,7 +33,7 @@ def diff(
 ) -> tuple[Item, int, int, str]:
     """Return an item, the numbers of two versions, and their difference: fields, then hunks of the content.
 
-    By default `new` is the newest version, and `old` the one before `new`, or `new` if there is none before.
+    By default, `new` is the newest version, and `old` is the version before `new`, or `new` itself if it is the first.
     """
     item = lookup.find(tx, scope, reference)
     after = history.read_version(tx, scope, item, new)
@@ -100,7 +100,7 @@ def _compare_fields(old: Sequence[str], new: Sequence[str]) -> list[str]:
 
 
 def _compare(old: str, new: str, *, context: int) -> list[str]:
-    """Return the hunks of a unified difference. Lines end with a line feed, as callers count them."""
+    """Return the hunks of a unified difference. Only a line feed ends a line, because callers count lines that way."""
     differing = find_differing(old, new, context)
     if differing.is_large:
         return _write_replaced(find_differing(old, new, 0))

@@ -66,23 +66,23 @@ def make_name(given: str) -> str:
 
 
 def get_by_name(tx: Tx, scope: Scope, name: str) -> Document:
-    """Return the document of a name, whole."""
+    """Return the whole document with a name."""
     return find_within(tx, scope, "document", rows.find, "name", name)
 
 
 def get_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:
-    """Return the document with a URI, whole."""
+    """Return the whole document with a URI."""
     return find_within(tx, scope, "document", rows.find, "uri", uri)
 
 
 def iterate_all(tx: Tx, scope: Scope, *, size: int) -> Iterator[Sequence[Document]]:
-    """Yield the documents of the project without their content, in order of creation, reading in batches."""
+    """Yield batches of the documents of the project, without content, in order of creation."""
     number = current(tx, scope).number
     return read_batches(lambda after, limit: rows.list_after(tx, number, after=after, limit=limit), size)
 
 
 def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Document]:
-    """Yield the documents of the project, whole, in order of creation, reading in batches."""
+    """Yield the whole documents of the project one by one, in order of creation; read them in batches."""
     current(tx, scope)
     read = partial(rows.list_whole, tx, scope.project)
     return chain.from_iterable(read_batches(read, size))
@@ -114,7 +114,7 @@ def list_page(
 
 
 def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_version: int | None = None) -> Document:
-    """Change a document; a change that changes nothing makes no version.
+    """Change a document; an update without a difference makes no version.
 
     Raises:
         WrongArgument: a value breaks a rule, or the MIME type turns text into bytes without new content.
@@ -176,7 +176,7 @@ def choose_free(tx: Tx, scope: Scope, name: str, uri: str, id: str) -> tuple[str
 
 
 def _clean(value: Changes) -> Changes:
-    """Return a draft or a patch as it is stored; the content only if its MIME type is given too."""
+    """Return a draft or patch in its stored form; content without a MIME type stays as it is, for `_fit` to clean."""
     value = rules.clean("document", value)
     cleaned: dict[str, Any] = {}
     if value.content is not UNSET and value.mime_type is not UNSET:
@@ -269,6 +269,6 @@ _TYPES = {
 
 
 def guess_type(*names: str, is_text: bool = True) -> str:
-    """Return the MIME type of the first known extension among some names; without one, that of plain text or bytes."""
+    """Return the MIME type of the first known extension among some names, or that of plain text or bytes."""
     extensions = (name.rpartition(".")[2].lower() for name in names if "." in name)
     return next((_TYPES[one] for one in extensions if one in _TYPES), _PLAIN if is_text else _BYTES)

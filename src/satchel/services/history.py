@@ -28,8 +28,8 @@ from satchel.storage import revisions, trash
 from satchel.storage.database import Cutoffs, Database, Tx
 from satchel.storage.deltas import apply_delta
 
-_SHOWN = 20  # the limit of versions that an error names
-_LOOKED_AT = 600  # the limit of changes to read; many may be of one item
+_SHOWN = 20  # versions that an error names
+_LOOKED_AT = 600  # changes to read, because many may concern the same item
 
 
 class FeedEntry(Struct, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ def list_versions(
 
 
 def read_version(tx: Tx, scope: Scope, reference: lookup.Reference, version: int | None = None) -> Item:
-    """Return an item as it was at a version; by default as it is, or as it was when it was deleted."""
+    """Return an item at a version; by default in its present state, or as it was when it was deleted."""
     old = read_version_of(tx, scope, lookup.find(tx, scope, reference), version)
     if old.kind != "task" or scope.projects is None:
         return old
@@ -114,7 +114,7 @@ def kept_versions(tx: Tx, scope: Scope, item: Item) -> tuple[int, ...]:
 def _list_versions(
     tx: Tx, scope: Scope, item: Item, *, query: ChangeQuery = EVERY_CHANGE, before: int = 2**53, limit: int
 ) -> list[Version]:
-    """Return revisions of an item and of deleted ones of its name; of a task, only those that the scope may see."""
+    """Return the revisions of an item and of deleted items with its name; for a task, only those that are visible."""
     where = projects.list_allowed(tx, scope) if item.kind == "task" else None
     numbers = [item.number, *item.former]
     return revisions.of_items(tx, item.kind, numbers, where, query=query, before=before, limit=limit)
@@ -195,7 +195,7 @@ def label(tx: Tx, scope: Scope, found: Sequence[Version]) -> list[FeedEntry]:
 
 
 def find_last_visit(tx: Tx, scope: Scope, client: str) -> Timestamp:
-    """Return the time of the last change by a client of the user that is at least a day old."""
+    """Return the time of a client's last change for the user, or the time a day ago if that is earlier."""
     a_day_ago = clock.days_before(tx.now, 1)
     where = projects.list_allowed(tx, scope)
     last = revisions.last_change_by(tx, scope.owner, client, where) if client else None
@@ -203,7 +203,7 @@ def find_last_visit(tx: Tx, scope: Scope, client: str) -> Timestamp:
 
 
 def list_done(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tuple[list[Doing], bool]:
-    """List the last change of each item, last one first, and return whether there are more."""
+    """List the last change of each item, newest first, and return whether there are more."""
     found, has_more = list_changes(tx, scope, query, limit=_LOOKED_AT)
     last: dict[tuple[str, int], FeedEntry] = {}
     adders: dict[tuple[str, int], Author] = {}
@@ -292,7 +292,7 @@ def prune(database: Database, *, pause: Callable[[], object] = lambda: None, emp
 
 
 def clean_words(database: Database, *, pause: Callable[[], object] = lambda: None) -> None:
-    """Remove the words that only removed items and replaced versions had."""
+    """Remove words that no item has any more from the index."""
     position: tuple[int, str] | None = (0, "")
     while position is not None and not pause():
         with database.write() as tx:

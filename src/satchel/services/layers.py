@@ -1,7 +1,7 @@
 """The personal layer: every project also reads the items of the personal project, after its own.
 
-If both have a name, the project's own item counts. A change finds the item in its own project, without the layer. An
-item that neither project has is NotFound.
+If both have an item of the same name, the project's own item is used. A change finds items in the project itself only,
+without the layer. An item that neither project has is NotFound.
 """
 
 from collections.abc import Callable, Sequence
@@ -83,7 +83,7 @@ def find_document(tx: Tx, scope: Scope, reference: str, *, to_change: bool = Fal
 
 
 def get_document_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:
-    """Return the document with a URI, of the project or else of the personal one."""
+    """Return the document with a URI from the project, or else from the personal one."""
     found: Document = _find(tx, scope, "document", uri, [[("uri", uri)]])
     return found
 

@@ -13,7 +13,7 @@ from satchel.storage.database import Tx
 from satchel.storage.links import Link as Link
 from satchel.storage.links import Target
 
-SHOWN = 20  # the limit of links in each direction
+SHOWN = 20  # links in each direction
 
 Linked = Prompt | Document | Task | Item
 

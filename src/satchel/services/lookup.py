@@ -31,10 +31,10 @@ NAMED: tuple[FoundKind, ...] = ("prompt", "document", "task")  # the kinds that 
 
 _SCHEME = "satchel://"
 _MOST_NAMED = 3  # tasks of one title that an error names
-_MOST_DELETED = 500  # of the last deleted items that are compared: a wrong reference must cost little
-_LONGEST_NUMBER = 19  # digits, with which not all numbers are those of rows
-_NEIGHBOURS = 40  # on either side of a mistyped name
-_MOST_SPACES = 16  # that are searched for them
+_MOST_DELETED = 500  # deleted items to compare, newest first: a wrong reference must cost little
+_LONGEST_NUMBER = 19  # digits; a number of this length may exceed the 64 bits of a key
+_NEIGHBOURS = 40  # names to compare on either side of a mistyped one
+_MOST_SPACES = 16  # spaces to search for these names
 
 
 # -- references -------------------------------------------------------------------------------------------------
@@ -124,8 +124,8 @@ def _choose(named: dict[str, list[tuple[int, Item]]], kind: ItemKind | None, key
 def find(tx: Tx, scope: Scope, reference: Reference) -> Item:
     """Return the item that a reference names: whole if it exists, otherwise as it is in the trash.
 
-    Exact matches come before other spellings, and in both groups existing items before deleted ones. An item is
-    returned as it is.
+    Exact matches come before other spellings, and in both groups existing items before deleted ones. A reference that
+    is already an item is returned unchanged.
 
     Raises:
         NotFound: the scope may see no such item.
@@ -319,7 +319,7 @@ def find_alike(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[in
 
 
 def find_by_words(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[int]:
-    """Return up to three items with a word of a reference, perhaps mistyped there, in name or title."""
+    """Return up to three items whose name or title has a word of a reference, even if that word is mistyped."""
     spaces = _list_spaces(tx, scope, kind)
     if not spaces or not rules.is_storable(reference):
         return []

@@ -35,7 +35,7 @@ Numbered = TypeVar("Numbered", bound=Prompt | PromptHeader | Document)
 
 
 def find(tx: Tx, name: str) -> Project | None:
-    """Return the project of a name, if there is one."""
+    """Return the project with a name, if there is one."""
     return rows.by_name(tx, name) if rules.is_storable(name) else None
 
 
@@ -122,7 +122,7 @@ def find_within(
     is_storable = rules.is_storable(key) and rules.is_storable(scope.project)
     found = find(tx, scope.project, column, key) if is_storable else None
     if found is None:
-        current(tx, scope)  # raises where it is the project that does not exist
+        current(tx, scope)  # raises if the project itself does not exist
         raise NotFound(kind, key, scope)
     return found
 
@@ -142,12 +142,12 @@ def enter(scope: Scope, name: str) -> Scope:
 
 
 def get(tx: Tx, scope: Scope, name: str) -> Project:
-    """Return the project of a name."""
+    """Return the project with a name."""
     return current(tx, enter(scope, name))
 
 
 def get_existing(tx: Tx, scope: Scope, name: str) -> Project:
-    """Return the project of a name without making it."""
+    """Return the project with a name, without creating it."""
     return current(tx, replace(scope, project=name, makes="", personal=""))
 
 

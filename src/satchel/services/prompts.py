@@ -45,11 +45,11 @@ PINNED = "pinned"  # marks prompts that people want at hand
 def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None, renames: bool = False) -> Prompt:
     """Add a prompt; with arguments it is a template. A name made from the title differs from `avoiding`.
 
-    Without a title, the title is the name, or the next free one made from it. With `renames`, a name or title that
-    is taken becomes the next free one, too.
+    A prompt without a title gets its name as the title, or the next free title made from it. With `renames`, a name or
+    title that is taken also becomes the next free one.
 
     Raises:
-        Taken: another prompt of the project has this title, or the name that was given.
+        Taken: another prompt of the project has this title, or the given name.
     """
     draft = rules.clean_prompt(draft)
     rules.check_new(tx, "prompt", "title", draft.title)
@@ -69,12 +69,12 @@ def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None
 
 
 def get(tx: Tx, scope: Scope, id: str) -> Prompt:
-    """Return the prompt with an id, whole."""
+    """Return the whole prompt with an id."""
     return find_within(tx, scope, "prompt", rows.find, "id", id)
 
 
 def get_by_name(tx: Tx, scope: Scope, name: str) -> Prompt:
-    """Return the prompt of a name, whole."""
+    """Return the whole prompt with a name."""
     return find_within(tx, scope, "prompt", rows.find, "name", name)
 
 
@@ -85,13 +85,13 @@ def list_headers(tx: Tx, scope: Scope, *, limit: int = 2**31, after: int = 0) ->
 
 
 def iterate_headers(tx: Tx, scope: Scope, *, size: int) -> Iterator[Sequence[PromptHeader]]:
-    """Yield the prompts as MCP lists them, reading in batches."""
+    """Yield batches of the prompts as MCP lists them."""
     number = current(tx, scope).number
     return read_batches(lambda after, limit: rows.headers(tx, number, after=after, limit=limit), size)
 
 
 def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Prompt]:
-    """Yield the prompts of the project, whole, in order of creation, reading in batches."""
+    """Yield the whole prompts of the project one by one, in order of creation; read them in batches."""
     current(tx, scope)
     read = partial(rows.list_whole, tx, scope.project)
     return chain.from_iterable(read_batches(read, size))
@@ -153,7 +153,7 @@ def delete(tx: Tx, scope: Scope, *ids: str, permanently: bool = False) -> None:
     for prompt in deleted:
         tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
     recording.delete(tx, *deleted, permanently=permanently)
-    # After all revisions, because the full-text index writes what it has gathered to the disk before each.
+    # This comes after all revisions, because the full-text index flushes its pending rows to the disk before each.
     rows.leave_lists(tx, [prompt.number for prompt in deleted])
     _announce_list(tx, scope)
 

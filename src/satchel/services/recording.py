@@ -1,8 +1,8 @@
 """Records every change in the transaction that makes it: the author, and the state that it replaced.
 
 It also updates the word index, the links and the quota, so that every way to change an item keeps them in step. A
-state is one line of JSON with the short fields, then the long text or the bytes as they are: two versions that differ
-in one sentence differ in few bytes. Every change may raise QuotaExceeded, if the user may not keep that much.
+state is one line of JSON with the short fields, then the long text or the bytes unchanged: two versions that differ
+in one sentence differ in few bytes. Every change may raise QuotaExceeded.
 """
 
 from collections.abc import Iterator
@@ -53,14 +53,14 @@ def update(tx: Tx, old: Recorded, new: Recorded) -> None:
 def delete(tx: Tx, *deleted: Recorded, permanently: bool = False) -> None:
     """Record that items of one kind were deleted, and take them out of the index.
 
-    They are removed for good, except for that record, if the caller says so or the store keeps no trash.
+    With `permanently`, or in a store without trash, only this record remains.
     """
     items = [of(one) for one in deleted]
     for item in items:
         revisions.add(tx, item, "delete", item.version + 1)
     kind, numbers = items[0].kind, [item.number for item in items]
     if not permanently and tx.retention.trash_days:
-        if kind != "project":  # those are not indexed
+        if kind != "project":  # projects are not indexed
             search.remove(tx, kind, numbers)
         return
     words = [(_space(item), _list_words(tx, item)) for item in items if kind != "project"]
@@ -70,7 +70,7 @@ def delete(tx: Tx, *deleted: Recorded, permanently: bool = False) -> None:
 
 
 def _list_words(tx: Tx, item: Item) -> set[str]:
-    """Return the words of all versions of an item that can correct mistyped ones."""
+    """Return the words of all versions of an item that can serve to correct mistyped words."""
     item = item if item.state.id else read_deleted(tx, item, item.number) or item
     words, state = {*list_correctable(make_words(_text(item)))}, encode(item)
     with tx.in_all_projects():  # the task may have been in other projects
@@ -128,7 +128,7 @@ _ROWS: dict[ItemKind, Any] = {"prompt": prompt_rows, "document": document_rows, 
 
 
 def of(value: Recorded) -> Item:
-    """Return a prompt, a document read whole, a task or a project as an item; the long text of a task describes it."""
+    """Convert a prompt, a whole document, a task or a project to an item; the content of a task is its description."""
     if isinstance(value, Item):
         return value
     state = {name: getattr(value, name) for name in _FIELDS[type(value)]}
@@ -256,7 +256,7 @@ def check_quota(tx: Tx) -> None:
     )
     if is_near:
         tx.lock(f"usage of {user}")
-        items, size = users.read_usage(tx, user)  # with all commits since
+        items, size = users.read_usage(tx, user)  # this includes all commits since
     if quota.items and items > quota.items:
         raise QuotaExceeded("items", quota.items)
     if quota.bytes and size > quota.bytes:

@@ -122,7 +122,7 @@ def _list_marks(id: str) -> tuple[str, ...]:
 
 
 def drop_accents(text: str) -> str:
-    """Return a text with plain letters instead of accented ones."""
+    """Return a text with accented letters replaced by plain ones."""
     if text.isascii():
         return text
     spelled = unicodedata.normalize("NFKD", text)
@@ -142,10 +142,10 @@ def clean_title(kind: str, title: str) -> str:
 
 
 def check_new(tx: Tx, kind: str, field: str, new: object, old: str | None = None) -> None:
-    """Refuse hidden characters in a new title or URI, if the scope says so; a restored one may have some.
+    """Refuse hidden characters in a new title or URI, if the scope asks for this; a restored one may have some.
 
     Raises:
-        WrongArgument: there is one; the value names it.
+        WrongArgument: there is a hidden character; the value of the error names it.
     """
     if isinstance(new, str) and new != old and tx.scope.refuses_hidden and tx.restores is None:
         check_shown(kind, field, new)
@@ -238,7 +238,7 @@ def clean_content(mime_type: str, content: str | bytes) -> str | bytes:
 
 
 def _from_base64(content: str, mime_type: str) -> bytes:
-    content = "".join(content.split())  # the command base64 folds its lines
+    content = "".join(content.split())  # the command base64 wraps its lines
     try:
         data = a2b_base64(content, strict_mode=True)
     except (Error, ValueError):
@@ -326,7 +326,7 @@ def fold_query(query: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return a text in the form that literal searches compare, without case, each letter composed with its marks."""
+    """Return a text as literal searches compare it: case-folded, with each letter composed with its marks."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).casefold()
 
 

@@ -27,9 +27,9 @@ _WIDTH = 160  # characters of the line in a hit
 _BEFORE = 50  # characters before the first match
 _JOINING = "[-_.'’]?"  # may stand between the letters of a compound
 _SHORTEST_COMPOUND = 6  # letters
-_MOST_PLACES = 200  # the limit of places of one word to look at
-_MOST_TERMS = 32  # the limit of a query's terms by which a line is chosen
-_MOST_COMPOUNDS = 4  # the limit of terms to look for as compounds, which takes a hundred times as long
+_MOST_PLACES = 200  # places of one word to look at
+_MOST_TERMS = 32  # terms of a query that choose the line of a hit
+_MOST_COMPOUNDS = 4  # terms to look for as compounds, which takes a hundred times as long
 
 
 class SearchQuery(Struct, frozen=True, kw_only=True):

@@ -53,8 +53,8 @@ _MOST_TOGETHER = 200
 _HIGH_LEVELS = LEVELS[:5]  # the levels for longer words, if very many items have the word itself
 _MOST_RANKED = 250  # items that are scored exactly
 _MOST_BYTES = 1_500_000  # bytes of the words of these items
-_FEW = 3  # with fewer items, a word may be mistyped, or be two words
-_MOST_CORRECTIONS = 8  # the limit of corrections of a mistyped word
+_FEW = 3  # if fewer items have a word, it may be mistyped, or be two words
+_MOST_CORRECTIONS = 8  # corrections of a mistyped word
 _SHORTEST_STEM, _LONGEST_ENDING = 5, 4  # letters
 
 
@@ -244,7 +244,7 @@ def match(term: Term, words: str) -> float:
 
 
 def _find_impact(words: str, wanted: str, *, is_prefix: bool = False) -> float:
-    """Return the highest impact of a word, or of those that it begins, among the words of an item; 0 if it is not."""
+    """Return the impact of a word in an item; of a prefix, the highest of its words; 0 if there is none."""
     best, place = 0.0, words.find(f".{wanted}" if is_prefix else f".{wanted} ")
     while place != -1:
         best = max(best, IMPACTS[words[place - 1]])
@@ -349,7 +349,7 @@ def _keep_known(tx: Tx, spaces: Sequence[int], words: list[str], others: Sequenc
 
 
 def _complete_lists(tx: Tx, spaces: Sequence[int], lists: Sequence[_List]) -> set[int]:
-    """Add the items of some spaces to lists that were cut, so that none is displaced; return their numbers."""
+    """Add the items of some spaces to the lists that were cut, so that no other items displace them; return them."""
     cut = [one for one in lists if one.total > len(one.numbers)]
     if not cut or not spaces:
         return set()

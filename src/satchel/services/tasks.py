@@ -59,7 +59,7 @@ BOARD = (("ready", "Ready"), ("progress", "In progress"), ("blocked", "Blocked")
 MAX_NOTES = 1_000  # notes on one task
 
 _LARGEST_NUMBER = 2**63 - 1
-_MOST_NAMED = 3  # the limit of tasks with one title that an error names
+_MOST_NAMED = 3  # tasks with one title that an error names
 _BATCH = 500  # how many tasks to read at once in a full list
 _NEWEST = 1000  # how many of the newest tasks supply suggested tags
 _MOST_COUNTED = 1000
@@ -114,7 +114,7 @@ class Board(Struct, frozen=True):
 
 
 def list_board(tx: Tx, scope: Scope, project: str | None, *, most_open: int, most_done: int) -> Board:
-    """Return the board of a project: its tasks and those of no project; of every project for None."""
+    """Return the board of a project: its tasks, and those of no project. None means the tasks of every project."""
     query = TaskQuery(filter="pending", project=project, takes_unfiled=True)
     pending, has_more = list_page(tx, scope, query, limit=most_open)
     done, _ = list_page(tx, scope, replace(query, filter="completed"), limit=most_done)
@@ -542,7 +542,7 @@ def _hide_blockers(tx: Tx, scope: Scope, found: list[Task]) -> list[Task]:
 
 
 def make_holder(client: str, session: str, scope: Scope) -> Holder:
-    """Make the holder for a caller's claims from the name of its client, and its session, token or user."""
+    """Make the holder of a caller's claims from the client's name, and the session, token or user."""
     name = " ".join(client.split())[:_LONGEST_NAME] if rules.is_storable(client) else ""
     apart = session or scope.author.token or scope.owner
     key = f"{name} {apart if rules.is_storable(apart) else ''}"
@@ -577,7 +577,7 @@ def claim_next(tx: Tx, scope: Scope, project: str | None, holder: Holder, minute
     if project is not None:
         projects.get(tx, scope, project)
     user = scope.owner
-    tx.lock(f"claims of {user}")  # otherwise, all callers wait for the same row, and all but one in vain
+    tx.lock(f"claims of {user}")  # otherwise, all callers would wait for the same row, and only one would get it
     wanted = TaskQuery(filter="ready", project=project, holder_key="")
     while numbers := rows.numbers(tx, user, wanted, scope.projects, 1):
         try:
@@ -592,7 +592,7 @@ def claim_next(tx: Tx, scope: Scope, project: str | None, holder: Holder, minute
 
 
 def release(tx: Tx, scope: Scope, task: Task | Reference) -> Task:
-    """End the claim of a task by any holder, because that agent may be gone, if there is one."""
+    """End the claim of a task, if there is one; any caller may do this, because the holder may be gone."""
     task = _locked(tx, scope, task)
     if task.claim is not None:
         rows.end_claim(tx, task.owner, task.number)
@@ -624,7 +624,7 @@ def add_note(tx: Tx, scope: Scope, task: Task | Reference, text: str, at: Timest
     """Add a note to a task, dated now or at a given time.
 
     Raises:
-        WrongArgument: it is empty or too long, or the task has too many.
+        WrongArgument: the note is empty or too long, or the task has too many notes.
         QuotaExceeded: the user would exceed their quota.
     """
     rules.check_text("note", text)

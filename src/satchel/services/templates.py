@@ -96,7 +96,7 @@ def _compare(found: TemplateNames | RenderFailed, declared: tuple[Argument, ...]
 
 
 def _declare(found: TemplateNames | RenderFailed) -> Settled:
-    """Make the variables of a template its arguments."""
+    """Declare an argument for each variable of a template."""
     if isinstance(found, RenderFailed):
         return Settled(plain="broken", failure=found)
     names = [name for name in found.variables if name in found.empty or name in found.optional]
@@ -114,7 +114,7 @@ def describe_failure(failure: RenderFailed) -> str:
     return failure.what if failure.line is None else f"line {failure.line}: {failure.what}"
 
 
-# -- values given before ------------------------------------------------------------------------------------------
+# -- earlier values -----------------------------------------------------------------------------------------------
 # The values are for completion. Each user sees only their own.
 
 

@@ -21,7 +21,7 @@ from satchel.services.rules import fold
 _SHORT = 200  # characters of a line in an answer
 _MOST_LINES = 20  # lines in an answer
 _MOST_PLACES = 10  # places in an error
-_MOST_SPANS = 1_000  # the limit of spans to follow through later edits
+_MOST_SPANS = 1_000  # spans to follow through later edits
 _LOOKED_AT = 400_000  # characters to search for the line most similar to a missing text
 
 Span = tuple[int, int]  # start and end of a text that an edit inserted
@@ -85,7 +85,7 @@ def _fit_line_ends(text: str, edit: Edit) -> Edit:
 
 
 def _with_ends_of(text: str, part: str) -> str:
-    """Return a part with the line ends of the text that receives it."""
+    """Return a part with the line ends of the text that it will be inserted in."""
     return re.sub(r"\r?\n", "\r\n", part) if _line_end(text) == "\r\n" else part
 
 
@@ -187,7 +187,7 @@ def _words(line: str) -> list[str]:
 LONGEST_WHOLE = 8_000  # characters of a text that is read whole by default
 _BEGINNING = 1_500  # characters of a longer text to show below its outline
 _MOST_HEADINGS = 60  # headings in an outline
-_MOST_KNOWN = 10_000  # the limit of headings to look at; a text can have two million
+_MOST_KNOWN = 10_000  # headings to look at; a text can have two million
 
 _RANGE = r"\s*(\d{1,9})\s*(?:(-)\s*(\d{1,9})?)?\s*"
 _HEADING = r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*"
@@ -240,7 +240,7 @@ def take_lines(text: str, wanted: str) -> TextPart:
 
 
 def take_section(text: str, heading: str) -> tuple[TextPart, tuple[int, ...]]:
-    """Take a section up to the next heading of its level or above; return the lines of other headings of its text, too.
+    """Take a section up to the next heading of its level or above; also return the lines of equal headings.
 
     Raises:
         MissingPart: there is no such heading; the error names similar ones.
@@ -265,7 +265,7 @@ def take_beginning(text: str) -> TextPart:
 
 
 def make_outline(text: str) -> tuple[tuple[Heading, ...], int]:
-    """List the headings of a text, or only the upper levels or first ones if there are many; count the omitted ones."""
+    """List the headings of a text; if there are many, only upper levels or first ones. Also count the omitted ones."""
     headings = tuple(islice(find_headings(text), _MOST_KNOWN))
     for level in range(6, 0, -1):
         kept = tuple(one for one in headings if one.level <= level)
@@ -378,9 +378,9 @@ def _start_of_word(plain: str, offset: int, most: int) -> int:
 
 
 def unfold_offset(text: str, folded_offset: int) -> tuple[int, int]:
-    """Return where in a text a character of its folded form begins and ends.
+    """Return where the source of a folded character begins and ends in the original text.
 
-    The form is longer where ß became ss, and shorter where a letter was composed with its marks.
+    The folded form is longer where ß became ss, and shorter where a letter was composed with its marks.
     """
     start, folded = 0, 0
     for step in (_STRIDE, 1):  # strides first, because single steps would be slow
@@ -450,7 +450,7 @@ def closest_names(name: str, names: Iterable[str], count: int = 3) -> tuple[str,
         if len(known) <= _LONGEST_NAME:
             pairs = _pairs(known.casefold())
             likeness = 2 * len(wanted & pairs) / (len(wanted) + len(pairs))
-            if letters == sorted(known.casefold()):  # the same letters in another order, which short names' pairs miss
+            if letters == sorted(known.casefold()):  # reordered letters, which the pairs of short names miss
                 likeness = max(likeness, _ALIKE)
             if likeness >= _ALIKE:
                 alike.append((-likeness, known))

@@ -14,8 +14,8 @@ _NAME = "local_user"
 def local(database: Database, home: str) -> str:
     """Return the local user's UUID, created once.
 
-    An embedded store contains it. For a shared store it is in the data folder, and equals that of the embedded store
-    there, so that people who move to a shared store keep their tasks.
+    An embedded store contains it. For a shared store, the data folder has it; it equals the local user of the embedded
+    store there, so that people who move to a shared store keep their tasks.
 
     Raises:
         StoreFailed: the data folder cannot be used.

@@ -90,14 +90,14 @@ class Voice(Struct, frozen=True, kw_only=True):
     """The wording of errors on the page or the command line."""
 
     quote: Callable[[object], str]
-    advice: Mapping[type[SatchelError], Callable[[Any], str]]  # the next step; the most specific type counts
+    advice: Mapping[type[SatchelError], Callable[[Any], str]]  # the next step; the most specific type applies
 
     def name(self, kind: str) -> str:
         """Return the word for a kind."""
         return "thing" if kind == "item" else kind
 
     def name_item(self, kind: str, key: str) -> str:
-        """Return a task by its number, anything else by its name in quotes."""
+        """Name an item in a sentence: a task by its number, anything else by its name in quotes."""
         is_number = kind == "task" and key.lstrip("#").isdigit()
         return f"{self.name(kind)} {key if is_number else self.quote(key)}"
 

@@ -27,8 +27,8 @@ deltas              old states as differences from the next state
 trash               queries about deleted items
 pruning             removes rows beyond the retention, in small steps
 completion          queries for completion of names and values
-users               the local user, and how much each user has stored
+users               the settings of a store, and the usage of each user
 tokens              queries about tokens
-sessions            queries about sessions of browsers
-retry_keys          queries about the keys of repeated calls
+sessions            queries about browser sessions
+retry_keys          queries about retry keys, which identify repeated calls
 """

@@ -29,7 +29,7 @@ _BATCH = 1000  # rows to hash at once
 _STEPS = 1_000_000  # steps of SQLite's virtual machine between two progress reports
 _TRIES = 5  # attempts to empty the store's log while others read and write
 _COUNT = "select count(*) from {table}"
-_ROWS_OF = "select * from {table} not indexed"  # in the order of the table itself
+_ROWS_OF = "select * from {table} not indexed"  # in the order of the table's own rows
 _ROWS_BUT_SEAL = "select * from {table} not indexed where name <> 'backup_seal'"
 _OBJECTS = "select type, name, case type when 'table' then '' else sql end from sqlite_schema where type <> 'index'"
 
@@ -97,7 +97,7 @@ def restore(store: str, file: str, *, needs_seal: bool = True, progress: Progres
         except (apsw.Error, UnicodeDecodeError) as error:
             why = f"it is damaged or no database ({error})"
             raise StoreUnusable(f"cannot restore {file}: {why}. Nothing was changed.") from error
-        open_database(staged).close()  # proves that it opens, and migrates it
+        open_database(staged).close()  # checks that it can be opened, and migrates it
         return Replaced(schema=number, rows=rows, kept=_put_in_place(staged, path))
 
 
@@ -159,7 +159,7 @@ def _check_objects(connection: apsw.Connection, number: int) -> None:
     """Check that a store has only the tables, views and triggers of its schema.
 
     Raises:
-        _Damaged: it has others. A trigger would run with our rights at every write.
+        _Damaged: it has other objects. A trigger would run with our rights at every write.
     """
     with closing(open_empty(number)) as empty:
         ours = set(empty.execute(_OBJECTS))
@@ -249,7 +249,7 @@ def _put_in_place(staged: str, path: str) -> str | None:
         new.execute("pragma journal_mode = delete")  # leaves one file without a log
     sync(staged)
     kept = f"{path}.before-{clock.now().replace('-', '').replace(':', '')}"
-    with WriteLock(path).hold():  # so that no other process of ours writes or creates a store here meanwhile
+    with WriteLock(path).hold():  # so that no other Satchel process writes or creates a store here meanwhile
         if not os.path.exists(path) or not os.path.getsize(path):
             _swap(staged, path, kept, is_log_empty=False)
             return None

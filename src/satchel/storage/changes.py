@@ -19,8 +19,8 @@ _LATE = 30.0  # seconds without a poll; older rows may have been removed unread
 _DECODER = msgspec.json.Decoder(list[StoreChange])
 
 _NOW = "select pg_current_snapshot()::text, pg_postmaster_start_time()::text"
-# Rows that have become visible since the last poll, in any order of commits. A table that was restored
-# from a dump has transaction numbers of another server, which are left out.
+# Rows that have become visible since the last poll, in any order of commits. Rows from a dump have transaction numbers
+# of another server, and are left out.
 _READ = f"""
     select now.*, c.what from ({_NOW}) as now
     left join changes c on c.transaction >= pg_snapshot_xmin(:last::pg_snapshot)
@@ -85,7 +85,7 @@ class Watcher:
             if changes and not self._stopped.is_set():
                 try:
                     self._listen(changes)
-                except Exception:  # the listener still gets later changes
+                except Exception:  # so that the listener gets later changes
                     log_surprise("watching the store")
         self.close()
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from satchel.model import Timestamp
 from satchel.storage.database import Tx
 
-# The lists of names to complete, each between two texts. Each query follows an index and has a limit.
+# One query for each list of names; it returns the names between two texts, along an index and with a limit.
 PROJECTS = (
     "select name from projects where name >= :start and name < :end and deleted_at is null order by name limit :most"
 )
@@ -13,7 +13,7 @@ PROMPTS = """
     select name from prompts where project = :project and deleted_at is null and name >= :start and name < :end
     order by name limit :most
 """
-# This steps from tag to tag, not from row to row, because every prompt may have the same tag.
+# This query steps from tag to tag, not from row to row, because every prompt may have the same tag.
 PROMPT_TAGS = """
     with recursive steps (name, step) as (
         select min(tag), 1 from prompt_tags where project = :project and tag >= :start and tag < :end
@@ -25,7 +25,7 @@ PROMPT_TAGS = """
     select name from steps where name is not null order by name
 """
 
-# The limit of names to search for a text in the middle; in the rest, only a text at the start is found.
+# Names to search for a text inside them; among later names, only those that start with the text are found.
 _MOST_NAMES = 20_000
 _MOST_TAGS = 2_000
 

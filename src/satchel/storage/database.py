@@ -34,7 +34,7 @@ ALTERED = "Another program changed the store: restore a backup of it"
 # A quoted text or a cast, which stay unchanged; a list; a single value. Parameters match by their whole names.
 PARAMETERS = re.compile(r"'[^']*'|::|\b(not )?in :(\w+)|:(\w+)")
 
-WordList = tuple[str, str, bool]  # the items with a word: level, word, and whether longer words match, too
+WordList = tuple[str, str, bool]  # selects items: level, word, and whether longer words match too
 
 NEWEST: PromptPosition = ("~", 0)  # before every prompt: "~" sorts after all timestamps
 
@@ -111,7 +111,7 @@ class Tx:
         return self.one(f"select {columns} from {table} where {where}", **values)
 
     def all_beside(self, sql: str, column: str, text: str, limit: int, **values: object) -> list[Row]:
-        """Return rows of a `select … where …` on both sides of a text in the order of a column, nearest first."""
+        """Return the rows of a `select … where …` before and after a text in the order of a column, nearest first."""
         before = f"{sql} and {column} < :text order by {column} desc limit :limit"
         after = f"{sql} and {column} >= :text order by {column} limit :limit"
         return [row for one in (before, after) for row in self.all(one, **values, text=text, limit=limit)]
@@ -152,7 +152,7 @@ class Tx:
             self.execute(sql, row)
 
     def gather(self, put: Callable[["Tx", Key, list[Value]], None], key: Key, value: Value) -> None:
-        """Call `put` with a list of one value now or, inside `gathering`, later with all values of the same key."""
+        """Call `put` now with one value or, inside `gathering`, later with all values of the same key."""
         if self._gathered is None:
             put(self, key, [value])
         else:
@@ -259,7 +259,7 @@ class Tx:
         raise NotImplementedError
 
     def forget_words(self, space: int, words: Sequence[str]) -> None:
-        """Delete those of some words in a space that no item has any more."""
+        """Delete the words among some that no item in a space has any more."""
         raise NotImplementedError
 
     def clear_search(self) -> None:

@@ -42,7 +42,7 @@ _PIECE = 256 * 1024  # bytes to write at once
 _MAX_LINE = 64 * 1024 * 1024  # bytes
 _UNCHANGED = "Nothing was changed. Load another copy of it"
 
-# The tables that have rows in a store without items, for the default project and the local user.
+# These tables have rows even in a store without items: for the default project and the local user.
 _OF_EMPTY_STORES = frozenset({"revisions", "authors", "settings", "search_spaces", "user_usage"})
 _OTHER_PROJECTS = "select 1 from projects where name <> 'default' limit 1"
 
@@ -110,8 +110,8 @@ def _read_table(empty: apsw.Connection, name: str) -> Table:
 
 # -- the two engines --------------------------------------------------------------------------------------------
 
-# Triggers maintain the full-text indexes of SQLite otherwise. There is one statement for each, because FTS5 flushes its
-# memory to the disk whenever a statement begins.
+# Otherwise, triggers maintain the full-text indexes of SQLite. Each index is filled by one statement, because FTS5
+# flushes its memory to the disk whenever a statement begins.
 _FILL_INDEXES = """
     insert into prompt_index (prompt_index) values ('delete-all');
     insert into prompt_index (rowid, title, content)
@@ -283,10 +283,10 @@ class TableHead(Struct, kw_only=True, omit_defaults=True):
 
 
 class End(Struct, kw_only=True):
-    """The last line."""
+    """The last line of a dump."""
 
     lines: int
-    sha256: str  # of the lines before
+    sha256: str  # the hash of all earlier lines
 
 
 def dump(where: str, write: Callable[[bytes], object], progress: Progress = lambda _done, _all: None) -> dict[str, int]:

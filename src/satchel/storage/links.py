@@ -9,7 +9,7 @@ from msgspec import Struct
 from satchel.model import ItemKind, uri_of
 from satchel.storage.database import Tx
 
-MOST = 100  # the limit of stored links from one part of an item
+MOST = 100  # stored links from one part of an item
 
 Part = Literal["text", "note"]  # the place of a link in an item: its own text, or the notes on a task
 PARTS: tuple[Part, ...] = ("text", "note")

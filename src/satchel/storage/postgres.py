@@ -32,14 +32,14 @@ from satchel.storage.postgres_tx import PROJECTS, USER
 from satchel.storage.postgres_tx import PostgresTx as PostgresTx
 from satchel.storage.pruning import MOST
 
-# Connections of a process, opened on demand. Reads have their own, because
-# writes may wait for a synchronous standby. So do lookups of tokens, of the schema and of changes.
+# Connections of a process, opened on demand. Reads have their own connections, because writes may wait for a
+# synchronous standby. Lookups of tokens, of the schema and of changes have their own, too.
 READ_CONNECTIONS = 10
 WRITE_CONNECTIONS = 8
 LOOK_UP_CONNECTIONS = 2
 
 _PROBE_WAIT = 1.5  # seconds that a probe of the schema waits for a connection; `/health` waits longer
-_CHANGES_KEPT = 100_000  # transactions of the server, after which their changes are removed
+_CHANGES_KEPT = 100_000  # a change is removed after this many transactions of the server
 
 _FORGET_CHANGES = """
     select satchel_forget_changes((pg_snapshot_xmin(pg_current_snapshot())::text::numeric - :kept)::text)

@@ -15,8 +15,8 @@ from satchel.work import seconds_for
 
 Connection = psycopg.Connection[Any]
 
-# These detect within 12 seconds a host that vanishes without closing its connections: the first one if something
-# was sent, the keepalives otherwise. An address may override them.
+# These detect within 12 seconds that a host vanished without closing its connections: the first one if data was sent,
+# the keepalives otherwise. An address may override them.
 _DEFAULTS: dict[str, Any] = {
     "tcp_user_timeout": 10_000,  # ms
     "keepalives_idle": 6,  # s
@@ -55,7 +55,7 @@ class Address:
             connection.read_only = read_only  # only a note for us: in autocommit mode, psycopg begins no transaction
             if self.is_pooled:
                 connection.prepare_threshold = None
-            else:  # not as startup options, which poolers refuse
+            else:  # by a statement, because poolers refuse startup options
                 timeouts = self.list_timeouts(connection)
                 connection.execute(_SET, [list(timeouts), list(timeouts.values())])
         except BaseException:

@@ -22,8 +22,8 @@ from satchel.storage.schema.migration import Fill, Migration, for_postgres
 
 Result = TypeVar("Result")
 
-# The tables and views that an application role may read and write, read and add to, or only read. Each new one belongs
-# in one of these lists.
+# The tables and views that an application role may read and write, read and add to, or only read. Every new table or
+# view must be added to one of these lists.
 DATA = (
     *("projects", "prompts", "prompt_tags", "prompt_texts", "documents"),
     *("tasks", "task_tags", "task_blocks", "task_texts", "argument_values"),
@@ -185,7 +185,7 @@ def _run_migration(
         _retry(f"change the tables for schema {number}", partial(_alter, connection, migration))
     for fill in migration.fills * _ROUNDS:
         after: int | None = 0
-        last = _read_last(connection, fill.table)  # otherwise, a constant stream of rows would have no end
+        last = _read_last(connection, fill.table)  # otherwise, a fill would never end if rows are added constantly
         reported = time.monotonic()
         while after is not None and after < last:
             after = _retry(f"fill the tables of schema {number}", partial(_fill, connection, as_tx, fill, after))
@@ -225,7 +225,7 @@ def _build_index(connection: Connection, statement: str, _failures: int) -> None
     words = statement.split()
     name = words[2]
     found = connection.execute(_IS_VALID, [name]).fetchone()
-    if found == (False,):  # an interrupted build left it
+    if found == (False,):  # an interrupted build left an invalid index
         drop = sql.SQL("drop index concurrently {}").format(sql.Identifier(name))
         connection.execute(drop)
     if found != (True,):

@@ -76,7 +76,7 @@ class PostgresTx(Tx):
         cancelling: list[threading.Thread] = []
 
         def cancel() -> None:
-            # A thread, because cancelling connects to the server, and the caller may be an event loop.
+            # Cancelling runs in a thread, because it connects to the server, and the caller may be an event loop.
             cancelling.append(threading.Thread(target=self._cancel, name="satchel-cancel", daemon=True))
             cancelling[-1].start()
 
@@ -84,7 +84,7 @@ class PostgresTx(Tx):
         work.add_stop(cancel)
         try:
             yield
-        except TooCostly:  # PostgreSQL has the same name for both
+        except TooCostly:  # PostgreSQL reports a time-out and a cancellation with the same error
             work.check()
             raise
         finally:

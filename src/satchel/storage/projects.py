@@ -143,7 +143,7 @@ def count_open_tasks(tx: Tx, owner: str, allowed: Allowed) -> dict[int, int]:
     return {int(project): count for project, count in tx.all(sql, owner=owner, **confine(tx, allowed))}
 
 
-# -- two projects, one under the other: a name in both is that of the upper one ----------------------------------
+# -- two projects, one below the other: a name in both means the item of the upper one ---------------------------
 
 LayeredKind = Literal["prompt", "document"]
 

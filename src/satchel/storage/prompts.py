@@ -218,7 +218,7 @@ def tag_counts(tx: Tx, project: int) -> list[TagCount]:
 
 
 def tags_in_use(tx: Tx, project: int, tags: Sequence[str]) -> set[str]:
-    """Return those of some tags that any prompt of the project has."""
+    """Return the tags among some that any prompt of the project has."""
     sql = "select distinct tag from prompt_tags where project = :project and tag in :tags"
     return {tag for (tag,) in tx.all(sql, project=project, tags=list(tags))}
 
@@ -277,7 +277,7 @@ def _slice(row: Row) -> PromptSlice:
 
 _FEW = 300  # up to this many prompts, sorting is faster than walking the index
 _NEWEST = 200  # how many of the newest prompts to scan for a text or tags before using an index
-_MOST = 3000  # the limit of the second scan, used if the first predicts that it fills the page
+_MOST = 3000  # prompts in a second scan, which runs if the first predicts that it fills the page
 
 _AFTER = "(updated_at, number) < (:moment, :last)"
 _ORDER = "order by updated_at desc, number desc"
@@ -356,8 +356,8 @@ def numbers_and_total(tx: Tx, project: int, query: PromptQuery, *, limit: int, o
 def _scan_newest(tx: Tx, sql: str, values: dict[str, object], wanted: int) -> list[int] | None:
     """Return the first prompts of a list by scanning only the newest prompts; None if these are not enough.
 
-    A common word or tag occurs in many of the newest prompts, so not all its prompts must be collected. The number of
-    hits in the first scan predicts how many prompts the second must read.
+    A common word or tag occurs in many of the newest prompts, so these often fill the page. The number of hits in the
+    first scan predicts how many prompts the second must read.
     """
     newest = _NEWEST
     while newest <= _MOST:

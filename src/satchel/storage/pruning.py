@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from satchel.model import KINDS, ItemKind
 from satchel.storage.database import Cutoffs, Tx
 
-MOST = 200  # revisions per step, so that it holds the write lock for some milliseconds; a tenth as many items
+MOST = 200  # revisions per step, which holds the write lock for some milliseconds; a step removes a tenth as many items
 
-# Finds the last of the next revisions, if some of them are older than the retention.
+# Finds the last revision of the next step, if some of its revisions are older than the retention.
 WINDOW = """
     select max(number) from (
         select number, at from revisions where number > :after order by number limit :most
     ) as next having min(at) < :kept_since
 """
-# Matches the deletion of a permanently removed item, of which history keeps nothing else.
+# Matches the deletion of a permanently removed item. History keeps nothing else of such an item.
 IS_OF_REMOVED = "action = 'delete' and " + " and ".join(
     f"(kind <> '{kind}' or not exists (select 1 from {kind}s gone where gone.number = item))" for kind in KINDS
 )
@@ -57,7 +57,7 @@ STEPS = (
     *_remove("task", _IS_EXPIRED, "deleted_at, number"),
     *_remove("prompt", f"project = {_PROJECT}", "number"),
     *_remove("document", f"project = {_PROJECT}", "number"),
-    # The foreign key would do this by itself, but for all tasks at once.
+    # The foreign key would do the same, but for all tasks at once.
     f"""
     update tasks set project = null where number in (
         select number from tasks where project = {_PROJECT} order by number limit :most

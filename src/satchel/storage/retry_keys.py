@@ -17,7 +17,7 @@ def add(tx: Tx, owner: str, tool: str, key: str, *, digest: str, answer: bytes) 
     """Store the answer of a call under its key.
 
     Raises:
-        Violation: another call with this key was faster.
+        Violation: another call has stored an answer under this key.
     """
     sql = """
         insert into retry_keys (owner, tool, retry_key, digest, answer, at)
@@ -27,7 +27,7 @@ def add(tx: Tx, owner: str, tool: str, key: str, *, digest: str, answer: bytes) 
 
 
 def remove_oldest(tx: Tx, owner: str, *, before: str, most: int) -> None:
-    """Remove an owner's keys from before a time, and the oldest ones beyond a maximum number."""
+    """Remove an owner's keys that are older than a time, and the oldest of the rest beyond a maximum number."""
     sql = """
         delete from retry_keys where owner = :owner and (
             at < :before

@@ -29,8 +29,8 @@ _IS_BY = """
         or :is_id and (substr(user_id, 1, :size) = :id or substr(token, 1, :size) = :id))
 """
 _IS_WANTED = f"r.at >= :since and (:by = '' or {_IS_BY})"
-# The braces take the start of a walk along an index, and its order, in which only the number differs. All columns
-# of the index are listed, because PostgreSQL does not know that a column which `is null` has one value.
+# The first braces take the condition that selects a part of an index, the second the order of its other columns. All
+# columns of the index are listed, because PostgreSQL does not know that a column which `is null` has one value.
 _FEED = f"""
     {_SELECT} where {{}} {_IS_IN_FEED} and {_IS_WANTED}
         and (:all_projects or r.project in :projects or (:has_loose and r.kind = 'task' and r.project is null))
@@ -39,12 +39,12 @@ _FEED = f"""
 """
 _FEED_OF_ALL = _FEED.format("", "")
 _FEED_OF_AUTHOR = _FEED.format("r.author = :walked and", "")
-# Others' tasks and other projects are not read, because the response time would reveal them.
+# Tasks of other users and other projects are not read, because the response time would reveal them.
 _BY_OWNER = "r.project desc, r.owner desc,"
 _FEED_OF_PROJECT = _FEED.format("r.project = :walked and r.owner is null and", _BY_OWNER)
 _FEED_OF_TASKS = _FEED.format("r.project = :walked and r.owner = :owner and", _BY_OWNER)
 _FEED_OF_LOOSE_TASKS = _FEED.format("r.project is null and r.owner = :owner and", _BY_OWNER)
-_MOST_WALKS = 16  # index walks, one after the other; beyond this, one walk over all changes finds enough sooner
+_MOST_WALKS = 16  # index walks, one after the other; beyond this, one walk over all changes is faster
 _ACTIONS = frozenset(get_args(Action))
 SHORTEST_ID = 8  # the minimum of characters that identify a user or a token
 
@@ -57,7 +57,7 @@ _LAST_CHANGE = """
         ) as by_author
     )
 """
-# Read project by project, so that changes in others are not read.
+# This query reads project by project, so that it reads no changes in other projects.
 _LAST_CHANGE_WITHIN = """
     select at from revisions where number = (
         select max(newest) from (
@@ -153,7 +153,7 @@ def time_of(tx: Tx, number: int) -> str:
 def feed(
     tx: Tx, query: ChangeQuery, *, projects: Sequence[int] | None, has_loose: bool, owner: str | None, limit: int
 ) -> list[Version]:
-    """Return changes in some or all projects, newest first; for tasks, only one owner's (None: all).
+    """Return changes in some or all projects, newest first; of tasks, only those of one owner (None: all owners).
 
     `has_loose` adds the tasks of no project.
     """
@@ -199,8 +199,8 @@ _IS_WITHIN = "(:all_projects or r.kind <> 'project' and r.project in :projects)"
 def last_by(tx: Tx, user: str, projects: Sequence[int] | None, limit: int) -> list[str]:
     """Return the times of a user's last transactions, newest first, without undone ones and undos.
 
-    With `projects`, only transactions that changed something in one of these. Transactions that only removed items
-    permanently are omitted.
+    With `projects`, return only transactions that changed something in one of these. Transactions that only removed
+    items permanently are omitted.
     """
     sql = f"""
         select at from revisions r
@@ -282,9 +282,9 @@ _NAMES: dict[ItemKind, str] = {
 def names_of(
     tx: Tx, kind: ItemKind, numbers: Sequence[int], projects: Sequence[int] | None
 ) -> dict[int, tuple[str, str]]:
-    """Return names and titles of some items, deleted or not; for tasks, only of those in some projects.
+    """Return names and titles of some items, deleted or not.
 
-    None means all projects, and tasks of no project.
+    Tasks must be in one of `projects`; None means any project, or none.
     """
     sql = _NAMES[kind]
     values = {"all_projects": projects is None, "projects": list(projects or ())} if kind == "task" else {}

@@ -18,7 +18,7 @@ from satchel.storage.tasks import CONFINED, Allowed, confine
 FoundKind = Literal["prompt", "document", "task"]
 KINDS: tuple[FoundKind, ...] = ("prompt", "document", "task")
 
-_BATCH = 200  # items per batch when all are indexed: a migration's transaction blocks changes of as many
+_BATCH = 200  # items per batch when all items are indexed: during a migration, each batch blocks changes of its items
 
 
 class Space(Struct, frozen=True):
@@ -93,7 +93,7 @@ def _add_space(tx: Tx, space: Space) -> None:
     tx.run(sql, kind=space.kind, project=project, owner=space.owner, within=within)
 
 
-# True is for tasks, which outlive their project, so their column is `within`, with 0 for none.
+# True is for tasks. They outlive their project, so their space has the column `within`, which is 0 without a project.
 _IS_SPACE = {
     False: "project = :project and kind = :kind",
     True: "owner = :owner and within = :project",
@@ -163,7 +163,7 @@ def forget_words(tx: Tx, space: Space, words: Iterable[str]) -> None:
 
 
 def read_items(tx: Tx, spaces: Sequence[int], numbers: Sequence[int]) -> list[IndexedItem]:
-    """Return those of some indexed items that are in the given spaces."""
+    """Return the items with some index numbers that are in the given spaces."""
     sql = """
         select number, prompt, document, task, name_key, title_key, words, space from search_items
         where number in :numbers
@@ -180,7 +180,7 @@ def read_items(tx: Tx, spaces: Sequence[int], numbers: Sequence[int]) -> list[In
 
 
 def keep_known(tx: Tx, spaces: Sequence[int], words: Sequence[str]) -> list[str]:
-    """Return those of some words that items of the given spaces have, or had since the last purge."""
+    """Return the words among some that items of the given spaces have, or had since the last purge."""
     sql = "select distinct word from search_words where space in :spaces and word in :words"
     return [word for (word,) in tx.all(sql, spaces=list(spaces), words=list(words))]
 
@@ -275,14 +275,14 @@ _DOCUMENTS = """
 
 
 def read_texts(tx: Tx, kind: FoundKind, numbers: Sequence[int], owner: str, allowed: Allowed) -> list[FoundText]:
-    """Return the texts of some items of a kind; for tasks, only of the owner's in the allowed projects."""
+    """Return the texts of some items of a kind; for tasks, only those of the owner in the allowed projects."""
     sql = _TEXTS[kind]
     found = tx.all(sql, numbers=list(numbers), longest=MAX_INDEXED, owner=owner, **confine(tx, allowed))
     return [FoundText(*row) for row in found]
 
 
 def keep_closed(tx: Tx, numbers: Sequence[int]) -> set[int]:
-    """Return those of some tasks that are completed or cancelled."""
+    """Return the tasks among some that are completed or cancelled."""
     sql = "select number from tasks where number in :numbers and completed_at is not null"
     return {number for (number,) in tx.all(sql, numbers=list(numbers))}
 
@@ -294,7 +294,7 @@ def read_documents(tx: Tx, project: int, before: int, batch: int) -> list[FoundT
 
 
 def find_shared_names(tx: Tx, projects: Sequence[int], names: Sequence[str]) -> set[str]:
-    """Return those of some names that both a prompt and a document of the projects have."""
+    """Return the names among some that both a prompt and a document of the projects have."""
     sql = """
         select p.name from prompts p join documents r on r.name = p.name
         where p.project in :projects and r.project in :projects and p.name in :names

@@ -24,11 +24,11 @@ Position = tuple[int, str]  # a space, and a word in it
 # -- words on SQLite --------------------------------------------------------------------------------------------
 
 _FIND = "select rowid from search_index where search_index match :words order by rowid desc limit :most"
-# The limit is that for counting all items; beyond it, a word is common anyway.
+# The count ends at the same limit as the count of all items; beyond it, a word is common anyway.
 _COUNT = """
     select count(*) from (select 1 from search_index where search_index match :words limit :bound) as counted
 """
-# One statement, because an item has hundreds of words. Words consist of letters, and need no escapes in JSON.
+# This is one statement, because an item has hundreds of words. Words consist of letters, and need no escapes in JSON.
 _ADD = """
     insert into search_words (space, word)
     select :space, value from json_each('["' || replace(:words, ' ', '","') || '"]') where :words <> ''
@@ -154,8 +154,8 @@ def find_prompts_in_sqlite(
 def _find_text(tx: "SqliteTx", folded: str, project: int) -> list[int]:
     """Return the numbers of prompts with a text in title or content, in no particular order.
 
-    They belong to all projects, unless the caller's access is limited: the index has the texts of all projects, so
-    its response time would reveal other projects.
+    The prompts may belong to any project. For a caller limited to some projects, only the given project is read: the
+    index has the texts of all projects, so its response time would reveal the others.
     """
     is_short, is_confined = len(folded) <= _SHORT, tx.scope.projects is not None
     # Scan if the text is too short for trigrams, or has one of three characters that FTS5 confuses.

@@ -18,12 +18,12 @@ from functools import lru_cache
 from msgspec import Struct
 
 MAX_INDEXED = 256 * 1024  # characters of a text
-MAX_WORD = 40  # characters; longer words are not typed
+MAX_WORD = 40  # characters; nobody types longer words
 LEVELS = "abcdefgh"  # the first is the highest
 MOST_COUNTED = 20_000  # items; at this number, the frequency of rare words is precise enough
 
 _LETTERS = r"[^\W_]+"
-# Compiled on first use, because that takes 2 ms of a start.
+# This is compiled on first use, because compiling takes 2 ms of a start.
 _TOKEN = rf"{_LETTERS}(?:[-_.'’]{_LETTERS})*"
 _CAMEL_PART = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
 _UNSPACED = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]+"
@@ -42,7 +42,7 @@ IMPACTS = {
 }
 _TITLE, _TAG, _DESCRIPTION, _TEXT = 9.0, 6.0, 3.0, 4.0
 _USUAL_TITLE, _USUAL_DESCRIPTION, _USUAL_TEXT = 4, 25, 400  # words
-_HALF_TEXT = 2.2  # this many occurrences in a usual text weigh half as much as an unlimited number
+_HALF_TEXT = 2.2  # occurrences in a text of usual length that weigh half as much as infinitely many
 
 _MANY = 5000  # words; the least important are omitted if they do not fit
 _MAX_BYTES = 400_000  # bytes of all words of an item: a tsvector takes 1 MiB
@@ -68,7 +68,7 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     spelled = unicodedata.normalize("NFKD", text.casefold())
-    used = set(spelled)  # far fewer than the characters of the text
+    used = set(spelled)  # far fewer characters than in the text
     plain: dict[int, str | None] = {ord(one): None for one in used if unicodedata.combining(one)}
     plain |= {number: letter for number, letter in _PLAIN.items() if chr(number) in used}
     return spelled.translate(plain) if plain else spelled
@@ -81,7 +81,7 @@ def make_key(text: str) -> str:
 
 def split_tokens(text: str) -> list[str]:
     """Return the runs of letters, digits and joining marks in a text."""
-    return re.findall(_TOKEN, unicodedata.normalize("NFC", text))  # or marks would end words
+    return re.findall(_TOKEN, unicodedata.normalize("NFC", text))  # otherwise, combining marks would end words
 
 
 def split(text: str) -> list[str]:

@@ -119,7 +119,7 @@ class SqliteTx(Tx):
     forget_words = search_engines.forget_words_in_sqlite
 
     def clear_search(self) -> None:
-        # The triggers would remove each row's words from the index, which must have exactly these.
+        # First, make the index match the items: for each deleted row, a trigger removes exactly this row's words.
         self.run("insert into search_index (search_index) values ('delete-all')")
         self.run("""
             insert into search_index (rowid, words)
@@ -155,7 +155,7 @@ class SqliteDatabase(Database):
             self._prepare()
             # Every call reads this table, so fail now if it is damaged.
             self._writer.execute("select name from projects order by name limit 1").fetchall()
-            sqlite_file.tighten_modes(self._path)  # only now, so that another program's file stays unchanged
+            sqlite_file.tighten_modes(self._path)  # after the checks, so that another program's file stays unchanged
             self._check_file()  # a restore may have replaced it since the first check
         except UnicodeEncodeError as error:
             raise StoreUnusable(f"cannot open the store {self._path!r}: its name is not UTF-8.") from error
@@ -214,8 +214,8 @@ class SqliteDatabase(Database):
                 if self._is_writer_lost:
                     self._writer = self._connect()
                     self._is_writer_lost = False
-                # Immediate, because SQLite refuses, without waiting, a transaction that first reads and then
-                # writes while another one writes.
+                # A transaction that reads before it writes would be refused, without waiting, if another one writes
+                # meanwhile.
                 self._writer.execute("begin immediate")
             try:
                 tx = self._open_tx(self._writer, scope)

@@ -132,8 +132,8 @@ def check_header(path: str) -> None:
         start = file.read(512)
     if start and (len(start) < 512 or not start.startswith(b"SQLite format 3\0")):
         raise apsw.NotADBError("file is not a database")
-    # SQLite fills missing pages with zeros. The size in the header is valid if its two counters agree; the end
-    # of a file with a log may still be in the log.
+    # SQLite reads missing pages as zeros, so compare the size with the header, which counts if its two counters agree.
+    # If there is a log, the end of the file may still be in it.
     if start[24:28] == start[92:96] and not any(os.path.exists(path + log) for log in _LOGS):
         size = int.from_bytes(start[16:18], "big")
         expected = int.from_bytes(start[28:32], "big") * (65536 if size == 1 else size)

@@ -24,8 +24,8 @@ from satchel.storage.revisions import AUTHOR, find_author, make_author
 
 Allowed = tuple[str, ...] | None  # the only projects in which a task may be; None: any project, or none
 
-# The owner's tasks, by whether a caller is limited to some projects. Such a caller's query must not use the indexes by
-# owner: a walk along one passes the owner's tasks in other projects, and its time reveals them.
+# The condition for the owner's tasks; True is for a caller limited to some projects. Such a caller's query must not use
+# the indexes by owner: a walk along one passes the owner's tasks in other projects, and its time reveals them.
 _OWNED = {False: "owner = :owner", True: "owner || '' = :owner and project in :allowed"}
 # Limits a query on a few tasks to the allowed projects; the parameters come from `confine`. Numbers replace a
 # sub-select, because a planner applies them first, and never tries the other conditions on rows of other projects.
@@ -57,7 +57,7 @@ _DETAILS = f"""
         is_cancelled
 """
 _CLAIM = "holder, holder_key, until, fence"
-# This adds a current claim; its columns are renamed so that no other name is ambiguous.
+# This adds the current claim. Its columns are renamed, so that they do not make other names ambiguous.
 _WITH_CLAIM = f"""
     select {_DETAILS}, {_CLAIM} from tasks
     left join (select task as claimed, {_CLAIM} from task_claims where until > :now) as active on claimed = number
@@ -108,7 +108,7 @@ def numbers_with_title(tx: Tx, owner: str, title: str, limit: int, allowed: Allo
 
 
 def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed, *, with_deleted: bool = False) -> set[int]:
-    """Return those of some numbers that are an owner's tasks in the allowed projects."""
+    """Return the numbers among some that belong to an owner's tasks in the allowed projects."""
     sql = f"""
         select number from tasks where owner || '' = :owner and number in :numbers
             and (:with_deleted or deleted_at is null) and {CONFINED}
@@ -241,7 +241,7 @@ def set_text(tx: Tx, owner: str, number: int, *, title: str, description: str) -
 def change_tags(tx: Tx, owner: str, number: int, before: Sequence[str], after: Sequence[str]) -> None:
     """Replace the tags of an owner's task."""
     if gone := [tag for tag in before if tag not in after]:
-        # `owner || ''` keeps SQLite from the index by tags, in which it would read all of the owner's.
+        # `owner || ''` keeps SQLite from the index by tags, which it would scan for all tags of the owner.
         sql = "delete from task_tags where task = :task and owner || '' = :owner and tag in :gone"
         tx.run(sql, task=number, owner=owner, gone=gone)
     sql = "insert into task_tags (task, owner, tag) values (:task, :owner, :tag)"
@@ -411,7 +411,7 @@ _Range = tuple[str, str]  # a part of a list: the condition for its tasks, and t
 
 _FEW = 300  # up to this many tasks, sorting is faster than walking the index
 _MOST_WALKS = 16  # walks along the index of open tasks in a project, one after the other
-_MOST_MERGED = 3000  # the limit of tasks that these walks may find together
+_MOST_MERGED = 3000  # tasks that these walks may find together
 
 _BY_URGENCY = "t.priority desc, (t.due is null), t.due, t.created_at, t.number"
 _ORDER: dict[TaskFilter, str] = {
@@ -423,8 +423,8 @@ _ORDER: dict[TaskFilter, str] = {
     "all": "t.created_at desc, t.number desc",
 }
 # The tasks after a position, as consecutive ranges. The order by urgency descends in one column and ascends in the
-# next, which no comparison of rows can express. So each range is one of the index, ordered by the columns in which its
-# tasks differ. Whether there is a due day is stated twice, because each engine finds one of the two in its index.
+# next, which no comparison of rows can express. So each range is one range of the index, ordered by the columns in which
+# its tasks differ. The condition about a due day is written twice, because each engine matches one form with its index.
 _COMPLETED_EARLIER = ("and (t.completed_at, t.number) < (:moment, :last)", _ORDER["completed"])
 _CREATED_EARLIER = ("and (t.created_at, t.number) < (:moment, :last)", _ORDER["all"])
 _BY_DAY = "t.due, t.created_at, t.number"
@@ -465,7 +465,7 @@ _IN_PROJECT_OR_NONE = """
     ))
 """
 _TAGGED = "and (select count(*) from task_tags g where g.task = t.number and g.tag in :tags) >= :needed"
-# A scalar sub-select, because `exists` could become a join, which reads the texts of all the owner's tasks first.
+# This is a scalar sub-select, because `exists` could become a join that reads the texts of all the owner's tasks first.
 _CONTAINING = """
     and (
         select instr(x.title, :text) > 0 or instr(x.description, :text) > 0 from task_texts x where x.task = t.number
@@ -482,7 +482,7 @@ _COUNT_BLOCKED = by_confinement(f"""
     where t.{{owned}} and t.deleted_at is null and t.completed_at is null and {_HAS_OPEN_BLOCKER}
 """)
 _ALL = by_confinement("select t.number from tasks t where t.{owned} and t.deleted_at is null")
-# For a caller limited to some projects: one walk along the index of open tasks for each of them.
+# For a caller limited to some projects: one walk along the index of open tasks for each project.
 _OF_PROJECT = """
     select t.number from tasks t where t.owner = :owner and t.deleted_at is null and t.project = :walked
 """
@@ -589,7 +589,7 @@ def _ranges(filter: TaskFilter, after: TaskPosition | None) -> Sequence[_Range]:
 
 
 def _few(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> tuple[list[int] | None, bool]:
-    """Return the tasks with one of the tags, with a rare one of them, or with the text; None if there are many.
+    """Return the tasks with any of the tags, with a rare tag, or with the text; None if there are many.
 
     Also return whether the text selected them. For a caller who may not see all of the owner's tasks, return None,
     because these lookups read all of them.

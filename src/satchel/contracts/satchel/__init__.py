@@ -33,7 +33,7 @@ from satchel.errors import Refused
 from satchel.model import Scope, StoreChange
 from satchel.protocol import ClientChange
 
-_ADVICE = (  # each with the tool that it concerns
+_ADVICE = (  # each piece of advice has the tool that it concerns
     ("search", "Search here before you ask the user."),
     ("edit_text", "Change texts with edit_text; do not send them whole."),
     ("claim_task", "Use claim_task before you work beside others."),

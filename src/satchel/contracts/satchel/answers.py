@@ -37,7 +37,7 @@ def check_title(kind: str, title: str) -> None:
 
 
 def none_if_empty(text: str | UnsetType) -> str | UnsetType | None:
-    """Return the text of an update; None, which clears the field, for an empty one."""
+    """Return the text of an update, or None if it is empty, which clears the field."""
     return text if isinstance(text, UnsetType) else text or None
 
 
@@ -60,7 +60,7 @@ def make_reply(context: Context, text: str, facts: str = "", /, *, notes: Sequen
 
 
 def reply_echo(context: Context, done: str, line: str, notes: Sequence[str] = (), **members: Any) -> Reply:
-    """Answer a change of one item in the project, such as `Added to`, with a line about it."""
+    """Answer a change of one item with a line about it; `done` names the change, such as `Added to`."""
     return reply(context, f"{done} project '{context.scope.project}':\n{line}", notes=notes, **members)
 
 
@@ -130,7 +130,7 @@ _FORMS = {
     "h": f"(h) {NUMBER}",  # changes, versions of an item, the newest change
     "v": f"(v) {NUMBER}",
     "s": f"(s) {NUMBER}",
-    "f": f"(f) {NUMBER}",  # hits, by how many came before: their order is not based on a key
+    "f": f"(f) {NUMBER}",  # hits, by the number of hits before, because their order has no key
 }
 
 
@@ -172,11 +172,11 @@ def add_all(
     key: str | UnsetType,
     add: Callable[[Entry], tuple[Any, str, list[str]]],
 ) -> Reply:
-    """Answer a tool that adds all entries or none; `add` returns the row of one, a line of text, and notes."""
+    """Answer a tool that adds all entries or none; `add` adds one, and returns its row, a line of text, and notes."""
 
     def act() -> Reply:
         check_number(field, entries)
-        projects.current(context.tx, context.scope)  # before the first entry, so that the error names no entry
+        projects.current(context.tx, context.scope)  # outside the loop, so that the error names no entry
         rows, lines, notes = [], [f"Added to project '{context.scope.project}':"], []
         for index, entry in enumerate(entries):
             with name_place(f"{field}[{index}]"):

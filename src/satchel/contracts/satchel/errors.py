@@ -254,7 +254,7 @@ def _sentence(error: errors.SatchelError) -> str:
 
 
 def _who_names(missing: errors.NotFound) -> str:
-    """Name the user's file that names the missing project, if there is one."""
+    """Return a note about the user's file that names the missing project, if there is one."""
     if missing.kind != "project" or not missing.scope.is_named_by_file:
         return ""
     return f", but {missing.scope.why} names it: correct that file, or make the project"

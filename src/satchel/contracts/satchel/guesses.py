@@ -19,8 +19,8 @@ from satchel.services import layers, lookup, projects
 from satchel.services.texts import closest_name, closest_names
 
 _MOST_NEAR = 3
-_MOST_PROJECTS = 10  # the limit of projects in a hint
-_MOST_UNKNOWN = 5  # the limit of unknown arguments in an error
+_MOST_PROJECTS = 10  # projects in a hint
+_MOST_UNKNOWN = 5  # unknown arguments in an error
 _LONGEST_SHOWN = 60  # characters of a name that a caller made up
 _LONGEST_READ = 100  # characters of a name to look at
 _LIKENESS = 0.75  # the minimum similarity, out of 1, of two spellings
@@ -152,7 +152,7 @@ def _find_argument(name: str, known: Sequence[str]) -> str | None:
         if parts <= words or (words and words <= parts):
             return one
     spelling = "_".join(split_words(name))
-    near = closest_name(spelling, known)  # with nearly the same letters: `tags` does not mean `status`
+    near = closest_name(spelling, known)  # the spelling must be very similar: `tags` does not mean `status`
     return near if near and difflib.SequenceMatcher(None, spelling, near).ratio() >= _LIKENESS else None
 
 

@@ -21,7 +21,7 @@ from satchel.services.restoring import Restored
 from satchel.storage.database import Tx
 
 _PAGE = 50
-_MOST_LINES = 6  # the limit of changed lines in the answer to a restore
+_MOST_LINES = 6  # changed lines in the answer to a restore
 _LONGEST_LINE = 100
 
 

@@ -52,7 +52,7 @@ def _find_items(context: Context, given: Sequence[str]) -> list[Item]:
 
 
 def _check_found(context: Context, reference: str, item: Item | None = None) -> Item:
-    """Return the item that a reference names if the caller may change it, from those already found or by a look-up."""
+    """Return the item that a reference names, if the caller may change it; look it up unless it is given."""
     in_library = find_in_libraries(context, reference)
     if in_library is not None:
         raise WrongArgument("prompt", "readOnly", value=in_library.name)
@@ -111,7 +111,7 @@ def delete_task(context: Context, args: tools.OneTask) -> Body:
 
 
 def _delete(context: Context, items: Sequence[Item], text: str, deleted: Any, **members: Any) -> Body:
-    """Delete items and list the remaining references to them; `deleted` names the items, `text` is the sentence."""
+    """Delete items; answer with `text`, their names in `deleted`, and the remaining references to them."""
     _confirm(context, "Delete", items)
     going = {(item.kind, str(item.number) if item.kind == "task" else item.name) for item in items}
     referred = []

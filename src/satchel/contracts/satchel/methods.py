@@ -34,8 +34,7 @@ PAGE = 500
 Listed = TypeVar("Listed", PromptHeader, Document)
 
 # Stored prompts come first, in order of creation, then those of the personal project, then those of libraries. A
-# cursor names the group and the last prompt: a stored one by its number, one of a library by its
-# position.
+# cursor names the group and the last prompt: a stored prompt by its number, a library's prompt by its position.
 _CURSOR = f"(stored|personal|library) {NUMBER}"
 
 START_ENTRY: Result = {
@@ -235,7 +234,7 @@ TEMPLATES = [
     )
 ]
 
-_MOST = 20  # the limit of documents and of tasks on a page
+_MOST = 20  # documents, and tasks, on a page
 _TOOLS_OF_PROJECT = ("read_resource", "list_resources", "get_prompt", "add_tasks")  # in the order of their use
 
 

@@ -116,7 +116,7 @@ def _tell_projects(context: Context) -> Part:
 def _tell_done(context: Context, query: ChangeQuery, said: str) -> Part:
     """Report changes since the caller's last visit with their authors, and the last notes on open tasks."""
     found, has_more = history.list_done(context.tx, context.scope, query, _MOST_DONE)
-    rows = [_format_done(context, one) for one in found]  # texts, because JSON objects would cost twice as much
+    rows = [_format_done(context, one) for one in found]  # as texts, because JSON objects need twice as many tokens
     notes = _list_notes(context, query)
     room = _ROOM - sum(map(len, notes))
     kept = max(min(_LEAST_DONE, len(rows)), sum(size <= room for size in accumulate(map(len, rows))))

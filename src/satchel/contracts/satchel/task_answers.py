@@ -15,7 +15,7 @@ from satchel.services.task_lines import Mark, TaskLine, write
 
 HIDDEN_BLOCKER = "a task of a project that is not open here"
 
-_MOST_NOTES = 50  # the limit of notes in an answer about one task
+_MOST_NOTES = 50  # notes in an answer about one task
 MARKS: dict[str, Mark] = {"pending": "", "in_progress": "~", "completed": "x", "cancelled": "-"}
 
 

@@ -24,8 +24,8 @@ from satchel.storage.search_words import make_key
 
 _CORRECT_FILE = "Ask the user to correct the file in the library."
 
-_MOST_VALUES = 10  # the limit of values in the structured error
-_MOST_NAMES = 10  # the limit of names in a note
+_MOST_VALUES = 10  # values in the structured error
+_MOST_NAMES = 10  # names in a note
 
 START_TASK = "start-task"  # a prompt that this contract adds to the user's own
 
@@ -51,7 +51,7 @@ Filled = TypeVar("Filled")  # a text, or messages
 
 
 def find_prompt(context: Context, reference: str) -> FoundPrompt:
-    """Return the prompt of a library with a full name, or the stored or personal one with a name, title or id."""
+    """Return a library's prompt by its full name, or a stored or personal prompt by name, title or id."""
     return find_in_libraries(context, reference) or layers.find_prompt(context.tx, context.scope, reference)
 
 
@@ -92,7 +92,8 @@ def find_in_libraries(context: Context, reference: str) -> LibraryTemplate | Non
 def history_key(found: FoundPrompt, scope: Scope) -> str:
     """Return the key under which values for a prompt's arguments are stored.
 
-    All projects share the values of a personal prompt, and of a library's if the scope may enter all projects.
+    All projects share the values of a personal prompt. They share those of a library's prompt if the scope may enter
+    all projects.
     """
     if isinstance(found, LibraryTemplate):
         return found.name if scope.projects is None else templates.key_within(scope.project, found.name)

@@ -238,7 +238,7 @@ ERROR = object_of(
     **dict.fromkeys(("code", "message", "hint", "argument", "deleted", "holder", "until"), STRING),
     **dict.fromkeys(("version", "count", "fence", "blocked", "held"), INTEGER),
     **dict.fromkeys(("versions", "lines"), list_of(INTEGER)),
-    near={"anyOf": [STRINGS, LINE]},  # names; of an edit, the line most like it
+    near={"anyOf": [STRINGS, LINE]},  # similar names; for an edit, the most similar line
 )
 
 # -- rows of the table --------------------------------------------------------------------------------------------
@@ -616,7 +616,7 @@ def _tool(
     opens_transactions: bool = False,
     **more: Any,
 ) -> Tool:
-    """Return the tool whose work is done by the function of its name in a module; `more` are fields of `Tool`."""
+    """Return a tool that runs the function with its name in a module; `more` are fields of `Tool`."""
 
     def run(context: Context, args: Any) -> Body:
         if isinstance(args, InProject):

@@ -16,7 +16,7 @@ create function instr(text, text) returns integer language sql immutable strict 
 """,
 )
 
-# On PostgreSQL, row-level security backs up the where clauses for a role that owns nothing. Policies check that a
+# On PostgreSQL, row-level security backs up the where clauses for a role that owns nothing. Policies also check that a
 # row refers only to visible rows, because foreign keys ignore row-level security.
 PROJECTS = Statements(
     both="""

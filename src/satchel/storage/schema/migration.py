@@ -40,10 +40,10 @@ class Statements(Struct, frozen=True):
 
 
 class Fill(Struct, frozen=True):
-    """A function that computes new columns, which SQL cannot compute, for the rows of a table in batches.
+    """A function that computes new columns of a table, where SQL cannot, in batches of rows.
 
-    A batch is a number of rows after a given one, in order, without rows that are already filled. The
-    function returns the number of the last row, or None if there was none.
+    A call fills the next rows after a given number, except rows that are already filled. It returns the number of the
+    last row, or None if there was none.
     """
 
     table: str
@@ -87,9 +87,9 @@ _POSTGRES = {
     "{integer}": "bigint",
     "{bytes}": "bytea",
     "{strict}": "",
-    # For row-level security: the caller, whether the caller may enter all projects, and the names of those
-    # that the caller may enter. These settings last for a transaction. They are null before the first one and '' after
-    # it, so neither may match a row. In a sub-select, PostgreSQL reads them once per query.
+    # For row-level security: the caller, whether the caller may enter all projects, and the names of the projects that
+    # the caller may enter. These settings last for a transaction. On a connection, they are null before its first
+    # transaction and '' after it; neither value may match a row. In a sub-select, PostgreSQL reads them once per query.
     "{user}": "(select nullif(current_setting('satchel.user', true), ''))",
     "{all_projects}": "(select current_setting('satchel.projects', true)) = '*'",
     "{projects}": "string_to_array((select current_setting('satchel.projects', true)), ',')",

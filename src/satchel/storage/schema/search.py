@@ -2,9 +2,9 @@
 
 from satchel.storage.schema.migration import Statements
 
-# It has no deleted items. A space is a part that a search can be limited to: the prompts or documents of a project,
-# or the tasks of a user in a project. Its number is part of every indexed word, so a search never reads the words
-# of other spaces.
+# It has no deleted items. A space is a part of the index to which a search can be limited: the prompts or documents of
+# a project, or the tasks of a user in a project. Its number is part of every indexed word, so a search never reads the
+# words of other spaces.
 SEARCH = Statements(
     both="""
 -- `within` is the project of tasks, 0 for none. It is no reference, because tasks outlive their project.

@@ -2,8 +2,8 @@
 
 from satchel.storage.schema.migration import Statements
 
-# Row-level security of a table whose rows belong to a task. For a caller who may enter all projects, it ends at the
-# comparison with '*', which runs once per query.
+# Row-level security of a table whose rows belong to a task. For a caller who may enter all projects, the comparison
+# with '*' decides; it runs once per query.
 _OF_A_TASK = """
 alter table TABLE enable row level security;
 create policy TABLE_owner on TABLE
