@@ -1,6 +1,6 @@
 """Stores on SQLite; for the contract satchel, a folder of libraries and a client of a store with two projects.
 
-Both engines are compared by test_real_transports.py and where a test says `@both_engines`.
+test_real_transports.py, and tests marked `@both_engines`, also use PostgreSQL.
 """
 
 from collections.abc import Callable
@@ -16,13 +16,13 @@ from tests.support.stdio import NEWEST, Client
 
 @pytest.fixture
 def revision() -> str:
-    """The revision of MCP that a client speaks, unless a test says `@oldest_too`."""
+    """Return the revision of MCP that clients use, unless a test is marked `@oldest_too`."""
     return NEWEST
 
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Path:
-    """A folder of libraries."""
+    """Return a folder of libraries."""
     root = tmp_path / "libraries"
     make_library(root, "desk", {"letter": ("Dear {{ to }}, {{ news }}", ["to!", "news"]), "plain": ("Just so.", [])})
     return root
@@ -30,7 +30,7 @@ def shelf(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def client(store: str, shelf: Path, serve: Callable[..., Client]) -> Client:
-    """A client of a store with the projects default and garden, and the library desk."""
+    """Return a client of a store with the projects default and garden, and the library desk."""
     database = open_database(store)
     with database.write() as tx:
         projects.add(tx, "garden")

@@ -1,4 +1,4 @@
-"""How much is asked and answered at once: messages in a batch, and the size of an answer, in every contract's words."""
+"""Limits on messages in a batch and on the size of an answer, with the error of every contract."""
 
 import json
 from collections.abc import Callable
@@ -17,7 +17,7 @@ LIMIT = 5000
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bound that a test reaches soon."""
+    """Lower the bound, so that a test reaches it soon."""
     monkeypatch.setattr(content, "MAX_ANSWER_BYTES", LIMIT)
 
 
@@ -113,7 +113,7 @@ def test_satchel_asks_for_less_and_undoes_what_it_cannot_answer(store: str, serv
         "argument": "limit",
     }
     assert len(ok(client, "list_tasks", limit=2)["tasks"]) == 2
-    # Each task is in the text and in the value, so that the answer is larger than what was asked.
+    # Each task is in the text and in the value, so the answer is larger than the request.
     error = refusal(client, "add_tasks", lines=["Long"] * 200)
     assert (error["message"], error["argument"]) == ("The answer has more than 5000 bytes.", "arguments")
     assert ok(client, "list_tasks", query="Long")["tasks"] == []

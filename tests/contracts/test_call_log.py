@@ -1,4 +1,4 @@
-"""Every call is logged on stderr with name, outcome and duration, those that are refused before a tool runs too."""
+"""Every call is logged on stderr with name, outcome and duration, even if it is refused before a tool runs."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from tests.support.stdio import NEWEST, OLDEST, Client
 ADA = "550e8400-e29b-41d4-a716-446655440000"
 LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z (.*) \d+\.\d ms")
 JSON = {"Content-Type": "application/json"}
-# A client may call anything a tool. The name is cut, and cannot look like lines of our own.
+# A client may send any text as a tool name. The log cuts it, and it cannot look like a log line.
 FORGED = "x\n2026-01-01T00:00:00.000000Z add_task ok 0.1 ms\x1b[31m\u202e"
 
 

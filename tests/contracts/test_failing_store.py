@@ -1,4 +1,4 @@
-"""A store that another program has damaged, or whose file is gone: each contract's words, and what to do on stderr."""
+"""A store that another program damaged, or whose file is gone: each contract's error, and the remedy on stderr."""
 
 import re
 import shutil
@@ -24,7 +24,7 @@ NEXT_STEP = "Another program changed the store: restore a backup of it"
 
 @pytest.fixture
 def damage(store: str) -> Iterator[Callable[[str], None]]:
-    """Runs a statement on the store, as another program would."""
+    """Yield a function that runs a statement on the store, as another program would."""
     database: Database = open_database(store)
     projects.require(database, Scope())
 
@@ -48,7 +48,7 @@ def wait_for(*clients: Client) -> None:
         assert "result" in client.request("tools/list")
 
 
-# A table that is not there, a column that is not there: the whole statement is refused.
+# With a missing table or a missing column, the whole statement is refused.
 TASKS_GONE = ["alter table tasks rename to tasks_elsewhere", "alter table tasks rename column title to heading"]
 
 
@@ -98,7 +98,7 @@ def test_a_store_whose_file_is_gone_says_that_a_new_start_helps(
     wait_for(*clients.values())
     store.rename(tmp_path / "elsewhere.db")
     own = clients["satchel"]
-    # The file is looked at some twenty times a second.
+    # The server checks the file about twenty times a second.
     assert eventually(lambda: own.call("list_prompts")["isError"] is True)
     assert body_of(own, "list_prompts")["error"] == {
         "code": "unavailable",
@@ -110,7 +110,7 @@ def test_a_store_whose_file_is_gone_says_that_a_new_start_helps(
         "message": f"Internal error: {GONE} Start the server again; its log says more.",
         "data": {"details": f"{GONE} Start the server again; its log says more."},
     }
-    # In the other contracts the document has the words; the operator reads on stderr what to do.
+    # In the other contracts, the document defines the error; the operator finds the remedy on stderr.
     assert eventually(lambda: clients["prompt-store"].call("list_tags")["isError"] is True)
     assert body_of(clients["prompt-store"], "list_tags")["error"] == {"code": "INTERNAL_ERROR", "message": UNABLE}
     assert eventually(lambda: "error" in clients["mcpkg"].request("prompts/list"))

@@ -1,6 +1,6 @@
 """The mcpkg contract to the letter: each printed request is sent over real stdio, each reply compared whole.
 
-What the document prints is in mcpkg.json beside this file and changes only when the document does.
+mcpkg.json beside this file has the messages of the document, and changes only with it.
 """
 
 import base64
@@ -21,7 +21,7 @@ from satchel.services import projects, prompts
 from satchel.storage.database import open_database
 from tests.support.stdio import NEWEST, OLDEST, Server, plain
 
-IN_ORDER = partial(json.loads, object_pairs_hook=OrderedDict)  # objects that differ when their keys stand otherwise
+IN_ORDER = partial(json.loads, object_pairs_hook=OrderedDict)  # objects whose order of keys counts in comparisons
 PRINTED = IN_ORDER((Path(__file__).parent / "mcpkg.json").read_text())
 PROJECT = "auth-module"
 UNSTORABLE = "contains NUL or half a character"
@@ -36,7 +36,7 @@ def printed(section: str, label: str) -> Any:
 
 @pytest.fixture
 def project(store: str) -> str:
-    """A store with the project of the document."""
+    """Return a store with the project of the document."""
     database = open_database(store)
     with database.write() as tx:
         projects.add(tx, PROJECT)
@@ -55,7 +55,7 @@ def newest(project: str, serve: Callable[..., Server]) -> Server:
 
 
 def send(client: Server, message: dict[str, Any]) -> Any:
-    """Send a printed request as it is, and give the whole reply."""
+    """Send a printed request unchanged, and return the whole reply."""
     client.methods[message["id"]] = (message["method"], OLDEST)
     client.send(message)
     return IN_ORDER(json.dumps(client.read()))
@@ -378,7 +378,7 @@ def test_bounds_are_complained_of_in_the_order_of_the_schema_and_before_the_look
 
 
 def test_bytes_of_a_type_that_has_become_text_stay_bytes_until_they_are_replaced(project: str, newest: Server) -> None:
-    """Stored by an older Satchel, to which application/x-python was binary."""
+    """An older Satchel stored the document, when application/x-python counted as binary."""
     text(newest, "create_resource", name="r", uri="x:r", content="aGk=", mime_type="image/png")
     database = open_database(project)
     with database.write() as tx:
@@ -420,7 +420,7 @@ def test_prompts_of_other_contracts_are_listed_under_their_slug(project: str, ne
 
 
 def test_a_name_is_free_whatever_titles_there_are(project: str, newest: Server, serve: Callable[..., Server]) -> None:
-    """Only names clash here. The title that other contracts show is the name, with a number behind it if need be."""
+    """Only names must be unique here. Other contracts show the name as title, with a number if that title is taken."""
     store = serve("prompt-store", project, NEWEST, "--project", PROJECT)
     for title in ("Title-1", "Title-1 (2)", "Title-1 (4)"):
         assert store.call("add_prompt", title=title, content="x")["isError"] is False

@@ -1,4 +1,4 @@
-"""Numbers in arguments: without a fraction they are integers in every contract; beyond all bounds they find nothing."""
+"""Numbers in arguments: without a fraction they are integers in every contract; huge ones match nothing."""
 
 import json
 from collections.abc import Callable
@@ -15,7 +15,7 @@ HUGE = ["1e300", "9007199254740993", "1" + "0" * 30, "1" + "0" * 3999, "1" + "0"
 
 
 def call_raw(client: Client, tool: str, arguments: str) -> Any:
-    """Return the result of a call whose arguments are this very text, because Python writes numbers in its own way."""
+    """Return the result of a call with exactly this JSON text as arguments; Python would rewrite its numbers."""
     params = json.dumps({"name": tool, "arguments": 0, "_meta": modern_meta()})
     params = params.replace('"arguments": 0', f'"arguments": {arguments}')
     client.methods["raw"] = ("tools/call", NEWEST)

@@ -1,6 +1,6 @@
 """The prompt-store contract to the letter: whole replies over real stdio, both engines, newest and oldest revision.
 
-What the document prints is in prompt_store.json beside this file and changes only when the document does.
+prompt_store.json beside this file has the messages of the document, and changes only with it.
 """
 
 import json
@@ -27,7 +27,7 @@ def client(revision: str, store: str, serve: Callable[..., Client]) -> Client:
 
 
 def body(result: dict[str, Any], client: Client, *, is_error: bool = False) -> Any:
-    """Return the body of a tool result, after looking at everything around it."""
+    """Return the body of a tool result, after checking everything around it."""
     [content] = result["content"]
     said = json.loads(content["text"])
     expected: dict[str, Any] = {"content": [{"type": "text", "text": content["text"]}], "isError": is_error}
@@ -52,7 +52,7 @@ def refused(client: Client, tool: str, arguments: dict[str, Any] | None = None, 
 
 
 def add(client: Client, title: str, content: str = "Some content", tags: list[str] | None = None) -> str:
-    """Add a prompt and give its id."""
+    """Add a prompt, and return its id."""
     arguments = {"title": title, "content": content} | ({} if tags is None else {"tags": tags})
     said = ask(client, "add_prompt", arguments)
     assert said == {"id": said["id"], "title": title.strip(), "created_at": said["created_at"]}
@@ -100,7 +100,7 @@ def test_eight_tools_are_listed_as_printed(client: Client) -> None:
         {"name": name, "description": tool["description"], "inputSchema": tool["inputSchema"]}
         for name, tool in PRINTED.items()
     ]
-    assert json.dumps(result["tools"]) == json.dumps(printed)  # in its order
+    assert json.dumps(result["tools"]) == json.dumps(printed)  # in the same order
 
 
 def test_nothing_but_tools_is_offered(client: Client) -> None:
@@ -117,7 +117,7 @@ def test_an_unknown_tool_is_a_protocol_error(client: Client) -> None:
 
 
 def same_form(said: Any, printed: Any) -> bool:
-    """Return whether a reply has the keys and types of the printed one, in its order, all the way down."""
+    """Return whether a reply has the keys and types of the printed one, in its order, at every level."""
     if isinstance(printed, dict):
         return (
             isinstance(said, dict)

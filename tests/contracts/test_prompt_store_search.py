@@ -71,9 +71,9 @@ def test_composed_and_decomposed_letters_are_the_same(store: str, serve: Callabl
         client.call("add_prompt", title=title, content=f"{content} and so on")
     for query in ("café", "CAFE\u0301", "É ǆ 한", "e\u0301 ǆ \u1112\u1161\u11ab"):
         page = found(client, query)
-        assert page["query"] == query  # as it was asked
+        assert page["query"] == query  # as the caller wrote it
         assert [prompt["title"] for prompt in page["prompts"]] == ["D", "C", decomposed, composed]
-        assert page["prompts"][0]["snippet"] == f"{decomposed} and so on"  # as it is
+        assert page["prompts"][0]["snippet"] == f"{decomposed} and so on"  # as it is stored
     assert found(client, "cafe")["total"] == 1
     assert found(client, "\u0301")["total"] == 0
 
@@ -98,7 +98,7 @@ def fold(text: str) -> str:
 
 
 def decided_snippet(content: str, query: str) -> str:
-    """Return the snippet as decided, straightforwardly from the whole content."""
+    """Return the snippet that the decision defines, computed in a simple way from the whole content."""
     full = re.sub(r"\s+", " ", content)
     position = fold(content).find(fold(query)) if query else -1
     if position < 0:
@@ -114,7 +114,7 @@ def decided_snippet(content: str, query: str) -> str:
 
 
 def at_words(full: str, first: int, last: int, hit: tuple[int, int]) -> str:
-    """A window of a text. An end within a word is moved to the next space, if that is near and outside of the hit."""
+    """Return a window of a text; move an end within a word to the next space, if that is near and outside of the hit."""
     if splits_word(full, first):
         near = range(first + 1, min(first + 20, hit[0]) + 1)
         first = next((one for one in near if full[one - 1] == " "), first)

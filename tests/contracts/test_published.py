@@ -1,4 +1,4 @@
-"""The published contracts: a JSON Schema file for each tool, which what the tools say satisfies."""
+"""The published contracts: the JSON Schema file of each tool fits the tool and its answers."""
 
 import json
 import re
@@ -23,7 +23,7 @@ def test_every_tool_is_published_in_the_printed_format() -> None:
         assert schema["$schema"] == "http://json-schema.org/draft-07/schema#" and schema["title"] == tool
         assert list(schema["properties"]) == ["input", "output"]
         assert schema["properties"]["input"] == load(contract).describe_tool(row)["inputSchema"]
-        if contract != "todo":  # whose document prints one schema for both
+        if contract != "todo":  # its document prints one schema for both
             *successes, error = schema["properties"]["output"]["oneOf"]
             assert successes and error not in successes
 
@@ -33,7 +33,7 @@ def test_only_the_tools_of_todo_tasks_and_satchel_list_what_they_answer(
 ) -> None:
     for name in CONTRACTS:
         if name == "twig":
-            continue  # which has no tools
+            continue  # a contract without tools
         for revision in (NEWEST, OLDEST):
             for tool in serve(name, store, revision).request("tools/list")["result"]["tools"]:
                 if name in ("todo", "tasks", "satchel"):

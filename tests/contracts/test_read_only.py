@@ -1,4 +1,4 @@
-"""`--read-only` in every contract: what writes is not listed and not done, over stdio and over HTTP."""
+"""`--read-only` in every contract: tools that write are neither listed nor run, over stdio and over HTTP."""
 
 from collections.abc import Callable
 from typing import Any
@@ -46,7 +46,7 @@ def test_over_http_only_tools_that_read_are_listed(store: str) -> None:
     with HttpInProcess("--database", store, "--user", ADA, "--read-only") as server:
         for contract, reading in READING.items():
             assert listed(server, contract) == reading
-        # A call of one that writes is refused with the reason; our own contract does not know it, decision 14.
+        # A call of such a tool is refused with the reason; in our own contract, the tool is unknown (decision 14).
         for contract in ("prompt-store", "mcpkg", "todo", "tasks"):
             for tool in load(contract).tools:
                 answer = server.ask("tools/call", {"name": tool.name}, path=f"/mcp/{contract}")

@@ -1,6 +1,6 @@
 """One conversation for each contract: both engines, both transports, threads and processes give the same replies.
 
-The other tests of the contracts run in a thread of the test process, on SQLite. This one keeps that honest.
+The other tests of the contracts run in a thread of the test process, on SQLite. This one checks that they may.
 """
 
 import re
@@ -29,7 +29,7 @@ def tool(name: str, /, **arguments: Any) -> tuple[str, dict[str, Any]]:
     return "tools/call", {"name": name, "arguments": arguments}
 
 
-# Requests of each contract: lists, a write, what it wrote, and what is refused in its words.
+# Requests of each contract: lists, a write, a read of the written item, and refused calls.
 CONVERSATIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "satchel": [
         ("tools/list", {}),
@@ -110,14 +110,14 @@ HttpKind = type[HttpInProcess] | type[HttpServer]
 
 @pytest.fixture
 def options(store: str, tmp_path: Path) -> list[str]:
-    """Options of `serve` for a store and one library."""
+    """Return the options of `serve` for a store and one library."""
     make_library(tmp_path / "libraries", "desk", {"letter": ("Dear {{ to }}", ["to!"])})
     return ["--user", ANN, "--libraries", str(tmp_path / "libraries"), "--database", store]
 
 
 @pytest.fixture
 def expected(options: list[str], sqlite_template: Path, tmp_path: Path, revision: str) -> dict[str, list[Any]]:
-    """The replies of servers in a thread, on a SQLite store of their own."""
+    """Return the replies of servers in a thread, on their own SQLite store."""
     other = str(shutil.copy(sqlite_template, tmp_path / "expected.db"))
     said = converse(InProcess, [*options[:-1], other], revision)
     assert set(CONVERSATIONS) == set(CONTRACTS)
@@ -126,7 +126,7 @@ def expected(options: list[str], sqlite_template: Path, tmp_path: Path, revision
 
 
 def converse(kind: Kind, options: list[str], revision: str) -> dict[str, list[Any]]:
-    """Return the answers of all contracts over stdio, each by a server of its own on one store."""
+    """Return the answers of all contracts over stdio, from one server per contract on the same store."""
     said = {}
     for contract in CONTRACTS:
         client = kind("--contract", contract, *options)
@@ -139,7 +139,7 @@ def converse(kind: Kind, options: list[str], revision: str) -> dict[str, list[An
 
 
 def converse_over_http(kind: HttpKind, options: list[str], revision: str) -> dict[str, list[Any]]:
-    """Return the answers of all contracts, by one server."""
+    """Return the answers of all contracts over HTTP, from one server."""
     with kind(*options) as server:
         return {
             contract: answers(

@@ -1,4 +1,4 @@
-"""The runner: what a call answers, and that an unexpected error is logged, never shown."""
+"""The runner: answers of calls; unexpected errors are logged, never shown."""
 
 import json
 from pathlib import Path
@@ -142,7 +142,7 @@ def test_a_client_that_cannot_ask_is_not_held_up(database: Database) -> None:
     done = {"content": [{"type": "text", "text": "deleted"}], "isError": False}
     assert answer(Runner(ASKING, database), call("tools/call", name="delete_all", arguments={})) == done
     without_mcp = Runner(ASKING, database).run_tool("delete_all", {}, Scope(project="default"), lambda *_: None)
-    assert without_mcp["isError"] is True  # the title is taken; it was not asked
+    assert without_mcp["isError"] is True  # the title is taken; the call asked no question
 
 
 def test_a_contract_may_answer_tools_list_itself() -> None:
@@ -181,6 +181,6 @@ def test_a_call_is_tried_again_until_it_has_committed(database: Database, capfd:
     tries.clear()
     assert answer(runner, call("tools/call", name="lose_too_late", arguments={}))["isError"] is True
     assert tries == ["committed"]
-    assert "lose_too_late: after the commit" in capfd.readouterr().err  # not begun again and stopped by an assertion
+    assert "lose_too_late: after the commit" in capfd.readouterr().err  # the call was not repeated, which an assertion would stop
     with database.read() as tx:
         assert tx.all("select title from prompts") == [("Try 0",)]

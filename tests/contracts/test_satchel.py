@@ -169,7 +169,7 @@ def test_a_task_is_found_by_number_id_or_title(client: Client, store: str) -> No
         str(10**30),
         "00000000-0000-4000-8000-000000000000",
     ):
-        # A number close to this one is no suggestion.
+        # No task with a similar number is suggested.
         nothing = missing(f"Task {reference} does not exist.", "Use list_tasks with status all to see what there is.")
         for tool in ("complete_task", "delete_task"):
             assert refusal(client, tool, task=reference) == nothing
@@ -182,7 +182,7 @@ def test_a_task_is_found_by_number_id_or_title(client: Client, store: str) -> No
 
 
 def test_a_line_stays_a_line(client: Client, store: str, serve: Callable[..., Client]) -> None:
-    # From contracts that take such titles; ours does not.
+    # Other contracts accept such titles; ours does not.
     serve("tasks", store, NEWEST).call("add_task", {"title": "One\r\ntwo\u2028three", "description": "a\nb"})
     serve("prompt-store", store, NEWEST).call("add_prompt", {"title": "One\ntwo", "content": "x"})
     ok(client, "update_task", task=1, project="default")
@@ -197,8 +197,8 @@ def test_a_line_stays_a_line(client: Client, store: str, serve: Callable[..., Cl
 DECLARED = 'For example {"name": "who", "required": true}.'
 QUOTES = "Put it into quotes."
 NEW = {"title": "x", "content": "x"}
-# A tool, arguments, and the error: its message, argument and hint. Each sentence is here once; tests/attacks has the
-# bound of every argument.
+# A tool, arguments, and the error: its message, argument and hint. Each sentence occurs once; tests/attacks checks
+# the bound of every argument.
 WRONG: list[tuple[Any, ...]] = [
     ("add_prompt", {}, "title is missing.", "title", "Give title: a short line for people."),
     ("add_prompt", {"title": 1, "content": "x"}, "title must be a text.", "title", QUOTES),

@@ -1,4 +1,4 @@
-"""`catch_up`: one call gives a new session what it needs, on both faces, in few tokens."""
+"""`catch_up`: one call gives a new session what it needs, as text and as a value, in few tokens."""
 
 import json
 from collections.abc import Callable

@@ -18,7 +18,7 @@ from tests.support.satchel import answered, make_library, ok
 from tests.support.stdio import NEWEST, PATIENCE, Client
 
 ANN, BEN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
-# A change is promised within a second. This bound only tells the watching from the net of 30 seconds below it.
+# The promise is one second. This bound only distinguishes watching from the fallback, which polls after 30 seconds.
 BOUND = 10.0
 PROMPTS, RESOURCES = "prompts/list_changed", "resources/list_changed"
 WATCHED = (
@@ -35,10 +35,10 @@ class Listener:
 
     def __init__(self, source: Client | Stream) -> None:
         self._source = source
-        self.delays: list[float] = []  # how long it took each time
+        self.delays: list[float] = []  # how long each wait took
 
     def hears(self, *wanted: str) -> list[str]:
-        """Wait until all that is wanted was heard, and give all that was heard by then."""
+        """Wait until all wanted changes have arrived; return all that have arrived by then."""
         missing = set(wanted)
         heard: list[str] = []
         started = time.monotonic()
@@ -66,7 +66,7 @@ def name_of(message: dict[str, Any]) -> str:
 
 @pytest.fixture
 def other(store: str) -> str:
-    """A store with two projects."""
+    """Return a store with two projects."""
     database = open_database(store)
     with database.write() as tx:
         projects.add(tx, "default")
@@ -82,12 +82,12 @@ WISH = {"promptsListChanged": True, "resourcesListChanged": True, "resourceSubsc
 def listener(
     request: pytest.FixtureRequest, other: str, serve: Callable[..., Client], tmp_path: Path
 ) -> Iterator[Listener]:
-    """A client that listens to everything it may: of the handshake generation, or of the newest over HTTP."""
+    """Yield a client that listens to all changes: of the handshake generation, or of the newest revision over HTTP."""
     more = ("--user", ANN, "--libraries", str(tmp_path / "shelf"))
     (tmp_path / "shelf").mkdir()
     if request.param == "stdio":
         client = serve("satchel", other, "2025-11-25", *more)
-        answered(client, "prompts/list")  # who has not listed them misses nothing when libraries change
+        answered(client, "prompts/list")  # a client that has not listed prompts is not notified when libraries change
         for uri in WATCHED:
             assert answered(client, "resources/subscribe", {"uri": uri})["result"] == {}
         yield Listener(client)
@@ -131,7 +131,7 @@ def test_listeners_are_notified_of_every_change(listener: Listener, other: str, 
     listener.drained()
 
     todo = serve("todo", other)
-    todo.call("add_task", user_id=ANN, title="Buy tea")  # in no project, so that no page of one shows it
+    todo.call("add_task", user_id=ANN, title="Buy tea")  # in no project, so that no project's page shows it
     listener.hears("satchel://task/1")
     command_line(other, "task", "done", "1", "--user", ANN)
     listener.hears("satchel://task/1")
@@ -185,7 +185,7 @@ def test_changes_of_a_library_are_announced(listener: Listener, tmp_path: Path) 
 
 
 def test_over_http_no_capability_is_offered_that_does_not_work(other: str) -> None:
-    """Nothing is remembered from one POST to the next, so the handshake generation cannot subscribe to resources."""
+    """The server keeps nothing between two POSTs, so the handshake generation cannot subscribe to resources."""
     with HttpInProcess("--database", other) as server:
         told = server.ask("initialize", revision="2025-11-25").result["capabilities"]["resources"]
         assert told == {"listChanged": True}

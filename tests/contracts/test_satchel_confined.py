@@ -1,4 +1,4 @@
-"""What a token of some projects is offered and shown of the others: nothing, by no tool, method or completion."""
+"""A token limited to some projects is shown nothing of the others, by any tool, method or completion."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ ELSEWHERE = "a task of a project that is not open here"
 
 @pytest.fixture
 def server(store: str, tmp_path: Path) -> Iterator[HttpInProcess]:
-    """A server spoken to with a token of project `open`, beside which there is `secret`, of the same user."""
+    """Yield a server and a client whose token opens the project `open`, but not `secret` of the same user."""
     make_library(tmp_path / "shelf", "desk", {"x": ("About {{ topic }}", ["topic"])})
     everywhere = Scope(user=ANN)
     database = open_database(store)
@@ -45,7 +45,7 @@ def server(store: str, tmp_path: Path) -> Iterator[HttpInProcess]:
         _, free_token = tokens.create(tx, user=ANN)
     database.close()
     with HttpInProcess("--database", store, "--auth", "token", "--libraries", str(tmp_path / "shelf")) as server:
-        # What the same user said elsewhere with a token of everything.
+        # Values that the same user gave with a token for all projects.
         server.token = free_token
         for project in ("open", "secret"):
             given = {"project": "secret", "tag": "tag-open"}

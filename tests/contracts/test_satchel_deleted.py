@@ -1,4 +1,4 @@
-"""What was deleted: errors that say so, links that are marked, and references that find it, on both engines."""
+"""Deleted items: errors say so, links are marked, and references find them, on both engines."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""History over the real transport: what changed, what was, and how to get it back, on both engines."""
+"""History over the real transport: changes, old versions and restores, on both engines."""
 
 from collections.abc import Callable
 from typing import Any
@@ -69,7 +69,7 @@ def test_the_feed_shows_changes_and_their_programs(own: Client, store: str, serv
     other.call("delete_prompt", {"id": added["id"]})
     feed = ok(own, "history", since=marker)
     assert read_rows(feed, "kind", "item", "did", "version") == [
-        ("prompt", "?", "deleted", 2),  # permanently: nothing else is kept of it
+        ("prompt", "?", "deleted", 2),  # deleted permanently, so history keeps nothing else
         ("task", "#1", "completed", 2),
         ("task", "#1", "added", 1),
     ]

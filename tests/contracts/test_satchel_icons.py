@@ -27,7 +27,7 @@ def test_the_server_and_its_tools_have_icons_where_the_revision_has(
     result = client.request("tools/list")["result"]
     for tool in result["tools"]:
         assert tool.get("icons") == ([{"src": ICONS[TOOLS[tool["name"]].toolset]}] if has_icons else None)
-    if revision == NEWEST:  # every result says who the server is, so it does without
+    if revision == NEWEST:  # every result names the server, so icons are left out there
         assert set(result["_meta"][f"{META}serverInfo"]) == {"name", "version"}
 
 

@@ -1,6 +1,6 @@
 """Eight jobs of an agent over stdio, each within a budget of calls and of tokens.
 
-A model is shown either the texts of an answer or its structured part, so the dearer of the two counts.
+A client shows a model the texts of an answer or its structured part, so the more expensive one counts.
 """
 
 import json
@@ -33,7 +33,7 @@ PLAN = [
 
 
 class Agent:
-    """A scripted agent that counts what it costs: calls, and tokens both ways."""
+    """A scripted agent that counts its calls, and the tokens of its requests and answers."""
 
     def __init__(self, store: Path | str, *arguments: str) -> None:
         self._server = InProcess("--database", str(store), *arguments)
@@ -95,7 +95,7 @@ def test_plan_twelve_tasks_and_work_through_five(agent: Agent) -> None:
 
 
 def words(number: int) -> str:
-    """Return a text of so many words in lines, no two of which are alike."""
+    """Return a text with a number of words, in lines that all differ."""
     return "\n".join(
         f"Line {start // 10 + 1}: " + " ".join(f"word{start + one}" for one in range(8))
         for start in range(0, number, 10)

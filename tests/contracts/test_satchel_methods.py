@@ -26,7 +26,7 @@ START = {
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Path:
-    """A folder of libraries."""
+    """Return a folder of libraries."""
     root = tmp_path / "libraries"
     make_library(root, "desk", {"letter": ("Dear {{ to }}", ["to!"]), "plain": ("Just so.", [])})
     make_library(root, "büro", {"brief": ("Hallo", [])})
@@ -37,7 +37,7 @@ def shelf(tmp_path: Path) -> Path:
 def ask(
     request: pytest.FixtureRequest, store: str, shelf: Path, serve: Callable[..., Client]
 ) -> Callable[..., dict[str, Any]]:
-    """Asks a server in either generation: the result, or the error in its place."""
+    """Return a function that sends a request in either generation, and returns the result or the error."""
     client = serve("satchel", store, request.param, "--libraries", str(shelf), "--user", ANN)
 
     def asked(method: str, **params: Any) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def ask(
 
 @pytest.fixture
 def filled(store: str) -> str:
-    """A store with a prompt of each kind, documents and tasks."""
+    """Return a store with a prompt of each kind, documents and tasks."""
     database = open_database(store)
     ann = Scope(user=ANN)
     with database.write(ann) as tx:
@@ -175,7 +175,7 @@ def test_prompts_are_got(filled: str, ask: Callable[..., Any]) -> None:
 
 def test_a_broken_template_is_an_error_of_the_request(filled: str, shelf: Path, ask: Callable[..., Any]) -> None:
     database = open_database(filled)
-    with database.write(Scope(user=ANN)) as tx:  # another contract, or the command line, proves no template
+    with database.write(Scope(user=ANN)) as tx:  # as another contract does, which checks no template
         broken = PromptDraft(title="Broken", content="\n\n{{ x", arguments=[Argument("x", None, False)])
         prompts.add(tx, Scope(user=ANN), broken)
     database.close()
@@ -408,7 +408,7 @@ def test_values_given_before_are_offered_again_to_the_same_user(filled: str, ask
     assert complete(ask, "desk:letter", "to") == ["Adele", "Grace", "Ada"]
     assert complete(ask, "desk:letter", "to", "ad") == ["Adele", "Ada"]
     assert complete(ask, "greeting", "project", "s") == ["stern"]
-    assert complete(ask, "greeting", "tone")[:3] == ["warm", "dry", "Wry"]  # what was declared goes first
+    assert complete(ask, "greeting", "tone")[:3] == ["warm", "dry", "Wry"]  # declared values come first
     # Neither the values of a failed call nor undeclared ones are remembered.
     ask("prompts/get", name="desk:letter", arguments={"nobody": "asked"})
     assert "asked" not in complete(ask, "desk:letter", "to")

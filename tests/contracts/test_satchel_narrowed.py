@@ -1,4 +1,4 @@
-"""`--toolsets` and `--read-only` of the contract satchel; test_read_only.py has what all contracts share, and HTTP."""
+"""`--toolsets` and `--read-only` of the contract satchel; test_read_only.py tests all contracts, and HTTP."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ Ask = Callable[[str, dict[str, Any]], Any]
 
 @pytest.fixture
 def start(store: str, serve: Callable[..., Client]) -> Callable[..., Ask]:
-    """Starts a server, and gives a way to ask it."""
+    """Return a function that starts a server, and returns a function to ask it."""
     return lambda *more: serve("satchel", store, NEWEST, "--user", ANN, *more).request
 
 
@@ -61,7 +61,7 @@ def test_read_only_changes_nothing(start: Callable[..., Ask]) -> None:
     assert plain(call(ask, "get_prompt", prompt="Tea")["result"])["isError"] is False
     rendered = plain(call(ask, "render_prompt", prompt="Tea", arguments={"x": "milk"})["result"])
     assert rendered["structuredContent"]["text"] == "Boil milk"
-    # What was given is not even remembered.
+    # The given values are not stored either.
     params = {"ref": {"type": "ref/prompt", "name": "tea"}, "argument": {"name": "x", "value": ""}}
     assert plain(ask("completion/complete", params)["result"])["completion"]["values"] == []
     assert plain(call(ask, "get_task", task=1)["result"])["structuredContent"]["task"]["version"] == 1
@@ -80,7 +80,7 @@ def test_no_text_mentions_a_tool_that_is_not_served(start: Callable[..., Ask], s
     writer = start()
     call(writer, "add_task", title="Drink")
     database = open_database(store)
-    with database.write() as tx:  # another contract, or the command line, proves no template
+    with database.write() as tx:  # as another contract does, which checks no template
         prompts.add(tx, Scope(), PromptDraft(title="Broken", content="{{ x", arguments=[Argument("x", None, False)]))
     database.close()
     page = "Work on this task.\n\n# Task #1: Drink\n\n- Status: ready\n- Priority: normal\n- Project: default\n\n"

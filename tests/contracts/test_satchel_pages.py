@@ -1,4 +1,4 @@
-"""Pages of the contract satchel while the list changes: what does not change is shown once and in order."""
+"""Pages of the contract satchel while the list changes: unchanged items are shown once and in order."""
 
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ def libraries() -> Libraries:
 
 @pytest.fixture
 def filled(database: Database) -> Database:
-    """A store with six of each: tasks 1 to 6, prompts and resources a to f."""
+    """Return a store with six items of each kind: tasks 1 to 6, prompts and resources a to f."""
     projects.require(database, ADA)
     for name in "abcdef":
         with database.write(ADA) as tx:
@@ -111,7 +111,7 @@ def test_the_longest_names_of_libraries_lead_to_the_next_page(filled: Database, 
     make_library(tmp_path, "é" * 127, {f"{letter * 250}": ("x", []) for letter in "ab"})
     reader = Reader(filled, Libraries([str(tmp_path)]), "prompts", limit=7)
     assert [len(reader.turn()), len(reader.turn()), reader.is_done] == [7, 1, True]
-    # What a tool may be given is looked at before it is called.
+    # Arguments are checked before the tool runs, so the cursor must not exceed their bounds.
     reader = Reader(filled, Libraries([str(tmp_path)]), "prompts", limit=7)
     reader.turn()
     assert len(reader._wanted["cursor"]) < 2000

@@ -1,4 +1,4 @@
-"""The personal layer: what the project `personal` holds is read in every project, and changed only where it is."""
+"""The personal layer: every project reads the items of `personal`, and only `personal` itself can change them."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -30,7 +30,7 @@ def add_document(tx: Any, project: str, name: str, content: str = "x") -> None:
 
 @pytest.fixture
 def database(store: str) -> Iterator[Database]:
-    """A store with the projects web and personal, which both have `review` and `guide`."""
+    """Yield a store with the projects web and personal, which both have `review` and `guide`."""
     database = open_database(store)
     with database.write() as tx:
         for name in ("default", "web", "personal"):

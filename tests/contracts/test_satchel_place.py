@@ -1,4 +1,4 @@
-"""Which project the contract satchel works in, and why: argument, flag or query, environment, folder, default."""
+"""How the contract satchel chooses the project: argument, flag or query, environment, folder, default."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ PROJECTS = ("default", "flagged", "told", "marked", "repo", "outer")
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A data folder whose store has some projects, and folders that are named like them."""
+    """Return a data folder whose store has some projects, and folders with the names of these projects."""
     home = tmp_path / "home"
     home.mkdir()
     database = open_database(str(home / "satchel.db"))
@@ -35,7 +35,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Client]]:
-    """Starts a server in a folder, which is that of the tests from then on."""
+    """Yield a function that starts a server in a folder, and makes it the working directory of the tests."""
     servers: list[Client] = []
 
     def started(folder: Path, *arguments: str, **environment: str) -> Client:
@@ -84,7 +84,7 @@ def test_a_file_takes_precedence_over_a_repository_and_the_nearest_one_counts(
     (outer / ".satchel").write_text("flagged")
     assert place(start(inner))[0] == "marked"
     (inner / ".satchel").unlink()
-    assert place(start(inner)) == ("flagged", f"the file {outer / '.satchel'}")  # beside the repository, too
+    assert place(start(inner)) == ("flagged", f"the file {outer / '.satchel'}")  # also beside the repository
     (outer / ".satchel").write_text("")  # an empty one means its folder
     assert place(start(inner)) == ("outer", f"the file {outer / '.satchel'}")
 
@@ -161,7 +161,7 @@ def test_a_file_that_cannot_be_read_is_skipped(start: Callable[..., Client], tmp
     (folder / ".satchel").mkdir()
     assert place(start(folder))[0] == "default"
     (folder / ".satchel").rmdir()
-    os.mkfifo(folder / ".satchel")  # whose reader would wait for ever
+    os.mkfifo(folder / ".satchel")  # reading it would wait for ever
     assert place(start(folder))[0] == "default"
     (folder / ".satchel").unlink()
     (folder / ".satchel").symlink_to(folder / ".satchel")
@@ -214,7 +214,7 @@ def http_place(server: HttpInProcess, path: str = "/mcp", **headers: str) -> tup
 
 
 def test_over_http_the_query_or_a_header_says_it(http: Callable[..., HttpInProcess], home: Path) -> None:
-    # The working directory of a server is a repository, ours; it means nothing to those who call.
+    # The working directory of the server is a repository (ours), which does not matter to callers.
     database = open_database(str(home / "satchel.db"))
     with database.write() as tx:
         projects.add(tx, Path(__file__).resolve().parents[2].name)
@@ -227,7 +227,7 @@ def test_over_http_the_query_or_a_header_says_it(http: Callable[..., HttpInProce
     assert http_place(server, "/mcp/satchel?project=a&project=outer")[0] == "outer"
     listed = server.call("list_prompts", {"project": "repo"}, path="/mcp?project=marked")
     assert listed["structuredContent"]["project"] == "repo"
-    # What is empty is not said.
+    # An empty value counts as absent.
     assert http_place(server, "/mcp?project=") == http_place(server, Satchel_Project="") == ("default", "the default")
     assert http_place(server, "/mcp?project=", Satchel_Project="told") == ("told", "the header Satchel-Project")
     assert http_place(server, "/mcp?project=marked&project=")[0] == "marked"

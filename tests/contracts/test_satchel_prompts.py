@@ -65,7 +65,7 @@ def test_a_prompt_is_added_read_changed_and_deleted(client: Client) -> None:
     }
     cleared = ok(client, "update_prompt", prompt="Thanks", description="", tags=[], arguments=[])["prompt"]
     assert cleared == {"name": "thank-you", "title": "Thanks", "version": 3}
-    # Without arguments it is no template any more.
+    # Without arguments, it is not a template any more.
     assert ok(client, "render_prompt", prompt="thank-you")["text"] == content
 
     assert result_of(client, "delete_prompt", {"prompt": "Thanks"}) == {
@@ -157,7 +157,7 @@ def test_values_that_a_prompt_does_not_take_are_refused(client: Client) -> None:
         "near": ["warm", "dry"],
     }
     assert refusal(client, "render_prompt", prompt="choice", arguments={"size": ""})["near"] == ["s", "m"]
-    given = {"size": "m", "tone": "", "mood": "any"}  # an optional one that was left empty, and an open one
+    given = {"size": "m", "tone": "", "mood": "any"}  # an empty optional argument, and an open one
     assert ok(client, "get_prompt", prompt="choice", arguments=given)["text"] == " any m"
     assert ok(client, "get_prompt", prompt="choice")["prompt"]["arguments"] == [tones, mood, size]
     [_, facts] = result_of(client, "get_prompt", {"prompt": "choice"})["content"]
@@ -167,7 +167,7 @@ def test_values_that_a_prompt_does_not_take_are_refused(client: Client) -> None:
 def test_a_prompt_that_cannot_be_filled_in_is_explained(client: Client, shelf: Path, store: str) -> None:
     ok(client, "add_prompt", title="Broken", content="one\n{% if a %}{% endif %}", arguments=[{"name": "a"}])
     database = open_database(store)
-    with database.write() as tx:  # as an older version kept it
+    with database.write() as tx:  # as an older version stored it
         tx.run("update prompts set content = :content", content="one\n{% if %}")
     database.close()
     ok(
@@ -181,7 +181,7 @@ def test_a_prompt_that_cannot_be_filled_in_is_explained(client: Client, shelf: P
     assert broken["message"].startswith("Prompt 'broken' cannot be filled in at line 2: ")
     assert (broken["code"], broken["hint"]) == ("invalid_argument", "Correct its content with update_prompt.")
     assert refusal(client, "render_prompt", prompt="endless", arguments={"a": "x"})["code"] == "invalid_argument"
-    # Reading is another matter.
+    # The broken template can still be read.
     assert ok(client, "get_prompt", prompt="broken")["prompt"]["content"] == "one\n{% if %}"
 
     letter = shelf / "desk" / "prompts" / "letter.md"

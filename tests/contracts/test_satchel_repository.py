@@ -1,4 +1,4 @@
-"""In a repository the current project is named after it: empty until the first write, which makes it and says so."""
+"""In a repository, the current project has its name; the first write creates the project and says so."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ Start = Callable[..., Client]
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Iterator[Path]:
-    """A repository, in which servers are started."""
+    """Yield a repository, in which servers are started."""
     folder = tmp_path / "web"
     (folder / ".git").mkdir(parents=True)
     before = os.getcwd()

@@ -1,4 +1,4 @@
-"""The tool `show` and its app: what hosts with and without MCP Apps get, in both generations."""
+"""The tool `show` and its app, for hosts with and without MCP Apps, in both generations."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def test_the_tool_names_an_app_that_can_be_read_under_any_hash(client: Client) -
     assert tool["_meta"] == {"ui": {"resourceUri": uri}, "ui/resourceUri": uri}
 
     about = {"ui": {"prefersBorder": True, "permissions": {"clipboardWrite": {}}}}
-    assert client.request("resources/list")["result"]["resources"] == []  # it is no document of the user's
+    assert client.request("resources/list")["result"]["resources"] == []  # the app is not a document of the user
     [content] = client.request("resources/read", {"uri": uri})["result"]["contents"]
     [stale] = client.request("resources/read", {"uri": "ui://satchel/show@00000000"})["result"]["contents"]
     assert content | {"uri": ""} == stale | {"uri": ""}

@@ -1,4 +1,4 @@
-"""What a stream of changes lives through, and what it tells of other projects: each change, and no more.
+"""A stream of changes announces each change that its client may see, and no other.
 
 Nothing here waits for silence: a change that must not be announced is followed by one that must, which comes next.
 """
@@ -27,7 +27,7 @@ from tests.support.stdio import NEWEST, Client
 
 ANN, BEN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 
-both_ways = pytest.mark.parametrize("way", ["stdio", "http"])  # the handshake generation, and the newest
+both_ways = pytest.mark.parametrize("way", ["stdio", "http"])  # the handshake generation, and the newest revision
 
 
 class Ear:
@@ -37,13 +37,13 @@ class Ear:
         self._source = source
 
     def next(self, count: int = 1) -> list[str]:
-        """What is heard next, sorted: changes of one moment come in no order that matters."""
+        """Return the next changes, sorted, because the order of simultaneous changes does not matter."""
         return sorted(name_of(self._source.read(TIMEOUT)) for _ in range(count))
 
 
 @pytest.fixture
 def database(store: str) -> Iterator[Database]:
-    """An open store with some projects, which another process than the server changes."""
+    """Yield an open store with some projects; the tests change it as another process than the server."""
     database = open_database(store)
     with database.write() as tx:
         for name in ("default", "work", "garden"):
@@ -54,13 +54,13 @@ def database(store: str) -> Iterator[Database]:
 
 @pytest.fixture
 def listen(store: str, database: Database, serve: Callable[..., Client]) -> Iterator[Callable[..., Ear]]:
-    """Opens a stream in a project, in one of both ways."""
+    """Yield a function that opens a stream in a project, in one of the two ways."""
     with ExitStack() as leaving:
 
         def opened(way: str, *more: str, project: str = "default", uris: tuple[str, ...] = ()) -> Ear:
             if way == "stdio":
                 client = serve("satchel", store, "2025-11-25", "--user", ANN, "--project", project, *more)
-                answered(client, "prompts/list")  # who has read nothing yet misses nothing when libraries change
+                answered(client, "prompts/list")  # a client that has read nothing yet is not notified when libraries change
                 for uri in uris:
                     assert answered(client, "resources/subscribe", {"uri": uri})["result"] == {}
                 return Ear(client)
@@ -145,7 +145,7 @@ def test_listeners_are_not_notified_of_unchanged_projects(
     id = add_prompt(database, "work")
     assert ear.next() == [WORK]
     with database.write() as tx:
-        prompts.update(tx, Scope(project="work"), id, PromptPatch(title="Coffee"))  # its page only counts them
+        prompts.update(tx, Scope(project="work"), id, PromptPatch(title="Coffee"))  # the page of the project only counts prompts
     add_task(database, None)
     add_task(database, "work", user=BEN)
     add_prompt(database, "garden")
@@ -186,7 +186,7 @@ def test_a_token_hears_of_its_own_projects_only(store: str, database: Database) 
                 tasks.update(tx, Scope(user=ANN), open_one, TaskPatch(title="U"))
             assert ear.next(2) == [WORK, f"satchel://task/{open_one}"]
             with database.write() as tx:
-                tasks.update(tx, Scope(user=ANN), open_one, TaskPatch(project="garden"))  # and is gone from here
+                tasks.update(tx, Scope(user=ANN), open_one, TaskPatch(project="garden"))  # so it leaves this project
             assert ear.next(2) == [WORK, f"satchel://task/{open_one}"]
             with database.write() as tx:
                 tasks.complete(tx, Scope(user=ANN), open_one)

@@ -1,4 +1,4 @@
-"""The tools for tasks of the contract satchel: both faces of every answer, whole, on both engines."""
+"""The tools for tasks of the contract satchel: text and value of every answer, whole, on both engines."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,12 +26,12 @@ def own(store: str, serve: Callable[..., Client]) -> Client:
 
 @pytest.fixture
 def other(store: str, serve: Callable[..., Client], own: Client) -> Client:
-    """Another agent of the same user."""
+    """Return the client of another agent of the same user."""
     return serve("satchel", store, NEWEST, "--user", ADA)
 
 
 def faces(client: Client, tool: str, **arguments: Any) -> tuple[str, Any]:
-    """Return the text and the value of an answer that must be a success."""
+    """Return the text and the value of an answer that must succeed."""
     result = result_of(client, tool, arguments)
     assert result["isError"] is False, result
     [content] = result["content"]
@@ -62,7 +62,7 @@ def test_tasks_are_added_from_lines_and_printed_in_the_same_grammar(own: Client)
         ],
     }
     assert ok(own, "get_task", task=2)["task"]["description"] == "With care\n\n- and twice"
-    # What is printed can be given again, as one text too.
+    # The printed lines are valid input, also as one text.
     again = ok(own, "add_tasks", lines=said.partition("\n")[2])["tasks"]
     assert [{**row, "blocked_by": 0} for row in again[:3]] == [
         {**row, "number": row["number"] + 4, "blocked_by": 0} for row in value["tasks"][:3]
@@ -118,7 +118,7 @@ def test_a_key_makes_a_repeated_call_the_same_call(own: Client, other: Client) -
             "hint": "Choose another key, or repeat the call as it was.",
             "argument": "key",
         }
-    # A call that failed is not remembered.
+    # The key of a failed call is not stored.
     assert refusal(own, "add_tasks", lines=["C after:9"], key="k2")["code"] == "invalid_argument"
     assert [row["number"] for row in ok(own, "add_tasks", lines=["C"], key="k2")["tasks"]] == [3]
     assert len(ok(own, "list_tasks")["tasks"]) == 3

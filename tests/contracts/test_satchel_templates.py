@@ -1,4 +1,4 @@
-"""Templates of the contract satchel: proved when saved, declared from their variables, filled in."""
+"""Templates of the contract satchel: checked when saved, with arguments from their variables, and filled in."""
 
 from typing import Any
 

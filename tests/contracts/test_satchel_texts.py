@@ -132,7 +132,7 @@ def test_a_text_that_cannot_be_edited_is_explained(client: Client) -> None:
 
 @pytest.fixture(params=["prompt", "resource"])
 def read(request: pytest.FixtureRequest, client: Client) -> Callable[..., Any]:
-    """Saves a text as a prompt or as a document, and reads it."""
+    """Return a function that saves a text as a prompt or as a document, and reads it."""
     kind: str = request.param
     tool, member = ("get_prompt", "content") if kind == "prompt" else ("read_resource", "text")
 

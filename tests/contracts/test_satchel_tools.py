@@ -1,4 +1,4 @@
-"""What clients see of the contract satchel before they call anything: names, hints, schemas, and what all cost.
+"""The contract satchel as clients see it before they call a tool: names, hints, schemas, and their cost in tokens.
 
 The schemas themselves are in docs/reference/contracts/, which test_published.py compares.
 """
@@ -107,7 +107,7 @@ def test_a_model_is_shown_no_more_than_the_budget(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_client_that_makes_types_of_schemas_keeps_all_that_tools_answer(store: str) -> None:
-    """FastMCP's client keeps only members that an output schema names."""
+    """Use FastMCP's client, which keeps only members that an output schema names."""
     with InProcess("--database", store) as server:
         answers = {}
         for name, arguments in CALLS:

@@ -1,4 +1,4 @@
-"""Nothing is swallowed: unknown arguments are refused, with the name that was probably meant."""
+"""Unknown arguments are refused, with the name that was probably meant; none is ignored."""
 
 from collections.abc import Callable
 from typing import Any

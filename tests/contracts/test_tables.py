@@ -1,4 +1,4 @@
-"""Every contract as a table: it has words for every error, and its schemas are schemas."""
+"""The table of every contract: it words every error, and its schemas are valid."""
 
 import jsonschema
 import msgspec

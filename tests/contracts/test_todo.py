@@ -1,6 +1,6 @@
 """The todo contract to the letter: whole replies over real stdio, on both engines.
 
-What the document prints is in todo.json beside this file and changes only when the document does.
+todo.json beside this file has the messages of the document, and changes only with it.
 """
 
 import json
@@ -21,7 +21,7 @@ from tests.support.published import answered, published_output
 from tests.support.stdio import NEWEST, OLDEST, Server
 from tests.support.variants import oldest_too
 
-IN_ORDER = partial(json.loads, object_pairs_hook=OrderedDict)  # objects that differ when their keys stand otherwise
+IN_ORDER = partial(json.loads, object_pairs_hook=OrderedDict)  # objects whose order of keys counts in comparisons
 PRINTED = IN_ORDER((Path(__file__).parent / "todo.json").read_text())
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
@@ -58,7 +58,7 @@ def test_five_tools_are_listed_as_printed(client: Server) -> None:
         }
         for name, tool in PRINTED.items()
     ]
-    assert json.dumps(client.request("tools/list")["result"]["tools"]) == json.dumps(printed)  # in its order
+    assert json.dumps(client.request("tools/list")["result"]["tools"]) == json.dumps(printed)  # in the same order
 
 
 @oldest_too
@@ -206,7 +206,7 @@ def test_a_pinned_connection_acts_for_no_other_user(store: str, serve: Callable[
     }
     assert everything.keys() == PRINTED.keys()
     for tool, instead in everything.items():
-        # Before anything else is checked, once user_id itself is well-formed.
+        # The user is checked before all other arguments, once user_id itself is well-formed.
         for arguments in ({}, {"task_id": id, "title": "x"}, {"task_id": 5, "title": ""}):
             assert call(client, tool, user_id=BOB, **arguments) == failure(NOT_YOURS, **instead)
         said = call(client, tool, user_id="x", task_id=id, title="x")

@@ -1,6 +1,6 @@
 """The twig contract to the letter: whole replies, on libraries on a real disk.
 
-What the document prints is in twig.json beside this file and changes only when the document does.
+twig.json beside this file has the messages of the document, and changes only with it.
 """
 
 import json
@@ -19,7 +19,7 @@ from tests.support.in_process import InProcess
 from tests.support.in_process_http import HttpInProcess
 from tests.support.stdio import NEWEST, OLDEST, Client, plain
 
-IN_ORDER = partial(json.loads, object_pairs_hook=OrderedDict)  # objects that differ when their keys stand otherwise
+IN_ORDER = partial(json.loads, object_pairs_hook=OrderedDict)  # objects whose order of keys counts in comparisons
 PRINTED = IN_ORDER((Path(__file__).parent / "twig.json").read_text())
 MANIFEST = """
 [prompts.code_review]
@@ -57,7 +57,7 @@ def printed(section: str, label: str) -> Any:
 
 
 def write(root: Path, folder: str, manifest: str, **prompts: str) -> Path:
-    """Put a library on disk."""
+    """Write a library to disk."""
     library = root / folder
     (library / "prompts").mkdir(parents=True, exist_ok=True)
     (library / "twig.toml").write_text(manifest)
@@ -67,13 +67,13 @@ def write(root: Path, folder: str, manifest: str, **prompts: str) -> Path:
 
 
 def write_documents_library(root: Path) -> Path:
-    """Put the library of the document on disk."""
+    """Write the library of the document to disk."""
     return write(root, "my_coding_lib", MANIFEST, code_review=REVIEW, documentation="Document {{ function_code }}")
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A folder with the library of the document."""
+    """Return a folder with the library of the document."""
     return write_documents_library(tmp_path / "libraries").parent
 
 
@@ -135,7 +135,7 @@ def test_only_prompts_are_declared(root: Path, start: Start) -> None:
 
 def test_the_printed_list(root: Path, start: Start) -> None:
     reply = printed("prompts/list", "Response (Success)")
-    # Instead of printed nulls, nextCursor is left out; and MCP's own arguments are there too.
+    # The server omits nextCursor, where the document prints null, and adds the arguments in MCP's form.
     del reply["result"]["nextCursor"]
     for entry in reply["result"]["prompts"]:
         required = entry["inputSchema"]["required"]
@@ -162,7 +162,7 @@ def test_the_printed_prompt(root: Path, start: Start) -> None:
 
 
 def test_the_printed_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are printed for the document's own folder of libraries, which is read by default."""
+    """The document prints these errors for the default folder of libraries."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_DATA_HOME")
     request = printed("prompts/get", "Request")
@@ -170,7 +170,7 @@ def test_the_printed_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         server.initialize(OLDEST)
         assert send(server, request) == printed("prompts/get", "Prompt not found")
         library = write_documents_library(tmp_path / ".local/share/twig/prompts")
-        assert server.read()["method"] == "notifications/prompts/list_changed"  # the folder was watched for
+        assert server.read()["method"] == "notifications/prompts/list_changed"  # the server watched for the folder
         without = {**request, "params": {"name": request["params"]["name"]}}
         assert send(server, without) == printed("prompts/get", "Missing required argument")
         (library / "prompts" / "code_review.md").unlink()
@@ -185,7 +185,7 @@ def test_our_folder_of_libraries_comes_before_that_of_the_document(tmp_path: Pat
     with InProcess("-c", "twig", environment=home) as server:
         assert (text(server, "both:p"), text(server, "theirs:p")) == ("ours", "theirs")
     with InProcess("-c", "twig", "--libraries", str(tmp_path / "ours" / "libraries"), environment=home) as server:
-        assert get(server, "theirs:p")["error"]["code"] == -32601  # the defaults are not read as well
+        assert get(server, "theirs:p")["error"]["code"] == -32601  # the default folders are not read
 
 
 def test_a_missing_file_is_named_with_its_root_only_to_the_owner_of_the_server(root: Path, start: Start) -> None:
@@ -216,7 +216,7 @@ def test_the_first_prompt_does_not_wait_for_other_libraries(tmp_path: Path, monk
     found = libraries.find("b_lib:p")
     assert found is not None and found[0].folder == "B lib" and len(read) == 1
     again = next(one for one in libraries.catalog.libraries if one.name == "b_lib")
-    assert again == found[0]  # a scan finds the same one
+    assert again == found[0]  # a scan finds the same prompt
 
 
 def test_variables_that_no_argument_declares_are_logged_once_a_change(root: Path, start: Start) -> None:

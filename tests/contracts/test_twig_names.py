@@ -1,4 +1,4 @@
-"""Names in a library as decided: keys as written, arguments that a template can name; and what is skipped."""
+"""Names in a library: keys are used as written, arguments must be names in a template, and the rest is skipped."""
 
 import os
 from pathlib import Path
@@ -24,7 +24,7 @@ def names(server: Client) -> list[str]:
 
 
 def skipped(server: Client, name: str) -> None:
-    """A prompt does not exist."""
+    """Check that a prompt does not exist."""
     error = {"code": -32601, "message": "Method not found", "data": {"details": f"Prompt not found: {name}"}}
     assert get(server, name)["error"] == error
 
@@ -219,7 +219,7 @@ def test_a_library_may_be_a_link_and_its_files_must_be_inside_its_own_folder(tmp
     assert text(server, "a_link:p") == "x"
     missing = f"Prompt content file not found: {root}/a-link/prompts/out.md"
     assert get(server, "a_link:out")["error"]["data"] == {"details": missing}
-    (elsewhere / "prompts" / "later.md").unlink()  # it is watched
+    (elsewhere / "prompts" / "later.md").unlink()  # the link's target is watched
     assert eventually(lambda: names(server) == ["a_link:p", "zebra:p"])
     other = write(tmp_path / "elsewhere", "other", "[prompts.q]\n", q="z")
     (root / "new").symlink_to(other)
@@ -271,7 +271,7 @@ def test_a_byte_order_mark_is_no_part_of_a_text(tmp_path: Path, start: Start) ->
     server = start(tmp_path)
     assert names(server) == ["lib:p", "lib:twice"]
     assert text(server, "lib:p") == "é1"
-    assert text(server, "lib:twice") == "\ufeffx"  # the second is a character of the text
+    assert text(server, "lib:twice") == "\ufeffx"  # the second mark is a character of the text
     server.close()
     assert "lib/twig.toml: prompt 'bad key' is skipped" in server.stderr
 

@@ -1,4 +1,4 @@
-"""An argument that was not given is undefined in every surface that fills in templates."""
+"""A missing argument is undefined in every contract that fills in templates."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Texts with NUL or half a character: every contract says so, and which argument or item of a list it is."""
+"""Texts with NUL or half a character: the error of every contract names the argument or the entry of a list."""
 
 from collections.abc import Callable
 from pathlib import Path

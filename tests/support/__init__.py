@@ -1,1 +1,1 @@
-"""What the tests stand on: a PostgreSQL of their own, a raw MCP client, the official models as a judge."""
+"""Shared by all tests: PostgreSQL servers, raw clients and servers, and checks against the official models."""

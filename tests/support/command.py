@@ -1,7 +1,7 @@
 """The command `satchel` in the test process, which saves the start of an interpreter for each command.
 
-`run` gives what `subprocess.run` would; `terminal.on_terminal` runs one on a terminal. Commands that take over the
-process (`serve`) or depend on how the interpreter was started are run as processes by the tests themselves.
+`run` returns what `subprocess.run` would; `terminal.on_terminal` runs a command on a terminal. A command that takes
+over the process (`serve`), or depends on how the interpreter was started, needs a process of its own.
 """
 
 import io
@@ -26,7 +26,7 @@ def run(
     input: bytes = b"",
     is_alone: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run one command with the variables of an environment added to ours, or alone; its status and what it wrote."""
+    """Run a command; return its status and output. `environment` is added to ours, or replaces it if `is_alone`."""
     assert arguments[:1] != ("serve",), "serving takes over the process's streams and signals"
     command = ["satchel", *arguments]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -47,18 +47,18 @@ def run(
 
 
 def done(process: subprocess.CompletedProcess[bytes]) -> str:
-    """Return what a command printed that succeeded."""
+    """Return the output of a command that must have succeeded."""
     assert process.returncode == 0, process.stderr
     return process.stdout.decode()
 
 
 def value(process: subprocess.CompletedProcess[bytes]) -> Any:
-    """Return the JSON that a command printed."""
+    """Return the decoded JSON output of a command."""
     return json.loads(done(process))
 
 
 def failed(process: subprocess.CompletedProcess[bytes], status: int = 1) -> str:
-    """Return the message of a command that failed."""
+    """Return the error message of a command that must have failed."""
     assert process.returncode == status, (process.returncode, process.stderr)
     assert process.stdout == b"" and b"Traceback" not in process.stderr
     return process.stderr.decode()

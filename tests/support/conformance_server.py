@@ -1,7 +1,7 @@
 """A contract with the tools, prompts and resources that the official conformance suite calls.
 
 Run as `python -m tests.support.conformance_server --transport http --port 0 …`, with the options of `satchel serve`.
-Only the table is made for the suite; guard, endpoint, protocol, runner and store are those that users get.
+Only the table is made for the suite; guard, endpoint, protocol, runner and store are the real ones.
 """
 
 import base64
@@ -98,12 +98,12 @@ def with_progress(context: Context, _: Nothing) -> str:
 
 
 def silent(_context: Context, _: Nothing) -> str:
-    """For the checks that a call sends neither a log message nor a request of the server's own."""
+    """Answer a call without a log message and without a request from the server; the suite checks both."""
     return "Nothing was asked of the client, and nothing logged."
 
 
 def confirm(context: Context, args: Place) -> str:
-    """Write something that the user has to confirm; for our own tests."""
+    """Do something that the user must confirm; only our own tests call this."""
     stored.add(context.tx, context.scope, PromptDraft(title=args.region, content="Confirmed."))
     context.confirm(f"Add {args.region}?")
     return f"Added {args.region}."
@@ -199,7 +199,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-PIXEL = (  # one, red
+PIXEL = (  # a single red pixel
     b"\x89PNG\r\n\x1a\n"
     + _chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0))
     + _chunk(b"IDAT", zlib.compress(b"\x00\xff\x00\x00"))

@@ -1,4 +1,4 @@
-"""All rows of a store, to compare what it holds before and after something."""
+"""All rows of a store, to compare its content before and after an action."""
 
 import re
 from typing import Any
@@ -17,10 +17,10 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
 class Dumper:
-    """Reads every table of a store; what announces changes to other processes is no state of it."""
+    """Reads every table of a store, except announcements of changes to other processes."""
 
     def __init__(self, database: Database) -> None:
-        self.connection: psycopg.Connection[Any] | None = None  # a second one to read by, where it is quicker
+        self.connection: psycopg.Connection[Any] | None = None  # a second connection, which reads faster
         self._database = database
         self._is_postgres = database.is_shared
         with database.read() as tx:
@@ -29,7 +29,7 @@ class Dumper:
                 self.tables = [name for name in self.tables if _is_plain(tx, name)]
 
     def dump(self) -> dict[str, Any]:
-        """Return the rows of all tables, in an order of their own."""
+        """Return the sorted rows of each table."""
         parts = [
             f"select '{name}', array(select t::text from {_ROWS.get(name, name)} t order by 1)" for name in self.tables
         ]
@@ -41,7 +41,7 @@ class Dumper:
             return {name: sorted(map(repr, tx.all("select * from " + name))) for name in self.tables}
 
 
-# The sum of all parts of an owner counts; in which part something is counted depends on the connection.
+# Compare the sum of the usage of an owner: the parts depend on the connections that counted them.
 _ROWS = {
     "user_usage": "(select owner, sum(items), sum(bytes) from user_usage group by owner)",
     "changes": "(select from changes where false)",
@@ -54,5 +54,5 @@ def _is_plain(tx: Any, name: str) -> bool:
 
 
 def without_generated(dump: dict[str, Any]) -> dict[str, list[str]]:
-    """Rows without ids and times that differ from run to run."""
+    """Return the rows without ids and times, which differ from run to run."""
     return {name: sorted(_TIME.sub("T", _ID.sub("ID", str(row))) for row in rows) for name, rows in dump.items()}

@@ -1,6 +1,6 @@
-"""One good call of every tool and every method of the contracts, on a store that was filled for them.
+"""One valid call of every tool and every method of the contracts, on a store that was filled for these calls.
 
-What the programmes of faults, fuzz and read-only stores have in common. A tool without a row fails a test.
+The tests of faults, fuzzing and read-only stores share them. A tool without a row fails a test.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ PROJECTS = ("default", "web", "ops")
 
 _LONG = "# Plan\n\n## Goal\n\nShip in December.\n\n## Risks\n\nThe postmortem of October is not done.\n"
 
-# What fills the store: contract, tool, arguments, user. Task 1 blocks task 2, task 3 has notes, task 4 is Bob's.
+# Calls that fill the store: contract, tool, arguments, user. Task 1 blocks task 2, task 3 has notes, task 4 is Bob's.
 _FILLING: tuple[tuple[str, str, dict[str, Any], str], ...] = (
     ("satchel", "add_project", {"name": "web"}, ADA),
     ("satchel", "add_project", {"name": "ops"}, ADA),
@@ -56,7 +56,7 @@ _FILLING: tuple[tuple[str, str, dict[str, Any], str], ...] = (
     ("satchel", "get_prompt", {"prompt": "code-review", "arguments": {"language": "Go"}}, ADA),
 )
 
-# A good call of each tool and method. Words in braces stand for ids of the filled store.
+# A valid call of each tool and method. Words in braces stand for ids of the filled store.
 CALLS: dict[str, dict[str, dict[str, Any]]] = {
     "prompt-store": {
         "add_prompt": {"title": "New", "content": "text", "tags": ["a", "c"]},
@@ -149,7 +149,7 @@ WRITING = {(contract, tool.name) for contract in STORED for tool in load(contrac
 
 
 def fill(runners: Runners) -> None:
-    """Fill an empty store with what the calls need."""
+    """Fill an empty store with the items that the calls need."""
     from satchel.services import projects
 
     projects.require(runners.database, PLACE)
@@ -159,7 +159,7 @@ def fill(runners: Runners) -> None:
 
 
 def find_ids(runners: Runners) -> dict[str, str]:
-    """Return the ids in the store that the calls name."""
+    """Return the ids of the items that the calls name."""
     with runners.database.read(PLACE) as tx:
         prompt = tx.one("select id from prompts where name = 'plain-words'")
         task = tx.one("select id from tasks where number = 1")
@@ -168,6 +168,6 @@ def find_ids(runners: Runners) -> dict[str, str]:
 
 
 def arguments_of(contract: str, name: str, ids: dict[str, str]) -> dict[str, Any]:
-    """Return the arguments of a good call, with the ids of this store."""
+    """Return the arguments of a valid call, with the ids of this store."""
     given = CALLS[contract][name]
     return {key: ids.get(value, value) if isinstance(value, str) else value for key, value in given.items()}

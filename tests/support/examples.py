@@ -1,4 +1,4 @@
-"""The examples of docs/teams/embedding.md, which tests run as they stand."""
+"""The examples of docs/teams/embedding.md, which tests run unchanged."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A store with something of every kind in it, and everything that a store has, to be compared."""
+"""A store with items of every kind, and its whole content for comparisons."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ SCOPE = Scope(user=ADA, author=Author(user=ADA, client="test", contract="satchel
 
 
 def furnish(store: str, *, prompts_count: int = 12) -> None:
-    """Put something of every kind into a store, with history and trash."""
+    """Add items of every kind to a store, with history and trash."""
     database = open_database(store)
     try:
         projects.require(database, SCOPE)
@@ -83,12 +83,12 @@ def furnish(store: str, *, prompts_count: int = 12) -> None:
 
 
 def everything(store: str) -> list[bytes]:
-    """Return every row of a store with its table and the last numbers, but not when it was read."""
+    """Return the lines of a dump, without the first and the last, which depend on the time of the dump."""
     pieces: list[bytes] = []
     dump(store, pieces.append)
     return b"".join(pieces).splitlines()[1:-1]
 
 
 def differences(one: list[bytes], other: list[bytes]) -> list[Any]:
-    """Return the lines that only one of two stores has; of thousands, the first few."""
+    """Return the first few lines that only one of two stores has."""
     return sorted({*one} ^ {*other})[:4]

@@ -1,7 +1,7 @@
-"""A raw MCP client over HTTP: sends what a test says, holds every answer against the official judges.
+"""A raw MCP client over HTTP: sends what a test gives it, and checks every answer against the official models.
 
 with HttpServer("--contract", "todo", "--database", store) as server:
-    answer = server.ask("tools/list")                     # headers and _meta as 2026-07-28 wants them
+    answer = server.ask("tools/list")                     # headers and _meta as in 2026-07-28
     answer = server.ask("tools/list", revision="2025-06-18")
     answer = server.ask("tools/list", headers={"Mcp-Method": None})            # without one of them
     assert (answer.status, answer.error["code"]) == (400, -32020)
@@ -27,7 +27,7 @@ from tests.support.stdio import CLIENT, END, META, NEWEST, REVISIONS, Inbox, mod
 BOTH = "application/json, text/event-stream"
 NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
-# A header of None is left out, one of several values is sent several times.
+# A header whose value is None is omitted; a header with several values is sent once for each.
 Headers = Mapping[str, str | Sequence[str] | None]
 
 
@@ -41,12 +41,12 @@ class Answer:
 
     @property
     def kind(self) -> str | None:
-        """Its media type, without parameters."""
+        """The media type, without parameters."""
         return self.headers.get_content_type() if "content-type" in self.headers else None
 
     @property
     def messages(self) -> list[Any]:
-        """What it says in JSON: one value, or that of each event of a stream."""
+        """The decoded JSON: one value, or the value of each event of a stream."""
         if not self.body:
             return []
         if self.kind == "text/event-stream":
@@ -55,19 +55,19 @@ class Answer:
 
     @property
     def json(self) -> Any:
-        """The only value that it says."""
+        """The only value in the answer."""
         [value] = self.messages
         return value
 
     @property
     def result(self) -> Any:
-        """The result at the end of a good answer, without what 2026-07-28 adds to every result."""
+        """The result at the end of a successful answer, without the members that 2026-07-28 adds to every result."""
         assert self.status == 200, self
         return plain(self.messages[-1]["result"])
 
     @property
     def error(self) -> Any:
-        """The JSON-RPC error that it tells."""
+        """The JSON-RPC error."""
         return self.json["error"]
 
 
@@ -83,7 +83,7 @@ class HttpClient:
     def send(
         self, verb: str, path: str = "/mcp", body: bytes | None = None, headers: Headers | None = None
     ) -> http.client.HTTPResponse:
-        """Send one request on a connection of its own, and give the answer once its head is there."""
+        """Send one request on its own connection; return the response when its head has arrived."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         given = dict(headers or {})
         is_host_ours = "host" not in {name.lower() for name in given}
@@ -98,11 +98,11 @@ class HttpClient:
         connection.endheaders(body)
         response = connection.getresponse()
         if connection.sock is not None:
-            connection.sock.close()  # really closed once the answer is, which still reads from it
+            connection.sock.close()  # the response still reads from it, and closes it at the end
         return response
 
     def fetch(self, verb: str, path: str, body: bytes | None = None, headers: Headers | None = None) -> Answer:
-        """Send one request, and give the whole answer, whatever it is about."""
+        """Send one request, of MCP or not, and return the whole answer."""
         response = self.send(verb, path, body, headers)
         whole = Answer(response.status, response.headers, response.read())
         response.close()
@@ -137,7 +137,7 @@ class HttpClient:
         headers: Headers | None = None,
         path: str = "/mcp",
     ) -> Answer:
-        """Send a request in the manner of a revision."""
+        """Send a request as a client of a revision does, and return the answer."""
         message = self.message(method, params, revision)
         answer = self.post(message, {**headers_of(message, revision), **(headers or {})}, path)
         for told in answer.messages:
@@ -145,12 +145,12 @@ class HttpClient:
         return answer
 
     def call(self, tool: str, arguments: Mapping[str, Any] | None = None, /, **more: Any) -> Any:
-        """Call a tool and give its result, whole but for what the revision adds to every result."""
+        """Call a tool, and return its result without the members that the revision adds to every result."""
         where = {key: more.pop(key) for key in ("revision", "path", "headers") if key in more}
         return self.ask("tools/call", {"name": tool, "arguments": {**(arguments or {}), **more}}, **where).result
 
     def message(self, method: str, params: Mapping[str, Any] | None = None, revision: str = NEWEST) -> dict[str, Any]:
-        """Return a request in the manner of a revision."""
+        """Return a request as a client of a revision sends it."""
         self._id += 1
         if method == "initialize" and params is None:
             params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": CLIENT}
@@ -162,29 +162,29 @@ class HttpClient:
     # -- streams ----------------------------------------------------------------------------------------------
 
     def listen(self, wish: Mapping[str, Any], *, path: str = "/mcp") -> "Stream":
-        """Open a stream of changes, in the manner of 2026-07-28."""
+        """Open a stream of changes as in 2026-07-28."""
         return self.begin("subscriptions/listen", {"notifications": wish}, path=path)
 
     def begin(
         self, method: str, params: Mapping[str, Any] | None = None, *, revision: str = NEWEST, path: str = "/mcp"
     ) -> "Stream":
-        """Send a request whose answer is a stream, and read that while it comes."""
+        """Send a request whose answer is a stream; return the open stream."""
         message = self.message(method, params, revision)
         headers = {"Content-Type": "application/json", "Accept": BOTH, **headers_of(message, revision)}
         return Stream(self.send("POST", path, json.dumps(message).encode(), headers), message, revision)
 
     def open(self, revision: str = "2025-11-25", *, path: str = "/mcp", accept: str = "text/event-stream") -> "Stream":
-        """Open a stream of changes, in the manner of the handshake generation."""
+        """Open a stream of changes as in the handshake generation."""
         headers = {"Accept": accept, "MCP-Protocol-Version": revision}
         return Stream(self.send("GET", path, headers=headers), {}, revision)
 
 
 class HttpServer(HttpClient, HttpProcess):
-    """A server process, spoken to in MCP over HTTP."""
+    """A server process and its client over HTTP."""
 
 
 class Stream(Inbox):
-    """An open stream of events, read while it runs."""
+    """An open stream of events; a thread reads them as they arrive."""
 
     def __init__(self, response: http.client.HTTPResponse, question: dict[str, Any], revision: str) -> None:
         super().__init__()
@@ -208,11 +208,11 @@ class Stream(Inbox):
 
     @property
     def comments(self) -> int:
-        """How many signs of life there have been."""
+        """The number of comments so far, which keep the connection alive."""
         return self._comments
 
     def read(self, patience: float = PATIENCE) -> Any:
-        """Return the next message, held against the official models and schemas of its revision."""
+        """Return the next message, after checking it against the official models and schemas of its revision."""
         arrived = self._arrived.get(timeout=patience)
         if arrived is END:
             raise EOFError("the stream has ended")
@@ -221,7 +221,7 @@ class Stream(Inbox):
         return message
 
     def close(self) -> None:
-        """Leave, as a client does: by closing the connection."""
+        """Close the connection, as a client that leaves."""
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._reader.join(PATIENCE)
@@ -245,9 +245,9 @@ class Stream(Inbox):
 
 
 def headers_of(message: Mapping[str, Any], revision: str) -> dict[str, str]:
-    """Return the headers that a revision wants beside a request."""
+    """Return the headers that a revision requires with a request."""
     if revision != NEWEST:
-        is_silent = revision == "2025-03-26" or message["method"] == "initialize"  # that one knows no such header
+        is_silent = revision == "2025-03-26" or message["method"] == "initialize"  # 2025-03-26 has no such header
         return {} if is_silent else {"MCP-Protocol-Version": revision}
     method, params = message["method"], message["params"]
     headers = {"MCP-Protocol-Version": revision, "Mcp-Method": method}
@@ -257,14 +257,14 @@ def headers_of(message: Mapping[str, Any], revision: str) -> dict[str, str]:
 
 
 def encoded(value: str) -> str:
-    """Return a value as a header carries it: plain where that is possible, else in its Base64 form."""
+    """Return a value in the form of a header: plain if possible, otherwise as Base64."""
     if re.fullmatch(r"[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?", value) and not re.fullmatch(r"=\?base64\?.*\?=", value):
         return value
     return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
 
 
 def _judge(message: Any, question: object, revision: str) -> None:
-    """Check a message against the revision of the request it answers; `revision` is that of the connection."""
+    """Check a message against the revision of the request it answers; `revision` is the default of the connection."""
     for one in question if isinstance(question, list) else [question]:
         if isinstance(one, dict) and (one.get("id") == message.get("id") or "method" in message):
             official.check(message, one.get("method") if "method" not in message else None, _spoken(one, revision))

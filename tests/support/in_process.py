@@ -1,7 +1,7 @@
 """`satchel serve` in a thread of the test process: settings, store, runner and the stdio loop are the real ones.
 
-It saves the start of an interpreter, so the contract tests use it. What only a process shows (signals, exit statuses,
-stdout purity, kills) is tested with `stdio.Server`, and `tests/contracts/test_real_transports.py` checks that a process
+It saves the start of an interpreter, so the contract tests use it. Features of a process (signals, exit status,
+stdout purity, kills) are tested with `stdio.Server`, and `tests/contracts/test_real_transports.py` checks that a process
 and an HTTP server answer the same.
 """
 
@@ -20,7 +20,7 @@ from tests.support.stdio import Client
 
 
 class _NoShutdown(Shutdown):
-    """Handles no signals, which only the main thread can, and never ends the process, which runs other tests too."""
+    """Handles no signals, which only the main thread can do, and does not end the process, in which other tests run."""
 
     def __init__(self) -> None:
         self.is_stopping = False
@@ -39,7 +39,7 @@ class _Pipes(stdio.StandardStreams):
 
 
 class InProcess(Client):
-    """A server in a thread of this process, spoken to as `stdio.Server` is."""
+    """A server in a thread of this process, with the same client as `stdio.Server`."""
 
     def __init__(self, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class InProcess(Client):
 
     @property
     def stderr(self) -> str:
-        """What the server's thread has logged so far."""
+        """The log lines of the server's thread so far."""
         return b"".join(self._lines).decode("utf-8", "replace")
 
     def send_line(self, line: bytes) -> None:
@@ -91,23 +91,23 @@ class InProcess(Client):
             self._read_lines(stream)
 
 
-# What each running server has logged, by its thread.
+# The log lines of each running server, by its thread.
 _logs: dict[threading.Thread, list[bytes]] = {}
 _write_to_stderr = log._write
 
 
 def keep_log(server: threading.Thread) -> list[bytes]:
-    """Keep what a server logs, from the start of its thread."""
+    """Begin to keep the log lines of a server; return the list that receives them."""
     return _logs.setdefault(server, [])
 
 
 def forget_log(server: threading.Thread) -> None:
-    """Stop keeping what a server logs; what was kept stays in its list."""
+    """Stop keeping the log lines of a server; the list keeps the earlier ones."""
     _logs.pop(server, None)
 
 
 def _write(raw: bytes) -> None:
-    """Give a log line to the server whose thread wrote it; a watcher's line, to every server."""
+    """Add a log line to the list of the server whose thread wrote it; add a watcher's line to every list."""
     own = _logs.get(threading.current_thread())
     for lines in [own] if own is not None else list(_logs.values()):
         lines.append(raw)

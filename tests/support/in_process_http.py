@@ -1,7 +1,7 @@
 """`satchel serve` over HTTP in a thread of the test process, which saves the start of an interpreter.
 
-Settings, store, application and connections are the real ones. What only a process shows (signals, workers, kills, its
-memory and its exit status) is tested with `http.HttpServer` and `web.WebServer`.
+Settings, store, application and connections are the real ones. Features of a process (signals, workers, kills,
+memory and exit status) are tested with `http.HttpServer` and `web.WebServer`.
 """
 
 import asyncio
@@ -59,11 +59,11 @@ class HttpThread:
 
     @property
     def stderr(self) -> str:
-        """What the server has logged so far."""
+        """The log lines of the server so far."""
         return b"".join(self._lines).decode("utf-8", "replace")
 
     def close(self) -> None:
-        """End the server, as a signal does."""
+        """Stop the server, as a signal does."""
         self._server.end()
         self._thread.join(TIMEOUT)
         assert not self._thread.is_alive(), "the server does not end"
@@ -71,15 +71,15 @@ class HttpThread:
 
 
 class HttpInProcess(HttpClient, HttpThread):
-    """A server in a thread, spoken to in MCP over HTTP."""
+    """A server in a thread, and its MCP client over HTTP."""
 
 
 class WebInProcess(WebClient, HttpThread):
-    """A server in a thread, spoken to in raw bytes."""
+    """A server in a thread, and its client for raw bytes."""
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which ends as soon as it is told to, from whatever thread."""
+    """A uvicorn server that any thread can stop at once."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)

@@ -1,4 +1,4 @@
-"""Locks on a store that a test takes from outside, so that calls wait until it releases them."""
+"""Locks on a store, held by a test, so that calls wait until it releases them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ import psycopg
 
 @contextmanager
 def locked(store: str, table: str) -> Iterator[Callable[[], object]]:
-    """Block writes to a store, and on PostgreSQL all use of a table, until the end or a call of the result."""
+    """Block writes to a store, and on PostgreSQL all use of a table, until the block ends or the result is called."""
     if store.startswith("postgresql"):
         connection = psycopg.connect(store)
         connection.execute(f"lock table {table}".encode())

@@ -11,7 +11,7 @@ BATCH = 100
 
 
 def mark(tx: Tx, after: int) -> int | None:
-    """Copy the titles of some tasks; slowly, so that others work meanwhile."""
+    """Copy the titles of a batch of tasks, slowly, so that other calls run meanwhile."""
     time.sleep(0.05)
     wanted = """
         select number, title from tasks where number > :after
@@ -38,7 +38,7 @@ create table task_marks (
 
 
 def install() -> None:
-    """Make this process one of the next version."""
+    """Make this process a Satchel of the next version."""
     schema.MIGRATIONS = (MIGRATION,)
 
 

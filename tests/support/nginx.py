@@ -1,4 +1,4 @@
-"""An nginx of the tests' own, which runs shipping/nginx.conf with other ports and a certificate of its own."""
+"""An nginx for tests, which runs shipping/nginx.conf with other ports and its own certificate."""
 
 import os
 import re
@@ -31,12 +31,12 @@ http {{
 
 
 def find_nginx() -> str | None:
-    """Return the program, if it is installed; tools/nginx installs it."""
+    """Return the path of nginx if it is installed; tools/nginx installs it."""
     return shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 
 class Nginx:
-    """A proxy in front of a server of the tests, gone at the end of the block."""
+    """A proxy in front of a test server; the end of the block stops it."""
 
     def __init__(self, folder: Path, satchel: int) -> None:
         self.folder = folder
@@ -58,7 +58,7 @@ class Nginx:
             text, count = re.subn(pattern, replacement, text)
             assert count, pattern
         (folder / "satchel.conf").write_text(text)
-        user = "user root;" if os.geteuid() == 0 else ""  # else its workers could not read the folder
+        user = "user root;" if os.geteuid() == 0 else ""  # otherwise, its workers could not read the folder
         (folder / "nginx.conf").write_text(_MAIN.format(folder=folder, user=user))
         program = find_nginx()
         assert program is not None
@@ -81,7 +81,7 @@ class Nginx:
 
     @property
     def log(self) -> str:
-        """Everything that nginx has complained about."""
+        """The error log of nginx."""
         return (self.folder / "log").read_text()
 
     def connect(self) -> Wire:

@@ -1,7 +1,7 @@
-"""The official judges of form: each message the server sends is held against the SDK's models and MCP's schemas.
+"""Checks each message of the server against the official SDK's models and MCP's schemas.
 
-The schemas are not part of the project. They are used where they are found: beside the checkout, as in CI, or
-where SATCHEL_MCP_SCHEMAS says.
+The schemas are not part of the project. They are used if they are beside the checkout, as in CI, or in the folder
+that SATCHEL_MCP_SCHEMAS names.
 """
 
 import json
@@ -48,7 +48,7 @@ NOTIFICATIONS = {
 
 
 def check(message: dict[str, Any], method: str | None, revision: str) -> None:
-    """Check one message of the server against its revision; `method` is that of the request it answers."""
+    """Check one message of the server against its revision; `method` is the method of the request that it answers."""
     if "method" in message and "id" in message:
         assert message["method"] == "elicitation/create" and message["id"] not in ("", None)
         methods.parse_server_request(message["method"], revision, message.get("params"))
@@ -57,14 +57,14 @@ def check(message: dict[str, Any], method: str | None, revision: str) -> None:
         methods.parse_server_notification(message["method"], revision, message.get("params"))
         _check_schema(message, NOTIFICATIONS[message["method"]], revision)
     elif "error" in message:
-        # An answer without a readable id: old schemas allow neither null nor nothing there.
+        # Skip errors without a readable id: old schemas allow neither a null id nor a missing one.
         if message.get("id") is not None:
             mcp_types.JSONRPCError.model_validate(message)
             _check_schema(message, "JSONRPCErrorResponse" if revision >= "2025-11-25" else "JSONRPCError", revision)
     else:
         assert method is not None, f"an answer to nothing we asked: {message}"
         mcp_types.JSONRPCResponse.model_validate(message)
-        if method.startswith("skills/"):  # of an extension, whose results are no part of these schemas
+        if method.startswith("skills/"):  # an extension, whose results are not in these schemas
             return
         methods.validate_server_result(method, revision, message["result"])
         is_question = message["result"].get("resultType") == "input_required"

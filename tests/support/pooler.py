@@ -1,4 +1,4 @@
-"""A PgBouncer of the tests' own, in front of a PostgreSQL server of theirs."""
+"""A PgBouncer for tests, in front of a PostgreSQL server of the tests."""
 
 import os
 import shutil
@@ -27,12 +27,12 @@ logfile = {folder}/log
 
 
 def find_pgbouncer() -> str | None:
-    """Return the program, where there is one; tools/pgbouncer installs it."""
+    """Return the path of PgBouncer if it is installed; tools/pgbouncer installs it."""
     return shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 
 class PgBouncer:
-    """A pooler, reached through a Unix socket, gone at the end of the block."""
+    """A pooler on a Unix socket; the end of the block stops it."""
 
     def __init__(self, server: PostgresServer, mode: str, size: int = 4) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="satchel-pgb-", dir=find_folder()))

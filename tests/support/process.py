@@ -1,6 +1,6 @@
-"""A server in a process of its own: started, read on stderr, stopped or killed. All clients of the tests use this one.
+"""A server in its own process: start it, read its stderr, stop or kill it. All clients of the tests use this module.
 
-The clients on top of it: `stdio.Server` (lines), `http.HttpServer` (MCP over HTTP), `web.WebServer` (raw bytes).
+These classes add a client: `stdio.Server` (lines), `http.HttpServer` (MCP over HTTP), `web.WebServer` (raw bytes).
 """
 
 import os
@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-# The bound on every wait of the tests. It only decides how long a failure takes, so it is generous.
+# Seconds that a test waits at most. This only decides how long a failure takes, so it is generous.
 TIMEOUT = 60.0
 PATIENCE = TIMEOUT
 
@@ -51,11 +51,11 @@ class ServerProcess:
 
     @property
     def stderr(self) -> str:
-        """Everything the process has written to stderr."""
+        """Everything that the process has written to stderr."""
         return b"".join(self._lines).decode("utf-8", "replace")
 
     def said(self, pattern: str, patience: float = TIMEOUT) -> re.Match[str]:
-        """Wait until stderr contains a match."""
+        """Wait until stderr matches a pattern, and return the match."""
         found: re.Match[str] | None = None
 
         def look() -> bool:
@@ -119,7 +119,7 @@ class HttpProcess(ServerProcess):
     ) -> None:
         port = () if "--port" in arguments else ("--port", "0")
         command = [*(command or SERVE), "--transport", "http", *port, *arguments]
-        super().__init__(command, environment, cwd=ROOT)  # some commands import `tests`
+        super().__init__(command, environment, cwd=ROOT)  # because some commands import `tests`
         self.port = int(self.said(READY)[1])
 
     def __enter__(self) -> Self:
@@ -142,7 +142,7 @@ def children(pid: int) -> list[int]:
     """Return the children of a process; none once it has ended."""
     try:
         found = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-        # multiprocessing starts a process of its own beside the workers.
+        # multiprocessing starts one more process beside the workers.
         return [one for one in found if b"resource_tracker" not in Path(f"/proc/{one}/cmdline").read_bytes()]
     except (FileNotFoundError, ProcessLookupError):
         return []

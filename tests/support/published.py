@@ -13,7 +13,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference" / "contracts"
 
 
 def answered(client: Client, contract: str, tool: str, arguments: dict[str, Any]) -> Any:
-    """Return the body of an answer with a member `success`, after the rest of the result was checked."""
+    """Return the body of an answer with a member `success`, after checking the rest of the result."""
     result = client.call(tool, arguments)
     [content] = result["content"]
     body = json.loads(content["text"])

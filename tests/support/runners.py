@@ -30,7 +30,7 @@ class Runners:
         self._runners["twig"] = Runner(load("twig"), None, lambda: self._libraries)
 
     def call(self, contract: str, name: str, given: dict[str, Any], scope: Scope) -> dict[str, Any]:
-        """The result of a tool, or of a method where the name has a slash; an error of JSON-RPC as `{"code": …}`."""
+        """Call a tool, or a method if the name has a slash; return its result, or a JSON-RPC error as `{"code": …}`."""
         is_method = "/" in name
         params = dict(given) if is_method else {"name": name, "arguments": given}
         if is_method and name == "prompts/get":
@@ -49,7 +49,7 @@ class Runners:
         return {key: json.loads(bytes(value)) if isinstance(value, Raw) else value for key, value in result.items()}
 
     def close(self) -> None:
-        """End the renderer; the store stays open."""
+        """Stop the renderer; the store stays open."""
         self._libraries.renderer.close()
 
 
@@ -59,5 +59,5 @@ def has_failed(result: dict[str, Any]) -> bool:
 
 
 def body_of(result: dict[str, Any]) -> Any:
-    """Return the answer of a tool: its structured content, or else the text."""
+    """Return the answer of a tool: its structured content, otherwise the text."""
     return result["structuredContent"] if "structuredContent" in result else result["content"][0]["text"]

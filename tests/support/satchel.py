@@ -22,7 +22,7 @@ class Like(str):
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, str) and re.fullmatch(str(self), other) is not None
-        )  # as a key of a cache, `self` would call this
+        )  # `self` as the key of a cache would call this method
 
     def __hash__(self) -> int:
         return 0
@@ -35,14 +35,14 @@ TIME = Like(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
 def result_of(client: Client | HttpClient, tool: str, arguments: dict[str, Any], **more: Any) -> Any:
-    """Return the whole result of a call, checked; `internal` is never an acceptable error code."""
+    """Return the whole result of a call, after checking it; the error code `internal` always fails."""
     result = client.call(tool, arguments, **more) if isinstance(client, HttpClient) else client.call(tool, arguments)
     check(tool, result)
     return result
 
 
 def check(tool: str, result: dict[str, Any]) -> None:
-    """Assert that a result is one that the tool may answer."""
+    """Check that a result fits the schemas and rules of the tool."""
     assert result.keys() == {"content", "structuredContent", "isError"}, result
     structured = result["structuredContent"]
     _validator(tool).validate(structured)
@@ -80,7 +80,7 @@ def refusal(client: Client | HttpClient, tool: str, given: dict[str, Any] | None
 
 
 def task_id(store: str, number: int) -> str:
-    """Return the UUID of a task, which some contracts take and ours does not answer."""
+    """Return the UUID of a task, which some contracts require and ours never shows."""
     database = open_database(store)
     with database.read() as tx:
         [[id]] = tx.all("select id from tasks where number = :number", number=number)
@@ -89,31 +89,31 @@ def task_id(store: str, number: int) -> str:
 
 
 def wrong(message: str, argument: str | None = None, hint: str = HINT) -> dict[str, Any]:
-    """Return the error of an argument."""
+    """Return the expected error for a wrong argument."""
     error = {"code": "invalid_argument", "message": message, "hint": hint}
     return error if argument is None else {**error, "argument": argument}
 
 
 def missing(message: str, hint: str, *near: str) -> dict[str, Any]:
-    """Return the error of something that does not exist, with what may have been meant."""
+    """Return the expected error for an item that does not exist, with similar names."""
     error: dict[str, Any] = {"code": "not_found", "message": message, "hint": hint}
     return {**error, "near": list(near)} if near else error
 
 
 def deleted(what: str, item: str, by: str = "satchel-tests 1") -> dict[str, Any]:
-    """Return the error of something that was deleted, for a caller that may bring it back."""
+    """Return the expected error for a deleted item that the caller may restore."""
     message = Like(rf"{what} was deleted {MINUTE} by {by}\.")
     return {"code": "not_found", "message": message, "hint": "Use restore to bring it back.", "deleted": item}
 
 
 def read_rows(answer: dict[str, Any], *names: str) -> list[tuple[Any, ...]]:
-    """Return some members of each row of `history`; `did` is what the change did, in a word."""
+    """Return some members of each row of `history`; `did` names the change in one word."""
     [entries] = [answer[member] for member in ("changes", "versions") if member in answer]
     return [tuple({"did": ACTION_WORDS[entry["action"]], **entry}[name] for name in names) for entry in entries]
 
 
 def pages(client: Client, tool: str, key: str, **arguments: Any) -> list[list[Any]]:
-    """Return every page of a list to its end, with the text beside each looked at."""
+    """Return every page of a list, after checking the text of each."""
     found: list[list[Any]] = []
     cursor: dict[str, str] = {}
     while True:
@@ -136,7 +136,7 @@ def answered(client: Client, method: str, params: dict[str, Any] | None = None) 
 
 
 def make_library(root: Path, name: str, prompts: dict[str, tuple[str, list[str]]]) -> None:
-    """Write a library to disk: each prompt with its template and its arguments; those that end with ! are required."""
+    """Write a library to disk: each prompt has a template and arguments; ! at the end marks a required one."""
     folder = root / name / "prompts"
     folder.mkdir(parents=True, exist_ok=True)
     lines = []
@@ -152,13 +152,13 @@ def make_library(root: Path, name: str, prompts: dict[str, tuple[str, list[str]]
 
 @cache
 def _validator(tool: str) -> jsonschema.Draft202012Validator:
-    """Return a validator that refuses members of an answer that the schema of the tool does not name."""
+    """Return a validator that refuses members of an answer that the tool's schema does not name."""
     [schema] = [row.output_schema for row in load("satchel").tools if row.name == tool]
     return jsonschema.Draft202012Validator(_without_others(schema))
 
 
 def _without_others(schema: Any) -> Any:
-    """Return a schema whose objects have no members but those that it names."""
+    """Return a schema whose objects refuse all members that it does not name."""
     if isinstance(schema, list):
         return [_without_others(one) for one in schema]
     if not isinstance(schema, dict):

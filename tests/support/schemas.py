@@ -1,11 +1,11 @@
-"""The number of a store's schema, read and changed without Satchel."""
+"""Reads and changes the schema number of a store without Satchel."""
 
 import apsw
 import psycopg
 
 
 def schema_of(store: str) -> int:
-    """Read the number."""
+    """Return the schema number of a store."""
     if store.startswith("postgresql"):
         with psycopg.connect(store) as connection:
             return int(connection.execute("select max(version) from satchel_schema").fetchall()[0][0])
@@ -16,7 +16,7 @@ def schema_of(store: str) -> int:
 
 
 def set_schema(store: str, number: int) -> None:
-    """Make a store look like one that another Satchel wrote."""
+    """Set the schema number of a store, as if another version of Satchel had written it."""
     if store.startswith("postgresql"):
         with psycopg.connect(store) as connection:
             connection.execute("delete from satchel_schema")

@@ -1,4 +1,4 @@
-"""How much the long programmes do: a little in `make test`, everything in `make soak` (SATCHEL_SOAK=1)."""
+"""The length of long tests: short in `make test`, full in `make soak` (SATCHEL_SOAK=1)."""
 
 import os
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""A raw MCP client over stdio: sends what a test says, holds every answer against the official judges."""
+"""A raw MCP client over stdio: sends what a test gives it, and checks every answer against the official models."""
 
 import json
 import queue
@@ -26,13 +26,13 @@ def modern_meta(version: str = NEWEST) -> dict[str, Any]:
 
 
 class Inbox:
-    """What has arrived from a server and was not read yet, with `END` behind the last of it."""
+    """The unread messages from a server, with `END` after the last."""
 
     def __init__(self) -> None:
         self._arrived: queue.Queue[object] = queue.Queue()
 
     def ended(self, patience: float = PATIENCE) -> bool:
-        """Return whether it ends without another message."""
+        """Return whether the server ends without another message."""
         return self._arrived.get(timeout=patience) is END
 
     def is_silent(self, seconds: float = 0.2) -> bool:
@@ -49,17 +49,17 @@ class Client(Inbox):
 
     def __init__(self) -> None:
         super().__init__()
-        self.methods: dict[object, tuple[str, str]] = {}  # id → method and revision of what we asked
+        self.methods: dict[object, tuple[str, str]] = {}  # id → method and revision of our request
         self.revision: str | None = None
         self._id = 0
 
     @property
     def stderr(self) -> str:
-        """What the server has logged so far."""
+        """The log lines of the server so far."""
         raise NotImplementedError
 
     def send_line(self, line: bytes) -> None:
-        """Send one line, exactly these bytes."""
+        """Send exactly these bytes as one line."""
         raise NotImplementedError
 
     def close(self, patience: float = TIMEOUT) -> int:
@@ -70,7 +70,7 @@ class Client(Inbox):
         self.send_line(json.dumps(message).encode())
 
     def read(self, patience: float = PATIENCE) -> Any:
-        """Return the next message, held against the official models and schemas of its revision."""
+        """Return the next message, after checking it against the official models and schemas of its revision."""
         arrived = self._arrived.get(timeout=patience)
         if arrived is END:
             raise EOFError(f"the server has ended: {self.stderr}")
@@ -81,14 +81,14 @@ class Client(Inbox):
         return message
 
     def request(self, method: str, params: dict[str, Any] | None = None, revision: str | None = None) -> Any:
-        """Ask and wait for the whole answer, notifications in between not expected."""
+        """Send a request, and return the response; no notification may come before it."""
         identity = self.ask(method, params, revision)
         answer = self.read()
         assert answer.get("id") == identity, answer
         return answer
 
     def ask(self, method: str, params: dict[str, Any] | None = None, revision: str | None = None) -> int:
-        """Send a request in the manner of a revision, and give its id."""
+        """Send a request as a client of a revision does, and return its id."""
         self._id += 1
         revision = revision or self.revision or NEWEST
         if revision == NEWEST:
@@ -109,7 +109,7 @@ class Client(Inbox):
         return answer
 
     def call(self, tool: str, arguments: Mapping[str, Any] | None = None, /, **more: Any) -> Any:
-        """Call a tool and give its result, whole but for what the revision adds to every result."""
+        """Call a tool, and return its result without the members that the revision adds to every result."""
         answer = self.request("tools/call", {"name": tool, "arguments": {**(arguments or {}), **more}})
         assert "result" in answer, answer
         return plain(answer["result"])
@@ -127,7 +127,7 @@ class Client(Inbox):
 
 
 class Server(ServerProcess, Client):
-    """A server in a process of its own, spoken to over its stdin and stdout."""
+    """A server in its own process, and its client over stdin and stdout."""
 
     def __init__(self, *arguments: str, environment: Mapping[str, str] | None = None, command: list[str] | None = None):
         Client.__init__(self)
@@ -161,7 +161,7 @@ class Server(ServerProcess, Client):
 
 
 def plain(result: dict[str, Any]) -> dict[str, Any]:
-    """Return a result without what 2026-07-28 adds to every result, after making sure that it is all there."""
+    """Return a result without the members that 2026-07-28 adds to every result, after checking them."""
     if "resultType" not in result:
         return result
     meta = result["_meta"][f"{META}serverInfo"]

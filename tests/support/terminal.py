@@ -19,14 +19,14 @@ from tests.support.command import redirected, status_of, text_stream, working_di
 def on_terminal(
     *arguments: str, answer: str = "", columns: int = 80, cwd: Path | None = None, environment: Mapping[str, str]
 ) -> tuple[int, str]:
-    """Run a command whose input, output and errors are a terminal; its status and what the terminal shows."""
+    """Run a command whose input, output and errors are a terminal; return its status and the terminal's content."""
     own, terminal = pty.openpty()
     ioctl(terminal, TIOCSWINSZ, pack("HHHH", 24, columns, 0, 0))
     os.write(own, answer.encode())
     shown: list[bytes] = []
 
     def read() -> None:
-        with suppress(OSError):  # the end, on Linux
+        with suppress(OSError):  # Linux raises this at the end
             while chunk := os.read(own, 65536):
                 shown.append(chunk)
 

@@ -1,4 +1,4 @@
-"""Work that is done by several threads at once."""
+"""Runs work in several threads at once."""
 
 import threading
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""Tests that run more than once in a folder where the others run on SQLite and in the newest revision."""
+"""Variants of a test: each engine, or older revisions. Other tests run once, on SQLite and in the newest revision."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.support.stdio import NEWEST, OLDEST
 
 @pytest.fixture(name="engine", params=["sqlite", "postgres"])
 def each_engine(request: pytest.FixtureRequest) -> str:
-    """Each engine in turn, for all tests of a folder whose conftest.py imports this."""
+    """Return each engine in turn, for all tests of a folder whose conftest.py imports this fixture."""
     return str(request.param)
 
 

@@ -46,7 +46,7 @@ class WebClient:
 
 
 class WebServer(WebClient, HttpProcess):
-    """A server process, spoken to in raw bytes. A command of its own is given without `serve`."""
+    """A server process, and its client for raw bytes; `command` omits `serve`."""
 
     def __init__(
         self, *arguments: str, command: Sequence[str] | None = None, environment: Mapping[str, str] | None = None
@@ -57,7 +57,7 @@ class WebServer(WebClient, HttpProcess):
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer, whole."""
+    """One whole answer."""
 
     status: int
     headers: list[tuple[str, str]]
@@ -86,11 +86,11 @@ class Answer:
 
 
 class Closed(Exception):
-    """The server has closed the connection: with what it had sent of an answer by then."""
+    """The server has closed the connection; the value is the part of an answer that it had sent."""
 
 
 class Wire:
-    """One connection, which stays open from request to request."""
+    """One connection, which stays open between requests."""
 
     def __init__(self, port: int, patience: float = PATIENCE) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), patience)
@@ -135,7 +135,7 @@ class Wire:
         return Answer(status, headers, body)
 
     def read_head(self) -> tuple[int, list[tuple[str, str]]]:
-        """Return the head of an answer whose body goes on for a while."""
+        """Return the head of an answer, and leave the body unread."""
         head = self._until(b"\r\n\r\n").decode("latin-1").split("\r\n")
         version, status = head[0].split(" ")[:2]
         assert version == "HTTP/1.1", head
@@ -151,7 +151,7 @@ class Wire:
         return chunk
 
     def is_closed(self, patience: float = PATIENCE) -> bool:
-        """Return whether the server closes the connection, saying nothing more."""
+        """Return whether the server closes the connection without sending anything more."""
         self.socket.settimeout(patience)
         try:
             return not self._buffer and self.socket.recv(1) == b""
@@ -177,7 +177,7 @@ class Wire:
 
 
 def request(method: str, path: str, headers: Headers = (), body: bytes | None = None) -> bytes:
-    """Return the bytes of a request: a Host unless one is given, and a length where there is a body."""
+    """Return the bytes of a request, with a Host unless one is given, and a Content-Length if there is a body."""
     given = list(headers)
     names = {name.lower() for name, _ in given}
     if "host" not in names:
@@ -194,7 +194,7 @@ JSON = ("Content-Type", "application/json")
 def call(
     tool: str, arguments: Mapping[str, Any] | None = None, *, id: object = 1, revision: str = NEWEST
 ) -> tuple[list[tuple[str, str]], bytes]:
-    """Return the headers and the body of a call of a tool."""
+    """Return the headers and the body of a tool call."""
     return rpc("tools/call", {"name": tool, "arguments": dict(arguments or {})}, id=id, revision=revision)
 
 
@@ -213,7 +213,7 @@ def rpc(
 
 
 def refusal(route: str, status: int, field: str, message: str, id: int | None = None) -> Any:
-    """Return the form of a refusal on a route, with the id of a request that was read."""
+    """Return the expected refusal on a route, with the id of the request if it was read."""
     if route.startswith("/mcp/tool/"):
         if status == 404:
             return {"success": False, "error": message, "code": "NOT_FOUND"}
