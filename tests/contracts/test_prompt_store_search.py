@@ -114,7 +114,7 @@ def decided_snippet(content: str, query: str) -> str:
 
 
 def at_words(full: str, first: int, last: int, hit: tuple[int, int]) -> str:
-    """Return a window of a text; move an end within a word to the next space, if that is near and outside of the hit."""
+    """Return a window of a text; move an end within a word to the next space if that is near and outside the hit."""
     if splits_word(full, first):
         near = range(first + 1, min(first + 20, hit[0]) + 1)
         first = next((one for one in near if full[one - 1] == " "), first)

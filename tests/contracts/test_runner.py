@@ -181,6 +181,6 @@ def test_a_call_is_tried_again_until_it_has_committed(database: Database, capfd:
     tries.clear()
     assert answer(runner, call("tools/call", name="lose_too_late", arguments={}))["isError"] is True
     assert tries == ["committed"]
-    assert "lose_too_late: after the commit" in capfd.readouterr().err  # the call was not repeated, which an assertion would stop
+    assert "lose_too_late: after the commit" in capfd.readouterr().err  # the call was not repeated
     with database.read() as tx:
         assert tx.all("select title from prompts") == [("Try 0",)]

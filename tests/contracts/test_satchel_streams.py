@@ -60,7 +60,7 @@ def listen(store: str, database: Database, serve: Callable[..., Client]) -> Iter
         def opened(way: str, *more: str, project: str = "default", uris: tuple[str, ...] = ()) -> Ear:
             if way == "stdio":
                 client = serve("satchel", store, "2025-11-25", "--user", ANN, "--project", project, *more)
-                answered(client, "prompts/list")  # a client that has read nothing yet is not notified when libraries change
+                answered(client, "prompts/list")  # otherwise, changes of libraries are not announced
                 for uri in uris:
                     assert answered(client, "resources/subscribe", {"uri": uri})["result"] == {}
                 return Ear(client)
@@ -145,7 +145,7 @@ def test_listeners_are_not_notified_of_unchanged_projects(
     id = add_prompt(database, "work")
     assert ear.next() == [WORK]
     with database.write() as tx:
-        prompts.update(tx, Scope(project="work"), id, PromptPatch(title="Coffee"))  # the page of the project only counts prompts
+        prompts.update(tx, Scope(project="work"), id, PromptPatch(title="Coffee"))  # a project's page only counts
     add_task(database, None)
     add_task(database, "work", user=BEN)
     add_prompt(database, "garden")

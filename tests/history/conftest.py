@@ -1,4 +1,4 @@
-"""A store with the project `default`, on each engine in turn; and a clock that is turned."""
+"""A store with the project `default`, on each engine in turn; and a clock that tests set."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ def database(store: str) -> Iterator[Database]:
 
 @pytest.fixture
 def calendar(monkeypatch: pytest.MonkeyPatch) -> Calendar:
-    """Return a clock that stands still but for ticks, until a test lets days pass."""
+    """Return a clock that advances only by ticks, until a test lets days pass."""
     calendar = Calendar()
     monkeypatch.setattr(clock, "now", calendar)
     return calendar

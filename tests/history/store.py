@@ -1,4 +1,4 @@
-"""What the tests of history do with a store: one transaction for each change, by one of three users; and a clock."""
+"""Changes for the tests of history, each in its own transaction by one of three users; and a clock."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -19,7 +19,7 @@ CYD = Scope(user="99999999-8888-4777-8666-555555555555")
 
 
 def write(database: Database, scope: Scope, act: Callable[[Tx], Value]) -> Value:
-    """Do something in a transaction, again where another writer was in the way, as a contract's runner does."""
+    """Run a function in a transaction, and repeat it after a conflict with another writer, as the runner does."""
     for attempt in range(5):
         try:
             with database.write(scope) as tx:
@@ -75,13 +75,13 @@ def find(database: Database, scope: Scope, reference: str) -> Item:
 
 
 class Calendar:
-    """A clock that tests turn: each answer is later than the one before, and days pass when they are told to."""
+    """A clock for tests: each call returns a later time, and the test sets the day."""
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Begin again."""
+        """Return to the first day."""
         self.day = 0
         self._tick = 0
 

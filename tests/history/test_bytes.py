@@ -28,12 +28,12 @@ WORDS = (
     "\\",
     " ",
 )
-# A little longer than the window of zlib, so that some edits are farther apart than it.
+# A little longer than the window of zlib, so that some edits are farther apart than the window.
 LONG = "".join(random.Random(1).choices("abcdefghij \n", k=40_000))
 
 
 def edit_text(dice: random.Random, text: str) -> str:
-    """Return a text as people and models edit it: cut, insert, replace, repeat, move, elide, begin anew."""
+    """Edit a text as people and models do: cut, insert, replace, repeat, move, shorten or rewrite it."""
     start = dice.randrange(len(text) + 1)
     end = min(len(text), start + dice.choice((0, 1, 5, 200, 30_000)))
     inserted = "".join(dice.choices(WORDS, k=dice.choice((0, 1, 3, 40))))
@@ -65,7 +65,7 @@ def edit(dice: random.Random, kind: str, content: str | bytes) -> str | bytes:
 
 
 def add(database: Database, kind: str, number: int) -> tuple[str, str | bytes]:
-    """Return a new item: its reference, and its content."""
+    """Add an item; return its reference and its content."""
     if kind == "prompt":
         prompt = add_prompt(database, ADA, f"p{number}", f"Text {number}\n" + LONG[:2500])
         return prompt.name, prompt.content
@@ -99,7 +99,7 @@ def test_every_version_comes_back_byte_for_byte(database: Database, kind: str) -
         for _ in range(dice.randrange(1, EDITS)):
             content = edit(dice, kind, known[-1])
             change(database, kind, reference, content)
-            if content != known[-1]:  # else there is no new version
+            if content != known[-1]:  # otherwise, there is no new version
                 known.append(content)
         for version, content in enumerate(known, 1):
             assert read_version(database, kind, reference, version) == content, (number, version)

@@ -1,4 +1,4 @@
-"""Pruning works in small steps beside the work, and both engines take the same ones."""
+"""Pruning works in small steps during other work, and both engines take the same steps."""
 
 import random
 from collections.abc import Callable
@@ -20,14 +20,14 @@ from tests.support.soak import amount
 
 @pytest.fixture
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> int:
-    """Make steps a tenth of their size, so that a small store has many; return it."""
+    """Make steps ten times smaller, so that a small store needs many; return their size."""
     monkeypatch.setattr(rows, "MOST", 20)
     monkeypatch.setattr(postgres, "MOST", 20)
     return 20
 
 
 def fill(database: Database, calendar: Calendar, days: int) -> None:
-    """Do some months of work: add, edit, delete and restore prompts, documents and tasks in three projects."""
+    """Add, edit, delete and restore prompts, documents and tasks in three projects, over some days."""
     dice = random.Random(3)
     projects.require(database, ADA)
     for number in range(days):
@@ -71,7 +71,7 @@ def read_tables(database: Database) -> dict[str, list[Any]]:
 
 
 def run_steps(database: Database, check: Callable[[], None] = lambda: None) -> list[int]:
-    """Prune, step by step; how many rows went in each."""
+    """Prune step by step; return the number of rows that each step removed."""
     sizes: list[int] = []
     counts = [sum(map(len, read_tables(database).values()))]
 
@@ -105,7 +105,7 @@ def test_both_engines_take_the_same_steps_to_the_same_end(
 
 
 def check_rules(before: dict[str, list[Any]], after: dict[str, list[Any]], calendar: Calendar) -> None:
-    """Check what the retention of the test above keeps, worked out from the tables as they were."""
+    """Check that pruning kept the right rows, by applying the retention of the test above to the former tables."""
     young, fresh = (clock.days_before(calendar(), days)[:10] for days in (30, 20))
     gone = {(kind, item) for kind, item, _, _, at in before["trash"] if at[:10] < fresh}
     lost = {item for kind, item in gone if kind == "project"}
@@ -139,13 +139,13 @@ def test_every_step_is_small(database: Database, calendar: Calendar, small_steps
     with database.write(inside) as tx:
         for number in range(30):
             prompt = prompts.add(tx, inside, PromptDraft(title=f"P{number}", content="Text"))
-            for _ in range(60 if number == 3 else 1):  # one has more versions than fit into a step
+            for _ in range(60 if number == 3 else 1):  # one prompt has more versions than fit into a step
                 prompts.update(tx, inside, prompt.id, PromptPatch(content="Text"))
             tasks.add(tx, inside, TaskDraft(title=f"T{number}", project="big"))
         projects.delete(tx, "big")
     calendar.day += 400
     sizes = run_steps(database)
-    # A revision goes with its state; items and their places in the trash come to a tenth of the revisions.
+    # A revision is removed with its state; a step removes a tenth as many items, with their rows in the trash.
     assert max(sizes) <= 2 * small_steps + small_steps // 10 and sum(sizes) > 300
     assert read_tables(database)["trash"] == []
 

@@ -1,4 +1,4 @@
-"""What is left of items that are removed for good: by a purge, by a permanent deletion, and without a trash."""
+"""Remains of items that are removed for good: by a purge, by a permanent deletion, and without a trash."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +25,7 @@ from tests.history.store import Calendar
 
 SCOPE = Scope(user="11111111-1111-4111-8111-111111111111")
 INSIDE = Scope(user=SCOPE.user, project="shed")
-_TABLES = {*postgres_schema.DATA, *postgres_schema.APPEND_ONLY} - {"changes"}  # the last announcements
+_TABLES = {*postgres_schema.DATA, *postgres_schema.APPEND_ONLY} - {"changes"}  # it has only the latest announcements
 
 
 def test_a_task_whose_blocker_is_purged_keeps_its_versions(database: Database) -> None:
@@ -44,7 +44,7 @@ def test_a_task_whose_blocker_is_purged_keeps_its_versions(database: Database) -
 
 
 def in_tables(tx: Tx, *words: str) -> dict[str, list[str]]:
-    """Return the tables in which a word is found, by word."""
+    """Return, for each word, the tables that contain it."""
     tables = {table: str(tx.all(f"select * from {table}")).casefold() for table in _TABLES}
     return {word: sorted(table for table, rows in tables.items() if word in rows) for word in words}
 
@@ -77,7 +77,7 @@ def add_project(tx: Tx) -> str:
     return "shed"
 
 
-# How an item is added and deleted, by name.
+# By name of the case: the kind of item, and the functions that add and delete it.
 CASES: dict[str, tuple[ItemKind, Callable[[Tx], str], Callable[[Tx, str], Any]]] = {
     "prompt-store": ("prompt", add_prompt, lambda tx, key: prompts.delete(tx, SCOPE, key, permanently=True)),
     "todo": ("task", add_task, lambda tx, key: tasks.delete(tx, SCOPE, key, permanently=True)),
@@ -101,7 +101,7 @@ def test_a_permanent_deletion_leaves_only_author_kind_and_time(
     with database.write(SCOPE) as tx:
         delete(tx, key)
         now = tx.now
-    database.retention = Retention()  # as another process may have it
+    database.retention = Retention()  # as another process may be configured
     with database.write(SCOPE) as tx:
         left = in_tables(tx, "walrus", "zebra", "gnu", "emu", "shed", "tiger")
         assert {word for word, tables in left.items() if tables} == {"tiger"}
@@ -117,7 +117,7 @@ def test_a_permanent_deletion_leaves_only_author_kind_and_time(
         assert last.revision.author.user == SCOPE.user
         item = "kind = :kind and item = :item"
         assert len(tx.all(f"select 1 from revisions where {item}", kind=kind, item=last.revision.item)) == 1
-        # Undo goes on with the change before.
+        # Undo continues with the change before.
         [step] = restoring.plan_undo(tx, SCOPE)
         assert [entry.title for entry in step.changes] == ["Other"]
     calendar.day += 91

@@ -43,7 +43,7 @@ Act = Callable[[Tx], Any]
 
 @pytest.fixture
 def overlap(store: str, database: Database) -> Callable[..., list[Any]]:
-    """Return what does two things at once, the second of which waits for the first, and tells how each ended."""
+    """Return a function that runs two changes at once, the second waiting for the first, and returns both outcomes."""
 
     def run(first: Act, second: Act, *, scope: Scope = ADA) -> list[Any]:
         other = open_database(store)
@@ -69,7 +69,7 @@ def overlap(store: str, database: Database) -> Callable[..., list[Any]]:
 
 
 def is_somebody_waiting(store: str) -> bool:
-    """Return whether a session waits for a lock that another one has."""
+    """Return whether a session waits for a lock of another session."""
     sql = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
     with psycopg.connect(store) as operator:
         return bool(operator.execute(sql).fetchall())
@@ -81,7 +81,7 @@ def list_versions(database: Database, reference: str) -> list[tuple[int, str]]:
 
 
 def read_states(database: Database, reference: str, *fields: str) -> list[tuple[Any, ...]]:
-    """Return some fields of every version of an item, the oldest first."""
+    """Return some fields of every version of an item, oldest first."""
 
     def ask(tx: Tx) -> list[tuple[Any, ...]]:
         _, found, _ = history.list_versions(tx, ADA, reference)

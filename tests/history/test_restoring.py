@@ -1,4 +1,4 @@
-"""What comes back, under which version, and what a restore refuses."""
+"""Restores: their result, the version that they make, and their refusals."""
 
 import pytest
 

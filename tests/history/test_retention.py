@@ -1,4 +1,4 @@
-"""Pruning keeps what the retention promises: young versions, the newest of each item, and the trash for its days."""
+"""Pruning keeps what the retention promises: recent versions, the newest of each item, and recently deleted items."""
 
 import pytest
 
@@ -24,7 +24,7 @@ from tests.support.process import eventually
 
 
 def kept(database: Database, prompt: Prompt) -> list[int]:
-    """Return the versions of a prompt that are kept, each of which can be read."""
+    """Return the kept versions of a prompt, after reading each."""
     reference = prompt.id if prompt.id in _deleted(database) else prompt.name
     with database.read(ADA) as tx:
         found = [one.version for one in reversed(revisions.of_items(tx, "prompt", [prompt.number]))]
@@ -40,7 +40,7 @@ def _deleted(database: Database) -> set[str]:
 
 
 def add_versions(database: Database, calendar: Calendar, title: str, count: int, days: int) -> Prompt:
-    """Return a prompt with some versions, each some days after the one before."""
+    """Add a prompt with some versions, some days apart; return it."""
     prompt = add_prompt(database, ADA, title, "Text 1. And so on.")
     for version in range(2, count + 1):
         calendar.day += days
@@ -60,7 +60,7 @@ def test_the_newest_version_alone_can_be_kept(database: Database, calendar: Cale
     delete_prompt(database, ADA, prompt)
     calendar.day += 1
     history.prune(database)
-    assert kept(database, prompt) == [4, 5]  # the deletion, and what comes back
+    assert kept(database, prompt) == [4, 5]  # the deletion, and the state that a restore needs
     assert restore(database, ADA, "tee").item.content == "Text 4. And so on."
 
 
@@ -75,7 +75,7 @@ def test_deleted_items_go_after_their_days_with_all_their_versions(database: Dat
     history.prune(database)
     assert _deleted(database) == {first.id, second.id, task.id}
     calendar.day += 2
-    with pytest.raises(NotFound):  # before anything was pruned
+    with pytest.raises(NotFound):  # even before anything is pruned
         restore(database, ADA, "first")
     history.prune(database)
     assert _deleted(database) == {second.id}
@@ -105,7 +105,7 @@ def test_without_a_trash_nothing_comes_back_and_with_an_empty_one_neither(
     assert _deleted(database) == set()
     with database.read(ADA) as tx:
         found = tx.all("select kind, item, action from revisions where kind <> 'project'")
-        assert found == [("prompt", one.number, "delete")]  # all that is kept of what was removed at once
+        assert found == [("prompt", one.number, "delete")]  # only the deletion of an item removed at once is kept
         assert tx.all("select id from prompts") == []
 
 

@@ -1,4 +1,4 @@
-"""Deletions keep everything; a restore makes no project, and a write makes none beside a deleted one."""
+"""Deletions keep everything; a restore creates no project, nor does a write if a deleted project has the name."""
 
 import pytest
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ from tests.history.store import (
     write,
 )
 
-REPOSITORY = replace(ADA, project="repo", makes="repo")  # whose first write makes the project
+REPOSITORY = replace(ADA, project="repo", makes="repo")  # the first write creates the project
 
 
 def list_projects(database: Database) -> list[str]:
@@ -67,7 +67,7 @@ def test_what_is_deleted_keeps_its_row_until_it_is_purged_and_comes_back_as_it_w
     restore(database, ADA, reference)
     after = find(database, ADA, reference)
     assert after == replace(before, version=3, updated_at=after.updated_at)
-    with database.read(ADA) as tx:  # lists by text and tag have it again
+    with database.read(ADA) as tx:  # lists by text and by tag contain it again
         if kind == "prompt":
             page, _ = prompts.list_page(tx, ADA, PromptQuery(text="{{ X", tags=["a"]), limit=9)
             assert [one.number for one in page] == [number]
@@ -82,7 +82,7 @@ def test_what_is_deleted_keeps_its_row_until_it_is_purged_and_comes_back_as_it_w
 
 
 def add_one(database: Database, kind: ItemKind) -> int:
-    """Add an item with something in all that it can have; return its number."""
+    """Add an item with a value in every field; return its number."""
     if kind == "prompt":
         draft = PromptDraft(name="it", title="It", content="{{ x }}", tags=["a"], arguments=[Argument("x", "X", True)])
         return write(database, ADA, lambda tx: prompts.add(tx, ADA, draft)).number

@@ -1,6 +1,6 @@
-"""What a token for one project reads and restores of a task that was elsewhere, or waits for one elsewhere.
+"""Reads and restores by a token for one project, of tasks that were in another or wait for a task there.
 
-`tests/attacks/test_matrix.py` asks every tool for what a caller may not see.
+`tests/attacks/test_matrix.py` asks every tool for items that a caller may not see.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ class World:
 
 @pytest.fixture(params=["sqlite", "role"])
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    """Yield the same things on SQLite, and on PostgreSQL as a role that owns nothing."""
+    """Yield the same store on SQLite, and on PostgreSQL for a role that owns nothing."""
     if request.param == "sqlite":
         store = str(tmp_path / "s.db")
     else:

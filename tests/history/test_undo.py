@@ -1,4 +1,4 @@
-"""Undo takes back what a user did last, and nothing else."""
+"""Undo reverses the last changes of a user, and nothing else."""
 
 import pytest
 
@@ -21,7 +21,7 @@ from tests.history.store import (
 
 
 def undone(database: Database, scope: Scope, last: int = 1) -> list[list[tuple[str, str]]]:
-    """Take something back; by step, what was taken back: action and item."""
+    """Undo the last transactions; return action and item of each change, by transaction."""
     steps = write(database, scope, lambda tx: restoring.undo(tx, scope, last))
     return [[(one.revision.action, one.key) for one in step.changes] for step in steps]
 
@@ -29,7 +29,7 @@ def undone(database: Database, scope: Scope, last: int = 1) -> list[list[tuple[s
 def test_each_undo_reverses_one_more_change_until_nothing_is_left(database: Database) -> None:
     prompt = add_prompt(database, ADA, "Tee", "one")
     edit_prompt(database, ADA, prompt, "two")
-    edit_prompt(database, ADA, prompt, "two")  # changes nothing, so that there is nothing to take back
+    edit_prompt(database, ADA, prompt, "two")  # changes nothing, so there is nothing to undo
     delete_prompt(database, ADA, prompt)
     assert [undone(database, ADA) for _ in range(4)] == [
         [[("delete", "tee")]],

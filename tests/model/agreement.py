@@ -1,4 +1,4 @@
-"""Compares a store with the plain dictionary of the past: versions, states, items, trash, feed and search."""
+"""Compares a store with the model in `past`: versions, states, items, trash, feed and search."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -19,12 +19,12 @@ FIELDS = {
 
 
 def check(database: Database, past: Past) -> None:
-    """Assert that a store says of present and past what the dictionary says."""
+    """Check that a store agrees with the model, about the present and the past."""
     for user in (ADA, BOB, CYD):
         with database.read(user) as tx:
             own = [one for one in past.things.values() if one.owner in (None, user.user)]
             for thing in own:
-                # What all users see is read by the one who changed something last.
+                # Items that all users see are checked once, for the user with the last change.
                 if thing.owner is not None or user.user == past.transactions[-1].user:
                     _check_versions(tx, past, thing)
                     _check_states(tx, past, thing, user)
@@ -59,7 +59,7 @@ def _describe(past: Past, change: Version) -> tuple[Any, ...]:
 
 def _check_states(tx: Tx, past: Past, thing: Thing, user: Scope) -> None:
     if thing.kind in ("prompt", "document") and not past.is_project(thing.project):
-        return  # nothing refers to what is in a deleted project, until that comes back
+        return  # no reference reaches an item in a deleted project until the project is restored
     scope, reference = user, uri_of(thing.kind, thing.name.removeprefix("#"))
     if not thing.is_live:
         reference = thing.id
@@ -77,7 +77,7 @@ def _check_states(tx: Tx, past: Past, thing: Thing, user: Scope) -> None:
 
 
 def describe_item(item: Item) -> dict[str, Any]:
-    """Return a version of an item as the past has it."""
+    """Return a version of an item in the form of the model."""
     said = {name: getattr(item.state, name) for name in FIELDS[item.kind]}
     if item.kind in ("prompt", "document"):
         said["content"] = item.content
@@ -88,7 +88,7 @@ def describe_item(item: Item) -> dict[str, Any]:
 
 
 def _check_trash(tx: Tx, own: Iterable[Thing], user: Scope) -> None:
-    """Everything that this user can bring back, wherever it is."""
+    """Compare the deleted items that a user can restore, in all projects."""
     some = next(iter(projects.list_all(tx)), None)
     if some is None:
         return
@@ -128,7 +128,7 @@ def _check_project(tx: Tx, past: Past, project: Thing, scope: Scope) -> None:
 
 
 def _check_feed(tx: Tx, past: Past, project: Thing, scope: Scope) -> None:
-    """Compare what changed in a project, and in the user's tasks that are in none, in its order."""
+    """Compare the changes in a project and in the user's tasks of no project, in their order."""
     found, has_more = history.list_changes(tx, scope, ChangeQuery(), limit=10_000)
     said = [((one.revision.kind, one.revision.item), one.revision.version) for one in reversed(found)]
     expected = []

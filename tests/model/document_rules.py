@@ -1,4 +1,4 @@
-"""Documents, in the two contracts that have them, and the projects that they are in."""
+"""Rules for documents, in the two contracts that have them, and for their projects."""
 
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
@@ -9,7 +9,7 @@ WAYS = st.sampled_from(["mcpkg", "satchel", "many"])
 
 
 class DocumentRules(Machine):
-    """What users do with documents and projects."""
+    """Calls of users about documents and projects."""
 
     @rule(user=USERS, name=st.sampled_from(["web", "ops", "default"]))
     def add_project(self, user: str, name: str) -> None:

@@ -1,4 +1,4 @@
-"""One store on SQLite and one on PostgreSQL, which get the same calls at the same times and must answer alike."""
+"""A store on SQLite and one on PostgreSQL, which get the same calls at the same times and must return equal answers."""
 
 import itertools
 import shutil
@@ -26,7 +26,7 @@ _BEGIN = datetime(2026, 11, 17, 9, tzinfo=UTC)
 
 
 class FrozenClock:
-    """A time that goes on by a second with each step, and ids that follow from it: the same for every engine."""
+    """A clock that advances by a second per step, and ids made from it; both are equal for every engine."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.step = 0
@@ -35,7 +35,7 @@ class FrozenClock:
         monkeypatch.setattr(clock, "new_id", self._new_id)
 
     def restart(self) -> None:
-        """Begin the step again, for the next engine."""
+        """Restart the current step for the next engine."""
         self._count = itertools.count(1)
 
     def _now(self) -> str:
@@ -46,14 +46,14 @@ class FrozenClock:
 
 
 class Engines:
-    """Both stores, that on PostgreSQL as a role that owns nothing. They are emptied for each run."""
+    """Both stores, emptied for each run; PostgreSQL is used through a role that owns nothing."""
 
     def __init__(self, template: Path, folder: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
         self.clock = FrozenClock(monkeypatch)
         self._libraries = catalog.Libraries(())
         self._template, self._file = template, folder / "model.db"
         owner, app = two_roles(postgres)
-        self._owner = open_database(owner)  # which alone may purge
+        self._owner = open_database(owner)  # only the owner may purge
         self._on_postgres = Runners(open_database(app), self._libraries)
         name = str(psycopg.conninfo.conninfo_to_dict(owner)["dbname"])
         self._admin = psycopg.connect(postgres.url(name), autocommit=True)
@@ -70,12 +70,12 @@ class Engines:
 
     @property
     def runners(self) -> Runners:
-        """Those on SQLite."""
+        """The runners on SQLite."""
         assert self._on_sqlite is not None
         return self._on_sqlite
 
     def empty(self) -> None:
-        """Begin again with two stores that have a project `default`."""
+        """Empty both stores, and add the project `default`."""
         if self._on_sqlite is not None:
             self._on_sqlite.database.close()
         shutil.copy(self._template, self._file)
@@ -88,7 +88,7 @@ class Engines:
                 projects.add(tx, "default")
 
     def call(self, contract: str, name: str, given: dict[str, Any], scope: Scope) -> dict[str, Any]:
-        """Return the answer of both engines, which is the same."""
+        """Call both engines, check that their answers are equal, and return the answer."""
         self.clock.step += 1
         answers = []
         for one in (self.runners, self._on_postgres):
@@ -100,7 +100,7 @@ class Engines:
         return answers[0]
 
     def act(self, scope: Scope, act: Callable[[Tx], object], *, as_owner: bool = False) -> bool:
-        """Do something through the services of both engines; return whether both did it, and did not refuse."""
+        """Run a function of the services on both engines; return True if both did it, False if both refused."""
         self.clock.step += 1
         done = []
         for database in (self.databases[0], self._owner if as_owner else self.databases[1]):
@@ -117,7 +117,7 @@ class Engines:
         return done[0]
 
     def _align_numbers(self) -> None:
-        """Reset the sequences of PostgreSQL, which go on over what was rolled back; those of SQLite do not."""
+        """Set the sequences of PostgreSQL to those of SQLite, because a rollback resets only the latter."""
         with self.runners.database.read() as tx:
             last = dict(tx.all("select name, seq from sqlite_sequence"))
         for table in ("projects", "prompts", "documents", "tasks"):
@@ -129,25 +129,25 @@ class Engines:
         return self.runners.database, self._on_postgres.database
 
     def completed_at(self, task: int) -> str:
-        """Return when a task was closed."""
+        """Return the time when a task was closed."""
         with self.runners.database.read() as tx:
             [[at]] = tx.all("select completed_at from tasks where number = :task", task=task)
         return str(at)
 
     def claimed(self) -> set[int]:
-        """Return the tasks that are claimed."""
+        """Return the numbers of the claimed tasks."""
         with self.runners.database.read() as tx:
             return {number for (number,) in tx.all("select task from task_claims where until > :now", now=tx.now)}
 
     def newest(self, kind: str) -> tuple[int, str]:
-        """Return the number and the id of the item that was added last."""
+        """Return the number and the id of the last added item of a kind."""
         sql = f"select number, id from {kind}s order by number desc limit 1"
         with self.runners.database.read() as tx:
             [[number, id]] = tx.all(sql)
         return number, id
 
     def name_of(self, kind: str, id: str) -> str:
-        """Return the name that a prompt or a resource was given."""
+        """Return the name of a prompt or a resource."""
         sql = f"select name from {kind}s where id = :id"
         with self.runners.database.read() as tx:
             [[name]] = tx.all(sql, id=id)

@@ -1,4 +1,4 @@
-"""What the contract satchel does with items of any kind: edits, tags, deletes, restores, finds and tells of them."""
+"""Rules for items of any kind in the contract satchel: editing, tagging, deleting, restoring, finding and history."""
 
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
@@ -16,7 +16,7 @@ KINDS = st.sampled_from(["prompt", "document", "task"])
 
 
 class Rules(PromptRules, DocumentRules, TaskRules):
-    """Everything that the contracts can do."""
+    """The rules for all tools and methods of the contracts."""
 
     def put_first(self) -> None:
         self.add_project(user=ADA, name="web")
@@ -96,7 +96,7 @@ class Rules(PromptRules, DocumentRules, TaskRules):
             if kind == "task" and target.state["completed_at"]:
                 self.claimed.discard(thing.number)
 
-    # -- what the command line and the page do to projects and to the past ------------------------------------------
+    # -- changes of projects and history by the command line and the page -------------------------------------------
 
     @rule(user=USERS, pick=PICKS, name=PLACES)
     def rename_project(self, user: str, pick: int, name: str) -> None:
@@ -145,7 +145,7 @@ class Rules(PromptRules, DocumentRules, TaskRules):
     @rule(user=USERS, kind=KINDS, pick=PICKS)
     def purge(self, user: str, kind: str, pick: int) -> None:
         thing = self.choose(kind, pick)
-        if thing is None or pick % 3:  # less often than the rest, so that there is a past to speak of
+        if thing is None or pick % 3:  # less often than other calls, so that enough history remains
             return
         reference = reference_of(thing) if thing.is_live else f"#{thing.number}" if kind == "task" else thing.id
         is_done = self.act(
@@ -202,5 +202,5 @@ class Rules(PromptRules, DocumentRules, TaskRules):
 
 
 def reference_of(thing: Thing) -> str:
-    """Return the reference that no other item has."""
+    """Return an unambiguous reference to an item."""
     return uri_of(thing.kind, thing.name.removeprefix("#"))

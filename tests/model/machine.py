@@ -1,4 +1,4 @@
-"""The ground of the model: two engines, a plain dictionary of what they must hold, and how failures are told."""
+"""The base of the model test: two engines, the model of their content, and the kinds of failures."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -25,7 +25,7 @@ QUERIES = st.sampled_from(["needle", "NEEDLE", "STRASSE", "%", "_", "🍵", "e",
 
 
 class Machine(RuleBasedStateMachine):
-    """Each rule is one call of one user, made on both engines; the dictionary says what comes of it."""
+    """Runs rules: each is one call of one user on both engines, whose result the model predicts."""
 
     engines: ClassVar[Engines]
     called: ClassVar[Counter[tuple[str, str]]]
@@ -42,7 +42,7 @@ class Machine(RuleBasedStateMachine):
         self.put_first()
 
     def put_first(self) -> None:
-        """Add a little of everything, so that most steps find something to work on."""
+        """Add some items of each kind, so that most steps have an item to work on."""
 
     def teardown(self) -> None:
         if hasattr(self, "past"):
@@ -52,7 +52,7 @@ class Machine(RuleBasedStateMachine):
     # -- calls ---------------------------------------------------------------------------------------------------
 
     def ask(self, contract: str, name: str, user: str, place: str = "default", /, **given: Any) -> tuple[str, Any]:
-        """Call a tool or a method: how it went, and what it answered. None stands for an argument that is left out."""
+        """Call a tool or a method without the arguments that are None; return the kind of outcome, and the answer."""
         self.called[contract, name] += 1
         self.contract = contract
         arguments = {key: value for key, value in given.items() if value is not None}
@@ -64,12 +64,12 @@ class Machine(RuleBasedStateMachine):
         return kind_of(contract, result), body_of(result)
 
     def act(self, user: str, place: str, act: Callable[[Tx], object], *, as_owner: bool = False) -> bool:
-        """Do something through the services; return whether it was done, and not refused."""
+        """Run a function of the services; return False if they refused it."""
         self.contract = ""
         return self.engines.act(Scope(user=user, project=place, author=Author(user=user)), act, as_owner=as_owner)
 
     def expect(self, found: tuple[str, Any], kind: str) -> Any:
-        """Return the answer of a call that went as the dictionary says."""
+        """Check the kind of outcome of a call, and return the answer."""
         assert found[0] == kind, (found, kind)
         return found[1]
 
@@ -84,40 +84,40 @@ class Machine(RuleBasedStateMachine):
         return self.past.things["project", thing.project or 1].name
 
     def choose(self, kind: str, pick: int) -> Thing | None:
-        """Return one of the items of a kind, deleted ones too."""
+        """Choose an item of a kind, deleted or not."""
         known = sorted((one for one in self.past.things.values() if one.kind == kind), key=lambda one: one.number)
         return known[pick % len(known)] if known else None
 
     def named(self, kind: str, place: str, name: str) -> Thing | None:
-        """Return the item of a project with a name, deleted ones not."""
+        """Return the existing item of a project with a name."""
         return next((one for one in self.past.live(kind, self.project(place) or -1) if one.name == name), None)
 
     def newest_first(self, kind: str, place: str) -> list[Thing]:
-        """Return the items of a project, the last changed first."""
+        """Return the items of a project, last changed first."""
         found = self.past.live(kind, self.project(place) or -1)
         return sorted(found, key=lambda one: (one.versions[one.version].transaction, one.number), reverse=True)
 
     def in_order(self, kind: str, place: str) -> list[Thing]:
-        """Return the items of a project in the order in which they were added."""
+        """Return the items of a project in order of creation."""
         return sorted(self.past.live(kind, self.project(place) or -1), key=lambda one: one.number)
 
     # -- changing ------------------------------------------------------------------------------------------------
 
     def edit(self, user: str, thing: Thing, **changed: Any) -> Thing:
-        """Change an item of the dictionary."""
+        """Change an item of the model."""
         past = self.past.begin(user, self.contract)
         past.edit(past.things[thing.key], **changed)
         self.past = past
         return past.things[thing.key]
 
     def delete(self, user: str, thing: Thing) -> None:
-        """Delete an item of the dictionary, for good by the contracts that have no trash."""
+        """Delete an item of the model; contracts without a trash remove it for good."""
         past = self.past.begin(user, self.contract)
         (past.remove if self.contract in ("prompt-store", "todo") else past.delete)(past.things[thing.key])
         self.past = past
 
     def add(self, user: str, kind: str, project: int | None, owner: str | None, state: State) -> Thing:
-        """Add to the dictionary what the store has added last."""
+        """Add the last added item of the store to the model."""
         number, id = self.engines.newest(kind)
         past = self.past.begin(user, self.contract)
         if kind == "prompt" and "name" not in state:
@@ -129,7 +129,7 @@ class Machine(RuleBasedStateMachine):
 
 
 def kind_of(contract: str, result: dict[str, Any]) -> str:
-    """How a call went, in words that all contracts share."""
+    """Return the kind of outcome of a call, in one vocabulary for all contracts."""
     if not has_failed(result):
         return "ok"
     said = body_of(result)

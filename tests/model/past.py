@@ -1,6 +1,6 @@
-"""A plain dictionary of the past: what history, trash and items must say after each change, kept without a database.
+"""The model: the history, trash and items that a store must have after each change, kept without a database.
 
-It knows the rules of deleting, bringing back, putting and undoing, and nothing of deltas, tables or locks.
+It has the rules for deleting, restoring and undoing, but no deltas, tables or locks.
 """
 
 import copy
@@ -11,12 +11,12 @@ from typing import Any
 Key = tuple[str, int]  # kind and number
 State = dict[str, Any]
 
-# What a restored item keeps of today instead of taking it from the old version.
+# Fields that keep their present value when an old version is restored.
 KEPT = {"prompt": ("name",), "document": ("name", "uri"), "task": (), "project": ()}
 
 
 class MustRefuse(Exception):
-    """The store must refuse this, and change nothing."""
+    """The store must refuse this call, and change nothing."""
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Version:
     """One change of one item."""
 
     action: str
-    state: State | None  # None where it was deleted
+    state: State | None  # None for a deletion
     project: int | None
     transaction: int
     undoes: tuple[Key, int] | None = None
@@ -52,7 +52,7 @@ class Thing:
 
     @property
     def state(self) -> State:
-        """What it is, or was when it was deleted."""
+        """The present state, or the state at the deletion."""
         state = self.versions[self.version if self.is_live else self.version - 1].state
         assert state is not None
         return state
@@ -64,7 +64,7 @@ class Thing:
 
 @dataclass
 class Transaction:
-    """Who changed something, and the changes in their order."""
+    """The user of a transaction, and its changes in order."""
 
     user: str
     contract: str
@@ -72,17 +72,17 @@ class Transaction:
 
 
 class Past:
-    """Every item that is or was, by kind and number."""
+    """All items, deleted or not, by kind and number."""
 
     def __init__(self) -> None:
         self.things: dict[Key, Thing] = {}
-        self.removed: dict[tuple[Key, int], Thing] = {}  # by its last change: a deletion for good, which history keeps
+        self.removed: dict[tuple[Key, int], Thing] = {}  # removed for good; the key is the deletion
         self.transactions: list[Transaction] = []
         self._undoing: tuple[Key, int] | None = None
         self._is_restoring = False
 
     def begin(self, user: str, contract: str = "") -> "Past":
-        """Return a copy in which the next transaction has begun; the original is what holds where the store refuses."""
+        """Return a copy in which the next transaction has begun; the original stays valid if the store refuses."""
         copied = copy.deepcopy(self)
         copied._is_restoring, copied._undoing = False, None
         copied.transactions.append(Transaction(user, contract))
@@ -91,7 +91,7 @@ class Past:
     # -- looking -------------------------------------------------------------------------------------------------
 
     def live(self, kind: str, project: int | None = None) -> list[Thing]:
-        """Return the items of a kind that can be seen: in a project, or in all."""
+        """Return the existing items of a kind, in a project or in all projects."""
         return [
             one
             for one in self.things.values()
@@ -104,7 +104,7 @@ class Past:
         return thing.is_live
 
     def trashed(self, kind: str, project: int | None, name: str) -> list[Thing]:
-        """Return the deleted items of a name, the last deleted first."""
+        """Return the deleted items with a name, last deleted first."""
         found = [
             one
             for one in self.things.values()
@@ -118,14 +118,14 @@ class Past:
     # -- changing ------------------------------------------------------------------------------------------------
 
     def add(self, thing: Thing, state: State) -> None:
-        """Add an item: its versions go on where deleted ones of its name left off."""
+        """Add an item; its versions continue after those of deleted items with its name."""
         self.things[thing.key] = thing
         others = self.trashed(thing.kind, thing.project, state["name"]) if thing.kind != "task" else []
         self._record(thing, "add", state, version=1 + max((one.version for one in others), default=0))
 
     def edit(self, thing: Thing, **changed: Any) -> None:
         state = {**thing.state, **changed}
-        if state != thing.state or thing.kind == "project":  # the others get no version without a change
+        if state != thing.state or thing.kind == "project":  # only projects get a version without a change
             self._record(thing, name_update(thing.state, state), state)
 
     def move(self, thing: Thing, project: int | None, **changed: Any) -> None:
@@ -140,12 +140,12 @@ class Past:
         thing.is_live = False
 
     def remove(self, thing: Thing) -> None:
-        """Delete an item for good: nothing of it is left but that it was deleted."""
+        """Delete an item for good; only the fact of its deletion remains."""
         self.delete(thing)
         self.removed[thing.key, thing.version] = self.things.pop(thing.key)
 
     def purge(self, thing: Thing, *, is_named: bool) -> None:
-        """Remove an item with its history, by name also the deleted ones that had it; a project with all in it."""
+        """Remove an item with its history, or a project with its content; if `is_named`, also deleted namesakes."""
         gone = [thing, *(self.trashed(thing.kind, thing.project, thing.name) if is_named else [])]
         if thing.is_live:
             self.delete(thing)
@@ -160,7 +160,7 @@ class Past:
                             self.things.pop(inner.key)
 
     def restore(self, thing: Thing, version: int | None) -> bool:
-        """Make a version the newest, or bring a deleted item back; says whether anything changed."""
+        """Restore a version, or a deleted item; return whether anything changed."""
         self._is_restoring = True
         if thing.is_live:
             others = self.trashed(thing.kind, thing.project, thing.name) if thing.kind != "task" else []
@@ -177,7 +177,7 @@ class Past:
         return True
 
     def undo(self, user: str) -> bool:
-        """Take back the last transaction of a user that was neither taken back nor takes something back."""
+        """Undo the last transaction of a user that is neither undone nor an undo; return whether there was one."""
         self._is_restoring = True
         for number in range(len(self.transactions) - 2, -1, -1):
             one = self.transactions[number]
@@ -261,7 +261,7 @@ class Past:
         return own[1] if len(own) > 1 else None
 
     def _find_version(self, thing: Thing, version: int | None) -> Version | None:
-        """Return a version of an item, or of a deleted one that had its name."""
+        """Return a version of an item, or of a deleted item with its name."""
         others = self.trashed(thing.kind, thing.project, thing.name) if thing.kind != "task" else []
         for one in (thing, *others):
             found = one.versions.get(version or 0)
@@ -270,7 +270,7 @@ class Past:
         raise MustRefuse("there is no such version")
 
     def block(self, thing: Thing, blockers: list[int], project: int | None) -> None:
-        """Move a task and replace its blockers; those that are deleted stay."""
+        """Move a task and replace its blockers; deleted blockers stay."""
         deleted = [
             number
             for number in thing.state["blocked_by"]
@@ -279,7 +279,7 @@ class Past:
         self.move(thing, project, blocked_by=sorted({*blockers, *deleted}))
 
     def live_blockers(self, thing: Thing) -> list[int]:
-        """Return the blockers of a task that were not deleted."""
+        """Return the existing blockers of a task."""
         return [number for number in thing.state["blocked_by"] if self.is_live(number)]
 
     def is_live(self, task: int) -> bool:
@@ -306,7 +306,7 @@ class Past:
         return self.things[key].versions[version]
 
     def _taken_back(self) -> set[int]:
-        """Return the transactions of which a change was taken back, as far as both changes are still known."""
+        """Return the transactions with an undone change, if the change and its undo are both still known."""
         undone = [one.undoes for thing in self.things.values() for one in thing.versions.values() if one.undoes]
         return {self._at(*change).transaction for change in undone if change[0] in self.things}
 
@@ -320,7 +320,7 @@ class Past:
 
 
 def name_update(before: State, after: State) -> str:
-    """Return how history calls a change: a task that gets another status was completed, cancelled or reopened."""
+    """Return the action in history: complete, cancel or reopen if the status of a task changed, otherwise update."""
     old, new = ((state.get("completed_at") is not None, state.get("is_cancelled")) for state in (before, after))
     if new == old:
         return "update"
@@ -328,7 +328,7 @@ def name_update(before: State, after: State) -> str:
 
 
 def first_free(wanted: str, taken: list[str], pattern: str) -> str:
-    """Return a name, or the next one with a number that is not taken."""
+    """Return a name, or the first numbered variant that is not taken."""
     stem, end = splitext(wanted) if pattern.count("{}") == 3 else (wanted, "")
     names = [wanted, *(pattern.format(stem, count, end) for count in range(2, 10))]
     return next(name for name in names if name not in taken)

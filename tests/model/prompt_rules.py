@@ -1,4 +1,4 @@
-"""Prompts, in the three contracts that have them."""
+"""Rules for prompts, in the three contracts that have them."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ LIMITS = st.sampled_from([1, 2, 10])
 
 
 class PromptRules(Machine):
-    """What users do with prompts."""
+    """Calls of users about prompts."""
 
     @rule(user=USERS, way=WAYS, place=PLACES, title=TITLES, name=NAMES, text=TEXTS, tags=TAGS)
     def add_prompt(self, user: str, way: str, place: str, title: str, name: str, text: str, tags: list[str]) -> None:
@@ -151,7 +151,7 @@ class PromptRules(Machine):
         self.expect_page(found, place, tagged, limit, 0)
 
     def expect_page(self, found: Any, place: str, hits: list[Thing], limit: int, offset: int) -> None:
-        """Compare a page of a list, by its ids, its total and whether more follow."""
+        """Compare the ids, the total and `has_more` of a page."""
         if self.project(place) is None:
             self.expect(found, "missing")
             return
@@ -220,5 +220,5 @@ class PromptRules(Machine):
 
 
 def has(thing: Thing, query: str) -> bool:
-    """Return whether a prompt is found by a text."""
+    """Return whether a search for a text finds a prompt."""
     return fold(query) in fold(thing.state["title"]) or fold(query) in fold(thing.state["content"])

@@ -1,4 +1,4 @@
-"""Tasks, in the three contracts that have them; those of other users are not there."""
+"""Rules for tasks, in the three contracts that have them; tasks of other users count as missing."""
 
 from typing import Any
 
@@ -13,10 +13,10 @@ STATUSES = st.sampled_from(["ready", "pending", "in_progress", "completed", "can
 
 
 class TaskRules(Machine):
-    """What users do with tasks."""
+    """Calls of users about tasks."""
 
     def own(self, user: str) -> list[Thing]:
-        """Return the tasks of a user, the newest first."""
+        """Return the tasks of a user, newest first."""
         return sorted((one for one in self.past.live("task") if one.owner == user), key=lambda one: -one.number)
 
     def is_ready(self, thing: Thing) -> bool:
@@ -54,7 +54,7 @@ class TaskRules(Machine):
         self.add(user, "task", project, user, state)
 
     def expect_own(self, found: tuple[str, Any], user: str, way: str, thing: Thing) -> bool:
-        """Return whether a call about a task was done, which it is if the task is the user's."""
+        """Check that a call about a task succeeded exactly if the task is the user's; return whether it did."""
         if thing.is_live and thing.owner == user:
             self.expect(found, "ok")
             return True
@@ -205,7 +205,7 @@ class TaskRules(Machine):
 
 
 def key(thing: Thing) -> str:
-    """Return a task as the contract satchel names it."""
+    """Return the reference to a task in the contract satchel."""
     return f"#{thing.number}"
 
 

@@ -1,6 +1,6 @@
-"""Three users call every tool of every contract in three projects, on both engines, and a plain dictionary agrees.
+"""Three users call every tool of every contract in three projects, on both engines, and the model agrees.
 
-Each answer is checked at once; at the end of a run, every version of every item, the trash and the feed.
+Each answer is checked at once. Every version of every item, the trash and the feed are checked at the end of a run.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from tests.support.postgres import PostgresServer
 from tests.support.runners import ADA, STORED
 from tests.support.soak import amount
 
-# Without shrinking, which would take minutes: the steps that led to a failure are printed as they were.
+# Shrinking is off, because it would take minutes; a failure prints its steps unchanged.
 SIZE = settings(
     max_examples=amount(25, 5_000), stateful_step_count=amount(30, 60), phases=(Phase.explicit, Phase.generate)
 )
@@ -35,7 +35,7 @@ def engines(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Engines]:
     forbid_surprises(monkeypatch)
-    monkeypatch.setattr(work, "READ_SECONDS", 600.0)  # a busy machine stops for longer than a read may take
+    monkeypatch.setattr(work, "READ_SECONDS", 600.0)  # because a busy machine may pause for longer than the limit
     both = Engines(sqlite_template, tmp_path, postgres, monkeypatch)
     yield both
     both.close()
@@ -43,7 +43,7 @@ def engines(
 
 @pytest.fixture
 def machine(engines: Engines) -> type[Rules]:
-    """Return the rules, on these engines."""
+    """Return the rules for these engines."""
 
     class OnThese(Rules):
         pass
@@ -59,7 +59,7 @@ def test_the_dictionary_agrees_with_both_engines(machine: type[Rules]) -> None:
 
 def test_every_tool_and_method_has_a_rule(machine: type[Rules]) -> None:
     walked = machine()
-    for rule in walked.rules:  # in every way that it has
+    for rule in walked.rules:  # with each of its parameters
         way = rule.arguments.get("way")
         ways = [] if way is None else getattr(way, "wrapped_strategy", way).elements
         for given in [{"way": one} for one in ways] or [{}]:

@@ -1,6 +1,6 @@
-"""A small store as a team has one, and what its people type to find things in it.
+"""A small store, as a team may have, and the queries by which people look for items.
 
-Texts are written so that many words are in several items: a target is found by what it is about, not by a lucky word.
+Many words are in several items, so that only the subject of a text leads to it, not one lucky word.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from satchel.storage.database import Database
 ANN = "11111111-1111-4111-8111-111111111111"
 SCOPE = Scope(user=ANN)
 
-# title | tags | description, and the content below
+# Each heading is: title | tags | description. The content is below it.
 PROMPTS = """
 == Code review | review,quality | Reviews a diff line by line
 You are a careful reviewer. Read the diff. Look for bugs, missing tests and unclear names.
@@ -79,7 +79,7 @@ Suggest five names for each identifier, with reasons. Prefer words of the domain
 Ask me what I expected, what happened instead, and what changed last. One question at a time.
 """
 
-# name | MIME type | description, and the content below
+# Each heading is: name | MIME type | description. The content is below it.
 DOCUMENTS = """
 == deployment-runbook.md | text/markdown | How we ship to production
 # Deploying
@@ -176,7 +176,7 @@ TASKS = (
     ("Delete old S3 buckets", "ops,cost", "Everything that nobody read for a year.", None),
 )
 
-# What people look for, the title of a prompt or task or the name of a document, and what they type.
+# The wanted item (title of a prompt or task, or name of a document), and the queries that people type.
 WANTED = {
     "Code review": ("code review", "reviewing a diff for bugs", "code reveiw"),
     "Security review": ("vulnerabilities in my change", "secuirty review"),
@@ -239,7 +239,7 @@ PAIRS = [(query, target) for target, queries in WANTED.items() for query in quer
 
 
 def read_items(text: str) -> Iterator[tuple[str, str, str | None, str]]:
-    """Yield the three parts of each heading in a text, with what is below it."""
+    """Yield the three parts of each heading in a text, and the content below it."""
     for item in text.removesuffix("\n").split("\n== ")[1:]:
         heading, _, content = item.partition("\n")
         first, second, third = heading.split(" | ")
@@ -247,7 +247,7 @@ def read_items(text: str) -> Iterator[tuple[str, str, str | None, str]]:
 
 
 def fill(database: Database, scope: Scope = SCOPE) -> None:
-    """Put the corpus into a store."""
+    """Add the corpus to a store."""
     projects.require(database, scope)
     with database.write(scope) as tx:
         for title, tags, description, content in read_items(PROMPTS):

@@ -1,4 +1,4 @@
-"""A search reads nothing of projects and users that the caller may not see, and tells nothing about them."""
+"""A search reads nothing of projects and users that the caller may not see, and reveals nothing about them."""
 
 from collections.abc import Iterator
 from typing import Any

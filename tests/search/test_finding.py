@@ -1,4 +1,4 @@
-"""What people type finds what they look for, on both engines alike."""
+"""Typical queries find the wanted items, on both engines."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The index of words is what the items are, after every way to change them; what is purged leaves no word behind."""
+"""The word index matches the items after every kind of change; purged items leave no words."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +31,7 @@ class Undone(Exception):
 
 
 def check(database: Database) -> None:
-    """Clean the words, and compare the index with one that is built again from the items and rolled back."""
+    """Clean the words, and compare the index with a rebuilt one, which is rolled back."""
     history.clean_words(database)
     with pytest.raises(Undone), database.write(ADA) as tx:
         kept = {(row[:-1], frozenset(row[-1].split())) for row in tx.all(_ITEMS)}

@@ -1,4 +1,4 @@
-"""How texts become words, and what a mistyped word may have been."""
+"""Words of texts, and corrections of mistyped words."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""When a client was last here, and what was done to each item since."""
+"""The last visit of a client, and the last change of each item since."""
 
 from satchel import clock
 from satchel.model import Author, ChangeQuery, PromptDraft, PromptPatch, Scope

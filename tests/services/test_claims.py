@@ -1,4 +1,4 @@
-"""Claims of tasks: who holds one, for how long, and what a fence refuses."""
+"""Claims of tasks: their holders, their duration, and the calls that a fence refuses."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -113,7 +113,7 @@ def test_the_next_one_is_the_most_urgent_that_is_ready_and_free(database: Databa
         high = add(tx, "High", project="house", priority="high")
         elsewhere = add(tx, "Elsewhere", priority="urgent")
         assert tasks.claim_next(tx, ADA, "house", ANN, 5)[0].number == high.number
-        assert tasks.claim_next(tx, ADA, "house", ANN, 5)[0].number == first.number  # not again what the caller holds
+        assert tasks.claim_next(tx, ADA, "house", ANN, 5)[0].number == first.number  # not the one already held
         with pytest.raises(NothingReady) as nothing:
             tasks.claim_next(tx, ADA, "house", ANN, 5)
         assert (nothing.value.project, nothing.value.blocked, nothing.value.held) == ("house", 1, 2)
@@ -196,7 +196,7 @@ def test_a_fence_that_is_not_the_newest_changes_nothing(database: Database) -> N
         assert tasks.update(tx, ADA, number, TaskPatch(), 1, new.fence).version == 1
         assert tasks.update(tx, ADA, number, TaskPatch(title="x"), fence=new.fence).title == "x"
         assert tasks.complete(tx, ADA, number, fence=new.fence)[1] is False
-        assert tasks.complete(tx, ADA, number, fence=new.fence)[1] is True  # as when the answer was lost
+        assert tasks.complete(tx, ADA, number, fence=new.fence)[1] is True  # a retry, as after a lost answer
 
 
 def test_a_scope_claims_only_in_its_projects(database: Database) -> None:

@@ -1,4 +1,4 @@
-"""What a half-typed name may become."""
+"""Completions of half-typed names."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Differences of versions: they say what changed, all of it, and the new text can be made of them."""
+"""Differences of versions: they show all that changed, and suffice to make the new text."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ LINES = st.lists(st.sampled_from(["", "a", "b", "- c", "+ d", "@@ e"]), max_size
 
 
 def apply(old: Sequence[str], hunks: Sequence[str]) -> list[str]:
-    """Return what `patch` makes of some lines."""
+    """Apply a difference to some lines, as the program `patch` does."""
     new: list[str] = []
     position = 0
     for line in hunks:
@@ -59,7 +59,7 @@ def test_very_many_changed_lines_are_shown_in_part() -> None:
     old = "".join(f"{number % 7}\n" for number in range(100_000))
     new = "".join(f"{number % 5}\n" for number in range(50_000))
     hunk = _compare(f"same\n{old}", f"same\n{new}", context=1)
-    # The first five lines are alike in both, and the last five.
+    # The first five lines and the last five are equal in both texts.
     shown = [f"-{number % 7}" for number in range(5, 1005)], [f"+{number % 5}" for number in range(5, 1005)]
     assert hunk == [
         "@@ -7,99990 +7,49990 @@",

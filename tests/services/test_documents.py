@@ -1,4 +1,4 @@
-"""Pages of documents, finding one by name or URI, and what a write makes."""
+"""Documents: pages, finding one by name or URI, and writes."""
 
 import pytest
 
@@ -12,7 +12,7 @@ HERE = Scope()
 
 @pytest.fixture
 def filled(database: Database) -> Database:
-    """Return a store with some documents, and another project with the like."""
+    """Return a store with some documents, and similar ones in another project."""
     projects.require(database, HERE)
     with database.write() as tx:
         projects.add(tx, "other")

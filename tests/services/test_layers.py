@@ -20,7 +20,7 @@ NAMES = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)
 
 @pytest.fixture
 def filled(store: str) -> Iterator[Callable[[list[str], list[str]], Database]]:
-    """Return what empties a store and fills two projects of it with prompts and documents of some names."""
+    """Yield a function that empties a store, and adds prompts and documents with some names to two projects."""
     database = open_database(store)
 
     def fill(upper: list[str], lower: list[str]) -> Database:
@@ -40,7 +40,7 @@ def filled(store: str) -> Iterator[Callable[[list[str], list[str]], Database]]:
 
 
 def walk(read: Callable[..., tuple[tuple[Any, ...], bool]]) -> list[tuple[str, str]]:
-    """Return the names and layers of all items, page by page; no page but an only one is empty."""
+    """Return the names and layers of all items, read page by page; check that only a single page may be empty."""
     after, has_more = layers.Position(), True
     found: list[tuple[str, str]] = []
     while has_more:

@@ -1,4 +1,4 @@
-"""A scope that is confined to some projects enters no other."""
+"""A scope limited to some projects cannot enter another."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Prompts with arguments, pages of prompts, what somebody may have meant, and names made from titles."""
+"""Prompts with arguments, pages of prompts, suggestions for mistyped names, and names made from titles."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ TONE = Argument("tone", None, False)
 
 @pytest.fixture
 def filled(database: Database) -> Database:
-    """Return a store with some prompts, and another project with the like."""
+    """Return a store with some prompts, and similar ones in another project."""
     projects.require(database, HERE)
     with database.write() as tx:
         projects.add(tx, "other")
@@ -35,7 +35,7 @@ def filled(database: Database) -> Database:
 
 
 def titles(database: Database, **wanted: Any) -> list[str]:
-    """Return the titles on a page, which are the same with a position and with an offset."""
+    """Return the titles on a page, after checking that a position and an offset give the same page."""
     with database.read() as tx:
         found, _ = prompts.list_page(tx, HERE, PromptQuery(**wanted), limit=20)
         counted = prompts.list_counted(tx, HERE, PromptQuery(**wanted), limit=20, offset=0)
@@ -112,7 +112,7 @@ def test_a_template_is_shorter_than_a_text(database: Database) -> None:
 
 def test_near_gives_the_names_that_were_meant(filled: Database) -> None:
     with filled.write() as tx:
-        for number in range(200):  # so that the newest are others
+        for number in range(200):  # so that other prompts are the newest
             prompts.add(tx, HERE, PromptDraft(title=f"Filler {number}", content="x"))
 
         def suggest(reference: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Keys of repeated calls: the first answer is given again, for a week, to the same user and the same input."""
+"""Retry keys: for a week, the same user gets the first answer again for the same input."""
 
 import pytest
 

@@ -27,12 +27,12 @@ ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
 NUL, SURROGATE = "a\0b", "a\ud800b"
 TABLES = ("projects", "prompts", "prompt_tags", "prompt_texts", "documents", "tasks", "task_tags", "task_texts")
 
-Act = Callable[[Tx, str, int], Any]  # with the id of a prompt and the number of a task that exist
+Act = Callable[[Tx, str, int], Any]  # takes the id of an existing prompt and the number of an existing task
 
 
 @pytest.fixture
 def filled(database: Database) -> tuple[Database, str, int]:
-    """Return a store with one of everything: the prompt `kept`, the resource `kept` and a task."""
+    """Return a store with the prompt `kept`, the resource `kept` and a task; also their id and number."""
     projects.require(database, ADA)
     with database.write() as tx:
         prompt = prompts.add(tx, ADA, PromptDraft(title="Kept", content="content", tags=["kept"]))
@@ -46,7 +46,7 @@ def everything(database: Database) -> list[list[Any]]:
         return [tx.all(f"select * from {table} order by 1, 2") for table in TABLES]
 
 
-# What a prompt, a resource or a task may not have, whether it is added or updated: values, field, rule.
+# Values that no prompt, resource or task may have, when added or updated: values, field, rule.
 PROMPTS: list[tuple[dict[str, Any], str, str]] = [
     ({"title": ""}, "title", "minLength"),
     ({"title": " \n"}, "title", "minLength"),

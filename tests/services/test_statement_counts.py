@@ -1,4 +1,4 @@
-"""How many statements a tool sends for one item, without BEGIN, COMMIT and settings of the connection."""
+"""The number of statements of a tool for one item, without BEGIN, COMMIT and settings of the connection."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ Count = Callable[..., int]
 
 @pytest.fixture
 def send(sqlite_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Send]:
-    """Call a tool, and return the statements that it sent: `send("satchel", "get_task", task="#1")`."""
+    """Yield a function that calls a tool and returns its statements: `send("satchel", "get_task", task="#1")`."""
     store = tmp_path / "satchel.db"
     store.write_bytes(sqlite_template.read_bytes())
     database = open_database(str(store))
@@ -49,7 +49,7 @@ def send(sqlite_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture
 def count(send: Send) -> Count:
-    """Call a tool, and return how many statements it sent."""
+    """Return a function that calls a tool and returns the number of its statements."""
     return lambda contract, tool, **arguments: len(send(contract, tool, **arguments))
 
 
@@ -82,7 +82,7 @@ def test_tasks_that_are_added_together_read_their_project_once(count: Count) -> 
 
 
 def test_the_contracts_for_tasks_alone_read_a_task_once(count: Count) -> None:
-    for _ in range(2):  # the first one makes the author and the place in the index
+    for _ in range(2):  # the first call also adds the author and the space of the index
         added = count("tasks", "add_task", title="Task")
     assert added <= 7
     assert count("tasks", "update_task", task_id=1, title="Other") <= 9
@@ -90,7 +90,7 @@ def test_the_contracts_for_tasks_alone_read_a_task_once(count: Count) -> None:
 
 
 def test_a_document_is_read_once_by_each_tool(count: Count) -> None:
-    count("satchel", "add_resource", name="first.md", content="text")  # makes the author and the place in the index
+    count("satchel", "add_resource", name="first.md", content="text")  # adds the author and the space of the index
     assert count("satchel", "add_resource", name="a.md", content="text") <= 6
     assert count("satchel", "update_resource", resource="a.md", content="other") <= 8
     assert count("satchel", "update_resource", resource="a.md", content="other") <= 2
@@ -132,7 +132,7 @@ def test_an_item_is_found_once_by_history_and_restore(count: Count) -> None:
 def test_any_number_of_exact_names_is_one_statement(count: Count) -> None:
     for number in range(40):
         count("satchel", "add_prompt", title=f"Prompt {number}", content="text")
-    # All else is done once for each item: eleven of them cost eleven times as much as one, but for the lookup.
+    # Everything but the lookup runs once per item, so eleven items cost eleven times as much, without the lookup.
     one = count("satchel", "update_items", items=["prompt-0"], tags=["+a"])
     many = count("satchel", "update_items", items=[f"prompt-{number}" for number in range(1, 12)], tags=["+a"])
     assert many - 11 * one <= -10

@@ -1,4 +1,4 @@
-"""Several tasks at once: in which order they are added, what they wait for, and that it is all or none."""
+"""Several tasks in one call: their order, their blockers, and that all or none are added."""
 
 import pytest
 

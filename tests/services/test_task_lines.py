@@ -1,4 +1,4 @@
-"""The grammar of tasks in lines: what is read, what is written, and that both agree."""
+"""The grammar of tasks in lines: reading, writing, and that both agree."""
 
 import pytest
 from hypothesis import example, given
@@ -102,7 +102,7 @@ def test_a_line_says_everything_about_a_task() -> None:
             TaskLine(title="Title", description="first\n\n  code\nlast"),
         ),
         ("Title\n\tone\n\t\ttwo", TaskLine(title="Title", description="one\n\ttwo")),
-        ("!high", TaskLine(title="", priority="high")),  # which the rule about titles refuses
+        ("!high", TaskLine(title="", priority="high")),  # the rule about titles refuses this later
     ],
 )
 def test_what_a_line_may_be(text: str, line: TaskLine) -> None:

@@ -1,4 +1,4 @@
-"""Pages of tasks: who is on them and in which order, whatever way the store goes to find them."""
+"""Pages of tasks have the same tasks in the same order, whatever plan the store chooses."""
 
 from typing import Any, Literal
 
@@ -74,7 +74,7 @@ def test_filters_combine(filled: Database, few: int, monkeypatch: pytest.MonkeyP
     assert titles(filled, text="") == titles(filled)
     assert (
         titles(filled, tags=["K"]) == titles(filled, tags=["a", "é"], needs_all_tags=True) == []
-    )  # no tag is like these
+    )  # no tag resembles these
     assert titles(filled, tags=["a", "é"]) == ["late", "low"]
 
 

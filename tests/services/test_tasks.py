@@ -1,4 +1,4 @@
-"""Tasks: what may be said of one and finding it, cancelling, notes, and blockers, which never make a circle."""
+"""Tasks: fields, finding, cancelling, notes, and blockers, which never form a circle."""
 
 import threading
 from typing import Any
@@ -29,7 +29,7 @@ BOB = Scope(user="00000000-0000-4000-8000-00000000000b")
 
 
 def keys(changes: dict[StoreChange, None]) -> set[str | None]:
-    """Return the numbers of the tasks of which a transaction tells."""
+    """Return the numbers of the tasks that a transaction announces."""
     return {change.key for change in changes if change.what == "task" and change.owner == ADA.user}
 
 
@@ -172,7 +172,7 @@ def test_suggestions_have_the_same_order_on_both_engines(database: Database) -> 
         assert not ambiguous.value.has_more
         for number in (4, 5):
             tasks.delete(tx, ADA, first + number)
-        # What a token cannot see is no reason to call a title ambiguous.
+        # A task that a token cannot see does not make a title ambiguous.
         assert tasks.find(tx, confined, "Vier").number == first + 2
 
 
@@ -361,7 +361,7 @@ def test_a_note_and_the_number_of_notes_are_bounded(database: Database, monkeypa
 
 
 def added(database: Database, count: int) -> list[int]:
-    """Return the numbers of so many new tasks."""
+    """Add some tasks, and return their numbers."""
     with database.write() as tx:
         return [tasks.add(tx, ADA, TaskDraft(title=f"T{number}")).number for number in range(count)]
 

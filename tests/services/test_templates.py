@@ -1,4 +1,4 @@
-"""Values used before: remembered for one user, the newest first, and not written for nothing."""
+"""Earlier values: stored for one user, newest first, and without needless writes."""
 
 from satchel.model import Scope
 from satchel.services import templates

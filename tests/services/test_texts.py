@@ -63,7 +63,7 @@ def test_a_text_that_occurs_more_often_is_refused_with_its_lines() -> None:
     wrong = refused("x\ny x\nx", Edit("y", "z"), Edit("x", "_"))
     assert (wrong.reason, wrong.index, wrong.count, wrong.lines) == ("repeated", 1, 3, (1, 2, 3))
     assert len(refused("x\n" * 50, Edit("x", "_")).lines) == 10
-    wrong = refused("-\n-\n-", Edit("-\n-", "_"))  # which overlap
+    wrong = refused("-\n-\n-", Edit("-\n-", "_"))  # the two places overlap
     assert (wrong.reason, wrong.count, wrong.lines) == ("repeated", 2, (1, 2))
 
 
@@ -97,7 +97,7 @@ def test_long_lines_are_shown_around_the_change_and_many_are_counted() -> None:
 
 
 def test_a_large_text_with_many_places_is_edited_in_bounded_work() -> None:
-    text = "ab\n" * 1_000_000  # it would take hours if each place were compared with each other
+    text = "ab\n" * 1_000_000  # comparing each place with every other would take hours
     edits = [Edit(old, new, True) for old, new in (("a", "cc"), ("b", "d"), ("cc", "e"), ("d", "f"), ("e", "gg"))]
     done = texts.apply_edits(text, edits)
     assert done.text == "ggf\n" * 1_000_000 and len(done.changed) == 20
@@ -121,6 +121,6 @@ def test_edits_agree_with_plain_replacement_and_unchanged_lines_are_not_reported
     assert done.text == expected
     lines = expected.split("\n")
     assert done.changed and all(lines[one.line - 1] == one.text for one in done.changed)
-    # Lines before the first change that is told are as they were.
+    # Lines before the first reported change are unchanged.
     untouched = done.changed[0].line - 1
     assert lines[:untouched] == text.split("\n")[:untouched]

@@ -1,4 +1,4 @@
-"""Updates that expect a version: of those that expect the same, one succeeds, whatever runs at the same time."""
+"""Updates with an expected version: of several with the same one, exactly one succeeds, even at the same time."""
 
 import threading
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Update = Callable[[Tx, str, int | None], Any]
 
 @pytest.fixture(params=["task", "prompt", "document"])
 def update(request: pytest.FixtureRequest, database: Database) -> Update:
-    """Return what changes the description of one thing, which has version 1."""
+    """Return a function that changes the description of an item, which has version 1."""
     projects.require(database, ADA)
     with database.write() as tx:
         task = tasks.add(tx, ADA, TaskDraft(title="T"))

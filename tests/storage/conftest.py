@@ -1,4 +1,4 @@
-"""The tests of the storage begin with stores that have no schema yet."""
+"""Fixtures for storage tests, whose stores have no schema yet."""
 
 import pytest
 

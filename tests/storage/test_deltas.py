@@ -30,7 +30,7 @@ def test_one_edit_costs_little_more_than_what_it_replaced(
 ) -> None:
     delta = make_delta(begin + middle + end, begin + other + end)
     assert apply_delta(delta, begin + other + end) == begin + middle + end
-    assert len(delta) <= len(middle) + 7  # two lengths of at most three bytes, and how the rest is written
+    assert len(delta) <= len(middle) + 7  # two lengths of up to three bytes each, and the form of the rest
 
 
 @pytest.mark.parametrize("size", [0, 1, 127, 128, 32 * 1024 - 1, 32 * 1024, 32 * 1024 + 1, 200_000])

@@ -1,4 +1,4 @@
-"""Rows that are inserted together: the same rows as one by one, on both engines."""
+"""Rows inserted together equal rows inserted one by one, on both engines."""
 
 from contextlib import nullcontext
 
@@ -23,7 +23,7 @@ def add(database: Database, count: int) -> None:
 
 
 def test_gathered_prompts_are_found_by_text_and_by_words(database: Database) -> None:
-    add(database, 620)  # more than one statement holds
+    add(database, 620)  # more rows than fit into one statement
     with database.read(HERE) as tx:
         page = prompts.list_counted(tx, HERE, PromptQuery(text="zebra61"), limit=20, offset=0)
         hits, _ = search(tx, HERE, SearchQuery(text="zebra617"))
@@ -63,7 +63,7 @@ def test_a_refused_block_is_undone_and_the_rest_of_its_transaction_is_kept(datab
             first = prompts.add(tx, HERE, PromptDraft(title=f"First {word}", content=word))
             with pytest.raises(Taken), tx.savepoint():
                 prompts.add(tx, HERE, PromptDraft(title=f"Gone {word}", content=word))
-                prompts.update(tx, HERE, first.id, PromptPatch(content="other"))  # it settles what was gathered
+                prompts.update(tx, HERE, first.id, PromptPatch(content="other"))  # this writes the gathered rows
                 prompts.add(tx, HERE, PromptDraft(title=f"First {word}", content=word))
             with tx.savepoint():
                 prompts.add(tx, HERE, PromptDraft(title=f"Last {word}", content=word))

@@ -1,4 +1,4 @@
-"""What a call reads does not grow with the store; where it takes another way there, the answer stays the same."""
+"""A call does not read more rows as the store grows; if its plan changes, its answer stays the same."""
 
 import random
 from collections.abc import Callable
@@ -27,16 +27,16 @@ Look = Callable[[Tx], object]
 
 
 def measure(database: Database, scope: Scope, look: Look) -> int:
-    """Return what the engine counts for a look: rows that PostgreSQL read, tens of steps of SQLite."""
+    """Return the cost of a read: the rows that PostgreSQL reads, or the steps of SQLite in tens."""
     with database.read(scope) as tx:
-        look(tx)  # statements and caches are prepared
+        look(tx)  # prepares statements and fills caches
         if database.is_shared:
             return sum(count for _, count in count_rows(tx, lambda tx, _: look(tx), ""))
         return count_steps(tx, lambda tx, _: look(tx), "")
 
 
 def record_statements(tx: Tx, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the statements that a transaction sends from now on."""
+    """Return a list that receives the later statements of a transaction."""
     sent: list[str] = []
     execute = tx.execute
 
@@ -49,7 +49,7 @@ def record_statements(tx: Tx, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def gather_statistics(database: Database) -> None:
-    """Analyse the tables, as PostgreSQL does by itself soon after such a load."""
+    """Analyse the tables, as autovacuum does soon after such a load."""
     if database.is_shared:
         with database.write() as tx:
             tx.run("analyze")
@@ -166,7 +166,7 @@ def fill(database: Database) -> None:
 
 
 def add_hidden(database: Database, count: int) -> None:
-    """Add newer changes that a token for two projects may not see: others' tasks in these, and another project."""
+    """Add newer changes that a token for two projects may not see: others' tasks there, and another project."""
     other, priv = Scope(user=OTHER), Scope(user=USER, project="priv")
     with database.write(other) as tx:
         for number in range(count):
@@ -228,7 +228,7 @@ def test_tasks_of_some_projects_are_listed_in_the_order_of_all(
             task = tasks.add(tx, EVERYWHERE, draft)
             if number % 9 == 4:
                 tasks.complete(tx, EVERYWHERE, task.id)
-    for most_walks in (16, 1):  # walks along the projects, and one along all
+    for most_walks in (16, 1):  # one walk per project, then one walk over all
         monkeypatch.setattr(task_rows, "_MOST_WALKS", most_walks)
         for filter in FILTERS:
             with database.read(EVERYWHERE) as tx:

@@ -19,7 +19,7 @@ OLD, FUTURE = "2000-01-01T00:00:00.000000Z", "2999-01-01T00:00:00.000000Z"
 
 @pytest.fixture(scope="module")
 def roles(postgres: PostgresServer) -> tuple[str, str]:
-    """Return a store with some history, as its owner and as the application role have it."""
+    """Return the addresses of a store with some history, for its owner and for the application role."""
     return make_store(postgres)
 
 
@@ -44,14 +44,14 @@ def make_store(postgres: PostgresServer) -> tuple[str, str]:
 
 @pytest.fixture
 def app(roles: tuple[str, str]) -> Iterator[psycopg.Connection[Any]]:
-    """Yield a connection of the application role; what a test does is undone."""
+    """Yield a connection of the application role; the changes of a test are rolled back."""
     with psycopg.connect(roles[1]) as connection:
         yield connection
         connection.rollback()
 
 
 def seen(connection: psycopg.Connection[Any], table: str) -> set[tuple[str, str | None, str | None]]:
-    """Kind, owner and project of all rows that a connection sees in a table of history."""
+    """Return kind, owner and project of all rows that a connection sees in a table of history."""
     where = "revisions join revision_states on revision = number" if table == "revision_states" else table
     sql = f"select kind, owner, (select name from projects where number = project) from {where}"
     return set(connection.execute(sql.encode()).fetchall())
@@ -119,7 +119,7 @@ def count(connection: psycopg.Connection[Any]) -> dict[str, int]:
 
 
 def test_the_function_for_pruning_removes_only_what_its_rules_allow(postgres: PostgresServer) -> None:
-    """It works for all users at once, whoever calls it, and keeps what is young, or among the newest versions."""
+    """It prunes for all users, whoever calls it, and keeps young versions and the newest of each item."""
     roles = make_store(postgres)
     with psycopg.connect(roles[0]) as owner, psycopg.connect(roles[1]) as app:
         before = count(owner)
@@ -129,7 +129,7 @@ def test_the_function_for_pruning_removes_only_what_its_rules_allow(postgres: Po
         removed = prune(app, FUTURE, 1, OLD)
         app.commit()
         after = count(owner)
-        # Of each item the newest version that can be read, and of deleted ones also the deletion.
+        # Each item keeps its newest readable version; a deleted item also keeps its deletion.
         sql = "select kind, version, action, count(*) from revisions group by 1, 2, 3 order by 1, 2"
         assert owner.execute(sql).fetchall() == [
             ("project", 1, "add", 2),
@@ -162,4 +162,4 @@ def test_the_application_role_removes_an_item_for_good_with_its_history(postgres
             where = " where kind = %s and item = %s"
             assert connection.execute((sql + where).encode(), [kind, number]).fetchall() == [("delete", None)]
         words = "select word from search_words where word = 'kept'"
-        assert connection.execute(words).fetchall() == [("kept",)] * 2  # of Bob's prompt and task
+        assert connection.execute(words).fetchall() == [("kept",)] * 2  # Bob's prompt and task still have the word

@@ -1,4 +1,4 @@
-"""Migrating: everything in a store is still there afterwards; an interruption leaves one schema or the other."""
+"""Migrations keep everything in a store; an interruption leaves either the old or the new schema."""
 
 import signal
 import subprocess
@@ -32,7 +32,7 @@ open_database(sys.argv[1]).close()
 
 @pytest.fixture
 def store(empty_store: str) -> str:
-    """Return the address of a store with something of every kind in it."""
+    """Return the address of a store with items of every kind."""
     furnish(empty_store)
     return empty_store
 
@@ -54,7 +54,7 @@ def ask(store: str, sql: str) -> list[tuple[Any, ...]]:
 
 
 def check_migrated(store: str, before: list[bytes]) -> None:
-    """Check that a store has the next schema and all that it had."""
+    """Check that a store has the next schema and all its former content."""
     assert schema_of(store) == NEXT
     assert differences(before, everything(store)) == []
     titles = ask(store, "select upper(title) from tasks order by number")
@@ -114,7 +114,7 @@ def test_many_processes_that_open_an_old_store_at_once_migrate_it_once(
         assert ask(store, "select version from satchel_schema order by 1") == [(schema.NUMBER,), (NEXT,)]
 
 
-# Opens a store with a migration that, after its statements and before they are committed, says so and waits.
+# A program that opens a store with a migration that pauses before its commit.
 HALF = """
 import sys, time
 import apsw
@@ -155,7 +155,7 @@ def test_a_process_killed_in_the_middle_of_a_migration_leaves_the_old_schema_who
 
 
 def wait_for_sleep(store: str) -> None:
-    """Wait until the server is past the statements; then end its side, which does not notice a death in a sleep."""
+    """Wait until the migration sleeps; then end its session: a sleeping server does not notice that its client died."""
     sql = "select pid from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()"
     with psycopg.connect(store, autocommit=True) as operator:
         while not (found := operator.execute(sql).fetchall()):

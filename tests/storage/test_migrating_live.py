@@ -1,4 +1,4 @@
-"""Migrating a PostgreSQL store that others work in: they are not held up, and an interrupted migration continues."""
+"""Migrating a PostgreSQL store that others work in: nobody has to wait, and an interrupted migration continues."""
 
 import contextlib
 import signal
@@ -33,7 +33,7 @@ _MANY = """
 
 @pytest.fixture
 def store(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return the address of a store to which this Satchel has a migration."""
+    """Return the address of a store that this Satchel must migrate."""
     store = postgres.fresh()
     open_database(store).close()
     monkeypatch.setattr(schema, "MIGRATIONS", (newer.MIGRATION,))
@@ -73,7 +73,7 @@ def test_a_store_in_use_gets_the_schema_of_a_new_one(postgres: PostgresServer, s
     def dump(address: str) -> list[str]:
         command = [str(find_binaries() / "pg_dump"), "--schema-only", "-d", address]
         lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-        return [line for line in lines if "restrict" not in line]  # each dump has a key of its own in these
+        return [line for line in lines if "restrict" not in line]  # these lines have a random key
 
     new = postgres.fresh()
     open_database(new).close()
@@ -84,11 +84,11 @@ def test_a_store_in_use_gets_the_schema_of_a_new_one(postgres: PostgresServer, s
 def test_a_lock_that_others_hold_is_given_up_and_tried_again(store: str) -> None:
     fill(store, 10)
     with psycopg.connect(store) as reader, migrating(store) as failures:
-        reader.execute("select count(*) from tasks")  # and it does not end
+        reader.execute("select count(*) from tasks")  # its transaction stays open
         waits = "select count(*) from pg_locks where not granted and mode = 'AccessExclusiveLock'"
         for number in range(2):
             assert eventually(lambda: ask(store, waits) == [(1,)])
-            with psycopg.connect(store) as caller:  # comes behind the migration, and is let through before the reader
+            with psycopg.connect(store) as caller:  # queues behind the migration, and runs before the reader ends
                 caller.execute(_ADD, [f"new {number}", ADA, "t", None, NOW, NOW])
         assert schema_of(store) == schema.NUMBER
         reader.rollback()
@@ -161,7 +161,7 @@ def test_a_row_that_is_committed_after_the_fill_passed_it_is_filled(
     with psycopg.connect(store) as late:
 
         def mark(tx: Tx, after: int) -> int | None:
-            if not late.closed:  # the first round
+            if not late.closed:  # during the first round of fills
                 late.execute(late_row)
             reached = newer.mark(tx, after)
             if not late.closed:

@@ -1,4 +1,4 @@
-"""Opening a store: made when new, migrated when old, refused and left alone when it is none of ours."""
+"""Opening a store: a missing one is created, an old one migrated, another program's refused and left unchanged."""
 
 import os
 import stat

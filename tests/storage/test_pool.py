@@ -1,4 +1,4 @@
-"""The connections to PostgreSQL: who gets one, what becomes of lost ones, and what a lost one means for a call."""
+"""The pool of PostgreSQL connections: its order, lost connections, and their effect on a call."""
 
 import threading
 import time
@@ -23,7 +23,7 @@ OTHERS = "from pg_stat_activity where datname = current_database() and pid <> pg
 
 @pytest.fixture
 def address(postgres: PostgresServer) -> Iterator[str]:
-    """Yield the address of a store that only one test uses."""
+    """Yield the address of a store for one test only."""
     store = postgres.fresh()
     open_database(store).close()
     yield store
@@ -45,7 +45,7 @@ def make_pool(address: str, size: int) -> Pool:
 
 
 def end_all_others(address: str) -> int:
-    """End every session of the database but ours, and wait until they are gone; how many there were."""
+    """End every other session of the database, wait until they are gone, and return their number."""
     with psycopg.connect(address, autocommit=True) as operator:
         ended = operator.execute(f"select pid, pg_terminate_backend(pid) {OTHERS}".encode()).fetchall()
         left = f"select 1 {OTHERS} and pid = any (%s)"
@@ -85,7 +85,7 @@ def test_the_pool_lends_up_to_its_limit_and_a_long_wait_is_an_error(address: str
         assert pid_of(first) != pid_of(second)
         with pytest.raises(StoreFailed, match="all 2 connections for tests were busy"), pool.lend(time.monotonic()):
             pass
-    with pool.lend(soon()), pool.lend(soon()):  # who gave up has not taken a place away
+    with pool.lend(soon()), pool.lend(soon()):  # the caller that gave up occupies no place
         pass
     pool.close()
 
@@ -109,7 +109,7 @@ def test_what_is_idle_for_long_is_closed(address: str, monkeypatch: pytest.Monke
         pass
     assert len(pool._idle) == 3
     monkeypatch.setattr(postgres_pool, "_LONGEST_IDLE", 0.0)
-    for left in (2, 1, 1):  # the one that is in use now stays
+    for left in (2, 1, 1):  # the lent connection stays
         with pool.lend(soon()):
             pass
         assert len(pool._idle) == left
@@ -167,7 +167,7 @@ def test_a_server_that_is_not_there_is_tried_until_the_deadline(address: str, mo
     assert len(tries) == 1
 
 
-# -- what each connection is asked for --------------------------------------------------------------------------
+# -- the use of each connection ---------------------------------------------------------------------------------
 
 
 def test_a_host_that_vanishes_is_noticed(address: str) -> None:
@@ -196,7 +196,7 @@ def test_the_primary_of_several_hosts_is_used_unless_the_address_says_otherwise(
     assert "target_session_attrs" not in read("postgresql://a,b/db")
 
 
-# -- what a lost connection means -------------------------------------------------------------------------------
+# -- lost connections -------------------------------------------------------------------------------------------
 
 
 def test_a_connection_lost_before_the_commit_is_a_conflict_because_nothing_was_done(
@@ -261,7 +261,7 @@ def test_a_statement_whose_columns_were_changed_is_prepared_again(address: str, 
     assert read() == []
 
 
-# -- who waits for whom -----------------------------------------------------------------------------------------
+# -- waiting ----------------------------------------------------------------------------------------------------
 
 
 def test_writes_that_wait_stop_no_read_and_neither_stops_a_look_up(address: str, opened: Database) -> None:

@@ -1,4 +1,4 @@
-"""The wall: as a role that owns nothing, no statement reaches another user's tasks or a project out of bounds."""
+"""Row-level security: for a role that owns nothing, no SQL reaches other users' tasks or forbidden projects."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,7 +26,7 @@ SAME_FOR_ALL = {"settings", "tokens", "authors", "changes", "satchel_schema"}  #
 
 @pytest.fixture(scope="module")
 def roles(postgres: PostgresServer) -> tuple[str, str]:
-    """Return a store in which Ada and Bob have tasks and projects a and b have everything, for both roles."""
+    """Return the addresses, for both roles, of a store with tasks of Ada and Bob, and items of all kinds in a and b."""
     owner, app = two_roles(postgres)
     database = open_database(owner)
     with database.write() as tx:
@@ -65,7 +65,7 @@ def roles(postgres: PostgresServer) -> tuple[str, str]:
 
 @pytest.fixture
 def app(roles: tuple[str, str]) -> Iterator[psycopg.Connection[Any]]:
-    """Yield a connection of the application role; what a test does is undone."""
+    """Yield a connection of the application role; the changes of a test are rolled back."""
     with psycopg.connect(roles[1]) as connection:
         yield connection
         connection.rollback()
@@ -107,7 +107,7 @@ ON_OTHERS = [
     "insert into tasks (id, owner, title, created_at, updated_at) values ('x', '', 'T', '', '')",
     f"insert into task_tags values (:mine, '{BOB}', 'x')",
     f"insert into task_tags values (:his, '{BOB}', 'x')",
-    f"insert into task_tags values (:his, '{ADA}', 'x')",  # which would keep Bob from using the tag
+    f"insert into task_tags values (:his, '{ADA}', 'x')",  # this would keep Bob from using the tag
     f"insert into task_texts values (:his, '{ADA}', 'x', '')",
     f"insert into task_blocks values (:his, :mine, '{ADA}')",
     f"insert into task_blocks values (:mine, :his, '{ADA}')",
@@ -181,7 +181,7 @@ def test_without_settings_no_table_of_the_schema_shows_or_loses_a_row(
         sql = """
             select relname from pg_class
             where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')
-        """  # tables and whatever else shows rows
+        """  # tables, and everything else that shows rows
         tables = {name for (name,) in owner.execute(sql).fetchall()}
         assert tables > SAME_FOR_ALL
         for table in tables - SAME_FOR_ALL:
@@ -208,7 +208,7 @@ def names(database: Database, scope: Scope | None) -> list[str]:
 
 
 def test_settings_do_not_outlive_their_transaction_in_the_pool(database: Database) -> None:
-    # One connection after another is taken from the pool, which starts with one: these share it.
+    # The pool opens a second connection only if the first is in use, so these transactions share one.
     ada, bob = Scope(user=ADA, projects=("a",)), Scope(user=BOB, projects=("b",))
     for _ in range(3):
         assert owners(database, ada) == {ADA} and names(database, ada) == ["a"]
@@ -246,7 +246,7 @@ def test_the_search_function_returns_the_same_rows_as_the_policy(
         return [number for (number,) in app.execute(sql, [of[name][1], text]).fetchall()]
 
     for text in ("needle", "ee"):
-        for _ in range(2):  # unset the first time, and '' the second
+        for _ in range(2):  # the settings are null the first time, and '' the second
             assert found("a", text) == found("b", text) == []
             for allowed, names in (("*", "ab"), ("a", "a"), ("b,a", "ab"), ("b,c", "b"), ("c", ""), ("", "")):
                 become(app, ADA, allowed)
@@ -299,7 +299,7 @@ def test_a_session_without_row_security_gets_an_error_and_no_rows(app: psycopg.C
 
 
 def test_a_temporary_view_is_not_run_as_the_owner(app: psycopg.Connection[Any]) -> None:
-    """The functions that look behind the wall run as the owner, and must not find a caller's own tables."""
+    """The functions that bypass row-level security run as the owner, and must not find a caller's own tables."""
     app.execute("create table pg_temp.seen (who text)")
     app.execute("grant all on pg_temp.seen to public")
     app.execute(
@@ -343,7 +343,7 @@ def test_the_rights_are_exactly_these(roles: tuple[str, str], app: psycopg.Conne
         assert found.keys() == {name.replace(", ", ",") for name in FUNCTIONS}
         names = [role_of(address) for address in roles]
         assert set(found.values()) == {f"{{{names[0]}=X/{names[0]},{names[1]}=X/{names[0]}}}"}
-        # Functions without a path of their own would find a caller's temporary tables first.
+        # Without their own search path, functions would find a caller's temporary tables first.
         paths = (
             "select proname from pg_proc where prosecdef and proconfig::text !~ 'search_path=.*pg_temp' is not false"
         )

@@ -69,7 +69,7 @@ def test_a_transaction_begins_and_ends_with_one_round_trip_each(
 ) -> None:
     _, app = two_roles(postgres)
     database = open_database(app)
-    with database.read(), database.write():  # so that there are connections
+    with database.read(), database.write():  # opens the connections
         database.look_up(lambda tx: tx.one("select 1"))
     sent = record_sent(monkeypatch)
     with database.read(Scope(user="u'; --", projects=("a", "b"))) as tx:
@@ -86,7 +86,7 @@ def test_a_transaction_begins_and_ends_with_one_round_trip_each(
 
 
 def record_sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the first words of what is sent from now on."""
+    """Return a list that receives the first word of each later statement."""
     sent: list[str] = []
     execute, commit = psycopg.Cursor.execute, psycopg.Connection.commit
 
@@ -127,8 +127,8 @@ VALUES = [
 
 def test_a_value_comes_back_as_it_was_sent(opened: Database) -> None:
     with opened.read() as tx:
-        for value in VALUES * 8:  # also once the statement is prepared
-            if isinstance(value, list):  # whose type is that of the column
+        for value in VALUES * 8:  # often enough that the statement is prepared
+            if isinstance(value, list):  # it has the type of the column
                 kind = {int: "bigint", str: "text", bool: "boolean"}[type([*value, 1][0])]
                 assert tx.one(f"select :value::{kind}[]", value=value) == (value,)
             else:

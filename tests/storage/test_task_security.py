@@ -1,4 +1,4 @@
-"""Tasks in raw SQL, as a role that owns nothing, for a caller limited to one project: no row of others is reached."""
+"""Tasks in raw SQL, as a role that owns nothing, limited to one project: no row of another is reached."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +16,7 @@ ANN = "550e8400-e29b-41d4-a716-446655440000"
 EVERYWHERE = Scope(user=ANN)
 LIMITED = Scope(user=ANN, project="pub", projects=("pub",))
 
-# The number of the task that a row is of, in each table with rows of tasks.
+# For each table with rows of tasks, the column with the number of the task.
 OF_TASKS = {
     "tasks": "number",
     "task_tags": "task",
@@ -34,7 +34,7 @@ WRITTEN = ("tasks", "task_tags", "task_texts", "task_blocks", "task_claims", "li
 
 
 class Store:
-    """Ann's tasks: one each in `pub`, in `priv`, in no project and in a deleted one, and deleted ones of all."""
+    """Tasks of Ann in `pub`, in `priv`, in no project and in a deleted project, each also with a deleted task."""
 
     def __init__(self, owner: str, app: str) -> None:
         self.owner, self.app = owner, app
@@ -51,7 +51,7 @@ class Store:
             templates.remember_values(tx, EVERYWHERE, "library:p", {"a": "seen"})
 
     def add_all(self, project: str | None) -> list[int]:
-        """Add a task, one that blocks it, and a deleted one, with everything that a task may have."""
+        """Add a task with all fields, a task that blocks it, and a deleted task; return their numbers."""
         numbers = []
         with self.database.write(EVERYWHERE) as tx:
             for place in range(3):
@@ -76,7 +76,7 @@ def store(postgres: PostgresServer) -> Iterator[Store]:
 
 @pytest.fixture
 def limited(store: Store) -> Iterator[psycopg.Connection[Any]]:
-    """Yield a connection of the application role for a caller limited to `pub`; what a test does is undone."""
+    """Yield a connection of the application role for a caller limited to `pub`; it rolls back all changes."""
     with psycopg.connect(store.app) as connection:
         become(connection, ANN, "pub")
         yield connection
@@ -163,7 +163,7 @@ def test_a_limited_caller_reads_the_values_of_its_projects_and_of_libraries(limi
     assert limited.execute("select distinct value from argument_values").fetchall() == [("seen",)]
 
 
-# -- what a change does to tasks that its caller may not see ----------------------------------------------------
+# -- effects of a change on tasks that its caller may not see ---------------------------------------------------
 
 
 def add(database: Database, title: str, project: str | None, *blockers: int) -> Task:

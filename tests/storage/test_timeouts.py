@@ -1,4 +1,4 @@
-"""PostgreSQL's time-outs: a statement or a lock that takes too long is a failure of the store, and the pool goes on."""
+"""PostgreSQL's time-outs: a statement or a lock that takes too long fails the call, and the pool continues to work."""
 
 import threading
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ def with_options(store: str, options: str) -> str:
 
 @pytest.fixture
 def filled(postgres: PostgresServer) -> str:
-    """Return the address of a store with a row in it."""
+    """Return the address of a store with a row."""
     store = postgres.fresh()
-    database = open_database(store)  # which takes as long as it takes
+    database = open_database(store)  # without the short time-outs
     with database.write() as tx:
         tx.run("insert into settings values ('a', 'b')")
     database.close()
@@ -30,7 +30,7 @@ def filled(postgres: PostgresServer) -> str:
 
 @contextmanager
 def opened(store: str, options: str) -> Iterator[Database]:
-    """Yield a store whose address asks for other time-outs."""
+    """Yield a store whose address sets other time-outs."""
     database = open_database(with_options(store, options))
     yield database
     database.close()

@@ -1,4 +1,4 @@
-"""Transactions: whole or not at all, one moment for a reader, and the index in step with what it indexes."""
+"""Transactions: all or nothing, a single snapshot for a reader, and an index in step with the items."""
 
 from pathlib import Path
 
@@ -121,7 +121,7 @@ def test_a_writer_does_not_wait_for_ever(tmp_path: Path) -> None:
     held, waiting = WriteLock(str(tmp_path / "s.db")), WriteLock(str(tmp_path / "s.db"))
     with held.hold(), pytest.raises(StoreFailed, match="held the write lock"), waiting.hold(timeout=0.1):
         pass
-    # A writer that gave up has left the queue and blocks no other.
+    # A writer that gave up has left the queue, and blocks no other writer.
     with waiting.hold():
         pass
     with held.hold():

@@ -1,4 +1,4 @@
-"""Watching: what any process commits is heard within a second, what is undone never is, and nothing goes missing."""
+"""Watching: a change that any process commits arrives within a second; a rolled-back one never does; none is lost."""
 
 import queue
 import subprocess
@@ -28,12 +28,12 @@ SCOPE = Scope()
 EVERYTHING = StoreChange("everything")
 
 
-# Writers of one user may wait for each other where their usage is counted.
+# Writers of the same user may wait for each other at the row that counts their usage.
 ADA = Scope(author=Author(user="ada"))
 
 
 class Ear:
-    """Whatever is heard, in order."""
+    """The received changes, in order."""
 
     def __init__(self) -> None:
         self._heard: queue.Queue[StoreChange] = queue.Queue()
@@ -43,11 +43,11 @@ class Ear:
             self._heard.put(change)
 
     def next(self, count: int, patience: float = PATIENCE) -> list[StoreChange]:
-        """Return the next changes, that many, each within so many seconds."""
+        """Return the next `count` changes; each must arrive within `patience` seconds."""
         return [self._heard.get(timeout=patience) for _ in range(count)]
 
     def until(self, wanted: StoreChange, patience: float = PATIENCE) -> list[StoreChange]:
-        """Return everything up to a change that must come."""
+        """Return all changes up to one that must arrive."""
         heard: list[StoreChange] = []
         deadline = time.monotonic() + patience
         while wanted not in heard:
@@ -105,7 +105,7 @@ def test_a_change_is_heard_by_every_listener(store: str, database: Database, ear
     for title in range(10):
         with other.write() as tx:
             prompts.add(tx, SCOPE, PromptDraft(title=str(title), content="x"))
-        assert ear.next(1) == second.next(1)  # the process that did it hears it too
+        assert ear.next(1) == second.next(1)  # the process that made the change receives it too
     other.close()
 
 
@@ -180,7 +180,7 @@ def test_words_of_a_newer_satchel_are_everything(database: Database, ear: Ear) -
 
 
 def test_a_long_transaction_elsewhere_delays_nobody(store: str, database: Database, ear: Ear) -> None:
-    """On SQLite a reader; on PostgreSQL a writer that has something to tell itself."""
+    """Hold a reader open on SQLite, and on PostgreSQL a writer with its own changes to announce."""
     other = open_database(store)
     opened, leave = threading.Event(), threading.Event()
 
@@ -210,7 +210,7 @@ def test_starting_to_watch_waits_for_no_writer(store: str, database: Database) -
     other, ear = open_database(store), Ear()
     with database.write() as tx:
         projects.add(tx, "held")
-        other.watch(ear)  # which raises when it waits for a lock until it may no longer
+        other.watch(ear)  # raises an error if it waits for a lock until the time-out
     assert ear.next(3) == all_of("held")
     other.close()
 
@@ -247,7 +247,7 @@ def test_on_postgres_a_restarted_server_is_watched_again_and_announces_everythin
         database, ear = open_database(postgres.fresh()), Ear()
         database.watch(ear)
         postgres.stop()
-        time.sleep(1.2)  # long enough for a try in vain
+        time.sleep(1.2)  # long enough for a failed attempt
         postgres.start()
         assert ear.next(1) == [EVERYTHING]
         add_when_it_answers(database)
@@ -342,7 +342,7 @@ def watched(file: Path) -> Iterator[tuple[Database, Ear]]:
 
 def test_on_sqlite_a_pruned_log_is_everything(file: Path, watched: tuple[Database, Ear]) -> None:
     database, ear = watched
-    with database.write() as tx:  # as after a process was stopped for a thousand transactions
+    with database.write() as tx:  # as if the process had been stopped during a thousand transactions
         tx.many("insert into changes (what) values (:what)", [{"what": "[]"}] * 1500)
         tx.run("delete from changes where number <= 1400")
     assert ear.next(1) == [EVERYTHING]
@@ -357,7 +357,7 @@ def test_on_sqlite_the_log_stays_short(file: Path, watched: tuple[Database, Ear]
     with watched[0].read() as tx:
         [[rows]] = tx.all("select count(*) from changes")
     assert 1024 <= rows <= 1024 + 256
-    # The watcher keeps no read transaction open, or the write-ahead log could never begin again.
+    # The watcher keeps no read transaction open; otherwise, the write-ahead log could never restart.
     assert Path(f"{file}-wal").stat().st_size < 8 * 1024 * 1024
 
 

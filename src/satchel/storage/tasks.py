@@ -423,8 +423,8 @@ _ORDER: dict[TaskFilter, str] = {
     "all": "t.created_at desc, t.number desc",
 }
 # The tasks after a position, as consecutive ranges. The order by urgency descends in one column and ascends in the
-# next, which no comparison of rows can express. So each range is one range of the index, ordered by the columns in which
-# its tasks differ. The condition about a due day is written twice: each engine has one form in its index.
+# next, which no comparison of rows can express. So each range is a range of the index, ordered by the columns in which
+# its tasks differ. The condition about a due day is written twice: each engine indexes one form.
 _COMPLETED_EARLIER = ("and (t.completed_at, t.number) < (:moment, :last)", _ORDER["completed"])
 _CREATED_EARLIER = ("and (t.created_at, t.number) < (:moment, :last)", _ORDER["all"])
 _BY_DAY = "t.due, t.created_at, t.number"
