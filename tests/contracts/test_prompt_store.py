@@ -65,7 +65,7 @@ def titles(page: dict[str, Any]) -> list[str]:
     return [prompt["title"] for prompt in page["prompts"]]
 
 
-# -- what is offered --------------------------------------------------------------------------------------------
+# -- the offer -------------------------------------------------------------------------------------------------
 
 
 def test_the_server_introduces_itself_by_discover(store: str, serve: Callable[..., Client]) -> None:

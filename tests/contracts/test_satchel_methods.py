@@ -87,7 +87,7 @@ def wrong(details: str) -> dict[str, Any]:
     return {"error": {"code": -32602, "message": f"Invalid params: {details}", "data": {"details": details}}}
 
 
-# -- what it is -------------------------------------------------------------------------------------------------
+# -- the offer --------------------------------------------------------------------------------------------------
 
 INSTRUCTIONS = (
     "Satchel keeps the user's prompts, documents and tasks by project, across sessions. Begin with catch_up. Name an "

@@ -336,4 +336,4 @@ def test_without_a_task_the_claim_is_in_the_project(own: Client) -> None:
         assert refusal(own, "claim_task", minutes=minutes)["argument"] == "minutes"
 
 
-# -- what it costs ----------------------------------------------------------------------------------------------
+# -- cost -------------------------------------------------------------------------------------------------------

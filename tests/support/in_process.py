@@ -1,8 +1,8 @@
 """`satchel serve` in a thread of the test process: settings, store, runner and the stdio loop are the real ones.
 
 It saves the start of an interpreter, so the contract tests use it. Features of a process (signals, exit status,
-stdout purity, kills) are tested with `stdio.Server`. `tests/contracts/test_real_transports.py` checks that a process and
-an HTTP server answer the same.
+clean stdout, kills) are tested with `stdio.Server`. `tests/contracts/test_real_transports.py` checks that a process and
+an HTTP server give the same answers.
 """
 
 import os

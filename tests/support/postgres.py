@@ -111,7 +111,7 @@ class PostgresServer:
                 time.sleep(0.02)
 
     def url(self, database: str, role: str = "satchel") -> str:
-        """Return the address of one of its databases."""
+        """Return the address of a database of this server."""
         return f"postgresql://{role}@/{database}?host={self.folder}"
 
     def fresh(self) -> str:

@@ -173,7 +173,7 @@ class Contract(Struct, frozen=True, kw_only=True):
     method_failures: Mapping[type[Exception], Callable[[Any], ProtocolError]] = {}  # others are internal errors
     shape_failure: Callable[[Tool, Body], Body] | None = None  # shapes a failure whose form depends on the tool
     failure_schema: Callable[[Tool], Schema] = lambda _tool: {}  # the schema of a failed tool's answer
-    lists_output_schemas: bool = False  # for all tools; False: only for tools with an `output_schema`
+    lists_output_schemas: bool = False  # tools/list has the schemas of all answers, not only given ones
     # Instructions for a client that may call these tools; the second argument is the connection's user, if any.
     instructions: Callable[[Sequence[Tool], str | None], str | None] = lambda _tools, _user: None
     reads_store: bool = True

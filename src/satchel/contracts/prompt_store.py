@@ -1,4 +1,4 @@
-"""The `prompt-store` contract: eight tools over the prompts of one project, read beside its document."""
+"""The `prompt-store` contract: eight tools for the prompts of one project."""
 
 from functools import partial
 from typing import Annotated, Any

@@ -90,7 +90,7 @@ class Runner:
     def _make_offer(self, user: str | None) -> Offer:
         """Return the description of the server for clients that act for a user."""
         methods = set(self._contract.methods)
-        if "tools" in self._contract.capabilities:  # even if no tool is left in it
+        if "tools" in self._contract.capabilities:  # even if `narrow` left no tool
             methods |= {"tools/list", "tools/call"}
         server = {"name": self._contract.server_name, "version": __version__, "icons": self._contract.list_icons("")}
         return Offer(
@@ -103,7 +103,7 @@ class Runner:
 
     @property
     def header_arguments(self) -> dict[str, dict[str, str]]:
-        """The arguments that clients must repeat in a header: by tool, the name of each argument's header."""
+        """The arguments that clients must repeat in a header, and the name of the header, by tool."""
         return {
             tool.name: {
                 field.name: f"Mcp-Param-{field.schema['x-mcp-header']}"

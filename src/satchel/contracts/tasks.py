@@ -1,4 +1,4 @@
-"""The `tasks` contract: five tools over the tasks of the connection's user, all answers in one envelope."""
+"""The `tasks` contract: five tools for the tasks of the connection's user; all answers have one envelope."""
 
 from functools import partial
 from typing import Annotated, Any, Literal

@@ -1,4 +1,4 @@
-"""The `todo` contract: five tools over the tasks of the user that each call names."""
+"""The `todo` contract: five tools for the tasks of the user that each call names."""
 
 from collections.abc import Sequence
 from functools import partial

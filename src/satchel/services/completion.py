@@ -13,7 +13,7 @@ from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
 
 MOST = 100
-_OPEN_TASKS = 10_000  # only so many of the most urgent are searched
+_OPEN_TASKS = 10_000  # tasks to search, most urgent first
 
 
 class Completion(Struct, frozen=True):

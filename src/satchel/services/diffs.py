@@ -33,7 +33,7 @@ def diff(
 ) -> tuple[Item, int, int, str]:
     """Return an item, the numbers of two versions, and their difference: fields, then hunks of the content.
 
-    By default, `new` is the newest version, and `old` is the version before `new`, or `new` itself if it is the first.
+    By default, `new` is the newest version, and `old` is the version before `new`; if there is none, `old` is `new`.
     """
     item = lookup.find(tx, scope, reference)
     after = history.read_version(tx, scope, item, new)

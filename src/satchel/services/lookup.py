@@ -41,7 +41,7 @@ _MOST_SPACES = 16  # spaces to search for these names
 
 
 def without_scheme(kind: ItemKind, reference: str) -> str:
-    """Return the name or number in a `satchel://` URI of a kind of items; any other reference as it is."""
+    """Return the name or number in a `satchel://` URI of a kind of items; any other reference unchanged."""
     text = reference.strip()
     start = uri_of(kind, "")
     if not text.startswith(start):
@@ -90,7 +90,7 @@ def _list_keys(kind: ItemKind | None, key: str) -> list[str]:
 
 
 def _find_named(tx: Tx, scope: Scope, keys: Sequence[str]) -> dict[str, list[tuple[int, Item]]]:
-    """Return for each key the matches in the project, if the scope may enter it, and among the user's tasks."""
+    """Map each key to its matches: in the project, if the scope may enter it, and among the user's tasks."""
     named: dict[str, list[tuple[int, Item]]] = {}
     is_open = scope.projects is None or scope.project in scope.projects
     project = scope.project if is_open and rules.is_storable(scope.project) else ""
@@ -141,7 +141,7 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> Item:
 
 
 def find_deleted(tx: Tx, scope: Scope, kind: ItemKind | None, reference: str) -> Item | None:
-    """Return the deleted item that a reference names, of one kind or of any; None if there is none, or it exists."""
+    """Return the item that a reference names, of one kind or of any, if it is deleted; otherwise None."""
     if kind is None:
         kind, key = _parse(reference)
     else:

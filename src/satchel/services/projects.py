@@ -286,7 +286,7 @@ def list_allowed(tx: Tx, scope: Scope) -> list[int] | None:
 
 
 def names_of(tx: Tx, numbers: Sequence[int]) -> dict[int, str]:
-    """Return the names of some projects by number, without those that are deleted."""
+    """Map the numbers of some projects to their names; omit deleted ones."""
     return rows.names_of(tx, sorted(set(numbers)))
 
 

@@ -39,7 +39,7 @@ _LONGEST_MADE_NAME = 60
 # How much content a list reads: enough around a hit for nearly every excerpt and the longest query.
 _BEFORE, _SIZE = 600, 2400
 
-PINNED = "pinned"  # marks prompts that people want at hand
+PINNED = "pinned"  # the tag of prompts that people want to find quickly
 
 
 def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None, renames: bool = False) -> Prompt:
@@ -215,7 +215,7 @@ def list_tags(tx: Tx, scope: Scope, limit: int = 2**31) -> list[TagCount]:
 
 
 def list_matched_tags(tx: Tx, scope: Scope, tags: Sequence[str]) -> list[str]:
-    """Return those of some tags that prompts of the project have, in the given order and without repeats."""
+    """Return which of the given tags prompts of the project have, in the given order and without repeats."""
     folded = dict.fromkeys(tag.lower() for tag in tags if tag.isascii() and rules.is_storable(tag))
     known = rows.tags_in_use(tx, current(tx, scope).number, list(folded))
     return [tag for tag in folded if tag in known]
@@ -254,13 +254,11 @@ def _next(candidates: Iterator[str], scope: Scope, field: str, taken: str) -> st
 
 
 def _index(tx: Tx, scope: Scope, prompt: Prompt) -> None:
-    """Update the search index for a prompt just written."""
     rows.set_text(tx, prompt.number, title=rules.fold(prompt.title), content=rules.fold(prompt.content))
     tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
 
 
 def _announce_list(tx: Tx, scope: Scope) -> None:
-    """Announce that the project's list of prompts changed."""
     tx.changed(StoreChange("prompts", scope.project))
     tx.changed(StoreChange("project", scope.project))
 

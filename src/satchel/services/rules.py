@@ -214,7 +214,7 @@ def check_template(content: str) -> None:
 
 
 def fits(text: str, most: int) -> bool:
-    """Return whether a text has at most so many bytes; encode it only if its length does not decide."""
+    """Return whether a text has at most `most` bytes; encode it only if its length does not decide."""
     return len(text) * 4 <= most or len(text.encode()) <= most
 
 

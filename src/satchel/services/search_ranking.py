@@ -349,7 +349,7 @@ def _keep_known(tx: Tx, spaces: Sequence[int], words: list[str], others: Sequenc
 
 
 def _complete_lists(tx: Tx, spaces: Sequence[int], lists: Sequence[_List]) -> set[int]:
-    """Add the items of some spaces to the lists that were cut, so that no other items displace them; return them."""
+    """Add items of some spaces to lists that were cut, in case other items displaced them; return their numbers."""
     cut = [one for one in lists if one.total > len(one.numbers)]
     if not cut or not spaces:
         return set()

@@ -114,7 +114,7 @@ class Board(Struct, frozen=True):
 
 
 def list_board(tx: Tx, scope: Scope, project: str | None, *, most_open: int, most_done: int) -> Board:
-    """Return the board of a project: its tasks, and those of no project. None means the tasks of every project."""
+    """Return the board of a project: its tasks, and those of no project; None means all tasks."""
     query = TaskQuery(filter="pending", project=project, takes_unfiled=True)
     pending, has_more = list_page(tx, scope, query, limit=most_open)
     done, _ = list_page(tx, scope, replace(query, filter="completed"), limit=most_done)
@@ -306,7 +306,7 @@ def update(
         after = replace(after, claim=None)
     after = _store(tx, scope, before, after, now)
     if after.project != before.project:
-        _announce(tx, before)  # in its former project, too
+        _announce(tx, before)  # also in its former project
     _announce(tx, after, with_blocked=after.is_completed != before.is_completed)
     return _hide_blockers(tx, scope, [after])[0]
 
@@ -441,7 +441,6 @@ def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None) -> Task
 
 
 def _index(tx: Tx, task: Task) -> None:
-    """Update the search index for a task."""
     title, description = rules.fold(task.title), rules.fold(task.description or "")
     rows.set_text(tx, task.owner, task.number, title=title, description=description)
 

@@ -259,7 +259,7 @@ class Tx:
         raise NotImplementedError
 
     def forget_words(self, space: int, words: Sequence[str]) -> None:
-        """Delete the words among some that no item in a space has any more."""
+        """Delete those of the given words that no item in a space has any more."""
         raise NotImplementedError
 
     def clear_search(self) -> None:
@@ -349,7 +349,7 @@ def explain_damage(what: str, error: Exception) -> StoreFailed:
 
 
 def patch_values(patch: Struct) -> dict[str, Any]:
-    """Return the parameters of an update: each field of a patch (None if unset), and whether it is set."""
+    """Return two parameters of an update for each field of a patch: its value, and whether it is set."""
     fields = asdict(patch)
     given = {f"has_{name}": value is not UNSET for name, value in fields.items()}
     return given | {name: None if value is UNSET else value for name, value in fields.items()}

@@ -28,7 +28,7 @@ class PostgresTx(Tx):
     """A transaction on a pooled connection, or a lookup with one statement.
 
     Each statement is a round trip. In psycopg's pipelines, a failing statement leaves the next ones marked as
-    prepared, and a lost connection cannot be told from other failures, so only `many` uses one.
+    prepared, and a lost connection looks like other failures, so only `many` uses one.
     """
 
     def __init__(self, connection: Connection, *, shown: dict[str, str] | None = None) -> None:
@@ -177,7 +177,6 @@ def _number_parameters(sql: str) -> tuple[bytes, tuple[str, ...]]:
 
 @contextmanager
 def _translate_commit_errors(connection: Connection) -> Iterator[None]:
-    """Translate errors of a commit."""
     with _translate_errors(connection):
         try:
             yield

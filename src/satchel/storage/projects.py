@@ -165,7 +165,7 @@ _TAGS = f"""
 
 
 def find_shadowed(tx: Tx, kind: LayeredKind, upper: int, numbers: Sequence[int]) -> set[int]:
-    """Return those items of the lower project whose name or URI also exists in the upper project."""
+    """Return the items of the lower project whose name or URI also exists in the upper project."""
     sql = _SHADOWED_PROMPTS if kind == "prompt" else _SHADOWED_DOCUMENTS
     return {number for (number,) in tx.all(sql, upper=upper, numbers=list(numbers))} if numbers else set()
 

@@ -218,7 +218,7 @@ def tag_counts(tx: Tx, project: int) -> list[TagCount]:
 
 
 def tags_in_use(tx: Tx, project: int, tags: Sequence[str]) -> set[str]:
-    """Return the tags among some that any prompt of the project has."""
+    """Return which of the given tags any prompt of the project has."""
     sql = "select distinct tag from prompt_tags where project = :project and tag in :tags"
     return {tag for (tag,) in tx.all(sql, project=project, tags=list(tags))}
 

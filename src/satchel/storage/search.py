@@ -163,7 +163,7 @@ def forget_words(tx: Tx, space: Space, words: Iterable[str]) -> None:
 
 
 def read_items(tx: Tx, spaces: Sequence[int], numbers: Sequence[int]) -> list[IndexedItem]:
-    """Return the items with some index numbers that are in the given spaces."""
+    """Return which of the given indexed items are in some spaces."""
     sql = """
         select number, prompt, document, task, name_key, title_key, words, space from search_items
         where number in :numbers
@@ -180,7 +180,7 @@ def read_items(tx: Tx, spaces: Sequence[int], numbers: Sequence[int]) -> list[In
 
 
 def keep_known(tx: Tx, spaces: Sequence[int], words: Sequence[str]) -> list[str]:
-    """Return the words among some that items of the given spaces have, or had since the last purge."""
+    """Return which of the given words items of some spaces have, or had since the last purge."""
     sql = "select distinct word from search_words where space in :spaces and word in :words"
     return [word for (word,) in tx.all(sql, spaces=list(spaces), words=list(words))]
 
@@ -282,7 +282,7 @@ def read_texts(tx: Tx, kind: FoundKind, numbers: Sequence[int], owner: str, allo
 
 
 def keep_closed(tx: Tx, numbers: Sequence[int]) -> set[int]:
-    """Return the tasks among some that are completed or cancelled."""
+    """Return which of the given tasks are completed or cancelled."""
     sql = "select number from tasks where number in :numbers and completed_at is not null"
     return {number for (number,) in tx.all(sql, numbers=list(numbers))}
 
@@ -294,7 +294,7 @@ def read_documents(tx: Tx, project: int, before: int, batch: int) -> list[FoundT
 
 
 def find_shared_names(tx: Tx, projects: Sequence[int], names: Sequence[str]) -> set[str]:
-    """Return the names among some that both a prompt and a document of the projects have."""
+    """Return which of the given names both a prompt and a document of the projects have."""
     sql = """
         select p.name from prompts p join documents r on r.name = p.name
         where p.project in :projects and r.project in :projects and p.name in :names

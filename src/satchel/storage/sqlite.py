@@ -214,8 +214,8 @@ class SqliteDatabase(Database):
                 if self._is_writer_lost:
                     self._writer = self._connect()
                     self._is_writer_lost = False
-                # A transaction that reads before it writes would be refused, without waiting, if another one writes
-                # meanwhile.
+                # Begin as a writer: otherwise, SQLite refuses the first write, without waiting, if another transaction
+                # wrote after the first read.
                 self._writer.execute("begin immediate")
             try:
                 tx = self._open_tx(self._writer, scope)

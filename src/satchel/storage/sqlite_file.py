@@ -132,7 +132,7 @@ def check_header(path: str) -> None:
         start = file.read(512)
     if start and (len(start) < 512 or not start.startswith(b"SQLite format 3\0")):
         raise apsw.NotADBError("file is not a database")
-    # SQLite reads missing pages as zeros, so compare the size with the header, which counts if its two counters agree.
+    # SQLite reads missing pages as zeros, so compare the size with the header, if its two counters agree.
     # If there is a log, the end of the file may still be in it.
     if start[24:28] == start[92:96] and not any(os.path.exists(path + log) for log in _LOGS):
         size = int.from_bytes(start[16:18], "big")

@@ -108,7 +108,7 @@ def numbers_with_title(tx: Tx, owner: str, title: str, limit: int, allowed: Allo
 
 
 def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed, *, with_deleted: bool = False) -> set[int]:
-    """Return the numbers among some that belong to an owner's tasks in the allowed projects."""
+    """Return which of the given numbers belong to an owner's tasks in the allowed projects."""
     sql = f"""
         select number from tasks where owner || '' = :owner and number in :numbers
             and (:with_deleted or deleted_at is null) and {CONFINED}

@@ -6,7 +6,7 @@ does not wait for it.
 tools              the list of all tools: inputs, schemas of answers, descriptions
 prompts            the tools for prompts, and how answers describe one
 methods            MCP's own methods, the pages behind satchel:// URIs, and changes in the form for clients
-templates          finds prompts, stored and of libraries, fills them in, and checks what is saved
+templates          finds prompts of the store and of libraries, fills them in, and checks new ones
 documents          the tools for documents, and how answers describe one
 texts              parts of texts, outlines and links in answers
 tasks              the tools for tasks
@@ -56,11 +56,10 @@ def write_instructions(tools: Sequence[Tool], _user: str | None) -> str:
     return " ".join(sentences)
 
 
-# -- functions that import what they need when they are called -------------------------------------------------------
+# -- functions with imports at the time of the call ------------------------------------------------------------------
 
 
 def _method(name: str, transaction: Literal["read"] | None = "read") -> Method:
-    """Return one of MCP's own methods."""
 
     def run(context: Context, params: dict[str, Any]) -> Result:
         from satchel.contracts.satchel.methods import METHODS

@@ -234,7 +234,7 @@ TEMPLATES = [
     )
 ]
 
-_MOST = 20  # documents, and tasks, on a page
+_MOST = 20  # documents on a page, and tasks
 _TOOLS_OF_PROJECT = ("read_resource", "list_resources", "get_prompt", "add_tasks")  # in the order of their use
 
 

@@ -27,7 +27,7 @@ class Reading(Struct, frozen=True, kw_only=True):
 
     @property
     def is_part(self) -> bool:
-        """Whether the call asked for a part, so that the caller has seen the rest of the item."""
+        """Whether the call asked for a part; if so, the caller has already seen the rest of the item."""
         return bool(self.lines) and not self.is_shortened
 
     @property

@@ -40,7 +40,7 @@ class Statements(Struct, frozen=True):
 
 
 class Fill(Struct, frozen=True):
-    """A function that computes new columns of a table, where SQL cannot, in batches of rows.
+    """A function that fills new columns of a table in batches, for values that SQL cannot compute.
 
     A call fills the next rows after a given number, except rows that are already filled. It returns the number of the
     last row, or None if there was none.
