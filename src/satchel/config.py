@@ -153,7 +153,7 @@ SETTINGS = (
     _http(
         "forwarded_allow_ips",
         "LIST",
-        "the addresses of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed; *: any",
+        "the addresses of proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted; *: any",
     ),
     _http(
         "auth",

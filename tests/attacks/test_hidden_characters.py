@@ -75,7 +75,7 @@ def test_our_own_contract_refuses_them_in_every_title_and_changes_nothing(
     for tool, arguments in calls:
         error = refusal(client, tool, arguments)
         assert error["code"] == "invalid_argument"
-        assert "has a character that does not show: U+20" in error["message"], error
+        assert "has an invisible character: U+20" in error["message"], error
     assert [one["title"] for one in ok(client, "list_prompts")["prompts"]] == ["Mine"]
     assert [one["title"] for one in ok(client, "list_tasks", status="all")["tasks"]] == ["Mine"]
     for title in ("می‌خواهم", "👩‍💻 code"):
@@ -115,6 +115,6 @@ def test_a_sync_refuses_a_file_with_the_character_and_accepts_the_others(store: 
         (folder / "prompts" / f"{name}.md").parent.mkdir(parents=True, exist_ok=True)
         (folder / "prompts" / f"{name}.md").write_text(f"---\ntitle: {title}\n---\ntext\n")
     done = run("sync", str(folder), "-p", "p", "--yes", environment=home)
-    assert "does not show: U+202E" in (done.stdout + done.stderr).decode(), done
+    assert "invisible character: U+202E" in (done.stdout + done.stderr).decode(), done
     listed = run("prompt", "list", "-p", "p", environment=home).stdout.decode()
     assert "Payment" in listed and "bad" not in listed

@@ -37,7 +37,7 @@ def test_no_contract_accepts_one_of_our_uris(store: str, serve: Callable[..., Se
     ):
         assert (
             error["code"] == "invalid_argument"
-            and "URIs that begin with satchel: are made by Satchel" in error["message"]
+            and "only Satchel makes URIs that begin with satchel:" in error["message"]
         )
     assert ok(client, "list_resources")["resources"] == []
 
@@ -84,7 +84,7 @@ def test_each_contract_refuses_such_names_in_its_own_words(store: str, serve: Ca
     ]
     for tool, arguments in calls:
         error = refusal(client, tool, arguments)
-        assert error["code"] == "invalid_argument" and "that is an id" in error["message"], (tool, error)
+        assert error["code"] == "invalid_argument" and "it has the form of an id" in error["message"], (tool, error)
 
 
 def test_ids_are_looked_up_before_names_and_titles_that_were_stored_earlier(database: Database) -> None:

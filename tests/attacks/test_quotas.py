@@ -36,7 +36,9 @@ TOLD: dict[str, Any] = {
         "code": "VALIDATION_ERROR",
         "details": {"field": "items", "constraint": "maximum", "limit": 1},
     },
-    "satchel": f"forbidden: lines[0]: {FULL}. Delete what is not needed, or ask for more.",
+    "satchel": (
+        f"forbidden: lines[0]: {FULL}. Ask the operator of the server to purge deleted items or to raise the limit."
+    ),
 }
 
 

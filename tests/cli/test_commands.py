@@ -152,7 +152,9 @@ def test_resources_are_added_shown_edited_and_deleted(satchel: Command, tmp_path
     assert "needs new content" in failed(satchel("document", "edit", "notes", "--mime-type", "image/png"), 2)
     assert "document 'logo'" in failed(satchel("document", "add", "x", "file:///logo.png", "y"), 5)
     assert "already" in failed(satchel("document", "add", "logo", "file:///other", "y"), 5)
-    assert "needs a scheme, and no spaces" in failed(satchel("document", "add", "x", "docs/api.md", "y"), 2)
+    assert "must begin with a scheme, such as file:, and have no spaces" in failed(
+        satchel("document", "add", "x", "docs/api.md", "y"), 2
+    )
     assert "must look like text/markdown" in failed(
         satchel("document", "add", "x", "a:b", "y", "--mime-type", "png"), 2
     )

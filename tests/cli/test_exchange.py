@@ -61,7 +61,7 @@ def test_an_import_is_reported_by_kind_and_state(satchel: Command, tmp_path: Pat
         "Not imported:\n"
         "  in/bad.md: it is not a text in UTF-8 (byte 0xff at 0). Convert it first, for example with: "
         "iconv -f latin1 -t utf-8\n"
-        "Files of no known format, left alone: 1 (in/picture.png)\n"
+        "Files of unknown format, skipped: 1 (in/picture.png)\n"
     )
     (tmp_path / "in" / "bad.md").unlink()
     again = value(satchel("import", "in", "--json", "--dry-run"))
@@ -151,7 +151,9 @@ def test_an_export_refuses_to_guess_between_a_file_and_a_folder(satchel: Command
     }
     for words, commands in told.items():
         assert f"Say `satchel {commands}." in failed(satchel("export", *words), 2)
-    assert "The format github is only read." in failed(satchel("export", "x.json", "-f", "github"), 2)
+    assert "Satchel reads the format github, but does not write it." in failed(
+        satchel("export", "x.json", "-f", "github"), 2
+    )
     assert not {"csv", "x", "out", "skills", "x.json"} & {one.name for one in tmp_path.iterdir()}
     assert "to csv/ (1 file" in done(satchel("export", "csv/"))
     assert "to csv (1 file" in done(satchel("export", "csv")), "the folder exists now"
@@ -288,7 +290,9 @@ def test_an_interrupted_import_reports_what_is_committed(environment: dict[str, 
             run.send_signal(signal.SIGINT)
         out, err = run.stdout.read().decode(), run.stderr.read().decode()
         assert run.wait(60) == 130, err
-    assert out.startswith("Interrupted. What is counted here is in the store; run the same command again to go on.\n")
+    assert out.startswith(
+        "Interrupted. The items counted here are in the store; run the same command again to continue.\n"
+    )
     total = count_prompts(run_command(*list_prompts, environment=environment, cwd=tmp_path))
     # The signal may come between the commit of the last batch and its count.
     counts = [f"  prompts    {count} new\n" for count in (total, total - 1000)]

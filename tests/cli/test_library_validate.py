@@ -135,7 +135,7 @@ def test_a_template_that_fails_when_it_is_rendered_is_a_problem(tmp_path: Path) 
         "prompts/function.md:3: there is no function nofunction",
         "prompts/large.md:1: it is larger than 65536 bytes",
         "prompts/bytes.md:1: it is not UTF-8",
-        "prompts/empty.md: prompt empty is rendered empty",
+        "prompts/empty.md: prompt empty renders to an empty text",
     ]
 
 
@@ -195,7 +195,7 @@ def test_without_a_path_everything_that_would_be_served_is_checked(tmp_path: Pat
         1,
         [
             "linked: skipped, because this symbolic link leads to no folder",
-            "a_b: skipped, because its name 'a_b' is that of the folder 'a-b' already",
+            "a_b: skipped, because folder 'a-b' already has the library name 'a_b'",
             "broken/twig.toml:1: Expected ']' at the end of a table declaration",
             "a-b/prompts/p.md:1: x is always empty: prompt p has no argument of this name",
             "assets: warning: there is no twig.toml in it, so it is not a library",

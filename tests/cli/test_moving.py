@@ -13,8 +13,8 @@ from tests.support.command import done, failed, value
 ANN = "11111111-1111-4111-8111-111111111111"
 ONE, TWO = Scope(project="one", user=ANN), Scope(project="two", user=ANN)
 CLASH = (
-    "satchel: a {} with the {} '{}' already exists in project 'two'. Nothing was {}. Take the next "
-    "free name with --rename, or rename or delete that one first.\n"
+    "satchel: a {} with the {} '{}' already exists in project 'two'. Nothing was {}. Add --rename "
+    "to use the next free name, or first rename or delete the other one.\n"
 )
 
 

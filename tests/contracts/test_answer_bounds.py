@@ -109,7 +109,7 @@ def test_satchel_asks_for_less_and_undoes_what_it_cannot_answer(store: str, serv
     assert refusal(client, "list_tasks", limit=200) == {
         "code": "invalid_argument",
         "message": "The answer has more than 5000 bytes.",
-        "hint": "Ask for less with limit.",
+        "hint": "Use limit to ask for less.",
         "argument": "limit",
     }
     assert len(ok(client, "list_tasks", limit=2)["tasks"]) == 2

@@ -24,7 +24,7 @@ NO_CURSOR = {
     "code": "invalid_argument",
     "message": "cursor is not valid here: use next_cursor from the previous page.",
     "argument": "cursor",
-    "hint": "Ask again without it for the first page.",
+    "hint": "Leave it out to get the first page.",
 }
 AGAIN = "Somebody changed it. Read it again, then repeat the update with the new version."
 
@@ -76,8 +76,8 @@ def test_a_lost_update_is_refused(client: Client) -> None:
         ok(client, tool, {**reference, **dict.fromkeys(change, "3")})  # without expected_version
         ok(client, tool, {**reference, **change, "expected_version": 3})
         for version, message in [
-            (0, "expected_version is at least 1."),
-            (2**70, f"expected_version is at most {2**63 - 1}."),
+            (0, "expected_version must be at least 1."),
+            (2**70, f"expected_version must be at most {2**63 - 1}."),
             ("1", "expected_version must be a whole number."),
             (True, "expected_version must be a whole number."),
         ]:
@@ -146,7 +146,7 @@ def test_a_task_is_found_by_number_id_or_title(client: Client, store: str) -> No
     ok(client, "add_task", title="Same")
     for reference in (1, "1", "#1", " #1 ", id, id.upper(), "First", "satchel://task/1"):
         assert ok(client, "update_task", task=reference, priority="low")["task"]["number"] == 1, reference
-    several = wrong("Several tasks have the title 'Same': #2 and #3.", None, "Say which by its number, as in #2.")
+    several = wrong("Several tasks have the title 'Same': #2 and #3.", None, "Use the number of one, such as #2.")
     assert refusal(client, "complete_task", task="Same") == {**several, "near": ["#2", "#3"]}
     assert refusal(client, "add_task", title="x", blocked_by=["Same"]) == {**several, "near": ["#2", "#3"]}
     for _ in range(2):
@@ -174,7 +174,7 @@ def test_a_task_is_found_by_number_id_or_title(client: Client, store: str) -> No
         for tool in ("complete_task", "delete_task"):
             assert refusal(client, tool, task=reference) == nothing
     for reference in ("", " "):
-        empty = wrong("task must not be empty.", "task", "Give task: the number or UUID of one.")
+        empty = wrong("task must not be empty.", "task", "Give task: the number or UUID of a task.")
         assert refusal(client, "complete_task", task=reference) == empty
     for reference in (1.5, True, None, [1], {"number": 1}):
         error = refusal(client, "complete_task", task=reference)
@@ -203,18 +203,20 @@ WRONG: list[tuple[Any, ...]] = [
     ("add_prompt", {}, "title is missing.", "title", "Give title: a short line for people."),
     ("add_prompt", {"title": 1, "content": "x"}, "title must be a text.", "title", QUOTES),
     ("add_prompt", {"title": "  ", "content": "x"}, "title must not be empty.", "title"),
-    ("add_prompt", {"title": "x" * 201, "content": "x"}, "title has at most 200 characters.", "title", "Shorten it."),
-    ("add_prompt", {**NEW, "content": "ä" * (2**21 + 1)}, "content has at most 4194304 bytes.", "content"),
-    ("add_prompt", {**NEW, "name": "lib:x"}, "name has letters, digits, - _ and . only.", "name"),
+    ("add_prompt", {"title": "x" * 201, "content": "x"}, "title can have at most 200 characters.", "title",
+     "Shorten it."),
+    ("add_prompt", {**NEW, "content": "ä" * (2**21 + 1)}, "content can have at most 4194304 bytes.", "content"),
+    ("add_prompt", {**NEW, "name": "lib:x"}, "name can have letters, digits, - _ and . only.", "name"),
     ("add_prompt", {**NEW, "tags": ["a b"]}, "tags[0]: a tag has 1 to 50 letters, digits, - and _.", "tags"),
     ("add_prompt", {**NEW, "tags": "a"}, "tags must be a list.", "tags", 'For example ["one", "two"].'),
     ("add_prompt", {**NEW, "tags": [1]}, "tags[0] must be a text.", "tags", QUOTES),
-    ("add_prompt", {**NEW, "tags": ["a"] * 101}, "tags has at most 100 entries.", "tags"),
+    ("add_prompt", {**NEW, "tags": ["a"] * 101}, "tags can have at most 100 entries.", "tags"),
     *(
         (
             "add_prompt",
             {**NEW, "arguments": [{"name": "a"}, {"name": name}]},
-            "arguments[1].name has letters, digits and _ only, no digit first, and is not a word of Jinja2.",
+            "arguments[1].name can have letters, digits and _ only, must not begin with a digit, "
+            "and cannot be a Jinja2 keyword.",
             "arguments",
             "For example user_name, but neither 2nd nor if.",
         )
@@ -225,22 +227,26 @@ WRONG: list[tuple[Any, ...]] = [
         for given, message, hint in [
             ({"who": "Ann"}, "arguments must be a list.", f"For example [{DECLARED[12:-1]}]."),
             (["who"], "arguments[0] must be an object.", DECLARED),
-            ([{"name": "a", "required": "yes"}], "arguments[0].required must be true or false.", "Without quotes."),
+            (
+                [{"name": "a", "required": "yes"}],
+                "arguments[0].required must be true or false.",
+                "Write it without quotes.",
+            ),
             ([{"name": "a", "values": ["x", 1]}], "arguments[0].values[1] must be a text.", QUOTES),
             ([{"name": "a", "\x00": 1}], "Unknown argument: arguments[0].?. Nothing was done.", HINT),
             ([{"name": None}], "arguments[0] must be an object with name.", DECLARED),
-            ([{"name": "a"}, {"name": "a"}], "arguments[1] has the same name as another.", HINT),
+            ([{"name": "a"}, {"name": "a"}], "arguments[1] has the same name as another entry.", HINT),
         ]
     ),
     ("render_prompt", {"prompt": "x", "arguments": ["who"]}, "arguments must be an object.", "arguments",
      'For example {"who": "Ann"}.'),
     ("render_prompt", {"prompt": "x", "arguments": {"k" * 500: 1}}, f"arguments.{'k' * 90}... must be a text.",
      "arguments", QUOTES),
-    ("add_prompt", {**NEW, "name": "start-task"}, "name cannot be start-task: that is a prompt of the server itself.",
+    ("add_prompt", {**NEW, "name": "start-task"}, "name cannot be start-task: the server has a prompt of that name.",
      "name", "Choose another, or leave it out: one is made from the title."),
-    ("list_prompts", {"limit": 0}, "limit is at least 1.", "limit"),
-    ("list_prompts", {"limit": 2**70}, "limit is at most 200.", "limit",
-     "Ask for fewer; next_cursor leads to the rest."),
+    ("list_prompts", {"limit": 0}, "limit must be at least 1.", "limit"),
+    ("list_prompts", {"limit": 2**70}, "limit must be at most 200.", "limit",
+     "Ask for fewer; use next_cursor to get the rest."),
     ("list_prompts", {"limit": "5"}, "limit must be a whole number.", "limit"),
     ("list_prompts", {"match": "some"}, "match must be one of any, all.", "match",
      "Choose one of them, or leave match out."),
@@ -250,14 +256,15 @@ WRONG: list[tuple[Any, ...]] = [
      "Choose one of them, or leave status out."),
     ("update_resource", {"resource": "x"}, "There is nothing to update.", "content",
      "Give one of content, mime_type, description."),
-    ("add_resource", {"name": "/?/.md", "content": "x"}, "name has letters, digits, - _ and . only.", "name"),
-    ("add_resource", {"name": "a", "content": "x", "uri": "no scheme"}, "uri needs a scheme, and no spaces.", "uri"),
+    ("add_resource", {"name": "/?/.md", "content": "x"}, "name can have letters, digits, - _ and . only.", "name"),
+    ("add_resource", {"name": "a", "content": "x", "uri": "no scheme"},
+     "uri must begin with a scheme, such as file:, and have no spaces.", "uri"),
     ("add_resource", {"name": "a", "content": "x", "mime_type": "text"}, "mime_type must look like text/markdown.",
      "mime_type"),
     ("get_prompt", {"prompt": " \n"}, "prompt must not be empty.", "prompt",
-     "Give prompt: the name, title or id of one."),
+     "Give prompt: the name, title or id of a prompt."),
     ("read_resource", {"resource": ""}, "resource must not be empty.", "resource",
-     "Give resource: the name or URI of one."),
+     "Give resource: the name or URI of a document."),
     ("add_task", {"title": "x", "blocked_by": ["1", " "]}, "blocked_by[1] must not be empty.", "blocked_by",
      "Give blocked_by: numbers or UUIDs of tasks, or an empty list."),
     ("add_task", {"title": "x", "blocked_by": [1.5]}, "blocked_by[0] must be the number or UUID of a task.",
@@ -265,7 +272,7 @@ WRONG: list[tuple[Any, ...]] = [
     ("add_task", {"title": "x", "blocked_by": "1"}, "blocked_by must be a list of tasks, by number or UUID.",
      "blocked_by", "For example [4, 7]."),
     ("add_task", {"title": "x", "due": "2026-02-30"}, "due must be a day like 2026-11-30.", "due",
-     "Leave it out where there is none."),
+     "Leave it out if the task has no due day."),
 ]  # fmt: skip
 
 

@@ -66,7 +66,7 @@ WRONG: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ),
     (
         {"title": "x" * 201, "content": "x"},
-        wrong("prompts[1].title: title has at most 200 characters.", "prompts", "Shorten it."),
+        wrong("prompts[1].title: title can have at most 200 characters.", "prompts", "Shorten it."),
     ),
     (
         {"title": "x", "content": "x", "tags": ["a b"]},
@@ -82,7 +82,7 @@ WRONG: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ),
     (
         {"title": "x", "content": "x", "name": "start-task"},
-        wrong("prompts[1].name: name cannot be start-task: that is a prompt of the server itself.", "prompts"),
+        wrong("prompts[1].name: name cannot be start-task: the server has a prompt of that name.", "prompts"),
     ),
     (
         {"title": "First", "content": "x"},
@@ -107,7 +107,7 @@ def test_one_wrong_document_refuses_all_and_says_which(client: Client) -> None:
     good = {"name": "a", "content": "x"}
     for entry, message in (
         ({"name": "a", "content": "y"}, "resources[1]: A document with the name 'a' already exists"),
-        ({"name": "??.md", "content": "y"}, "resources[1].name: name has letters"),
+        ({"name": "??.md", "content": "y"}, "resources[1].name: name can have letters"),
         ({"name": "b.png", "content": "?"}, "resources[1].content: content must be base64"),
         ({"name": None, "content": "y"}, "resources[1] must be an object with name."),
     ):
@@ -123,7 +123,7 @@ def test_a_call_takes_one_to_two_hundred_entries(client: Client, tool: str, memb
         return [{key: f"n{number}", "content": "x"} for number in range(count)]
 
     assert refusal(client, tool, {member: []}) == wrong(f"{member} needs at least one entry.", member)
-    assert refusal(client, tool, {member: many(201)}) == wrong(f"{member} has at most 200 entries.", member)
+    assert refusal(client, tool, {member: many(201)}) == wrong(f"{member} can have at most 200 entries.", member)
     assert refusal(client, tool, {member: many(1), "project": "gardn"}) == missing(
         "Project 'gardn' does not exist.", "Did you mean garden?", "garden"
     )
@@ -172,7 +172,7 @@ def test_tags_are_replaced_or_changed(client: Client) -> None:
     assert tags("x", "y") == ["x", "y"]
     assert tags("-x", "-y") == []
     assert refusal(client, "update_prompt", prompt="p", tags=["+a", "b"]) == wrong(
-        "tags[1]: give every entry a + or a -, or none.",
+        "tags[1]: begin every entry with + or -, or none of them.",
         "tags",
         "Write +x to add, -x to remove; entries without signs replace all.",
     )
@@ -180,5 +180,6 @@ def test_tags_are_replaced_or_changed(client: Client) -> None:
     many = [f"+t{number}" for number in range(100)]
     assert len(tags(*many)) == 100
     assert (
-        refusal(client, "update_prompt", prompt="p", tags=["+one-more"])["message"] == "tags has at most 100 entries."
+        refusal(client, "update_prompt", prompt="p", tags=["+one-more"])["message"]
+        == "tags can have at most 100 entries."
     )

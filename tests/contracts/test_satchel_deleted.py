@@ -146,6 +146,8 @@ def test_a_restore_reports_what_it_changed(own: Client) -> None:
 def test_hints_about_projects_name_tools_that_the_caller_may_use(
     own: Client, store: str, serve: Callable[..., Client]
 ) -> None:
-    assert refusal(own, "list_tasks", project="zzz")["hint"] == "There is default; add_project makes one."
+    assert (
+        refusal(own, "list_tasks", project="zzz")["hint"] == "Existing projects: default; add_project makes a new one."
+    )
     reader = serve("satchel", store, NEWEST, "--user", ANN, "--read-only")
-    assert refusal(reader, "list_tasks", project="zzz")["hint"] == "There is default."
+    assert refusal(reader, "list_tasks", project="zzz")["hint"] == "Existing projects: default."

@@ -83,7 +83,7 @@ def test_other_bytes_are_embedded_and_have_no_lines(client: Client) -> None:
     _, block = result_of(client, "read_resource", {"resource": "paper.pdf"})["content"]
     assert block == {"type": "resource", "resource": {"uri": uri, "mimeType": "application/pdf", "blob": "QUJD"}}
     assert refusal(client, "read_resource", resource="paper.pdf", lines="1") == wrong(
-        "A document of application/pdf has no lines.", "lines", "Read it without lines."
+        "A document of type application/pdf has no lines.", "lines", "Read it without lines."
     )
     assert refusal(client, "read_resource", resource="paper.pdf", heading="x")["argument"] == "heading"
 

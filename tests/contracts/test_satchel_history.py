@@ -90,7 +90,7 @@ def test_the_error_for_a_missing_version_names_the_kept_ones(own: Client, versio
     expected = {
         "code": "not_found",
         "message": f"Prompt 'tea' has no version {version}.",
-        "hint": "There are versions 2, 1.",
+        "hint": "Versions that are kept: 2, 1.",
         "versions": [2, 1],
     }
     assert refusal(own, "history", item="tea", version=version) == expected

@@ -88,7 +88,7 @@ def test_a_name_like_a_number_is_not_taken_for_a_task_and_has_a_uri(own: Client)
 def test_the_number_of_items_is_limited(own: Client) -> None:
     for tool, more in (("delete", {}), ("update_items", {"status": "completed"})):
         assert refusal(own, tool, items=[], **more)["argument"] == "items"
-        assert refusal(own, tool, items=["#1"] * 201, **more)["message"] == "items has at most 200 entries."
+        assert refusal(own, tool, items=["#1"] * 201, **more)["message"] == "items can have at most 200 entries."
         assert refusal(own, tool, items=[" "], **more)["code"] == "not_found"
         assert refusal(own, tool, **more)["message"] == "items is missing."
 
@@ -125,7 +125,7 @@ def test_a_prompt_is_not_taken_for_one_of_several_tasks_of_its_name(own: Client,
         assert refusal(own, tool, items=[spelling], **more) == {
             "code": "invalid_argument",
             "message": f"items[0]: Several items are called '{spelling}'.",
-            "hint": "Say which: satchel://prompt/review or satchel://task/5 or satchel://task/6.",
+            "hint": "Use one of these: satchel://prompt/review or satchel://task/5 or satchel://task/6.",
             "near": ["satchel://prompt/review", "satchel://task/5", "satchel://task/6"],
             "argument": "items",
         }
@@ -221,7 +221,7 @@ WRONG: Refused = [
     ({"items": ["review"], "to": "default"}, "items[0]: prompt review is in project 'default' already."),
     ({"items": ["review"], "to": "other", "copy": True, "tags": ["a"]}, "items[0]: A copy keeps its tags."),
     ({"items": ["review"], "copy": True, "tags": ["a"]}, "to is missing."),
-    ({"items": ["#1"], "tags": ["a", "+b"]}, "tags[0]: give every entry a + or a -, or none."),
+    ({"items": ["#1"], "tags": ["a", "+b"]}, "tags[0]: begin every entry with + or -, or none of them."),
     ({"items": ["#1"], "tags": ["no tag"]}, "tags[0]: a tag has 1 to 50 letters, digits, - and _."),
     ({"items": ["#1"]}, "There is nothing to update."),
 ]
@@ -280,7 +280,7 @@ def test_a_project_is_added(own: Client) -> None:
     assert refusal(own, "add_project", name="web") == {
         "code": "already_exists",
         "message": "A project with the name 'web' already exists.",
-        "hint": "Name it in project to work there, or choose another name.",
+        "hint": "Pass its name in project to work there, or choose another name.",
     }
     assert refusal(own, "add_project", name="no name")["code"] == "invalid_argument"
 

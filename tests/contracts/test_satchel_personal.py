@@ -219,8 +219,8 @@ def test_a_change_says_where_the_item_is_and_changes_nothing(
     assert error["code"] == "not_found"
     assert error["message"] == message
     assert error["hint"] == (
-        "It is in project 'personal', for every project: pass project: \"personal\" to work on it there, or first copy "
-        'it here with update_items (project: "personal", to: "web", copy: true).'
+        "It is in project 'personal', which every project reads: pass project: \"personal\" to work on it there, "
+        'or first copy it here with update_items (project: "personal", to: "web", copy: true).'
     )
     answer = ok(client, tool, {**arguments, "project": "personal"})
     assert answer["project"] == "personal"
@@ -228,7 +228,7 @@ def test_a_change_says_where_the_item_is_and_changes_nothing(
 
 def test_the_personal_project_is_made_by_the_first_write(store: str, serve: Start) -> None:
     client = serve("satchel", store, NEWEST, "--user", ANN)
-    empty = "Project 'personal' is empty. What is saved in it is read in every project."
+    empty = "Project 'personal' is empty. Every project reads what is saved in it."
     assert ok(client, "list_prompts", project="personal")["notes"] == [empty]
     made = "Project 'personal' was made: its prompts and documents are read in every project."
     assert ok(client, "add_prompt", title="Mine", content="x", project="personal")["notes"] == [made]

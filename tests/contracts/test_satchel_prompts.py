@@ -206,7 +206,9 @@ def test_prompts_of_libraries_are_read_but_not_changed(client: Client) -> None:
         "content": "Dear {{ to }}, {{ news }}",
     }
     no = wrong(
-        "Prompt 'desk:letter' is of a library and cannot be changed here.", "prompt", "Save a copy with add_prompts."
+        "Prompt 'desk:letter' belongs to a library and cannot be changed here.",
+        "prompt",
+        "Save a copy with add_prompts.",
     )
     assert refusal(client, "update_prompt", prompt="desk:letter", title="x") == no
     assert refusal(client, "delete_prompt", prompt="desk:letter") == no
@@ -218,7 +220,7 @@ def test_reading_and_changing_mean_the_same_prompt(client: Client) -> None:
         assert ok(client, "get_prompt", prompt=reference)["prompt"]["content"] == "Just so."
         assert ok(client, "render_prompt", prompt=reference)["name"] == "desk:plain"
         no = wrong(
-            "Prompt 'desk:plain' is of a library and cannot be changed here.",
+            "Prompt 'desk:plain' belongs to a library and cannot be changed here.",
             "prompt",
             "The stored prompt of this title is called 'desk-plain': use that name.",
         )

@@ -81,7 +81,7 @@ def test_all_lines_are_added_or_none_and_the_wrong_one_is_named(own: Client) -> 
     ]:
         error = refusal(own, "add_tasks", lines=lines)
         assert (error["message"], error["hint"], error["argument"]) == (message, hint, "lines")
-    assert refusal(own, "add_tasks", lines=["x"] * 201)["message"] == "lines has at most 200 entries."
+    assert refusal(own, "add_tasks", lines=["x"] * 201)["message"] == "lines can have at most 200 entries."
     assert refusal(own, "add_tasks", lines="\n \n")["message"] == "There is no task in lines."
     assert refusal(own, "add_tasks", lines=["A"], project="wep")["message"] == "Project 'wep' does not exist."
     assert ok(own, "list_tasks", status="all")["tasks"] == []
@@ -114,8 +114,8 @@ def test_a_key_makes_a_repeated_call_the_same_call(own: Client, other: Client) -
     for arguments in ({"lines": ["A"]}, {"lines": ["A", "B"], "project": "web"}):
         assert refusal(own, "add_tasks", **arguments, key="k1") == {
             "code": "conflict",
-            "message": "The key 'k1' was used for another input.",
-            "hint": "Choose another key, or repeat the call as it was.",
+            "message": "The key 'k1' was already used with different arguments.",
+            "hint": "Choose another key, or repeat the call unchanged.",
             "argument": "key",
         }
     # The key of a failed call is not stored.
@@ -290,7 +290,7 @@ def test_others_see_who_holds_a_task_and_cannot_take_it(own: Client, other: Clie
     assert refusal(other, "claim_task", task=1) == {
         "code": "conflict",
         "message": f"Task #1 is held by {claimed['holder']} until {claimed['until']}.",
-        "hint": "Take another, or wait until then. If that agent is gone, free it: claim_task with release: true.",
+        "hint": "Claim another task, or wait until then. If that agent has stopped, use claim_task with release: true.",
         "holder": claimed["holder"],
         "until": claimed["until"],
     }

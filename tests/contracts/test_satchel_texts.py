@@ -65,7 +65,7 @@ def test_an_edit_that_does_not_fit_changes_nothing(client: Client) -> None:
         **wrong(
             "edits[1].old occurs 2 times, first in lines 1, 2. Nothing was changed.",
             "edits",
-            "Give more of the text around it, or all: true.",
+            "Include more of the surrounding text in old, or set all: true.",
         ),
         "count": 2,
         "lines": [1, 2],
@@ -74,13 +74,13 @@ def test_an_edit_that_does_not_fit_changes_nothing(client: Client) -> None:
         **wrong(
             "edits[0].old does not occur in the text. Nothing was changed.",
             "edits",
-            "Line 3 is the nearest: four five six.",
+            "The most similar line is 3: four five six.",
         ),
         "near": {"line": 3, "text": "four five six"},
     }
     assert refusal(client, "edit_text", edit("p", ("zzz", "x")))["hint"] == "Read the text again and copy from it."
     assert refusal(client, "edit_text", edit("p", ("", "x")))["message"] == "edits[0].old is empty."
-    same = wrong("Nothing would change.", "edits", "The text may be as you want it already: read it.")
+    same = wrong("Nothing would change.", "edits", "The text may already be as you want it: read it again.")
     assert refusal(client, "edit_text", edit("p", ("one", "one"))) == same
     assert refusal(client, "edit_text", edit("p", ("one", "1"), ("1", "one"))) == same
     for nothing in ({}, {"edits": []}, {"append": ""}):
@@ -106,7 +106,9 @@ def test_a_text_that_cannot_be_edited_is_explained(client: Client) -> None:
         "logo.png is not text.", "item", "Replace it with update_resource."
     )
     assert refusal(client, "edit_text", item="desk:letter", append="x") == wrong(
-        "Prompt 'desk:letter' is of a library and cannot be changed here.", "prompt", "Save a copy with add_prompts."
+        "Prompt 'desk:letter' belongs to a library and cannot be changed here.",
+        "prompt",
+        "Save a copy with add_prompts.",
     )
     look = "Look for it with search or a list tool; restore brings back what was deleted."
     assert refusal(client, "edit_text", item="zzz", append="x") == missing("Item 'zzz' does not exist.", look)
@@ -114,7 +116,7 @@ def test_a_text_that_cannot_be_edited_is_explained(client: Client) -> None:
     ok(client, "add_tasks", lines=["Water the plants"])
     assert refusal(client, "edit_text", item="watr the plants", append="x")["near"] == ["#1"]
     assert refusal(client, "edit_text", item="#1", append="x" * 10_001) == wrong(
-        "With these edits, description has at most 10000 characters. Nothing was changed.", "append", "Shorten it."
+        "With these edits, description can have at most 10000 characters. Nothing was changed.", "append", "Shorten it."
     )
     one = '{"old": "a", "new": "b"}'
     for edits, example in (("x", f"[{one}]"), ({"old": "a", "new": "b"}, f"[{one}]"), (["x"], one)):
@@ -173,7 +175,7 @@ def test_a_part_is_read_by_lines_or_by_heading(read: Any) -> None:
     assert read(lines="5-", heading="Use")[0] == wrong(
         "Give heading or lines, not both.", "heading", "Leave one of them out."
     )
-    assert read(lines="99")[0] == wrong("The last line of the text is 11.", "lines", "Ask for lines that it has.")
+    assert read(lines="99")[0] == wrong("The last line of the text is 11.", "lines", "Ask for lines up to that number.")
     assert read(lines="x")[0] == wrong("lines must be a range like 10-40, 10- or 25.", "lines", "Lines count from 1.")
 
 
@@ -207,7 +209,7 @@ def test_other_headings_with_the_same_text_are_listed(read: Any) -> None:
 def test_a_filled_in_prompt_has_no_parts(client: Client) -> None:
     ok(client, "add_prompt", title="P", content="Hi {{ a }}")
     assert refusal(client, "get_prompt", prompt="p", arguments={"a": "x"}, lines="1") == wrong(
-        "Give arguments or lines, not both.", "arguments", "A filled-in prompt is given whole."
+        "Give arguments or lines, not both.", "arguments", "A filled-in prompt is always returned whole."
     )
 
 

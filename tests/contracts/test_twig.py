@@ -359,7 +359,7 @@ def test_names_of_libraries_are_made_from_their_folders(tmp_path: Path, start: S
     names = [prompt["name"] for prompt in server.request("prompts/list")["result"]["prompts"]]
     assert names == sorted(["my_lib:p", "é_cole:p", "a_b:p", "x:p", "日本:p", "v1_2:p"])
     server.close()
-    assert "a_b: skipped, because its name 'a_b' is that of the folder 'a-b' already" in server.stderr
+    assert "a_b: skipped, because folder 'a-b' already has the library name 'a_b'" in server.stderr
     assert "---: skipped, because its name has no letter or digit" in server.stderr
 
 
@@ -384,7 +384,7 @@ def test_several_roots_are_one_catalogue(tmp_path: Path) -> None:
         names = [prompt["name"] for prompt in server.request("prompts/list")["result"]["prompts"]]
         assert names == ["a:p", "b:p"] and text(server, "a:p") == "of one"
         first = tmp_path / "one" / "a"
-        assert f"a: skipped, because its name 'a' is that of the folder '{first}' already" in server.stderr
+        assert f"a: skipped, because folder '{first}' already has the library name 'a'" in server.stderr
     write(tmp_path / "with:colon", "c", "[prompts.p]\n", p="c")
     with InProcess("-c", "twig", "--libraries", str(tmp_path / "with:colon")) as server:
         assert text(server, "c:p") == "c"

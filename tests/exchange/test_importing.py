@@ -156,7 +156,7 @@ def test_refused_entries_are_reported_and_the_rest_of_the_batch_is_kept(
         {},
     )
     assert [one.what for one in report.problems] == [
-        "the uri of a document needs a scheme, and no spaces",
+        "the uri of a document must begin with a scheme, such as file:, and have no spaces",
         "the status of a task cannot be 'maybe'",
         "'2026-13-01' is not a day: write 2026-12-31, tomorrow, friday or 3d",
         "it has no kind: prompt, document or task",
@@ -263,7 +263,7 @@ def test_an_entry_that_is_refused_leaves_nothing_of_it_behind(bring: Import, dat
     rows = '{"kind":"task","title":"Good"}\n{"kind":"task","title":"Bad","notes":[' + notes + "]}\n"
     report = bring({"t.jsonl": rows + '{"kind":"prompt","name":"p","content":"x"}\n'})
     assert (counts(report, "task"), counts(report)) == ({"new": 1}, {"new": 1})
-    assert [one.what for one in report.problems] == ["the note of a task has at most 10000 characters"]
+    assert [one.what for one in report.problems] == ["the note of a task can have at most 10000 characters"]
     with database.read(HERE) as tx:
         assert [one.title for one in storing.list_tasks(tx, HERE, "default")] == ["Good"]
 

@@ -232,7 +232,7 @@ def test_the_production_version_of_a_langfuse_export_is_imported(tmp_path: Path)
     assert (critic.name, critic.title, critic.tags) == ("shop-critic", "shop/critic", ("movies",))
     assert critic.content == "system:\nBe {{ tone }}.\n\nuser:\n{{ question }}"
     assert critic.description == "model: gpt-4o\ntemperature: 0.5"
-    assert critic.notes == ("Of 2 versions, version 2 is imported.", "1 placeholders for messages are left out.")
+    assert critic.notes == ("Version 2 of 2 versions is imported.", "1 placeholders for messages are left out.")
     assert (plain.content, plain.arguments) == ("{{#if x}}no{{/if}}", ())
 
 

@@ -182,7 +182,7 @@ def test_a_title_with_characters_that_do_not_show_is_refused(ada: Visitor) -> No
     form = ada.post("/p/default/prompts/new", title="Pay\u202ement", content="text")
     lines = ada.post("/tasks", lines="Pay\u200bment", project="")
     for answer, named in ((form, "U+202E"), (lines, "U+200B")):
-        assert f"has a character that does not show: {named}. Leave it out." in text_of(answer)
+        assert f"has an invisible character: {named}. Remove it." in text_of(answer)
     assert "Pay" not in text_of(ada.get("/p/default/prompts")) + text_of(ada.get("/tasks?status=all"))
 
 

@@ -61,8 +61,9 @@ def test_a_form_with_a_mistake_is_shown_again_with_what_was_typed(ada: Visitor) 
 
     taken = ada.post("/p/default/prompts/new", **REVIEW)
     taken = ada.post("/p/default/prompts/new", **REVIEW)
-    assert "A prompt with the title “Review a change” already exists in project “default”. Choose another." in text_of(
-        taken
+    assert (
+        "A prompt with the title “Review a change” already exists in project “default”. Choose another title."
+        in text_of(taken)
     )
 
 

@@ -157,7 +157,7 @@ def _split(rest: tuple[str, ...], uri: str | None) -> tuple[str | None, str | No
 
 
 def _encode(raw: bytes, mime_type: str) -> str:
-    """Return a content in the form that the tools accept: text, or base64 for a binary type.
+    """Return content in the form that the tools accept: text, or base64 for a binary type.
 
     Raises:
         WrongArgument: the type is a text type, but the bytes are not UTF-8.

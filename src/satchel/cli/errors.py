@@ -133,7 +133,7 @@ _ADVICE: dict[type[SatchelError], Callable[[Any], str]] = {
     TaskClosed: lambda error: f"Open it again with: satchel task reopen {error.number}",
     StaleFence: lambda error: f"See the task with: satchel task show {error.number}",
     NothingReady: lambda _: "See the open tasks with: satchel task list",
-    MissingPart: lambda error: f"It has: {', '.join(error.near)}." if error.near else "Nothing was changed.",
+    MissingPart: lambda error: f"Its headings: {', '.join(error.near)}." if error.near else "Nothing was changed.",
     StoreError: lambda _: "Nothing was changed.",
     OutcomeUnknown: lambda _: "",  # the error has it
 }

@@ -92,7 +92,7 @@ def describe(session: Session, result: ImportReport) -> dict[str, Any]:
 def _print(session: Session, result: ImportReport) -> None:
     lines: list[str] = []
     if result.is_interrupted:
-        lines.append("Interrupted. What is counted here is in the store; run the same command again to go on.")
+        lines.append("Interrupted. The items counted here are in the store; run the same command again to continue.")
     verb = "Would import" if result.is_dry_run else "Imported"
     lines.append(f"{verb} into project '{session.scope.project}':")
     for kind in KINDS:
@@ -111,7 +111,7 @@ def _print(session: Session, result: ImportReport) -> None:
     lines += _list("Left alone:", [f"{one.where}: {one.what}" for one in result.left_alone])
     if result.unknown:
         shown = ", ".join(result.unknown[:3]) + (", …" if len(result.unknown) > 3 else "")
-        lines.append(f"Files of no known format, left alone: {len(result.unknown)} ({shown})")
+        lines.append(f"Files of unknown format, skipped: {len(result.unknown)} ({shown})")
         endings = {name.rpartition(".")[2].lower() for name in result.unknown}
         if formats := [one.name for one in FORMATS if endings & {*one.extensions}]:
             lines.append(f"If they have one of these formats, add --format NAME: {', '.join(formats)}")

@@ -112,7 +112,7 @@ def _add_transfer(group: click.Group, kind: Kind, verb: str, past: str) -> None:
         from satchel.services import copying, projects  # takes 20 ms, which `--help` need not wait for
 
         if verb == "move" and kind != "task" and to == session.scope.project:
-            raise click.UsageError(f"Project '{to}' is where they are. Name another one with --to.")
+            raise click.UsageError(f"They are already in project '{to}'. Name another project with --to.")
         transfer_one = copying.copy if verb == "copy" else copying.move
 
         def change(tx: Tx) -> list[tuple[Prompt | Document | Task, tuple[str, ...]]]:
@@ -124,7 +124,9 @@ def _add_transfer(group: click.Group, kind: Kind, verb: str, past: str) -> None:
         try:
             changed = session.transact(change)
         except Taken as clash:
-            advice = f"Nothing was {past}. Take the next free name with --rename, or rename or delete that one first."
+            advice = (
+                f"Nothing was {past}. Add --rename to use the next free name, or first rename or delete the other one."
+            )
             raise Taken(clash.kind, clash.field, clash.key, clash.scope, holder=clash.holder, advice=advice) from clash
         _show_transferred(session, changed, f"{past.capitalize()} {count(len(changed), noun)} to project '{to}':", to)
 
@@ -132,7 +134,7 @@ def _add_transfer(group: click.Group, kind: Kind, verb: str, past: str) -> None:
     wrapped = command(in_project=kind != "task", needs_project=kind != "task", as_user=True)(transfer)
     if kind != "task":
         option = click.option(
-            "--rename", "is_renamed", is_flag=True, help="If the name is taken, take the next free one."
+            "--rename", "is_renamed", is_flag=True, help="If the name is taken, use the next free one."
         )
         wrapped = option(wrapped)
     wrapped = click.option("--to", type=PROJECT, required=True, metavar="PROJECT", help="The target project.")(wrapped)
@@ -196,7 +198,7 @@ def read_content(given: str | None, *, editing: str | None = None) -> bytes:
 
 
 def read_text(given: str | None, *, editing: str | None = None) -> str:
-    """Return a content as text. Bytes that are not UTF-8 become lone surrogates, which the services refuse."""
+    """Return content as text. Bytes that are not UTF-8 become lone surrogates, which the services refuse."""
     return read_content(given, editing=editing).decode(errors="surrogateescape")
 
 

@@ -47,7 +47,7 @@ def show_notes(notes: Sequence[str]) -> None:
 
 
 def show_content(content: str) -> None:
-    """Print a content: escaped and with a newline after it on a terminal, byte for byte for other programs."""
+    """Print text: escaped and with a newline after it on a terminal, byte for byte for other programs."""
     if sys.stdout.isatty():
         click.echo(escape(content), nl=not content.endswith("\n"))
     else:

@@ -213,7 +213,7 @@ class Session:
             show_notes(answer.notes)
 
     def show(self, content: str, answer: Answer) -> None:
-        """Print a content and nothing else, or everything about it as JSON."""
+        """Print the content and nothing else, or everything about it as JSON."""
         if self.as_json:
             click.echo(to_json(answer.value))
         else:

@@ -66,7 +66,7 @@ def clean_tags(given: object) -> tuple[tuple[str, ...], list[str]]:
         elif one.strip():
             notes.append(f"The tag {one.strip()!r} was left out: it has no letter or digit that a tag may have.")
     if len(found) > rules.MAX_TAGS:
-        notes.append(f"Of {len(found)} tags the first {rules.MAX_TAGS} are kept.")
+        notes.append(f"Only the first {rules.MAX_TAGS} of {len(found)} tags are kept.")
     return tuple(sorted(list(found)[: rules.MAX_TAGS])), notes
 
 

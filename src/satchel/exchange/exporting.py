@@ -52,7 +52,9 @@ def choose_format(target: str, name: str | None) -> Format:
     format = BY_NAME[name or "satchel"]
     if format.write is None:
         written = ", ".join(one.name for one in FORMATS if one.write is not None)
-        raise WrongTarget(f"The format {format.name} is only read. Formats to write are {written}.")
+        raise WrongTarget(
+            f"Satchel reads the format {format.name}, but does not write it. Formats to write are {written}."
+        )
     is_folder = os.path.isdir(target) or target.endswith("/")
     if format.file or is_folder:
         return format
@@ -67,7 +69,7 @@ def choose_format(target: str, name: str | None) -> Format:
         file, one = (target, "jsonl" if "jsonl" in names else names[0]) if names else (f"{stem}.jsonl", "jsonl")
         return _refuse(what, file, one, shlex.quote(stem) + option)
     if name is None and (meant := find_name(target)):
-        what = f"'{target}' is the name of a format, and may be meant as one."
+        what = f"'{target}' is the name of a format. You may have meant the format."
         return _refuse(what, BY_NAME[meant].file or "FOLDER", meant, f"{shlex.quote(target)}/")
     return format
 

@@ -158,7 +158,7 @@ def read_marker(data: bytes) -> tuple[str, str | None]:
 
 
 def read_files(root: str, shown: str) -> Iterator[tuple[Found, ReadFile]]:
-    """Yield every entry of a project's folder with its file; a Problem with a whole part has the path of the part."""
+    """Yield every entry of a project's folder with its file; a Problem with a whole subfolder has its path."""
     yield from _read_part(root, shown, PROMPTS, ".md", read_prompt_file)
     try:
         details = read_details(root)

@@ -77,7 +77,9 @@ def load_state(root: str, project: str, user: str) -> tuple[SyncState, bool]:
         version = msgspec.json.decode(data, type=dict[str, Any]).get("version")
         found = msgspec.json.decode(data, type=SyncState) if version == _VERSION else None
     except msgspec.DecodeError:
-        raise Unreadable(f"{path} is broken. Remove it to start over; items that differ are then kept twice") from None
+        raise Unreadable(
+            f"{path} is broken. Remove it to start over. The next sync keeps both versions of items that differ"
+        ) from None
     if found is None:
         raise Unreadable(f"{path} is of another version of Satchel. Remove it to start over")
     if found.project != project:
@@ -138,7 +140,7 @@ def _add(side: FolderSide, base: SyncState, here: Snapshot, found: Found, file: 
             raise Unreadable(found.what)
         found = cleaning.clean_entry(found)
         if isinstance(found, TaskEntry) and found.project:
-            raise Unreadable(f"it names project '{found.project}', and the folder has one")
+            raise Unreadable(f"it names project '{found.project}', but a folder belongs to one project only")
         if isinstance(found, DocumentEntry) and _is_unmerged(found, base, here):
             raise Unreadable(folder.CONFLICT)
     except Unreadable as wrong:

@@ -173,7 +173,7 @@ def _decode(text: str) -> str:
     try:
         value = json.loads(text.removeprefix("= "))
     except ValueError as error:
-        raise Unreadable(f"the text behind = is not JSON: {error}") from None
+        raise Unreadable(f"the text after = is not JSON: {error}") from None
     if not isinstance(value, str):
-        raise Unreadable("the text behind = is not a JSON text")
+        raise Unreadable("the text after = is not a JSON string")
     return value

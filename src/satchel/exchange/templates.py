@@ -147,13 +147,13 @@ def read_dollar_braces(text: str) -> list[Piece]:
         raise NotTemplate("")
     without_code = re.sub(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", "", text, flags=re.S)
     if "${" not in without_code:
-        raise NotTemplate("what looks like variables is in code")
+        raise NotTemplate("its ${…} are in code, so they are probably not variables")
     pieces: list[Piece] = []
     labels: dict[str, str] = {}
     for one in split(text, r"\$\{([^{}\n]*)\}"):
         if isinstance(one, str):
             if "${" in one:
-                raise NotTemplate("it has ${ without an end, or one in another")
+                raise NotTemplate("it has a ${ without its }, or one inside another")
             pieces.append(Text(one))
             continue
         label, colon, default = one[1].partition(":")
@@ -214,7 +214,7 @@ def read_jinja(text: str) -> list[Piece]:
         else:
             raise NotTemplate("it has a comment")
         if (not isinstance(one, str) and re.match(r"\{[{%]-", one[0])) or depth < 0:
-            raise NotTemplate("it has white space control, or an end without a beginning")
+            raise NotTemplate("it has whitespace control ({{- or {%-), or an end tag without its beginning")
     if depth:
         raise NotTemplate("it has an if without an end")
     return require_variables(_join_texts(pieces))

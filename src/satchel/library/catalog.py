@@ -270,7 +270,7 @@ class Libraries:
                 first = found.setdefault(library.name, library)
                 if first is not library:
                     other = first.folder if first.root == root else first.path
-                    why = f"its name {library.name!r} is that of the folder {other!r} already"
+                    why = f"folder {other!r} already has the library name {library.name!r}"
                     problems.append(Problem(folder, None, f"skipped, because {why}"))
         # Forget deleted libraries, because a folder that reappears under such a name is a new library.
         seen = set(folders)

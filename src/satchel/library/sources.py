@@ -76,8 +76,8 @@ class Unpacking:
             SourceRefused: the file is too large, or already exists.
         """
         if len(content) > self.largest:
-            most = MOST_FILE_BYTES if len(content) > MOST_FILE_BYTES else MOST_BYTES
-            raise SourceRefused(f"{path} is too large, or all files together are: more than {most} bytes")
+            what, most = ("a file", MOST_FILE_BYTES) if len(content) > MOST_FILE_BYTES else ("a library", MOST_BYTES)
+            raise SourceRefused(f"{path} is too large: {what} can have at most {most} bytes")
         folded = unicodedata.normalize("NFC", path).casefold()
         if folded in self._seen:
             raise SourceRefused(f"it has {path} twice, perhaps in another case")
@@ -142,7 +142,9 @@ def _read_folder(path: str, bounds: Unpacking | None = None) -> list[tuple[str, 
                     if len(found) + len(waiting) > 2 * MOST_FILES:
                         raise SourceRefused(f"it has more than {MOST_FILES} files or folders")
         except files.TooLarge as large:
-            raise SourceRefused(f"{large} is too large, or all files together are: {MOST_BYTES} bytes") from None
+            raise SourceRefused(
+                f"{large} is too large: a file can have at most {MOST_FILE_BYTES} bytes, a library {MOST_BYTES}"
+            ) from None
         except OSError as error:
             raise SourceRefused(f"{path} cannot be read: {error.strerror}") from None
     return sorted(found)
@@ -245,7 +247,7 @@ def _unpack_tar(file: _Readable, into: Unpacking) -> None:
             path = one.name.removeprefix("./")
             if into.wants(path):
                 member = archive.extractfile(one)
-                assert member is not None, "a regular file has a content"
+                assert member is not None, "a regular file has content"
                 into.add(path, member.read(into.largest + 1))
 
 

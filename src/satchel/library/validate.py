@@ -101,7 +101,7 @@ def _check_template(libraries: Libraries, library: Library, prompt: LibraryPromp
         required = [argument.name for argument in prompt.arguments if argument.is_required]
         libraries.render_messages(library, prompt, dict.fromkeys(required, _SAMPLE))
         if not libraries.render(library, prompt, dict.fromkeys(declared, _SAMPLE)).strip():
-            yield Problem(file, None, f"prompt {prompt.key} is rendered empty")
+            yield Problem(file, None, f"prompt {prompt.key} renders to an empty text")
 
 
 def _find_other_files(library: Library, included: frozenset[str]) -> Iterator[Problem]:

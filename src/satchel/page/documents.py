@@ -144,7 +144,7 @@ def _find_conflict(visit: Visit, document: Document, version: int) -> Conflict:
 
 
 def _is_picture(document: Document) -> bool:
-    """Return whether type and first bytes are those of a picture; SVG is excluded, because it can run scripts."""
+    """Return whether the type and the first bytes belong to a picture; SVG is excluded, because it can run scripts."""
     starts = _PICTURES.get(document.mime_type.partition(";")[0].strip().lower(), ())
     return isinstance(document.content, bytes) and document.content.startswith(tuple(starts))
 

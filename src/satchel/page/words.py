@@ -30,7 +30,7 @@ _GONE = "It may have been renamed or deleted: look in the trash."
 _ADVICE: dict[type[SatchelError], Callable[[Any], str]] = {
     NotFound: lambda _: _GONE,
     Forbidden: lambda _: _GONE,
-    Taken: lambda _: "Choose another.",
+    Taken: lambda error: f"Choose another {error.field}.",
     VersionMissing: lambda _: "History no longer has it.",
     AmbiguousItem: lambda _: "Open the one you mean.",
 }
@@ -55,7 +55,7 @@ def explain(error: SatchelError | RenderFailed) -> str:
     if isinstance(error, VersionConflict):
         return "It was changed meanwhile. Nothing of yours was lost: compare, then save again."
     if isinstance(error, OutcomeUnknown):
-        return "The connection to the store was lost. Look whether this was done before you do it again."
+        return "The connection to the store was lost. Check whether this was done before you repeat it."
     if isinstance(error, StoreError):
         return "The store cannot be reached at the moment. Try again."
     what = wording.explain(error, _VOICE)

@@ -29,7 +29,7 @@ class Settled(Struct, frozen=True, kw_only=True):
 
     arguments: tuple[Argument, ...] = ()
     is_from_template: bool = False  # the arguments come from the template, not from the call
-    # Why a content that looks like a template is kept as plain text.
+    # Why content that looks like a template is kept as plain text.
     plain: Literal["", "large", "broken", "constant", "many", "unusual"] = ""
     failure: RenderFailed | None = None
     undeclared: Mapping[str, int] = {}  # variables without an argument, with their lines
@@ -39,7 +39,7 @@ class Settled(Struct, frozen=True, kw_only=True):
 
 
 def looks_like_template(content: str) -> bool:
-    """Return whether a content has the beginning of an expression or a statement."""
+    """Return whether a text has the beginning of an expression or a statement."""
     return any(mark in content for mark in _MARKS)
 
 

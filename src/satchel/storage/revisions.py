@@ -168,9 +168,9 @@ def feed(
 def _choose_walks(
     tx: Tx, query: ChangeQuery, projects: Sequence[int] | None, *, has_loose: bool
 ) -> list[tuple[str, int | None]]:
-    """Choose the statements that together find a feed, each with the number of its author or project.
+    """Choose the statements that together find the changes, each with the number of its author or project.
 
-    For a caller limited to some projects (no `has_loose`), each of these is walked, however many there are.
+    If the caller is limited to some projects (not `has_loose`), run one statement for each project.
     """
     is_confined = projects is not None and not has_loose
     if query.by and not is_confined:

@@ -1,4 +1,4 @@
-"""Shared by the tools of several nouns: the form of answers, pages of lists, calls of many entries, retries."""
+"""What several tools share: the form of answers, pages of lists, calls with many entries, and retries."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -237,7 +237,7 @@ def describe_place(context: Context) -> list[str]:
     if not tx.absent_project:
         return []
     if tx.absent_project == personal:
-        return [f"Project '{personal}' is empty. What is saved in it is read in every project."]
+        return [f"Project '{personal}' is empty. Every project reads what is saved in it."]
     if tx.scope.projects is None and projects.find_deleted(tx, tx.absent_project) is not None:
         uri = uri_of("project", tx.absent_project)
         return [f"Project '{tx.absent_project}' is in the trash: restore {uri} brings it back."]

@@ -90,7 +90,7 @@ def _add(context: Context, new: tools.NewDocument | tools.AddResource) -> tuple[
         return document, []
     from satchel.contracts.satchel.guesses import shorten_name  # needed only after such a name
 
-    return document, [f"'{shorten_name(given)}' is named {name}: names have letters, digits, - _ and . only."]
+    return document, [f"'{shorten_name(given)}' is named {name}: names can have letters, digits, - _ and . only."]
 
 
 def _read_part(text: str, mime_type: str, args: tools.ReadResource) -> Reading:

@@ -80,14 +80,14 @@ def explain_not_found(missing: errors.NotFound) -> Body:
 def explain_forbidden(forbidden: errors.Forbidden) -> Body:
     if forbidden.kind == "project":
         message = f"Project '{forbidden.key}' is not open to this token."
-        return error("forbidden", message, "Leave project out, or see with catch_up which are.")
+        return error("forbidden", message, "Leave project out, or use catch_up to see which projects are open.")
     # Answer as if items of other users did not exist.
     return explain_not_found(errors.NotFound(forbidden.kind, forbidden.key, forbidden.scope))
 
 
 def explain_taken(clash: errors.Taken) -> Body:
     if clash.kind == "project":
-        hint = "Name it in project to work there, or choose another name."
+        hint = "Pass its name in project to work there, or choose another name."
     else:
         hint = f"Choose another {clash.field}, or update the {clash.kind}."
     return error("already_exists", _sentence(clash), hint)
@@ -95,15 +95,15 @@ def explain_taken(clash: errors.Taken) -> Body:
 
 def explain_missing_version(missing: errors.VersionMissing) -> Body:
     kept = ", ".join(map(str, missing.kept))
-    hint = f"There are versions {kept}." if kept else "No version of it is kept."
+    hint = f"Versions that are kept: {kept}." if kept else "No version of it is kept."
     return error("not_found", _sentence(missing), hint, versions=list(missing.kept))
 
 
 def explain_ambiguous_item(ambiguous: errors.AmbiguousItem) -> Body:
     named = ambiguous.references
-    hint = f"Say which: {' or '.join(named)}."
+    hint = f"Use one of these: {' or '.join(named)}."
     if ambiguous.kind == "task":
-        hint = f"Say which by its number, as in {named[0]}."
+        hint = f"Use the number of one, such as {named[0]}."
     return error("invalid_argument", _describe_ambiguity(ambiguous), hint, near=list(named))
 
 
@@ -116,7 +116,7 @@ def explain_not_confirmed(refused: errors.NotConfirmed) -> Body:
 
 def explain_too_large(large: errors.AnswerTooLarge) -> Body:
     argument = large.argument or "arguments"
-    return error("invalid_argument", _sentence(large), f"Ask for less with {argument}.", argument=argument)
+    return error("invalid_argument", _sentence(large), f"Use {argument} to ask for less.", argument=argument)
 
 
 def explain_wrong_edit(wrong: errors.WrongEdit) -> Body:
@@ -126,19 +126,19 @@ def explain_wrong_edit(wrong: errors.WrongEdit) -> Body:
             "invalid_argument", f"{place}.old is empty.", "Use append or prepend to add text.", argument="edits"
         )
     if wrong.reason == "same":
-        hint = "The text may be as you want it already: read it."
+        hint = "The text may already be as you want it: read it again."
         return error("invalid_argument", "Nothing would change.", hint, argument="edits")
     if wrong.reason == "repeated":
         where = f"line{'s' if wrong.lines[1:] else ''} {', '.join(map(str, wrong.lines))}"
         message = f"{place}.old occurs {wrong.count} times, first in {where}. Nothing was changed."
-        hint = "Give more of the text around it, or all: true."
+        hint = "Include more of the surrounding text in old, or set all: true."
         return error("invalid_argument", message, hint, argument="edits", count=wrong.count, lines=list(wrong.lines))
     message = f"{place}.old does not occur in the text. Nothing was changed."
     if wrong.near is None:
         return error("invalid_argument", message, "Read the text again and copy from it.", argument="edits")
     line, text = wrong.near
     near = {"line": line, "text": text}
-    return error("invalid_argument", message, f"Line {line} is the nearest: {text}.", argument="edits", near=near)
+    return error("invalid_argument", message, f"The most similar line is {line}: {text}.", argument="edits", near=near)
 
 
 def explain_missing_part(missing: errors.MissingPart) -> Body:
@@ -150,10 +150,10 @@ def explain_missing_part(missing: errors.MissingPart) -> Body:
 
 def explain_stale_fence(stale: errors.StaleFence) -> Body:
     if stale.claim is None:
-        return error("conflict", _sentence(stale), "Leave fence out, or claim it first.")
+        return error("conflict", _sentence(stale), "Leave fence out, or claim the task first.")
     if stale.fence > stale.claim.fence:
-        return error("conflict", _sentence(stale), "Give the fence that claim_task answered, or leave it out.")
-    hint = "Read it with get_task: another agent may have continued it."
+        return error("conflict", _sentence(stale), "Give the fence that claim_task returned, or leave it out.")
+    hint = "Read the task with get_task: another agent may have continued it."
     return error("conflict", _sentence(stale), hint, fence=stale.claim.fence, holder=stale.claim.holder)
 
 
@@ -190,8 +190,8 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     ),
     errors.KeyReused: lambda reused: error(
         "conflict",
-        f"The key '{reused.key}' was used for another input.",
-        "Choose another key, or repeat the call as it was.",
+        f"The key '{reused.key}' was already used with different arguments.",
+        "Choose another key, or repeat the call unchanged.",
         argument="key",
     ),
     errors.VersionMissing: explain_missing_version,
@@ -203,12 +203,12 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     errors.TaskHeld: lambda held: error(
         "conflict",
         _sentence(held),
-        "Take another, or wait until then. If that agent is gone, free it: claim_task with release: true.",
+        "Claim another task, or wait until then. If that agent has stopped, use claim_task with release: true.",
         holder=held.claim.holder,
         until=format_minute(held.claim.until),
     ),
     errors.TaskClosed: lambda closed: error(
-        "conflict", _sentence(closed), "Reopen it with update_task and status pending, or take another."
+        "conflict", _sentence(closed), "Reopen it with update_task and status pending, or choose another task."
     ),
     errors.StaleFence: explain_stale_fence,
     errors.NothingReady: explain_nothing_ready,
@@ -217,15 +217,17 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     errors.NotConfirmed: explain_not_confirmed,
     errors.AnswerTooLarge: explain_too_large,
     errors.QuotaExceeded: lambda full: error(
-        "forbidden", f"{full.explanation}.", "Delete what is not needed, or ask for more."
+        "forbidden",
+        f"{full.explanation}.",
+        "Ask the operator of the server to purge deleted items or to raise the limit.",
     ),
     errors.TooCostly: lambda _: error(
-        "unavailable", "This took too long, and was ended.", "Ask for less, or more exactly."
+        "unavailable", "The call took too long and was stopped.", "Ask for less, or use more specific words."
     ),
     TemplateFailed: lambda failed: error("invalid_argument", failed.message, failed.hint),
     errors.StoreError: lambda _: error("unavailable", _UNABLE, f"Nothing was changed. {_SEE_LOG}"),
     errors.OutcomeUnknown: lambda _: error(
-        "unavailable", _UNKNOWN, f"Check what there is before you repeat it. {_SEE_LOG}"
+        "unavailable", _UNKNOWN, f"Check whether it did before you repeat it. {_SEE_LOG}"
     ),
     errors.StoreGone: lambda _: error("unavailable", _GONE, f"Nothing was changed. {_RESTART}"),
     Exception: lambda _: error("internal", _UNABLE, _SEE_LOG),
@@ -241,7 +243,7 @@ _HINTS = {
     "document": "Use list_resources to see what there is.",
     "task": "Use list_tasks with status all to see what there is.",
     "item": "Look for it with search or a list tool; restore brings back what was deleted.",
-    "project": "Use catch_up to see which there are; add_project makes one.",
+    "project": "Use catch_up to see the projects; add_project makes a new one.",
 }
 
 
@@ -309,7 +311,7 @@ def describe(wrong: errors.WrongArgument) -> tuple[str, str]:
     place = wrong.place if len(wrong.place) <= _MAX_PLACE else f"{wrong.place[:_MAX_PLACE]}..."
     if rule == "readOnly":
         other = f"The stored prompt of this title is called '{limit}': use that name." if limit else None
-        message = f"Prompt '{wrong.value}' is of a library and cannot be changed here."
+        message = f"Prompt '{wrong.value}' belongs to a library and cannot be changed here."
         return message, other or "Save a copy with add_prompts."
     if rule == "anyOf" and isinstance(limit, tuple):
         return "There is nothing to update.", f"Give one of {', '.join(limit)}."
@@ -322,11 +324,11 @@ def describe(wrong: errors.WrongArgument) -> tuple[str, str]:
     if rule == "dependentRequired" and isinstance(limit, tuple):
         return _sentence(wrong), "Give content too."
     if rule == "maxBytes" and limit == MAX_TEMPLATE_BYTES:
-        hint = "A template is shorter than other texts: shorten it, or declare no arguments."
-        return f"{place} has at most {limit} bytes.", hint
+        hint = "The limit is lower for a template than for other texts: shorten it, or declare no arguments."
+        return f"{place} can have at most {limit} bytes.", hint
     keys = ((field, rule), ("", rule))
     said = (_OWN_SENTENCES.get(key) or SENTENCES.get(key) for key in keys)
-    message = next((f"{one}." for one in said if one), "{field} cannot be that.")
+    message = next((f"{one}." for one in said if one), "{field} is not valid.")
     hint = next((_ARGUMENT_HINTS[key] for key in keys if key in _ARGUMENT_HINTS), _OTHER_HINT)
     if rule in ("required", "minLength") and field in _MEANINGS:
         hint = f"Give {field}: {_MEANINGS[field]}."
@@ -357,15 +359,15 @@ _MEANINGS = {
     "title": "a short line for people",
     "content": "the text itself",
     "name": "letters, digits, - _ and . only",
-    "prompt": "the name, title or id of one",
-    "resource": "the name or URI of one",
-    "task": "the number or UUID of one",
+    "prompt": "the name, title or id of a prompt",
+    "resource": "the name or URI of a document",
+    "task": "the number or UUID of a task",
     "blocked_by": "numbers or UUIDs of tasks, or an empty list",
 }
 _EXAMPLES = {
     "string": "Put it into quotes.",
     "integer": "For example 20, without quotes.",
-    "boolean": "Without quotes.",
+    "boolean": "Write it without quotes.",
     "array": 'For example ["one", "two"].',
 }
 _ENTRIES = {  # examples of an entry of these lists
@@ -374,7 +376,7 @@ _ENTRIES = {  # examples of an entry of these lists
     "prompts": '{"title": "Review", "content": "Review the diff."}',
     "resources": '{"name": "notes.md", "content": "..."}',
 }
-_OTHER_HINT = "See what the tool takes."
+_OTHER_HINT = "See the tool's input schema."
 # Sentences for values whose form in tools differs from the form that people use.
 _OWN_SENTENCES = {
     ("since", "format"): "since must be a time like 2026-11-17 or 2026-11-17T12:30, or an age like 2h or 3d",
@@ -391,40 +393,40 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("", "minLength"): "Give {field}, or leave it out.",
     ("", "maxLength"): "Shorten it.",
     ("", "maxBytes"): "Shorten it, or save it in parts.",
-    ("", "maxItems"): "Leave some out, or give them to another call.",
+    ("", "maxItems"): "Leave some out, or send the rest in another call.",
     ("", "minimum"): "Give a larger number.",
     ("", "maximum"): "Give a smaller number.",
     ("query", "minLength"): "Give words; the list tools show everything.",
-    ("limit", "maximum"): "Ask for fewer; next_cursor leads to the rest.",
+    ("limit", "maximum"): "Ask for fewer; use next_cursor to get the rest.",
     ("", "signs"): "Write +x to add, -x to remove; entries without signs replace all.",
     ("", "uniqueItems"): "Name each once.",
-    ("cursor", "format"): "Ask again without it for the first page.",
+    ("cursor", "format"): "Leave it out to get the first page.",
     ("since", "format"): "Leave it out for all changes.",
-    ("due", "format"): "Leave it out where there is none.",
-    ("uri", "reserved"): "Leave it out for satchel://resource/NAME.",
-    ("", "hidden"): "Leave it out.",
-    ("", "reserved"): "Choose words.",
-    ("uri", "format"): "Leave it out for satchel://resource/NAME.",
-    ("mime_type", "format"): "Leave it out for text/plain.",
+    ("due", "format"): "Leave it out if the task has no due day.",
+    ("uri", "reserved"): "Leave it out to use satchel://resource/NAME.",
+    ("", "hidden"): "Remove the character.",
+    ("", "reserved"): "Choose another name.",
+    ("uri", "format"): "Leave it out to use satchel://resource/NAME.",
+    ("mime_type", "format"): "Leave it out to use the type that the name implies.",
     ("content", "template"): "Correct it, or give arguments: [] to keep it as plain text.",
     ("heading", "not"): "Leave one of them out.",
-    ("arguments", "not"): "A filled-in prompt is given whole.",
+    ("arguments", "not"): "A filled-in prompt is always returned whole.",
     ("", "contentEncoding"): "Read it without {field}.",
     ("item", "contentEncoding"): "Replace it with update_resource.",
     ("", "minItems"): "Give one or more.",
     ("lines", "format"): "Lines count from 1.",
-    ("lines", "maximum"): "Ask for lines that it has.",
+    ("lines", "maximum"): "Ask for lines up to that number.",
     ("content", "contentEncoding"): "Encode it, or give a mime_type of text.",
-    ("tags", "pattern"): "Put a - where a space would be.",
+    ("tags", "pattern"): "Write - instead of a space.",
     ("name", "pattern"): "For example code-review.",
     ("name", "not"): "Choose another, or leave it out: one is made from the title.",
     ("arguments", "pattern"): "For example user_name, but neither 2nd nor if.",
-    ("blocked_by", "acyclic"): "Leave one of blocked_by out.",
-    ("after", "acyclic"): "Leave one after: out.",
+    ("blocked_by", "acyclic"): "Remove a task from blocked_by.",
+    ("after", "acyclic"): "Remove one of the after: parts.",
     ("after", "maximum"): "A bare number counts the tasks of the call from 1; write an existing task with #.",
     ("lines", "minLength"): 'For example ["Write docs !high +docs", "Test after:1"].',
     ("lines", "grammar"): "Leave one of them out.",
-    ("lines", "claims"): "Leave [~] out, and use claim_task then.",
+    ("lines", "claims"): "Leave [~] out, then claim the task with claim_task.",
     ("lines", "uniqueItems"): "Give each line its own label, or none.",
-    ("note", "maxItems"): "Write into its description instead.",
+    ("note", "maxItems"): "Add the text to its description instead.",
 }

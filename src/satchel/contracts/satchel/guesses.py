@@ -48,8 +48,8 @@ def _explain_project(context: Context, missing: NotFound) -> NotFound:
     names = projects.list_names(context.tx, context.scope)
     more = f" and {len(names) - _MOST_PROJECTS} more" if len(names) > _MOST_PROJECTS else ""
     listed = f"{', '.join(names[:_MOST_PROJECTS])}{more}" or "none"
-    advice = "; add_project makes one" if "add_project" in context.tools else ""
-    hint = f"There {'are' if names[1:] else 'is'} {listed}{advice}."
+    advice = "; add_project makes a new one" if "add_project" in context.tools else ""
+    hint = f"Existing projects: {listed}{advice}."
     near = dict.fromkeys(closest_names(missing.key, names), "")
     return NotFound("project", missing.key, missing.scope, near=near, why=Reason(hint=hint))
 
@@ -59,7 +59,7 @@ def _find_personal(context: Context, missing: NotFound) -> NotFound | None:
     if layers.find_missing(context.tx, missing) is None:
         return None
     there, here = missing.scope.personal, missing.scope.project
-    hint = f"It is in project '{there}', for every project: pass project: \"{there}\" to work on it there"
+    hint = f"It is in project '{there}', which every project reads: pass project: \"{there}\" to work on it there"
     if "update_items" in context.tools:
         hint += f', or first copy it here with update_items (project: "{there}", to: "{here}", copy: true)'
     return NotFound(missing.kind, missing.key, missing.scope, why=Reason(hint=f"{hint}."))

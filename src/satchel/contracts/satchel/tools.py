@@ -390,7 +390,7 @@ class AddResource(InProject):
     name: Annotated[str, Meta(description="Letters, digits, - _ .", extra=_LINE)]
     content: DocumentContent
     uri: Annotated[str, Meta(description="Default: satchel://resource/NAME", extra=_LINE)] | UnsetType = UNSET
-    mime_type: Annotated[str, Meta(description="Default: by the name", extra=_LINE)] | UnsetType = UNSET
+    mime_type: Annotated[str, Meta(description="Default: from the name", extra=_LINE)] | UnsetType = UNSET
     description: Text | UnsetType = UNSET
 
 
@@ -453,7 +453,7 @@ TaskReference = Annotated[
 Priority = Annotated[model.Priority, Meta(extra_json_schema={"enum": [*PRIORITIES]}, extra=hidden(ignores_case=True))]
 Blockers = Annotated[list[str], Meta(extra=hidden(max_items=100, takes_numbers=True))]
 Day = Annotated[str, Meta(description="YYYY-MM-DD", extra=_LINE)]
-Fence = Annotated[int, Meta(description="Of your claim", extra=_NUMBER)]
+Fence = Annotated[int, Meta(description="From your claim", extra=_NUMBER)]
 
 _FILTERS = [*get_args(TaskFilter)]  # in this order, which msgspec loses
 _GRAMMAR = (
@@ -517,7 +517,7 @@ class CompleteTask(Struct):
 class ClaimTask(Struct):
     task: Annotated[TaskReference, Meta(description="Default: the next ready")] | UnsetType = UNSET
     minutes: Annotated[int, Meta(extra=hidden(minimum=1, maximum=MAX_CLAIM_MINUTES))] = 30
-    release: Annotated[bool, Meta(description="Give it back")] = False
+    release: Annotated[bool, Meta(description="Release it")] = False
     project: Project | UnsetType = UNSET
 
 

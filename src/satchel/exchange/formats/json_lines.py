@@ -38,7 +38,7 @@ def read(file: SourceFile) -> Iterator[Found]:
             except Unreadable as wrong:
                 yield Problem(where, str(wrong))
             except (TypeError, ValueError) as error:
-                yield Problem(where, f"it is wrong: {error}")
+                yield Problem(where, f"it is not valid: {error}")
 
 
 def _text(row: shared.Fields, key: str, default: str = "") -> str:

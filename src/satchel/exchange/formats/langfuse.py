@@ -68,7 +68,7 @@ def _rank(row: shared.Fields) -> tuple[bool, int]:
 def _read_prompt(where: str, row: shared.Fields, versions: int) -> Found:
     text, notes = row["prompt"], []
     if versions > 1:
-        notes.append(f"Of {versions} versions, version {row.get('version')} is imported.")
+        notes.append(f"Version {row.get('version')} of {versions} versions is imported.")
     if isinstance(text, list):
         text, more = _join_messages(text)
         notes += more

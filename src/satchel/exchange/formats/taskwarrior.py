@@ -54,7 +54,7 @@ def _read_task(where: str, task: shared.Fields) -> Found:
     depends = task.get("depends")
     after = depends.split(",") if isinstance(depends, str) else [str(one) for one in shared.get_list(task, "depends")]
     status = shared.text_of(task, "status")
-    notes = [] if status != "recurring" else ["It recurs, which tasks of Satchel do not."]
+    notes = [] if status != "recurring" else ["It recurs; tasks in Satchel do not recur."]
     return shared.make_task(
         where,
         task,
