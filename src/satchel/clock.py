@@ -29,12 +29,12 @@ def after(moment: str) -> str:
 
 
 def days_before(moment: str, days: int = 1) -> str:
-    """Return the moment some days of 24 hours before another."""
+    """Return the moment a number of days of 24 hours before another."""
     return write(datetime.fromisoformat(moment) - timedelta(days=days))
 
 
 def minutes_after(moment: str, minutes: int) -> str:
-    """Return the moment some minutes after another."""
+    """Return the moment a number of minutes after another."""
     return write(datetime.fromisoformat(moment) + timedelta(minutes=minutes))
 
 

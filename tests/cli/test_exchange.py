@@ -76,7 +76,7 @@ def test_a_file_of_no_known_format_is_left_alone_with_the_formats_to_try(satchel
     assert (report.returncode, report.stdout.decode()) == (
         1,
         "Imported into project 'default':\n  nothing\n"
-        "Files of no known format, left alone: 1 (TODO.md)\n"
+        "Files of unknown format, skipped: 1 (TODO.md)\n"
         "If they have one of these formats, add --format NAME: skills, vscode-prompts, fabric, backlog, basic-memory, "
         "claude-agents, claude-commands, markdown\n",
     )
@@ -150,7 +150,7 @@ def test_an_export_refuses_to_guess_between_a_file_and_a_folder(satchel: Command
         ("skills",): "export FOLDER --format skills` or `satchel export skills/`",
     }
     for words, commands in told.items():
-        assert f"Say `satchel {commands}." in failed(satchel("export", *words), 2)
+        assert f"Use `satchel {commands}." in failed(satchel("export", *words), 2)
     assert "Satchel reads the format github, but does not write it." in failed(
         satchel("export", "x.json", "-f", "github"), 2
     )

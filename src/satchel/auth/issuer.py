@@ -86,7 +86,7 @@ class Cached(Generic[Value]):
         return self._fetch is not None and not self._fetch.done()
 
     def refresh(self, max_age: float = _MAX_AGE) -> bool:
-        """Start a fetch if the last one ended more than some seconds ago; return whether one was started."""
+        """Start a fetch if the last one ended more than a number of seconds ago; return whether one was started."""
         with self._lock:
             now = monotonic()
             pause = _ABANDONED if self.is_running else _PAUSE if self.failure else max_age

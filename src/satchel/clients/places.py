@@ -52,7 +52,7 @@ class Machine(Struct, frozen=True, kw_only=True):
         return os.path.join(base, rest) if slash else base
 
     def choose(self, paths: Sequence[str]) -> str | None:
-        """Return the first existing path among some of the table, otherwise the first."""
+        """Return the first of the given paths that exists, otherwise the first."""
         found = self.expand(paths)
         return next((path for path in found if os.path.lexists(path)), found[0] if found else None)
 

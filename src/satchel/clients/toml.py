@@ -17,7 +17,7 @@ Path = tuple[str, ...]
 
 
 def set_keys(text: str, path: Path, values: Mapping[str, Any], removed: Sequence[str] = ()) -> str:
-    """Return the text with some keys of a table set and others removed; a new table goes to the end.
+    """Return the text with the given keys of a table set and others removed; a new table goes to the end.
 
     Raises:
         WrongSyntax: tomlkit cannot make this change.

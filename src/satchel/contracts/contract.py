@@ -150,7 +150,7 @@ class Tool(Struct, frozen=True):
 
 
 class Method(Struct, frozen=True):
-    """An MCP method that is not a tool: it returns the result for some parameters, or raises ProtocolError."""
+    """An MCP method that is not a tool: it returns the result for its parameters, or raises ProtocolError."""
 
     run: Callable[[Context, dict[str, Any]], Result]
     transaction: Literal["read"] | None = "read"
@@ -214,7 +214,7 @@ class Contract(Struct, frozen=True, kw_only=True):
         return list(found)
 
     def narrow(self, toolsets: Sequence[str], *, is_read_only: bool) -> "Contract":
-        """Return the contract with only the tools of some toolsets, or only those that do not write."""
+        """Return the contract with only the tools of the given toolsets, or only those that do not write."""
         kept = tuple(
             tool
             for tool in self.tools

@@ -76,7 +76,7 @@ def choose_format(target: str, name: str | None) -> Format:
 
 def _refuse(what: str, file: str, format: str, folder_: str) -> Format:
     file = file if file in (STDOUT, "FOLDER") else shlex.quote(file)
-    raise WrongTarget(f"{what} Say `satchel export {file} --format {format}` or `satchel export {folder_}`")
+    raise WrongTarget(f"{what} Use `satchel export {file} --format {format}` or `satchel export {folder_}`")
 
 
 def make(database: Database, scope: Scope, format: Format, *, is_whole: bool = False) -> Export:

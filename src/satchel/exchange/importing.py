@@ -50,7 +50,7 @@ class FileRead(Struct, frozen=True):
 
 
 def list_files(paths: Sequence[str], stdin: bytes | None = None) -> list[SourceFile | Problem]:
-    """Return the files at some paths; `-` stands for stdin.
+    """Return the files at the given paths; `-` stands for stdin.
 
     Raises:
         FileNotFoundError: a path does not exist.
@@ -152,7 +152,7 @@ class Options(Struct, frozen=True, kw_only=True):
 
 
 def run(database: Database, scope: Scope, files: Iterable[FileRead], options: Options) -> ImportReport:
-    """Import some files, in batches of one transaction each, which one undo reverses together."""
+    """Import files, in batches of one transaction each, which one undo reverses together."""
     scope = replace(scope, began=clock.now())
     report = ImportReport(is_dry_run=options.is_dry_run)
     placer = Placer(scope, options.on_clash, is_dry_run=options.is_dry_run)
@@ -191,7 +191,7 @@ def _sort_out(report: ImportReport, file: FileRead) -> list[Entry]:
 def _commit(
     database: Database, scope: Scope, placer: "Placer", report: ImportReport, entries: Sequence[Entry], options: Options
 ) -> None:
-    """Place some entries in one transaction, and report the results after the commit."""
+    """Place entries in one transaction, and report the results after the commit."""
     lines: list[Line] = []
     refused: list[Problem] = []
     placer.begin()

@@ -105,7 +105,7 @@ class SourceFile:
 
 
 def find(paths: Sequence[str]) -> Iterator[SourceFile | Problem]:
-    """Yield the files at some paths and below folders, in the order of their names.
+    """Yield the files at the given paths and below folders, in the order of their names.
 
     Raises:
         FileNotFoundError: a path does not exist.

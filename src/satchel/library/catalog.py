@@ -138,7 +138,7 @@ def library_name(folder: str) -> str:
 
 
 class Libraries:
-    """The libraries below some root folders, and their renderer."""
+    """The libraries below the root folders, and their renderer."""
 
     def __init__(self, roots: Sequence[str], *, is_quiet: bool = False, shows_roots: bool = False) -> None:
         self._is_quiet = is_quiet  # do not log problems; the caller shows them

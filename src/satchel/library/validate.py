@@ -42,7 +42,7 @@ def check_library(path: str) -> Report:
 
 
 def check_all(roots: Sequence[str]) -> Report:
-    """Check all libraries below some root folders; file paths are relative to the root folders."""
+    """Check all libraries below the root folders; file paths are relative to the root folders."""
     libraries = Libraries(roots, is_quiet=True)
     try:
         found = libraries.catalog

@@ -84,7 +84,7 @@ def to_html(text: str) -> Markup:
 
 
 def compare(old: str, new: str) -> list[DiffLine]:
-    """Return the difference between two texts: changed lines with some lines around them."""
+    """Return the difference between two texts: changed lines with a few lines around them."""
     differing = find_differing(old, new, _CONTEXT)
     if differing.is_large:  # all lines are shown as changed, so context would be wrong
         differing = find_differing(old, new, 0)

@@ -129,7 +129,7 @@ class Differing(Struct, frozen=True, kw_only=True):
 
 
 def find_differing(old: str, new: str, context: int) -> Differing:
-    """Return the lines in which two texts differ, with some context.
+    """Return the lines in which two texts differ, with a few lines of context.
 
     The common prefix and suffix are cut off before the rest is split, because a text may have two million lines.
     """

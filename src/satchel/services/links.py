@@ -63,7 +63,7 @@ def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = S
 
 
 def _titles(tx: Tx, scope: Scope, targets: Sequence[Target]) -> dict[str, str]:
-    """Return the titles of the tasks among some targets, by number, for tasks that the scope may see."""
+    """Return the titles of the tasks among the targets, by number, for tasks that the scope may see."""
     numbers = [int(key) for kind, key in targets if kind == "task"]
     if not numbers or scope.user is None:
         return {}

@@ -241,7 +241,7 @@ def _find_deleted_id(tx: Tx, scope: Scope, kinds: Sequence[FoundKind], key: str)
 
 
 def _list_deleted(tx: Tx, scope: Scope, kinds: Sequence[ItemKind], name: str = "") -> list[Item]:
-    """List the deleted items of some kinds with a name, then the items deleted last."""
+    """List the deleted items of the given kinds with a name, then the items deleted last."""
     since = trash.kept_since(tx)
     texts = [kind for kind in kinds if kind in ("prompt", "document")]
     found: list[Item] = []
@@ -304,7 +304,7 @@ def _complete(tx: Tx, scope: Scope, item: Item) -> Item | None:
 
 
 def _gather(named: Sequence[Item]) -> Item | None:
-    """Return the newest of some items of one name, with the others as former ones."""
+    """Return the newest of several items with one name; `former` has the numbers of the others."""
     return replace(named[0], former=tuple(one.number for one in named[1:])) if named else None
 
 
@@ -351,7 +351,7 @@ def suggest(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[tuple
 
 
 def suggest_deleted(tx: Tx, scope: Scope, kinds: Iterable[ItemKind], reference: str) -> tuple[str, ...]:
-    """Return the references of the deleted items of some kinds whose names are most similar to a mistyped one."""
+    """Return the references of the deleted items of the given kinds whose names are most similar to a mistyped one."""
     if not rules.is_storable(reference) or reference.lstrip("#").isdigit():
         return ()
     known = _list_deleted(tx, scope, [*kinds])

@@ -94,7 +94,7 @@ def list_free_names(name: str, id: str) -> Iterator[str]:
 
 
 def list_free_titles(title: str, id: str) -> Iterator[str]:
-    """Yield a title, cut to its limit, then alternatives if it is taken: (2) to (9), then digits of an id."""
+    """Yield a title, cut to its limit, then alternatives if it is taken: with (2) to (9), then with digits of an id."""
     yield title[:MAX_TITLE]
     for mark in _list_marks(id):
         yield title[: MAX_TITLE - len(f" ({mark})")] + f" ({mark})"
@@ -342,7 +342,7 @@ def clean_due(kind: str, due: str) -> str:
 
 
 def clean_choice(kind: str, field: str, value: str, choices: tuple[str, ...]) -> str:
-    """Check that a word is one of some choices."""
+    """Check that a word is one of the choices."""
     if value not in choices:
         raise WrongArgument(field, "enum", limit=choices, value=value, kind=kind)
     # Return the constant, not the given word: Structs that omit defaults recognize them only by identity.

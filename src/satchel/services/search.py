@@ -170,7 +170,7 @@ def _make_hits(
     found: Sequence[tuple[FoundKind, FoundText]],
     find_line: Callable[[str], tuple[int, str] | None],
 ) -> list[Hit]:
-    """Return the hits for some items, each with a line of its text."""
+    """Return the hits for the given items, each with a line of its text."""
     shared = rows.find_shared_names(tx, where.numbers, [one.name for _, one in found if one.name])
     numbers = [one.number for kind, one in found if kind == "task"]
     statuses = {task.number: task.status for task in tasks.list_some(tx, scope, numbers)} if numbers else {}
@@ -304,7 +304,7 @@ def _find_compound(term: Term, text: str) -> dict[int, int]:
 
 
 def _find_lines(places: list[int], text: str) -> dict[int, int]:
-    """Map the numbers of the lines that contain some positions, from 0, to the first position in each."""
+    """Map the numbers of the lines that contain the given positions, from 0, to the first position in each."""
     found: dict[int, int] = {}
     number, start = 0, 0  # the last counted line
     for place in sorted(places):

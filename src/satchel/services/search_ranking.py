@@ -1,4 +1,4 @@
-"""Finds the items of some spaces that have the words of a query, best ones first.
+"""Finds the items of the given spaces that have the words of a query, best ones first.
 
 A query becomes terms, each with alternative spellings. The index has lists of the items with a
 word at a level; the best of these are then scored exactly, by the words that the index stores. Long lists are
@@ -193,7 +193,7 @@ def rank(
     others: Sequence[IndexedItem] = (),
     last: frozenset[int] = frozenset(),
 ) -> Found:
-    """Rank the items of some spaces, and others from outside the store, by the words of a query.
+    """Rank the items of the given spaces, and others from outside the store, by the words of a query.
 
     Items of the `last` spaces come after others with the same score.
     """

@@ -114,7 +114,7 @@ def _start_of_last_word(text: str, end: int) -> int:
 
 
 def read(texts: Sequence[str]) -> list[TaskLine]:
-    """Read the tasks of some texts, joined: an indented line belongs to the task before it.
+    """Read the tasks of several texts, joined: an indented line belongs to the task before it.
 
     Raises:
         WrongArgument: there are no tasks, or too many.

@@ -126,7 +126,7 @@ def list_board(tx: Tx, scope: Scope, project: str | None, *, most_open: int, mos
 
 
 def list_some(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[Task]:
-    """Return the user's tasks with some numbers that the scope may see, in the given order."""
+    """Return the user's tasks with these numbers that the scope may see, in the given order."""
     return _hide_blockers(tx, scope, rows.details(tx, scope.owner, numbers, scope.projects))
 
 
@@ -549,7 +549,7 @@ def make_holder(client: str, session: str, scope: Scope) -> Holder:
 
 
 def claim(tx: Tx, scope: Scope, task: Task | Reference, holder: Holder, minutes: int) -> tuple[Task, Claim]:
-    """Claim a task for some minutes from now, or renew the holder's own claim.
+    """Claim a task for a number of minutes from now, or renew the holder's own claim.
 
     A renewal keeps its fence if the session identifies the holder; otherwise, another agent may have the same key.
 
@@ -647,7 +647,7 @@ def list_notes(tx: Tx, scope: Scope, number: int, limit: int) -> tuple[list[Task
 
 
 def notes_of(tx: Tx, scope: Scope, numbers: Sequence[int]) -> dict[int, list[tuple[str, str]]]:
-    """Map the numbers of some of the user's tasks to time and text of their notes, oldest first."""
+    """Map the numbers of the given tasks of the user to the time and text of their notes, oldest first."""
     found: dict[int, list[tuple[str, str]]] = {}
     for task, at, text in rows.notes_of(tx, scope.owner, numbers):
         found.setdefault(task, []).append((at, text))

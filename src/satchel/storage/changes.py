@@ -91,7 +91,7 @@ class Watcher:
 
 
 class SqliteWatcher(Watcher):
-    """Polls ten times a second, which costs some microseconds. It holds no lock on the file between polls."""
+    """Polls ten times a second, which costs a few microseconds. It holds no lock on the file between polls."""
 
     interval = 0.1
 

@@ -106,7 +106,7 @@ class Tx:
         return row[0] if row else None
 
     def one_to_change(self, columns: str, table: str, where: str, **values: object) -> Row | None:
-        """Return some columns of a row that this transaction will update or delete, or None."""
+        """Return the given columns of a row that this transaction will update or delete, or None."""
         self.settle()
         return self.one(f"select {columns} from {table} where {where}", **values)
 
@@ -123,7 +123,7 @@ class Tx:
     def renew(
         self, table: str, changes: str, where: str, *, columns: str, version: int | None = None, **values: Any
     ) -> Row | None:
-        """Update the row that a condition selects, and return some of its columns; None if there is no such row.
+        """Update the row that a condition selects, and return the given columns; None if there is no such row.
 
         The row gets the next version and a later time, even if the clock goes back or two writers wait for each
         other: a row that is not older than this transaction gets the next tick after its own time. With `version`,
@@ -322,7 +322,7 @@ class Database:
         raise NotImplementedError
 
     def measure_tables(self, tables: Sequence[str]) -> tuple[int, int | None]:
-        """Return the size on disk of some tables with their indexes, and of the whole file if there is one."""
+        """Return the size on disk of the given tables with their indexes, and of the whole file if there is one."""
         raise NotImplementedError
 
     def scrub(self) -> str:

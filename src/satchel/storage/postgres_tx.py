@@ -36,7 +36,7 @@ class PostgresTx(Tx):
         self._shown = shown or {}  # the settings of row-level security; empty if it does not apply to our role
 
     def begin(self, how: str, settings: Mapping[str, str]) -> None:
-        """Begin the transaction and apply some settings, in one round trip."""
+        """Begin the transaction and apply settings, in one round trip."""
         calls = ["select set_config(%s, %s, true)"] * len(settings)
         values = [word for setting in settings.items() for word in setting]
         with _translate_errors(self._connection):

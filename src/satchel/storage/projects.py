@@ -117,7 +117,7 @@ def restore(tx: Tx, seen: Project, name: str) -> Project | None:
 
 
 def names_of(tx: Tx, numbers: list[int]) -> dict[int, str]:
-    """Map the numbers of some projects to their names; omit deleted ones."""
+    """Map the numbers of the given projects to their names; omit deleted ones."""
     sql = "select number, name from projects where number in :numbers and deleted_at is null"
     rows: list[tuple[int, str]] = [(number, name) for number, name in tx.all(sql, numbers=numbers)]
     return dict(rows)

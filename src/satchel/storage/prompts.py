@@ -203,7 +203,7 @@ def _put_texts(tx: Tx, _: None, texts: Sequence[dict[str, object]]) -> None:
 
 
 def tags_of(tx: Tx, numbers: Sequence[int]) -> dict[int, tuple[str, ...]]:
-    """Return the tags of some prompts, sorted."""
+    """Return the tags of the given prompts, sorted."""
     sql = "select prompt, tag from prompt_tags where prompt in :numbers order by prompt, tag"
     tags: dict[int, tuple[str, ...]] = {}
     for prompt, tag in tx.all(sql, numbers=list(numbers)):
@@ -224,7 +224,7 @@ def tags_in_use(tx: Tx, project: int, tags: Sequence[str]) -> set[str]:
 
 
 def slices(tx: Tx, numbers: Sequence[int], folded: str, *, before: int, size: int) -> list[PromptSlice]:
-    """Return some prompts in the given order, each with `size` characters of content around the first hit."""
+    """Return prompts in the given order, each with `size` characters of content around the first hit."""
     sql = f"""
         with hits as materialized (
             select prompt, instr(content, :folded) as hit, length(content) as folded_length

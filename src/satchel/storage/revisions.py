@@ -124,7 +124,7 @@ def of_items(
     before: int = 2**53,
     limit: int = 2**31,
 ) -> list[Version]:
-    """Return matching revisions of some items before a version, newest first, in all or some projects."""
+    """Return matching revisions of the given items before a version, newest first, in all or some projects."""
     sql = f"""
         {_SELECT} where r.kind = :kind and r.item in :items and r.version < :before
             and (:all_projects or r.project in :projects) and {_IS_WANTED}
@@ -221,7 +221,7 @@ def last_change_by(tx: Tx, user: str, client: str, projects: Sequence[int] | Non
 
 
 def taken_back(tx: Tx, changes: Sequence[Version]) -> set[tuple[str, str]]:
-    """Return times and users of undone transactions among some changes."""
+    """Return the times and users of the given changes that were undone."""
     sql = """
         select distinct t.at, a.user_id from revisions u join revisions t on t.number = u.undoes
             join authors a on a.number = t.author where t.at in :times

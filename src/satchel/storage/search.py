@@ -56,7 +56,7 @@ class FoundText(Struct, frozen=True):
 
 
 def list_spaces(tx: Tx, projects: Sequence[int], kinds: Sequence[FoundKind]) -> list[tuple[int, int]]:
-    """List the spaces of some projects for some kinds (not tasks), each with its project."""
+    """List the spaces of the given projects for the given kinds (not tasks), each with its project."""
     sql = "select number, project from search_spaces where project in :projects and kind in :kinds order by number"
     return [(number, project) for number, project in tx.all(sql, projects=list(projects), kinds=list(kinds))]
 
@@ -75,7 +75,7 @@ def list_task_spaces(tx: Tx, owner: str, allowed: tuple[str, ...] | None, projec
 
 
 def count_items(tx: Tx, spaces: Sequence[int]) -> int:
-    """Count the items of some spaces, up to a limit."""
+    """Count the items of the given spaces, up to a limit."""
     sql = """
         select count(*) from (select 1 from search_items where space in :spaces limit :most) as counted
     """
@@ -153,7 +153,7 @@ def remove(tx: Tx, kind: ItemKind, items: Sequence[int]) -> None:
 
 
 def forget_words(tx: Tx, space: Space, words: Iterable[str]) -> None:
-    """Delete words that no item has any more from a space; for a task, from all spaces of its owner."""
+    """Delete from a space the words that no item contains any more; for a task, from all spaces of its owner."""
     if space.kind == "task":
         sql = "select number from search_spaces where owner = :owner order by number"
     else:

@@ -118,7 +118,7 @@ def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed, *, wit
 
 
 def details(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None) -> list[Task]:
-    """Return some of an owner's tasks with all stored fields and claims, in the given order."""
+    """Return the given tasks of an owner with all stored fields and claims, in the given order."""
     if not numbers:
         return []
     rows = tx.all(_WITH_CLAIM, owner=owner, numbers=list(numbers), now=tx.now, **confine(tx, allowed))
@@ -377,7 +377,7 @@ def newest_notes(tx: Tx, owner: str, task: int, limit: int) -> list[TaskNote]:
 
 
 def notes_of(tx: Tx, owner: str, tasks: Sequence[int]) -> list[tuple[int, str, str]]:
-    """Return task, time and text of each note on some of an owner's tasks, oldest first."""
+    """Return task, time and text of each note on the given tasks of an owner, oldest first."""
     sql = "select task, at, text from task_notes where owner = :owner and task in :tasks order by number"
     return [(task, at, text) for task, at, text in tx.all(sql, owner=owner, tasks=list(tasks))]
 
@@ -524,7 +524,7 @@ def numbers(
 
 
 def _walk(tx: Tx, sql: str, ranges: Sequence[_Range], limit: int, values: dict[str, object]) -> list[int]:
-    """Return the numbers of the first tasks in some ranges, in the order of the ranges."""
+    """Return the numbers of the first tasks in the given ranges, in the order of the ranges."""
     found: list[int] = []
     # Include only the requested conditions, so that the engine plans for no others.
     for condition, order in ranges:
@@ -536,7 +536,7 @@ def _walk(tx: Tx, sql: str, ranges: Sequence[_Range], limit: int, values: dict[s
 
 
 def tags(tx: Tx, owner: str, tasks: Sequence[int]) -> list[str]:
-    """Return the tags of some of an owner's tasks."""
+    """Return the tags of the given tasks of an owner."""
     # `owner || ''` keeps SQLite from the index by tags, which it would scan whole.
     sql = "select distinct tag from task_tags where owner || '' = :owner and task in :tasks order by tag"
     return [tag for (tag,) in tx.all(sql, owner=owner, tasks=list(tasks))]

@@ -87,7 +87,7 @@ class Calls:
 
     @contextmanager
     def registered(self, keys: Sequence[CallKey], work: Work) -> Iterator[None]:
-        """Let later requests cancel some calls during the block."""
+        """Register calls during the block, so that later requests can cancel them."""
         self._running.update(dict.fromkeys(keys, work))
         try:
             yield

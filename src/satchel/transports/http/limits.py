@@ -51,7 +51,7 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     shutdown: int = 10  # for running requests when the server shuts down
 
     def for_request(self, body_size: int) -> float:
-        """Return the seconds that a request may take after some bytes of its body have arrived."""
+        """Return the seconds that a request may take after a number of bytes of its body have arrived."""
         return min(self.request + body_size / self.body_rate, self.body)
 
 
@@ -108,7 +108,7 @@ class Rate:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # by user: calls left, and the time
 
     def count(self, user: str, calls: int, id: str | int | None = None) -> None:
-        """Count some calls of a user.
+        """Count calls of a user.
 
         Raises:
             Refusal: the user has made too many.
