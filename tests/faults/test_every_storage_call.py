@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from satchel.contracts import load
-from satchel.errors import StoreUnusable, TooCostly
+from satchel.errors import OutcomeUnknown, StoreFailed, StoreUnusable, TooCostly
 from satchel.storage import schema
 from satchel.storage.database import open_database
 from tests.faults.injection import (
@@ -170,7 +170,9 @@ def check(
     found, said = str(without_generated(filled.dumper.dump())), comparable(result)
     if has_failed(result):
         assert injector.has_fired
-        failures = [failure_of(contract, name), failure_of(contract, name, TooCostly("x"))]
+        failures = [
+            failure_of(contract, name, error) for error in (StoreFailed("x"), OutcomeUnknown("x"), TooCostly("x"))
+        ]
         assert (body_of(result) if "isError" in result else result) in failures
         assert found == before, (contract, name, "is half done")
         filled.settle()
