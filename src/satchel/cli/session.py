@@ -60,7 +60,7 @@ class Answer(NamedTuple):
 
     @property
     def change(self) -> str:
-        """What an update did, which its tool says first."""
+        """The action of an update: the first word of its tool's answer."""
         return "Nothing changed in" if self.text.startswith("Unchanged") else "Changed"
 
     @property

@@ -1,4 +1,4 @@
-"""What several tools share: the form of answers, pages of lists, calls with many entries, and retries."""
+"""The parts of answers that several tools share: their form, pages of lists, calls with many entries, and retries."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
