@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from satchel.services import projects
-from satchel.storage.database import open_database
+from satchel.storage.database import Database
 from tests.support.satchel import make_library
 from tests.support.stdio import NEWEST, Client
 
@@ -29,10 +29,8 @@ def shelf(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def client(store: str, shelf: Path, serve: Callable[..., Client]) -> Client:
+def client(store: str, database: Database, shelf: Path, serve: Callable[..., Client]) -> Client:
     """Return a client of a store with the projects default and garden, and the library desk."""
-    database = open_database(store)
     with database.write() as tx:
         projects.add(tx, "garden")
-    database.close()
     return serve("satchel", store, NEWEST, "--libraries", str(shelf))

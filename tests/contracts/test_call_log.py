@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from satchel.auth import tokens
 from satchel.services import projects
-from satchel.storage.database import open_database
+from satchel.storage.database import Database
 from tests.support.in_process_http import HttpInProcess
 from tests.support.stdio import NEWEST, OLDEST, Client
 
@@ -55,14 +55,12 @@ def test_unknown_tools_and_malformed_arguments_are_logged(store: str, serve: Cal
     ]
 
 
-def test_over_http_what_is_refused_with_403_is_logged_too(store: str) -> None:
-    database = open_database(store)
+def test_over_http_what_is_refused_with_403_is_logged_too(store: str, database: Database) -> None:
     with database.write() as tx:
         for name in ("a", "b"):
             projects.add(tx, name)
         read_only = tokens.create(tx, user=ADA, is_read_only=True)[1]
         only_a = tokens.create(tx, user=ADA, projects=["a"])[1]
-    database.close()
     with HttpInProcess("--database", store, "--auth", "token") as server:
         server.token = read_only
         assert server.call("list_tasks", path="/mcp/tasks")["isError"] is False

@@ -10,7 +10,7 @@ import pytest
 
 from satchel.model import Scope
 from satchel.services import projects
-from satchel.storage.database import Database, open_database
+from satchel.storage.database import Database
 from tests.support.in_process_http import HttpInProcess
 from tests.support.process import eventually
 from tests.support.stdio import NEWEST, Client
@@ -23,9 +23,8 @@ NEXT_STEP = "Another program changed the store: restore a backup of it"
 
 
 @pytest.fixture
-def damage(store: str) -> Iterator[Callable[[str], None]]:
+def damage(store: str, database: Database) -> Iterator[Callable[[str], None]]:
     """Yield a function that runs a statement on the store, as another program would."""
-    database: Database = open_database(store)
     projects.require(database, Scope())
 
     def run(sql: str) -> None:
@@ -33,7 +32,6 @@ def damage(store: str) -> Iterator[Callable[[str], None]]:
             tx.run(sql)
 
     yield run
-    database.close()
 
 
 def body_of(client: Client, tool: str, **arguments: Any) -> Any:

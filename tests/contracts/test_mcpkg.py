@@ -18,7 +18,7 @@ import pytest
 from satchel import __version__
 from satchel.model import PromptDraft, Scope
 from satchel.services import projects, prompts
-from satchel.storage.database import open_database
+from satchel.storage.database import Database
 from tests.support.stdio import NEWEST, OLDEST, Server, plain
 
 IN_ORDER = partial(json.loads, object_pairs_hook=OrderedDict)  # objects whose order of keys counts in comparisons
@@ -35,12 +35,10 @@ def printed(section: str, label: str) -> Any:
 
 
 @pytest.fixture
-def project(store: str) -> str:
+def project(store: str, database: Database) -> str:
     """Return a store with the project of the document."""
-    database = open_database(store)
     with database.write() as tx:
         projects.add(tx, PROJECT)
-    database.close()
     return store
 
 
@@ -189,20 +187,6 @@ def test_prompts_are_literal(newest: Server) -> None:
     text(newest, "create_prompt", name="literal", content=content)
     result = plain(newest.request("prompts/get", {"name": "literal", "arguments": {"braces": "filled"}})["result"])
     assert result == {"messages": [{"role": "user", "content": {"type": "text", "text": content}}]}
-
-
-def test_a_3_mib_png_comes_out_byte_for_byte(newest: Server) -> None:
-    data = b"\x89PNG\r\n\x1a\n" + random.Random(1).randbytes(3 * 1024 * 1024)
-    text(
-        newest,
-        "create_resource",
-        name="png",
-        uri="file:///a.png",
-        content=base64.b64encode(data).decode(),
-        mime_type="image/png",
-    )
-    [entry] = newest.request("resources/read", {"uri": "file:///a.png"})["result"]["contents"]
-    assert base64.b64decode(entry["blob"], validate=True) == data and entry["mimeType"] == "image/png"
 
 
 def nothing_is_there(client: Server) -> bool:
@@ -377,13 +361,13 @@ def test_bounds_are_complained_of_in_the_order_of_the_schema_and_before_the_look
     assert nothing_is_there(newest)
 
 
-def test_bytes_of_a_type_that_has_become_text_stay_bytes_until_they_are_replaced(project: str, newest: Server) -> None:
+def test_bytes_of_a_type_that_has_become_text_stay_bytes_until_they_are_replaced(
+    database: Database, newest: Server
+) -> None:
     """An older Satchel stored the document, when application/x-python counted as binary."""
     text(newest, "create_resource", name="r", uri="x:r", content="aGk=", mime_type="image/png")
-    database = open_database(project)
     with database.write() as tx:
         tx.run("update documents set mime_type = 'application/x-python'")
-    database.close()
     [entry] = newest.request("resources/read", {"uri": "x:r"})["result"]["contents"]
     assert entry == {"uri": "x:r", "mimeType": "application/x-python", "blob": "aGk="}
     border = "Error: Changing the MIME type from binary to text needs new content"
@@ -405,12 +389,12 @@ def test_names_and_uris_are_unique_in_a_project(newest: Server) -> None:
     text(newest, "create_prompt", name="r", content="prompts have names of their own")
 
 
-def test_prompts_of_other_contracts_are_listed_under_their_slug(project: str, newest: Server) -> None:
-    database = open_database(project)
+def test_prompts_of_other_contracts_are_listed_under_their_slug(
+    database: Database, newest: Server
+) -> None:
     with database.write() as tx:
         prompts.add(tx, Scope(project=PROJECT), PromptDraft(title="Code Review", content="x"))
         prompts.add(tx, Scope(project=PROJECT), PromptDraft(title="plain", content="y"))
-    database.close()
     listed = [prompt["name"] for prompt in newest.request("prompts/list")["result"]["prompts"]]
     assert listed == ["code-review", "plain"]
     exists = "Error: Prompt '{}' already exists in project '" + PROJECT + "'"
@@ -439,12 +423,12 @@ def test_a_name_is_free_whatever_titles_there_are(project: str, newest: Server, 
     )
 
 
-def test_a_project_deleted_while_serving_is_reported_as_missing(project: str, newest: Server) -> None:
+def test_a_project_deleted_while_serving_is_reported_as_missing(
+    database: Database, newest: Server
+) -> None:
     text(newest, "create_prompt", name="p", content="x")
-    database = open_database(project)
     with database.write() as tx:
         projects.delete(tx, PROJECT)
-    database.close()
     gone = f"Error: Project '{PROJECT}' does not exist"
     for tool, arguments in (
         ("create_prompt", {"name": "p", "content": "x"}),
@@ -462,12 +446,3 @@ def test_a_project_deleted_while_serving_is_reported_as_missing(project: str, ne
         ("resources/read", {"uri": "x:y"}),
     ):
         assert newest.request(method, params)["error"] == {"code": -32603, "message": gone}
-
-
-@pytest.mark.process
-def test_a_project_that_does_not_exist_is_not_served(store: str) -> None:
-    with_missing = Server("--contract", "mcpkg", "--database", store, "--project", "missing")
-    assert with_missing.ended()
-    assert with_missing.close() == 3
-    [line] = with_missing.stderr.splitlines()
-    assert "project 'missing' does not exist" in line and "satchel project create missing" in line

@@ -4,13 +4,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
-from tests.support.satchel import ok, refusal, text
+from tests.support.satchel import ok
 from tests.support.stdio import NEWEST, Client, modern_meta
 from tests.support.variants import both_engines
 
 ADA = "550e8400-e29b-41d4-a716-446655440000"
+ONE = {"number": 1, "title": "One", "project": None}
 HUGE = ["1e300", "9007199254740993", "1" + "0" * 30, "1" + "0" * 3999, "1" + "0" * 5000, "1e999"]
 
 
@@ -23,38 +22,20 @@ def call_raw(client: Client, tool: str, arguments: str) -> Any:
     return client.read()["result"]["structuredContent"]
 
 
-@pytest.mark.parametrize("two", ["2", "2.0", "2e0", "20e-1", "0.2E1", "2.000000000000000000000001"])
-def test_a_number_without_a_fraction_is_an_integer(two: str, store: str, serve: Callable[..., Client]) -> None:
-    prompts = serve("prompt-store", store)
-    for title in ("A", "B", "C"):
-        prompts.call("add_prompt", title=title, content="x")
-    for tool, more in (
-        ("list_prompts", "{"),
-        ("search_prompts", '{"query": "x", '),
-        ("filter_by_tags", '{"tags": ["t"], '),
-    ):
-        page = call_raw(prompts, tool, f'{more}"limit": {two}, "offset": {two}}}')
-        assert (page["limit"], page["offset"]) == (2, 2)
-        assert [type(page[name]) for name in ("limit", "offset")] == [int, int]
-
-    tasks = serve("tasks", store, NEWEST, "--user", ADA)
+def test_a_number_without_a_fraction_is_an_integer(store: str, serve: Callable[..., Client]) -> None:
+    prompts, tasks = serve("prompt-store", store), serve("tasks", store, NEWEST, "--user", ADA)
+    own = serve("satchel", store, NEWEST, "--user", ADA)
     for title in ("One", "Two"):
         tasks.call("add_task", title=title)
-    assert call_raw(tasks, "complete_task", f'{{"task_id": {two}}}')["data"]["title"] == "Two"
-    assert call_raw(tasks, "update_task", f'{{"task_id": {two}, "title": "2"}}')["data"]["id"] == 2
-    deleted = call_raw(tasks, "delete_task", f'{{"task_id": {two}}}')
-    assert deleted["data"] == {"task_id": 2, "deleted": True} and type(deleted["data"]["task_id"]) is int
-    missing = call_raw(tasks, "delete_task", f'{{"task_id": {two}}}')
-    assert missing["details"] == {"task_id": 2} and type(missing["details"]["task_id"]) is int
-
-    own = serve("satchel", store, NEWEST, "--user", ADA)
-    ok(own, "add_task", title="Three")
-    listed = call_raw(own, "list_tasks", f'{{"limit": {two}, "status": "all"}}')
-    assert [task["number"] for task in listed["tasks"]] == [3, 1]
-    blocked = call_raw(own, "update_task", f'{{"task": 3.0, "blocked_by": [1e0], "expected_version": {two}}}')
-    assert blocked["error"]["code"] == "conflict"
-    blocked = call_raw(own, "update_task", '{"task": 3.0, "blocked_by": [1e0], "expected_version": 1.0}')
-    assert blocked["task"]["blocked_by"] == [1]
+    for two in ("2", "2.0", "2e0", "20e-1", "0.2E1", "2.000000000000000000000001"):
+        page = call_raw(prompts, "list_prompts", f'{{"limit": {two}, "offset": {two}}}')
+        assert (page["limit"], page["offset"]) == (2, 2)
+        assert [type(page[name]) for name in ("limit", "offset")] == [int, int]
+        task = call_raw(tasks, "complete_task", f'{{"task_id": {two}}}')["data"]
+        assert (task["id"], type(task["id"])) == (2, int)
+        assert call_raw(own, "list_tasks", f'{{"limit": {two}}}')["tasks"] == [ONE]
+        blocked = call_raw(own, "update_task", f'{{"task": 1.0, "blocked_by": [{two}], "expected_version": {two}}}')
+        assert blocked["error"]["code"] == "conflict"
 
 
 def test_a_fraction_and_a_truth_value_are_no_integers(store: str, serve: Callable[..., Client]) -> None:
@@ -75,68 +56,28 @@ def test_a_fraction_and_a_truth_value_are_no_integers(store: str, serve: Callabl
 
 
 @both_engines
-@pytest.mark.parametrize("number", HUGE)
-def test_a_number_beyond_all_bounds_is_valid_and_finds_nothing(
-    number: str, store: str, serve: Callable[..., Client]
-) -> None:
+def test_a_number_beyond_all_bounds_is_valid_and_finds_nothing(store: str, serve: Callable[..., Client]) -> None:
     prompts, tasks = serve("prompt-store", store), serve("tasks", store, NEWEST, "--user", ADA)
     own = serve("satchel", store, NEWEST, "--user", ADA)
     prompts.call("add_prompt", title="A", content="x", tags=["t"])
-    tasks.call("add_task", title="One")
-    for tool, more in (
-        ("list_prompts", "{"),
-        ("search_prompts", '{"query": "x", '),
-        ("filter_by_tags", '{"tags": ["t"], '),
-    ):
-        page = call_raw(prompts, tool, f'{more}"offset": {number}}}')
-        assert (page["prompts"], page["total"], page["has_more"]) == ([], 1, False)
-        assert type(page["offset"]) is int and page["offset"] > 2**53
-    for tool, more in (("complete_task", ""), ("delete_task", ""), ("update_task", ', "title": "x"')):
-        said = call_raw(tasks, tool, f'{{"task_id": {number}{more}}}')
-        assert (said["error"], said["code"]) == ("Task not found", "NOT_FOUND")
-        assert type(said["details"]["task_id"]) is int and said["details"]["task_id"] > 2**53
-        below = call_raw(tasks, tool, f'{{"task_id": -{number}{more}}}')
-        assert below["details"] == {"field": "task_id", "constraint": "minimum", "limit": 1}
-    for given in (number, f"-{number}"):
-        assert call_raw(own, "complete_task", f'{{"task": {given}}}')["error"]["code"] == "not_found"
-        error = call_raw(own, "add_task", f'{{"title": "x", "blocked_by": [{given}]}}')["error"]
-        assert error["code"] == "not_found"
+    ok(own, "add_task", title="One")
+    for number in HUGE:
+        for tool, more in (
+            ("list_prompts", "{"),
+            ("search_prompts", '{"query": "x", '),
+            ("filter_by_tags", '{"tags": ["t"], '),
+        ):
+            page = call_raw(prompts, tool, f'{more}"offset": {number}}}')
+            assert (page["prompts"], page["total"], page["has_more"]) == ([], 1, False)
+            assert type(page["offset"]) is int and page["offset"] > 2**53
+        for tool, more in (("complete_task", ""), ("delete_task", ""), ("update_task", ', "title": "x"')):
+            said = call_raw(tasks, tool, f'{{"task_id": {number}{more}}}')
+            assert (said["error"], said["code"]) == ("Task not found", "NOT_FOUND")
+            assert type(said["details"]["task_id"]) is int and said["details"]["task_id"] > 2**53
+            below = call_raw(tasks, tool, f'{{"task_id": -{number}{more}}}')
+            assert below["details"] == {"field": "task_id", "constraint": "minimum", "limit": 1}
+        for given in (number, f"-{number}"):
+            assert call_raw(own, "complete_task", f'{{"task": {given}}}')["error"]["code"] == "not_found"
+            error = call_raw(own, "add_task", f'{{"title": "x", "blocked_by": [{given}]}}')["error"]
+            assert error["code"] == "not_found"
     assert tasks.call("list_tasks")["structuredContent"]["message"] == "Found 1 task"
-
-
-def test_a_number_is_never_a_title(store: str, serve: Callable[..., Client]) -> None:
-    own = serve("satchel", store, NEWEST, "--user", ADA)
-    for title in ("12", "#12", "0", "-5", "Plain"):
-        ok(own, "add_task", title=title)
-    for reference in ("12", "#12", " 12 ", 12, 12.0, "0", 0, "#0", "-5", -5):
-        for tool in ("complete_task", "delete_task"):
-            error = refusal(own, tool, task=reference)
-            assert (error["code"], error.get("near")) == ("not_found", None), reference
-        assert refusal(own, "add_task", title="x", blocked_by=[reference])["code"] == "not_found"
-    for uri in ("satchel://task/12", "satchel://task/%2312", "satchel://task/#12"):
-        assert own.request("resources/read", {"uri": uri})["error"]["code"] == -32602
-    start = {"name": "start-task", "arguments": {"task": "#12"}}
-    assert own.request("prompts/get", start)["error"]["code"] == -32602
-
-
-def test_a_number_may_be_written_with_a_hash_wherever_one_is_taken(store: str, serve: Callable[..., Client]) -> None:
-    own = serve("satchel", store, NEWEST, "--user", ADA)
-    ok(own, "add_task", title="First")
-    ok(own, "add_task", title="Second", blocked_by=["#1"])
-    assert text(own, "update_task", task="#2", blocked_by=["#1"]).startswith("Unchanged #2 Second")
-    for uri in ("satchel://task/1", "satchel://task/%231", "satchel://task/#1"):
-        [page] = own.request("resources/read", {"uri": uri})["result"]["contents"]
-        assert page["text"].startswith("# Task #1: First")
-        assert ok(own, "read_resource", resource=uri)["resource"]["text"] == page["text"]
-    for task in ("1", "#1", " #1"):
-        got = own.request("prompts/get", {"name": "start-task", "arguments": {"task": task}})
-        assert got["result"]["description"] == "Start task #1"
-    for reference in ({"type": "ref/prompt", "name": "start-task"}, {"type": "ref/resource", "uri": TEMPLATE}):
-        name = "task" if reference["type"] == "ref/prompt" else "number"
-        params = {"ref": reference, "argument": {"name": name, "value": "#1"}}
-        assert own.request("completion/complete", params)["result"]["completion"]["values"] == ["1"]
-    assert text(own, "complete_task", task="#1").startswith("Completed #1")
-    assert text(own, "delete_task", task="#1") == "Deleted #1 First\n#1 was referred to by #2."
-
-
-TEMPLATE = "satchel://task/{number}"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from satchel.storage.database import open_database
+from satchel.storage.database import Database
 from tests.support.stdio import Client
 from tests.support.variants import oldest_too
 
@@ -250,7 +250,7 @@ def test_nothing_of_a_refused_update_remains(client: Client) -> None:
     assert ask(client, "search_prompts", query="lost")["total"] == 0
 
 
-def test_a_deleted_prompt_is_gone_from_everywhere(client: Client, store: str) -> None:
+def test_a_deleted_prompt_is_gone_from_everywhere(client: Client, database: Database) -> None:
     id = add(client, "Going", "unmistakable", ["leaving"])
     assert ask(client, "delete_prompt", id=id) == {"deleted": True, "id": id}
     assert refused(client, "delete_prompt", id=id)["code"] == "NOT_FOUND"
@@ -259,11 +259,9 @@ def test_a_deleted_prompt_is_gone_from_everywhere(client: Client, store: str) ->
     assert ask(client, "search_prompts", query="unmistakable")["total"] == 0
     assert ask(client, "filter_by_tags", tags=["leaving"])["total"] == 0
     assert ask(client, "list_tags")["total"] == 0
-    database = open_database(store)
     with database.read() as tx:
         assert tx.all("select 1 from prompts") == tx.all("select 1 from search_words") == []
         assert tx.all("select action from revisions where kind = 'prompt'") == [("delete",)]
-    database.close()
     add(client, "Going")
 
 
@@ -480,12 +478,10 @@ def test_content_has_at_most_4_mib_of_utf_8(client: Client) -> None:
 # -- projects ---------------------------------------------------------------------------------------------------
 
 
-def test_a_project_deleted_while_serving_is_reported_as_missing(client: Client, store: str) -> None:
+def test_a_project_deleted_while_serving_is_reported_as_missing(client: Client, database: Database) -> None:
     add(client, "One")
-    database = open_database(store)
     with database.write() as tx:
         tx.run("delete from projects")
-    database.close()
     expected = {"code": "NOT_FOUND", "message": "Project 'default' does not exist"}
     calls: dict[str, dict[str, Any]] = {
         "add_prompt": {"title": "T", "content": "c"},

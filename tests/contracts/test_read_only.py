@@ -7,7 +7,7 @@ import pytest
 
 from satchel.auth import tokens
 from satchel.contracts import CONTRACTS, load
-from satchel.storage.database import open_database
+from satchel.storage.database import Database
 from tests.support.in_process_http import HttpInProcess
 from tests.support.stdio import NEWEST, Client
 
@@ -42,24 +42,9 @@ def test_on_stdio_only_tools_that_read_are_there(contract: str, store: str, serv
         assert client.request(method, {"name": "x"}).get("error", {}).get("code") in (None, -32602)
 
 
-def test_over_http_only_tools_that_read_are_listed(store: str) -> None:
-    with HttpInProcess("--database", store, "--user", ADA, "--read-only") as server:
-        for contract, reading in READING.items():
-            assert listed(server, contract) == reading
-        # A call of such a tool is refused with the reason; in our own contract, the tool is unknown (decision 14).
-        for contract in ("prompt-store", "mcpkg", "todo", "tasks"):
-            for tool in load(contract).tools:
-                answer = server.ask("tools/call", {"name": tool.name}, path=f"/mcp/{contract}")
-                assert (answer.status == 403) is tool.writes
-        door = server.fetch("POST", "/mcp/tool/add_task", b'{"title": "x"}', {"Content-Type": "application/json"})
-        assert door.status == 403
-
-
-def test_a_read_only_token_is_shown_the_tools_that_it_may_use(store: str) -> None:
-    database = open_database(store)
+def test_a_read_only_token_is_shown_the_tools_that_it_may_use(store: str, database: Database) -> None:
     with database.write() as tx:
         read_only, whole = (tokens.create(tx, user=ADA, is_read_only=one)[1] for one in (True, False))
-    database.close()
     with HttpInProcess("--database", store, "--auth", "token") as server:
         for contract, reading in READING.items():
             server.token = read_only

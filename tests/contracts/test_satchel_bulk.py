@@ -159,27 +159,3 @@ def test_a_long_call_reports_how_far_it_has_come(store: str, serve: Callable[...
             told.append((message["params"]["progress"], message["params"]["total"]))
     assert told == [(50, 120), (100, 120)]
     assert len(message["result"]["structuredContent"]["prompts"]) == 120
-
-
-def test_tags_are_replaced_or_changed(client: Client) -> None:
-    ok(client, "add_prompt", title="P", content="x", tags=["a", "b"])
-
-    def tags(*given: str) -> list[str]:
-        return ok(client, "update_prompt", prompt="p", tags=list(given))["prompt"].get("tags", [])
-
-    assert tags("+C", "-a") == ["b", "c"]
-    assert tags("-zzz") == ["b", "c"]
-    assert tags("x", "y") == ["x", "y"]
-    assert tags("-x", "-y") == []
-    assert refusal(client, "update_prompt", prompt="p", tags=["+a", "b"]) == wrong(
-        "tags[1]: begin every entry with + or -, or none of them.",
-        "tags",
-        "Write +x to add, -x to remove; entries without signs replace all.",
-    )
-    assert refusal(client, "update_prompt", prompt="p", tags=["+a b"])["argument"] == "tags"
-    many = [f"+t{number}" for number in range(100)]
-    assert len(tags(*many)) == 100
-    assert (
-        refusal(client, "update_prompt", prompt="p", tags=["+one-more"])["message"]
-        == "tags can have at most 100 entries."
-    )

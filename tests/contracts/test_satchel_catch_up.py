@@ -8,7 +8,7 @@ import pytest
 from rs_bpe.bpe import openai
 
 from satchel.services import projects
-from satchel.storage.database import open_database
+from satchel.storage.database import Database
 from tests.support.satchel import Like, ok, refusal, text
 from tests.support.stdio import NEWEST, Client
 
@@ -42,11 +42,11 @@ def test_a_new_store_is_described_in_a_few_words(own: Client) -> None:
     assert text(own, "catch_up") == told
 
 
-def test_it_reports_changes_claims_and_ready_tasks(own: Client, store: str, serve: Callable[..., Client]) -> None:
-    database = open_database(store)
+def test_it_reports_changes_claims_and_ready_tasks(
+    own: Client, store: str, database: Database, serve: Callable[..., Client]
+) -> None:
     with database.write() as tx:
         projects.add(tx, "other")
-    database.close()
     ok(own, "add_tasks", lines=["Write docs +docs", "Fix login !high", "Deploy after:2", "Far @other", "Old"])
     ok(own, "add_prompts", prompts=[{"title": "Review", "content": "x", "tags": ["docs", "a"]}])
     ok(own, "update_prompt", prompt="review", content="y")

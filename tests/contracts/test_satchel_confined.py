@@ -9,7 +9,7 @@ import pytest
 from satchel.auth import tokens
 from satchel.model import Argument, DocumentDraft, PromptDraft, Scope, TaskDraft
 from satchel.services import documents, projects, prompts, tasks
-from satchel.storage.database import open_database
+from satchel.storage.database import Database
 from tests.support.in_process_http import HttpInProcess
 from tests.support.satchel import make_library, ok, refusal, text
 
@@ -19,11 +19,10 @@ ELSEWHERE = "a task of a project that is not open here"
 
 
 @pytest.fixture
-def server(store: str, tmp_path: Path) -> Iterator[HttpInProcess]:
+def server(store: str, database: Database, tmp_path: Path) -> Iterator[HttpInProcess]:
     """Yield a server and a client whose token opens the project `open`, but not `secret` of the same user."""
     make_library(tmp_path / "shelf", "desk", {"x": ("About {{ topic }}", ["topic"])})
     everywhere = Scope(user=ANN)
-    database = open_database(store)
     with database.write() as tx:
         for name in ("default", "open", "secret"):
             projects.add(tx, name)
@@ -43,7 +42,6 @@ def server(store: str, tmp_path: Path) -> Iterator[HttpInProcess]:
             documents.add(tx, scope, DocumentDraft(name=f"doc-{name}", uri=f"doc:{name}", content="x"))
         _, confined = tokens.create(tx, user=ANN, projects=["open"])
         _, free_token = tokens.create(tx, user=ANN)
-    database.close()
     with HttpInProcess("--database", store, "--auth", "token", "--libraries", str(tmp_path / "shelf")) as server:
         # Values that the same user gave with a token for all projects.
         server.token = free_token
@@ -85,16 +83,16 @@ def test_a_task_blocked_elsewhere_reveals_only_that(server: HttpInProcess) -> No
     assert f"It waits for {ELSEWHERE}: see to that first" in answer["messages"][0]["content"]["text"]
 
 
-def test_a_token_neither_adds_nor_removes_blockers_that_it_cannot_see(server: HttpInProcess, store: str) -> None:
+def test_a_token_neither_adds_nor_removes_blockers_that_it_cannot_see(
+    server: HttpInProcess, database: Database
+) -> None:
     assert ok(server, "update_task", task=WAITING, blocked_by=[])["task"]["blocked_elsewhere"] is True
     assert page(server, WAITING).split("\n\n")[2:4] == ["## To be done first", f"- {ELSEWHERE}"]
     assert refusal(server, "update_task", task=FREE, blocked_by=[str(HIDDEN)])["code"] == "not_found"
-    database = open_database(store)
     everywhere = Scope(user=ANN)
     with database.write() as tx:
         assert tasks.find(tx, everywhere, WAITING).blocked_by == (HIDDEN,)
         tasks.complete(tx, everywhere, HIDDEN)
-    database.close()
     assert "To be done first" not in page(server, WAITING)  # and no heading without anything below
     assert "blocked_elsewhere" not in one_of(ok(server, "list_tasks"), WAITING)
 

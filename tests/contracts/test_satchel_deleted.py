@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from satchel.services import projects
-from satchel.storage.database import open_database
+from satchel.storage.database import Database
 from tests.support.satchel import MINUTE, Like, deleted, ok, read_rows, refusal, text
 from tests.support.stdio import NEWEST, Client
 
@@ -78,7 +78,7 @@ def test_the_error_of_an_entry_says_it_too(own: Client, tool: str, arguments: di
 
 
 def test_a_caller_who_may_not_see_an_item_does_not_learn_that_it_was_deleted(
-    own: Client, store: str, serve: Callable[..., Client]
+    own: Client, store: str, database: Database, serve: Callable[..., Client]
 ) -> None:
     fill(own)
     other = serve("satchel", store, NEWEST, "--user", BOB)
@@ -87,10 +87,8 @@ def test_a_caller_who_may_not_see_an_item_does_not_learn_that_it_was_deleted(
     reader = serve("satchel", store, NEWEST, "--user", ANN, "--read-only")
     assert refusal(reader, "get_task", task=1)["hint"] == "It is in the trash; history shows what it was."
     ok(own, "add_project", name="garden")
-    database = open_database(store)
     with database.write() as tx:
         projects.delete(tx, "garden")
-    database.close()
     how = "A person can use satchel restore satchel://project/garden to bring it back."
     assert refusal(reader, "list_prompts", project="garden")["hint"] == how
 

@@ -3,16 +3,14 @@
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import pytest
 
 from satchel import __version__
 from satchel.contracts.satchel.app import ICONS
-from satchel.contracts.satchel.methods import PROMPT_URI, quote_prompt_uri
 from satchel.model import Argument, DocumentDraft, PromptDraft, Scope, TaskDraft
 from satchel.services import documents, projects, prompts, tasks
-from satchel.storage.database import open_database
+from satchel.storage.database import Database, open_database
 from tests.support.satchel import answered, make_library
 from tests.support.stdio import NEWEST, Client, plain
 
@@ -49,9 +47,8 @@ def ask(
 
 
 @pytest.fixture
-def filled(store: str) -> str:
+def filled(store: str, database: Database) -> str:
     """Return a store with a prompt of each kind, documents and tasks."""
-    database = open_database(store)
     ann = Scope(user=ANN)
     with database.write(ann) as tx:
         projects.add(tx, "default")
@@ -76,7 +73,6 @@ def filled(store: str) -> str:
         tasks.add(tx, ann, TaskDraft(title="Dig", project="garden", tags=["soil"], priority="high", due="2026-12-01"))
         tasks.add(tx, ann, TaskDraft(title="Plant", description="Tulips,\nmostly", project="garden", blocked_by=[1]))
         tasks.add(tx, Scope(user=BEN), TaskDraft(title="Secret"))
-    database.close()
     return store
 
 
@@ -253,12 +249,12 @@ def test_no_new_prompt_is_hidden_behind_start_task(store: str, ask: Callable[...
     assert [one["name"] for one in ask("prompts/list")["prompts"]][:3] == ["start-task", "start-task-2", "start-task-3"]
 
 
-def test_a_stored_prompt_called_start_task_is_reached_by_tools_only(store: str, ask: Callable[..., Any]) -> None:
+def test_a_stored_prompt_called_start_task_is_reached_by_tools_only(
+    database: Database, ask: Callable[..., Any]
+) -> None:
     assert ask("prompts/list")["prompts"][0] == START
-    database = open_database(store)
     with database.write() as tx:
         prompts.add(tx, Scope(), PromptDraft(title="Start task", content="mine"))  # as another contract does it
-    database.close()
     assert [one for one in ask("prompts/list")["prompts"] if one["name"] == "start-task"] == [START]
     assert ask("prompts/get", name="start-task") == wrong(NO_TASK)
     read = ask("resources/read", uri="satchel://prompt/start-task")
@@ -269,14 +265,12 @@ def test_a_stored_prompt_called_start_task_is_reached_by_tools_only(store: str, 
 
 @pytest.mark.parametrize("stored", [500, 501])
 def test_pages_lead_through_the_store_and_then_the_libraries(
-    store: str, tmp_path: Path, serve: Callable[..., Client], stored: int
+    store: str, database: Database, tmp_path: Path, serve: Callable[..., Client], stored: int
 ) -> None:
-    database = open_database(store)
     with database.write() as tx:
         projects.add(tx, "default")
         for number in range(stored):
             prompts.add(tx, Scope(), PromptDraft(title=f"p{number}", content="x"))
-    database.close()
     for library in ("one", "two"):
         make_library(tmp_path / "shelf", library, {f"q{number}": ("x", []) for number in range(300)})
     client = serve("satchel", store, NEWEST, "--libraries", str(tmp_path / "shelf"))
@@ -336,7 +330,12 @@ def test_templates_are_read(filled: str, ask: Callable[..., Any]) -> None:
     assert read("satchel://prompt/Literal%20%7B%7B%20x%20%7D%7D") == ("text/markdown", "{{ x }}")
     assert read("satchel://prompt/desk:letter") == read("satchel://prompt/desk%3Aletter")
     assert read("satchel://prompt/b%C3%BCro:brief") == read("satchel://prompt/büro:brief") == ("text/markdown", "Hallo")
-    assert read("satchel://task/2") == read("satchel://task/%232") == ("text/markdown", TASK_PAGE)
+    assert (
+        read("satchel://task/2")
+        == read("satchel://task/%232")
+        == read("satchel://task/#2")
+        == ("text/markdown", TASK_PAGE)
+    )
     assert read("satchel://project/garden") == (
         "application/json",
         '{"name":"garden","counts":{"prompts":0,"documents":1},"documents":[{"name":"beds","uri":"doc:beds"}],'
@@ -355,12 +354,6 @@ def test_templates_are_read(filled: str, ask: Callable[..., Any]) -> None:
                 "data": {"uri": uri},
             }
         }
-
-
-@pytest.mark.parametrize("name", ["plain-name_1.x", "desk:letter", "büro:brief", "日本", "100%", "a b/c?#"])
-def test_a_name_survives_its_uri(name: str) -> None:
-    uri = quote_prompt_uri(name)
-    assert uri.isascii() and unquote(uri.removeprefix(PROMPT_URI)) == name
 
 
 # -- completion -------------------------------------------------------------------------------------------------

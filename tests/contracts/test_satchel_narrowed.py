@@ -8,8 +8,7 @@ import pytest
 from satchel.contracts import load
 from satchel.model import Argument, PromptDraft, Scope
 from satchel.services import prompts
-from satchel.storage.database import open_database
-from tests.support.in_process import InProcess
+from satchel.storage.database import Database
 from tests.support.stdio import NEWEST, Client, plain
 
 ANN = "11111111-1111-4111-8111-111111111111"
@@ -76,13 +75,11 @@ def prompts_of(ask: Ask) -> list[str]:
     return [one["name"] for one in ask("prompts/list", {})["result"]["prompts"]]
 
 
-def test_no_text_mentions_a_tool_that_is_not_served(start: Callable[..., Ask], store: str) -> None:
+def test_no_text_mentions_a_tool_that_is_not_served(start: Callable[..., Ask], database: Database) -> None:
     writer = start()
     call(writer, "add_task", title="Drink")
-    database = open_database(store)
     with database.write() as tx:  # as another contract does, which checks no template
         prompts.add(tx, Scope(), PromptDraft(title="Broken", content="{{ x", arguments=[Argument("x", None, False)]))
-    database.close()
     page = "Work on this task.\n\n# Task #1: Drink\n\n- Status: ready\n- Priority: normal\n- Project: default\n\n"
     reading = "Read the documents that matter with read_resource.\n\n"
     done = "When it is done, call complete_task with task 1; note what comes up with add_tasks.\n"
@@ -116,14 +113,3 @@ def test_the_instructions_mention_only_served_tools(start: Callable[..., Ask]) -
         "item by #4, its name or its URI, like satchel://task/4; such a URI in a text is a link. Search here "
         "before you ask the user. `near` in an error is what was probably meant."
     )
-
-
-def test_both_at_once(start: Callable[..., Ask]) -> None:
-    ask = start("--read-only", "--toolsets", "tasks")
-    assert listed(ask) == ["search", "catch_up", "list_tasks", "get_task", "history", "show"]
-
-
-def test_the_environment_can_ask_for_it(store: str) -> None:
-    for said, is_read_only in (("1", True), ("On", True), ("0", False), ("off", False), ("", False)):
-        with InProcess("--database", store, environment={"SATCHEL_READ_ONLY": said}) as client:
-            assert ("add_prompts" not in listed(client.request)) is is_read_only

@@ -9,7 +9,7 @@ from satchel.auth import tokens
 from satchel.model import PERSONAL_PROJECT, Argument, DocumentDraft, PromptDraft, Scope
 from satchel.services import documents, projects, prompts
 from satchel.storage.database import Database, open_database
-from tests.contracts.test_satchel_changes import PROMPTS, RESOURCES, name_of
+from tests.contracts.test_satchel_streams import PROMPTS, RESOURCES, name_of
 from tests.support.in_process_http import HttpInProcess
 from tests.support.satchel import answered, ok, refusal, text
 from tests.support.stdio import NEWEST, Client

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from satchel.services import projects
-from satchel.storage.database import open_database
+from satchel.storage.database import Database, open_database
 from tests.support.in_process import InProcess
 from tests.support.in_process_http import HttpInProcess
 from tests.support.satchel import ok, refusal
@@ -236,32 +236,22 @@ def test_over_http_the_query_or_a_header_says_it(http: Callable[..., HttpInProce
     assert http_place(flagged, "/mcp?project=marked")[0] == "marked"
 
 
-@pytest.fixture
-def store_with_two(store: str) -> str:
-    database = open_database(store)
-    with database.write() as tx:
-        for name in ("default", "mine", "theirs"):
-            projects.add(tx, name)
-    database.close()
-    return store
-
-
 QUERIES = ["nope", "%00", "%ff%fe", "a" * 5000, "%F0%9F%92%A3", "'--"]
 
 
-def test_over_http_a_missing_project_is_reported(store_with_two: str) -> None:
-    with HttpInProcess("--database", store_with_two, "--user", ANN) as server:
-        for query in QUERIES:
-            path = f"/mcp?project={query}"
-            for tool in ("list_prompts", "list_resources", "list_tags"):
-                result = server.call(tool, path=path)
-                assert result["structuredContent"]["error"]["code"] == "not_found", query
-            assert server.call("add_task", {"title": "x"}, path=path)["isError"] is True
-            assert server.ask("prompts/list", path=path).error["code"] == -32602
-            assert server.ask("resources/read", {"uri": "x:y"}, path=path).error["code"] == -32602
-            listed = server.call("list_projects", path=path)
-            assert listed["isError"] is False
-            assert listed["structuredContent"]["why"] == "the query ?project=, which names no project"
-            assert listed["content"][0]["text"].startswith("There is no project '")
-            with server.listen({"promptsListChanged": True}, path=path) as stream:
-                assert stream.read()["method"] == "notifications/subscriptions/acknowledged"
+def test_over_http_a_missing_project_is_reported(http: Callable[..., HttpInProcess]) -> None:
+    server = http("--user", ANN)
+    for query in QUERIES:
+        path = f"/mcp?project={query}"
+        for tool in ("list_prompts", "list_resources", "list_tags"):
+            result = server.call(tool, path=path)
+            assert result["structuredContent"]["error"]["code"] == "not_found", query
+        assert server.call("add_task", {"title": "x"}, path=path)["isError"] is True
+        assert server.ask("prompts/list", path=path).error["code"] == -32602
+        assert server.ask("resources/read", {"uri": "x:y"}, path=path).error["code"] == -32602
+        listed = server.call("list_projects", path=path)
+        assert listed["isError"] is False
+        assert listed["structuredContent"]["why"] == "the query ?project=, which names no project"
+        assert listed["content"][0]["text"].startswith("There is no project '")
+        with server.listen({"promptsListChanged": True}, path=path) as stream:
+            assert stream.read()["method"] == "notifications/subscriptions/acknowledged"

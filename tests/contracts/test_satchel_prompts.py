@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from satchel.storage.database import open_database
+from satchel.storage.database import Database
 from tests.support.satchel import MINUTE, Like, deleted, ok, refusal, result_of, wrong
 from tests.support.stdio import Client
 
@@ -164,12 +164,10 @@ def test_values_that_a_prompt_does_not_take_are_refused(client: Client) -> None:
     assert facts["text"].endswith("arguments: tone? = warm | dry; mood? = good | ...; size = s | m")
 
 
-def test_a_prompt_that_cannot_be_filled_in_is_explained(client: Client, shelf: Path, store: str) -> None:
+def test_a_prompt_that_cannot_be_filled_in_is_explained(client: Client, shelf: Path, database: Database) -> None:
     ok(client, "add_prompt", title="Broken", content="one\n{% if a %}{% endif %}", arguments=[{"name": "a"}])
-    database = open_database(store)
     with database.write() as tx:  # as an older version stored it
         tx.run("update prompts set content = :content", content="one\n{% if %}")
-    database.close()
     ok(
         client,
         "add_prompt",

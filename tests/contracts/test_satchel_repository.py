@@ -10,7 +10,7 @@ import pytest
 from satchel.app import project_discovery
 from satchel.app.project_discovery import NamedProject, find_main_repository, find_names_above, make_name
 from satchel.services import projects
-from satchel.storage.database import open_database
+from satchel.storage.database import Database, open_database
 from tests.support.satchel import ok, refusal
 from tests.support.stdio import NEWEST, Client
 
@@ -99,13 +99,11 @@ def test_a_call_that_fails_makes_nothing(start: Start, store: str) -> None:
     assert names(store) == ["default"]
 
 
-def test_while_it_is_in_the_trash_reads_say_so_and_writes_do_not_make_it(start: Start, store: str) -> None:
+def test_while_it_is_in_the_trash_reads_say_so_and_writes_do_not_make_it(start: Start, database: Database) -> None:
     client = start()
     ok(client, "add_prompt", title="A", content="x")
-    database = open_database(store)
     with database.write() as tx:
         projects.delete(tx, "web")
-    database.close()
     note = "Project 'web' is in the trash: restore satchel://project/web brings it back."
     for tool in ("list_prompts", "list_resources", "list_tags"):
         assert ok(client, tool)["notes"] == [note], tool

@@ -4,6 +4,7 @@ Nothing here waits for silence: a change that must not be announced is followed 
 """
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,7 +17,7 @@ from satchel.contracts import load
 from satchel.model import DocumentDraft, PromptDraft, PromptPatch, Scope, StoreChange, TaskDraft, TaskPatch
 from satchel.services import documents, projects, prompts, tasks
 from satchel.storage.database import Database, open_database
-from tests.contracts.test_satchel_changes import PROMPTS, RESOURCES, command_line, name_of
+from tests.support.command import run
 from tests.support.http import Stream
 from tests.support.in_process_http import HttpInProcess
 from tests.support.postgres import PostgresServer
@@ -27,7 +28,19 @@ from tests.support.stdio import NEWEST, Client
 
 ANN, BEN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 
+PROMPTS, RESOURCES = "prompts/list_changed", "resources/list_changed"
+
 both_ways = pytest.mark.parametrize("way", ["stdio", "http"])  # the handshake generation, and the newest revision
+
+
+def name_of(message: dict[str, Any]) -> str:
+    """Return the URI of an updated resource, or what has changed."""
+    method: str = message["method"].removeprefix("notifications/")
+    return message["params"]["uri"] if method == "resources/updated" else method
+
+
+def command_line(store: str, *arguments: str) -> None:
+    assert run(*arguments, "--database", store).returncode == 0
 
 
 class Ear:
@@ -88,6 +101,56 @@ def add_task(database: Database, project: str | None, *, user: str = ANN, **more
         return tasks.add(tx, Scope(user=user), TaskDraft(title="T", project=project, **more)).number
 
 
+@both_ways
+def test_a_listener_to_an_item_is_notified_when_it_changes(
+    way: str, database: Database, listen: Callable[..., Ear]
+) -> None:
+    uris = ("satchel://prompt/tea", "doc:tea", "satchel://task/1")
+    ear = listen(way, uris=uris)
+    id, scope = add_prompt(database, "default"), Scope(user=ANN)
+    assert ear.next(2) == [PROMPTS, uris[0]]
+    add_document(database, "default", "tea")
+    assert ear.next(2) == [uris[1], RESOURCES]
+    add_task(database, None)
+    assert ear.next() == [uris[2]]
+    changes: list[tuple[Callable[..., object], tuple[object, ...], list[str]]] = [
+        (prompts.update, (id, PromptPatch(content="y")), [uris[0]]),
+        (prompts.update, (id, PromptPatch(title="Green tea")), [PROMPTS, uris[0]]),
+        (tasks.complete, (1,), [uris[2]]),
+        (documents.delete, ("tea",), [uris[1], RESOURCES]),
+        (prompts.delete, (id,), [PROMPTS, uris[0]]),
+    ]
+    for change, given, expected in changes:
+        with database.write() as tx:
+            change(tx, scope, *given)
+        assert ear.next(len(expected)) == sorted(expected)
+
+
+def test_a_burst_is_few_notifications(store: str, listen: Callable[..., Ear], serve: Callable[..., Client]) -> None:
+    ear, writer, other = listen("stdio", uris=("doc:last",)), serve("prompt-store", store), serve("mcpkg", store)
+    started = time.monotonic()
+    for number in range(200):
+        writer.call("add_prompt", title=f"P{number}", content="x")
+    took = time.monotonic() - started
+    other.call("create_resource", name="last", uri="doc:last", content="x")
+    heard = ear.next()
+    while heard[-1] != "doc:last":
+        heard += ear.next()
+    assert set(heard) <= {PROMPTS, RESOURCES, "doc:last"}
+    assert 1 <= heard.count(PROMPTS) <= 3 + took / 0.1, (took, len(heard))
+
+
+def test_over_http_no_capability_is_offered_that_does_not_work(store: str) -> None:
+    """The server keeps nothing between two POSTs, so the handshake generation cannot subscribe to resources."""
+    with HttpInProcess("--database", store) as server:
+        told = server.ask("initialize", revision="2025-11-25").result["capabilities"]["resources"]
+        assert told == {"listChanged": True}
+        refused = server.ask("resources/subscribe", {"uri": "doc:tea"}, revision="2025-11-25")
+        assert refused.error["code"] == -32601
+        told = server.ask("server/discover").result["capabilities"]["resources"]
+        assert told == {"listChanged": True, "subscribe": True}
+
+
 # -- a project that goes and comes ------------------------------------------------------------------------------
 
 
@@ -141,15 +204,16 @@ def test_a_listener_to_a_project_is_notified_when_its_page_changes(
 def test_listeners_are_not_notified_of_unchanged_projects(
     way: str, database: Database, listen: Callable[..., Ear]
 ) -> None:
-    ear = listen(way, uris=(WORK, DEFAULT))
+    ear = listen(way, uris=(WORK, DEFAULT, "satchel://prompt/tea", "doc:tea", "satchel://task/1"))
     id = add_prompt(database, "work")
     assert ear.next() == [WORK]
     with database.write() as tx:
         prompts.update(tx, Scope(project="work"), id, PromptPatch(title="Coffee"))  # a project's page only counts
-    add_task(database, None)
     add_task(database, "work", user=BEN)
+    add_task(database, None)
     add_prompt(database, "garden")
-    add_prompt(database, "default")
+    add_document(database, "garden", "tea")
+    add_prompt(database, "default", "Juice")
     assert ear.next(2) == [PROMPTS, DEFAULT]
 
 

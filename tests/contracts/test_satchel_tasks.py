@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from satchel.services import projects
-from satchel.storage.database import open_database
+from satchel.storage.database import Database
 from tests.support.satchel import HINT, Like, ok, refusal, result_of, text
 from tests.support.stdio import NEWEST, Client
 
@@ -16,11 +16,9 @@ HOLDER = Like(r"satchel-tests [0-9a-f]{4}")
 
 
 @pytest.fixture
-def own(store: str, serve: Callable[..., Client]) -> Client:
-    database = open_database(store)
+def own(store: str, database: Database, serve: Callable[..., Client]) -> Client:
     with database.write() as tx:
         projects.add(tx, "web")
-    database.close()
     return serve("satchel", store, NEWEST, "--user", ADA)
 
 
@@ -334,6 +332,3 @@ def test_without_a_task_the_claim_is_in_the_project(own: Client) -> None:
     assert refusal(own, "claim_task", project="wep")["near"] == ["web"]
     for minutes in (0, 1441):
         assert refusal(own, "claim_task", minutes=minutes)["argument"] == "minutes"
-
-
-# -- cost -------------------------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from satchel.contracts.satchel.errors import (
     TemplateFailed,
     WrongValue,
 )
-from satchel.contracts.schema import json_schema
 from satchel.model import Claim, Scope
 from satchel.storage.database import Violation
 from tests.support.satchel import CODES, HINT
@@ -166,9 +165,3 @@ def test_failures_of_ours_satisfy_the_published_schema() -> None:
                     body = contract.explain_failure(tool, error)
                     said = body.structured if isinstance(body, Reply) else body
                     validator.validate(msgspec.to_builtins(said))
-
-
-def test_the_schemas_of_a_contract_are_schemas() -> None:
-    for name in CONTRACTS:
-        for tool in load(name).tools:
-            jsonschema.Draft202012Validator.check_schema(json_schema(tool.input))

@@ -297,26 +297,14 @@ name = "language"
     assert said == (
         "# Code Review\n\nPlease review the following python code:\n\nprint('hello')\n\nReport up to 5 issues.\n"
     )
-    assert text(server, "my_coding_lib:optional") == ""
+    assert text(server, "my_coding_lib:optional") == text(server, "my_coding_lib:optional", language=None) == ""
+    assert get(server, "my_coding_lib:code_review", code_snippet=None)["error"]["data"] == {
+        "details": "Missing required argument: code_snippet"
+    }
     assert text(server, "my_coding_lib:optional", language="c") == "Language: c"
 
 
 # -- beyond the document ----------------------------------------------------------------------------------------
-
-
-def test_values_are_plain_texts(tmp_path: Path, start: Start) -> None:
-    manifest = "[prompts.p]\n[[prompts.p.arguments]]\nname = 'a'\n[[prompts.p.arguments]]\nname = 'b'\nrequired = true"
-    write(tmp_path, "lib", manifest, p="<{{ a }}|{{ b }}|{{ a.x.y }}|{{ c }}>\n")
-    server = start(tmp_path)
-    assert text(server, "lib:p", b="") == text(server, "lib:p", a=None, b="") == "<|||>\n"
-    hostile = "{{ 7*7 }}{% raw %}<b>&amp;'\"\\n"
-    assert text(server, "lib:p", a=hostile, b="ü🎒") == f"<{hostile}|ü🎒||>\n"
-    assert text(server, "lib:p", b="x", c="undeclared", undeclared="y") == "<|x||>\n"
-    answer = server.request("prompts/get", {"name": "lib:p", "arguments": {"b": 5}})
-    assert answer["error"]["code"] == -32602
-    answer = server.request("prompts/get", {"name": "lib:p", "arguments": {"b": None}})
-    assert answer["error"]["data"]["details"] == "Missing required argument: b"
-    assert server.request("prompts/get", {"arguments": {"b": "x"}})["error"]["code"] == -32602
 
 
 def test_unknown_prompts_libraries_and_malformed_names_are_not_found(root: Path, start: Start) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,6 @@ from satchel.contracts import load
 from tests.oracles import node
 from tests.support.in_process_http import HttpInProcess
 from tests.support.satchel import check, make_library
-from tests.support.stdio import PATIENCE
-from tests.support.web import eventually
 
 ANN = "11111111-1111-4111-8111-111111111111"
 # Clients give a server next to nothing of their environment; this is the Satchel that is tested, wherever it is.
@@ -89,20 +87,15 @@ def shelf(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def reached(
-    transport: str, store: str, shelf: Path
-) -> Iterator[tuple[Callable[[], StdioServerParameters | str], Callable[[], bool]]]:
-    """Gives ways to a server: one that runs over HTTP, or a new one over stdio for each client.
-
-    And tells whether somebody's stream is open, which over stdio it always is.
-    """
+def reached(transport: str, store: str, shelf: Path) -> Iterator[StdioServerParameters | str]:
+    """Yield the way to a server: the address of one that runs over HTTP, or the command of one on stdio."""
     options = ["--database", store, "--libraries", str(shelf), "--user", ANN]
     if transport == "stdio":
         arguments = ["-m", "satchel", "serve", *options]
-        yield lambda: StdioServerParameters(command=sys.executable, args=arguments, env=HERE), lambda: True
+        yield StdioServerParameters(command=sys.executable, args=arguments, env=HERE)
     else:
         with HttpInProcess(*options) as server:
-            yield lambda: f"{server.url}/mcp", lambda: server.metric("satchel_streams") >= 1
+            yield f"{server.url}/mcp"
 
 
 # -- Python -----------------------------------------------------------------------------------------------------
@@ -164,58 +157,8 @@ def test_the_python_client_lives_through_the_day(transport: str, mode: str, stor
             assert client.protocol_version == MODES[mode]
             await live(client)
 
-    with reached(transport, store, shelf) as (way, _):
-        asyncio.run(day(way()))
-
-
-@pytest.mark.parametrize(("transport", "mode"), WAYS)
-def test_two_clients_see_each_others_changes(transport: str, mode: str, store: str, shelf: Path) -> None:
-    async def meeting(way: Callable[[], StdioServerParameters | str], is_open: Callable[[], bool]) -> None:
-        heard: asyncio.Queue[str] = asyncio.Queue()
-
-        async def hear(message: Any) -> None:
-            method = getattr(message, "method", None) or getattr(getattr(message, "root", None), "method", None)
-            if method is not None:
-                heard.put_nowait(method)
-
-        async with (
-            Client(way(), mode=mode, message_handler=hear) as ann,
-            Client(way(), mode=mode) as ben,
-        ):
-            await told_of_a_prompt(ann, ben, heard, mode, is_open)
-            result = await ann.call_tool("get_prompt", {"prompt": "From Ben"})
-            assert result.structured_content["prompt"]["content"] == "Hello"
-            await ann.call_tool("update_prompt", {"prompt": "from-ben", "content": "Hello, Ben", "expected_version": 1})
-            lost = await ben.call_tool(
-                "update_prompt", {"prompt": "from-ben", "content": "Mine", "expected_version": 1}
-            )
-            assert lost.structured_content["error"]["version"] == 2
-
-    with reached(transport, store, shelf) as (way, is_open):
-        asyncio.run(meeting(way, is_open))
-
-
-async def told_of_a_prompt(
-    ann: Client, ben: Client, heard: asyncio.Queue[str], mode: str, is_open: Callable[[], bool]
-) -> None:
-    """One listens while the other adds a prompt; to a stream that its client opens behind its back, in one mode."""
-
-    async def wait() -> None:
-        while await heard.get() != "notifications/prompts/list_changed":
-            pass
-
-    if mode == "legacy":
-        await ann.list_prompts()
-        assert await asyncio.to_thread(eventually, is_open)
-        await ben.call_tool("add_prompt", {"title": "From Ben", "content": "Hello"})
-        await asyncio.wait_for(wait(), PATIENCE)
-        return
-    async with ann.listen(prompts_list_changed=True) as changes:
-        await ben.call_tool("add_prompt", {"title": "From Ben", "content": "Hello"})
-        async with asyncio.timeout(PATIENCE):
-            async for change in changes:
-                assert "rompt" in type(change).__name__
-                break
+    with reached(transport, store, shelf) as way:
+        asyncio.run(day(way))
 
 
 # -- TypeScript, and the Inspector ------------------------------------------------------------------------------
