@@ -13,6 +13,8 @@ from satchel.storage.database import Database
 from tests.support.satchel import make_library
 from tests.support.stdio import NEWEST, Client
 
+ANN = "11111111-1111-4111-8111-111111111111"
+
 
 @pytest.fixture
 def revision() -> str:
@@ -34,3 +36,9 @@ def client(store: str, database: Database, shelf: Path, serve: Callable[..., Cli
     with database.write() as tx:
         projects.add(tx, "garden")
     return serve("satchel", store, NEWEST, "--libraries", str(shelf))
+
+
+@pytest.fixture
+def own(store: str, serve: Callable[..., Client]) -> Client:
+    """Return a client of the user Ann."""
+    return serve("satchel", store, NEWEST, "--user", ANN)

@@ -15,13 +15,12 @@ ADA = "550e8400-e29b-41d4-a716-446655440000"
 LIMIT = 5000
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lower the bound, so that a test reaches it soon."""
     monkeypatch.setattr(content, "MAX_ANSWER_BYTES", LIMIT)
 
 
-@pytest.mark.usefixtures("small")
 def test_prompt_store_asks_for_a_smaller_limit(store: str, serve: Callable[..., Client]) -> None:
     client = serve("prompt-store", store)
     for number in range(20):
@@ -42,7 +41,6 @@ def test_prompt_store_asks_for_a_smaller_limit(store: str, serve: Callable[..., 
         assert client.call(tool, {**more, "limit": 2})["structuredContent"]["total"] == 20
 
 
-@pytest.mark.usefixtures("small")
 def test_todo_and_tasks_name_the_argument_that_asks_for_less(store: str, serve: Callable[..., Client]) -> None:
     todo, tasks = serve("todo", store), serve("tasks", store, OLDEST, "--user", ADA)
     for number in range(40):
@@ -69,7 +67,6 @@ def test_todo_and_tasks_name_the_argument_that_asks_for_less(store: str, serve: 
     assert json.loads(tasks.call("list_tasks", status="pending")["content"][0]["text"])["success"] is True
 
 
-@pytest.mark.usefixtures("small")
 def test_mcpkg_names_the_items_of_which_there_are_too_many(store: str, serve: Callable[..., Client]) -> None:
     client = serve("mcpkg", store)
     for number in range(3):
@@ -89,7 +86,6 @@ def test_mcpkg_names_the_items_of_which_there_are_too_many(store: str, serve: Ca
     }
 
 
-@pytest.mark.usefixtures("small")
 def test_twig_says_that_its_list_is_too_large(tmp_path: Path, serve: Callable[..., Client]) -> None:
     make_library(tmp_path, "desk", {f"letter{number}": ("Dear", ["to"]) for number in range(60)})
     client = serve("twig", str(tmp_path / "unused.db"), NEWEST, "--libraries", str(tmp_path))
@@ -101,7 +97,6 @@ def test_twig_says_that_its_list_is_too_large(tmp_path: Path, serve: Callable[..
     assert "result" in client.request("prompts/get", {"name": "desk:letter1"})
 
 
-@pytest.mark.usefixtures("small")
 def test_satchel_asks_for_less_and_undoes_what_it_cannot_answer(store: str, serve: Callable[..., Client]) -> None:
     client = serve("satchel", store, NEWEST, "--user", ADA)
     for start in range(0, 200, 50):
@@ -119,7 +114,6 @@ def test_satchel_asks_for_less_and_undoes_what_it_cannot_answer(store: str, serv
     assert ok(client, "list_tasks", query="Long")["tasks"] == []
 
 
-@pytest.mark.usefixtures("small")
 def test_an_error_that_quotes_too_much_is_shortened_to_that(store: str, serve: Callable[..., Client]) -> None:
     client = serve("tasks", store, NEWEST, "--user", ADA)
     body = client.call("add_task", {"title": "T", "x" * 6000: 1})["structuredContent"]

@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +23,15 @@ NEXT_STEP = "Another program changed the store: restore a backup of it"
 
 
 @pytest.fixture
-def damage(store: str, database: Database) -> Iterator[Callable[[str], None]]:
-    """Yield a function that runs a statement on the store, as another program would."""
+def damage(store: str, database: Database) -> Callable[[str], None]:
+    """Return a function that runs a statement on the store, as another program would."""
     projects.require(database, Scope())
 
     def run(sql: str) -> None:
         with database.write() as tx:
             tx.run(sql)
 
-    yield run
+    return run
 
 
 def body_of(client: Client, tool: str, **arguments: Any) -> Any:

@@ -389,9 +389,7 @@ def test_names_and_uris_are_unique_in_a_project(newest: Server) -> None:
     text(newest, "create_prompt", name="r", content="prompts have names of their own")
 
 
-def test_prompts_of_other_contracts_are_listed_under_their_slug(
-    database: Database, newest: Server
-) -> None:
+def test_prompts_of_other_contracts_are_listed_under_their_slug(database: Database, newest: Server) -> None:
     with database.write() as tx:
         prompts.add(tx, Scope(project=PROJECT), PromptDraft(title="Code Review", content="x"))
         prompts.add(tx, Scope(project=PROJECT), PromptDraft(title="plain", content="y"))
@@ -403,29 +401,7 @@ def test_prompts_of_other_contracts_are_listed_under_their_slug(
     assert with_title["isError"] is False
 
 
-def test_a_name_is_free_whatever_titles_there_are(project: str, newest: Server, serve: Callable[..., Server]) -> None:
-    """Only names must be unique here. Other contracts show the name as title, with a number if that title is taken."""
-    store = serve("prompt-store", project, NEWEST, "--project", PROJECT)
-    for title in ("Title-1", "Title-1 (2)", "Title-1 (4)"):
-        assert store.call("add_prompt", title=title, content="x")["isError"] is False
-    for name, title in (("Title-1", "Title-1 (3)"), ("other", "other")):
-        created = f"Created prompt '{name}' in project '{PROJECT}'"
-        assert text(newest, "create_prompt", name=name, content="of mcpkg") == created
-        assert text(newest, "create_prompt", name=name, content="again") == (
-            f"Error: Prompt '{name}' already exists in project '{PROJECT}'"
-        )
-        found = store.call("search_prompts", query="of mcpkg")["structuredContent"]["prompts"]
-        assert title in {prompt["title"] for prompt in found}
-    listed = [prompt["name"] for prompt in newest.request("prompts/list")["result"]["prompts"]]
-    assert listed == ["title-1", "title-1-2", "title-1-4", "Title-1", "other"]
-    assert store.call("add_prompt", title="Title-1 (3)", content="x")["structuredContent"]["error"]["code"] == (
-        "DUPLICATE_TITLE"
-    )
-
-
-def test_a_project_deleted_while_serving_is_reported_as_missing(
-    database: Database, newest: Server
-) -> None:
+def test_a_project_deleted_while_serving_is_reported_as_missing(database: Database, newest: Server) -> None:
     text(newest, "create_prompt", name="p", content="x")
     with database.write() as tx:
         projects.delete(tx, PROJECT)

@@ -6,7 +6,6 @@ import unicodedata
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -204,8 +203,8 @@ def test_a_snippet_ends_at_a_word(store: str, serve: Callable[..., Client]) -> N
     }
 
 
-@pytest.mark.parametrize("count", [1500])
-def test_many_hits_come_in_order_and_are_all_counted(database: Database, count: int) -> None:
+def test_many_hits_come_in_order_and_are_all_counted(database: Database) -> None:
+    count = 1500
     projects.require(database, SCOPE)
     with database.write() as tx:
         for number in range(count):

@@ -1,7 +1,6 @@
 """The runner: answers of calls; unexpected errors are logged, never shown."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from satchel.model import PromptDraft, Scope
 from satchel.protocol import REVISIONS, Call, Question, Revision
 from satchel.protocol.codec import encode
 from satchel.services import projects, prompts
-from satchel.storage.database import Database, open_database
+from satchel.storage.database import Database
 
 CALL = Call(id=1, method="tools/call", params={"name": "list_tags", "arguments": {}}, revision=REVISIONS["2026-07-28"])
 
@@ -28,22 +27,16 @@ def answer(runner: Runner, call: Call, report: Report = lambda *_: None) -> Any:
 UNABLE = {"error": {"code": "INTERNAL_ERROR", "message": "Unable to complete request. Please try again."}}
 
 
-@pytest.fixture
-def opened(tmp_path: Path) -> Database:
-    database = open_database(str(tmp_path / "s.db"))
-    projects.require(database, Scope())
-    return database
-
-
 @pytest.mark.parametrize("error", [StoreFailed("disk /secret"), RuntimeError("secret"), ZeroDivisionError()])
 def test_a_failure_of_ours_is_an_apology(
-    opened: Database, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], error: Exception
+    database: Database, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], error: Exception
 ) -> None:
     def fail(*_: object) -> None:
         raise error
 
+    projects.require(database, Scope())
     monkeypatch.setattr(prompts, "list_tags", fail)
-    result = answer(Runner(load("prompt-store"), opened), CALL)
+    result = answer(Runner(load("prompt-store"), database), CALL)
     assert result["isError"] is True and json.loads(result["content"][0]["text"]) == UNABLE
     logged = capfd.readouterr().err
     assert type(error).__name__ in logged or "surprise" in logged

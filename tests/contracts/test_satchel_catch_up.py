@@ -18,11 +18,6 @@ MINUTE = Like(r"\d{4}-\d\d-\d\dT\d\d:\d\dZ")
 CLOCK = r"\d\d:\d\d"
 
 
-@pytest.fixture
-def own(store: str, serve: Callable[..., Client]) -> Client:
-    return serve("satchel", store, NEWEST, "--user", ANN)
-
-
 def count(value: Any) -> int:
     written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return len(openai.o200k_base().encode(written))

@@ -14,11 +14,6 @@ ANN = "11111111-1111-4111-8111-111111111111"
 BOB = "22222222-2222-4222-8222-222222222222"
 
 
-@pytest.fixture
-def own(store: str, serve: Callable[..., Client]) -> Client:
-    return serve("satchel", store, NEWEST, "--user", ANN)
-
-
 def fill(own: Client) -> None:
     """Add an item of each kind, and delete them."""
     ok(own, "add_prompts", prompts=[{"title": "Code Review", "content": "x"}])

@@ -13,11 +13,6 @@ BOB = "22222222-2222-4222-8222-222222222222"
 LONG = "\n".join(f"{number}. A rule that took an hour to write." for number in range(300))
 
 
-@pytest.fixture
-def own(store: str, serve: Callable[..., Client]) -> Client:
-    return serve("satchel", store, NEWEST, "--user", ANN)
-
-
 def test_an_elided_edit_is_undone_in_one_call(own: Client) -> None:
     ok(own, "add_prompt", title="Rules", content=LONG, tags=["a"], description="All of them")
     ok(own, "update_prompt", prompt="rules", content="... (rest unchanged)")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from satchel.services import projects
-from satchel.storage.database import Database, open_database
+from satchel.storage.database import open_database
 from tests.support.in_process import InProcess
 from tests.support.in_process_http import HttpInProcess
 from tests.support.satchel import ok, refusal

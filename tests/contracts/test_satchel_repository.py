@@ -10,7 +10,7 @@ import pytest
 from satchel.app import project_discovery
 from satchel.app.project_discovery import NamedProject, find_main_repository, find_names_above, make_name
 from satchel.services import projects
-from satchel.storage.database import Database, open_database
+from satchel.storage.database import Database
 from tests.support.satchel import ok, refusal
 from tests.support.stdio import NEWEST, Client
 
@@ -34,19 +34,16 @@ def start(repository: Path, store: str, serve: Start) -> Start:
     return lambda *more: serve("satchel", store, NEWEST, "--user", ANN, *more)
 
 
-def names(store: str) -> list[str]:
-    database = open_database(store)
+def names(database: Database) -> list[str]:
     with database.read() as tx:
-        found = [project.name for project, _ in projects.list_all(tx)]
-    database.close()
-    return found
+        return [project.name for project, _ in projects.list_all(tx)]
 
 
 def texts(client: Client, tool: str, **arguments: object) -> str:
     return "\n".join(one["text"] for one in client.call(tool, arguments)["content"])
 
 
-def test_it_is_empty_until_the_first_write_makes_it(start: Start, store: str, repository: Path) -> None:
+def test_it_is_empty_until_the_first_write_makes_it(start: Start, database: Database, repository: Path) -> None:
     client = start()
     ok(client, "add_prompt", title="Everywhere", content="x", project="default")
     empty = f"Project 'web' is empty; the first write makes it for the repository {repository}."
@@ -57,13 +54,13 @@ def test_it_is_empty_until_the_first_write_makes_it(start: Start, store: str, re
         assert texts(client, tool).endswith(f"\n{empty}\n{held}")
     assert client.request("resources/list")["result"]["resources"] == []
     assert ok(client, "history")["changes"] == []
-    assert names(store) == ["default"]
+    assert names(database) == ["default"]
     made = f"Project 'web' was made for the repository {repository}."
     answer = ok(client, "add_resource", name="guide", content="x")
     assert (answer["project"], answer["notes"]) == ("web", [made])
     assert "notes" not in ok(client, "add_resource", name="more", content="x")
     assert "notes" not in ok(client, "list_resources")
-    assert names(store) == ["default", "web"]
+    assert names(database) == ["default", "web"]
 
 
 @pytest.mark.parametrize(
@@ -76,15 +73,15 @@ def test_it_is_empty_until_the_first_write_makes_it(start: Start, store: str, re
     ],
 )
 def test_every_tool_that_adds_makes_it(
-    start: Start, store: str, repository: Path, tool: str, arguments: dict[str, str]
+    start: Start, database: Database, repository: Path, tool: str, arguments: dict[str, str]
 ) -> None:
     answer = ok(start(), tool, arguments)
     assert answer["project"] == "web"
     assert answer["notes"] == [f"Project 'web' was made for the repository {repository}."]
-    assert names(store) == ["default", "web"]
+    assert names(database) == ["default", "web"]
 
 
-def test_a_call_that_fails_makes_nothing(start: Start, store: str) -> None:
+def test_a_call_that_fails_makes_nothing(start: Start, database: Database) -> None:
     client = start()
     calls: list[tuple[str, dict[str, Any]]] = [
         ("add_prompt", {"title": "A", "content": "x", "tags": ["no tag"]}),
@@ -96,7 +93,7 @@ def test_a_call_that_fails_makes_nothing(start: Start, store: str) -> None:
     for tool, arguments in calls:
         assert refusal(client, tool, arguments)["code"] in ("invalid_argument", "not_found"), tool
     assert refusal(client, "list_prompts", project="wbe")["code"] == "not_found"
-    assert names(store) == ["default"]
+    assert names(database) == ["default"]
 
 
 def test_while_it_is_in_the_trash_reads_say_so_and_writes_do_not_make_it(start: Start, database: Database) -> None:
@@ -112,11 +109,11 @@ def test_while_it_is_in_the_trash_reads_say_so_and_writes_do_not_make_it(start: 
     assert [one["name"] for one in ok(client, "list_prompts")["prompts"]] == ["a"]
 
 
-def test_a_server_that_only_reads_shows_it_as_empty(start: Start, store: str, repository: Path) -> None:
+def test_a_server_that_only_reads_shows_it_as_empty(start: Start, database: Database, repository: Path) -> None:
     answer = ok(start("--read-only"), "list_prompts")
     assert answer["prompts"] == []
     assert answer["notes"][0] == f"Project 'web' is empty; nothing made it yet for the repository {repository}."
-    assert names(store) == ["default"]
+    assert names(database) == ["default"]
 
 
 # -- how it is named --------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Unknown arguments are refused, with the name that was probably meant; none is ignored."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,11 +13,6 @@ from tests.support.satchel import ok, refusal
 from tests.support.stdio import Client
 
 # -- arguments --------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def client(store: str, serve: Callable[..., Client]) -> Client:
-    return serve("satchel", store)
 
 
 def test_an_argument_by_another_name_is_refused_and_nothing_is_done(client: Client) -> None:

@@ -1,12 +1,8 @@
 """The tasks contract to the letter: one envelope, codes and details, strict inputs; over real stdio, both engines."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -189,27 +185,6 @@ def test_errors_name_field_constraint_and_limit(client: Server) -> None:
         assert (said["code"], said["details"]) == ("NOT_FOUND", {"task_id": number})
     call(client, "add_task", title="é" * 255, description="é" * 1000)
     assert len(call(client, "list_tasks")["data"]) == 2
-
-
-@pytest.mark.process
-def test_the_local_user_is_the_default(store: str, serve: Callable[..., Server], tmp_path: Path) -> None:
-    environment = {"SATCHEL_HOME": str(tmp_path / "home"), "SATCHEL_DATABASE": store}
-    first = Server("--contract", "tasks", environment=environment)
-    assert call(first, "add_task", title="Local")["success"]
-    first.close()
-    command = [sys.executable, "-m", "satchel"]
-
-    def run(*words: str) -> str:
-        done = subprocess.run(
-            [*command, *words], env=os.environ | environment, capture_output=True, check=True, text=True
-        )
-        return done.stdout
-
-    user = run("user").strip()
-    assert run("user") == f"{user}\n" and re.fullmatch("[0-9a-f-]{36}", user)
-    assert "Local" in run("task", "list")
-    pinned = serve("tasks", store, NEWEST, "--user", user)
-    assert [task["title"] for task in call(pinned, "list_tasks")["data"]] == ["Local"]
 
 
 def test_a_task_of_todo_appears_in_tasks_whatever_its_length(

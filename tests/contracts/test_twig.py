@@ -81,20 +81,8 @@ Start = Callable[..., Client]
 
 
 @pytest.fixture
-def start() -> Any:
-    servers: list[Client] = []
-
-    def run(root: Path, revision: str = NEWEST) -> Client:
-        server = InProcess("--contract", "twig", "--libraries", str(root))
-        servers.append(server)
-        if revision != NEWEST:
-            server.initialize(revision)
-        return server
-
-    yield run
-    for server in servers:
-        assert server.close() == 0, server.stderr
-        assert "surprise" not in server.stderr, server.stderr
+def start(store: str, serve: Callable[..., Client]) -> Start:
+    return lambda root, revision=NEWEST: serve("twig", store, revision, "--libraries", str(root))
 
 
 def get(server: Client, name: str, **arguments: str | None) -> Any:

@@ -16,37 +16,6 @@ FIXTURES = StdioServerParameters(
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_every_feature_of_the_protocol_is_understood(mode: str) -> None:
-    """Prompts, resources, templates, completion, progress and pages, from the fixtures of the transport's tests."""
-
-    async def conversation() -> None:
-        async with Client(FIXTURES, mode=mode) as client:
-            names: list[str] = []
-            cursor = None
-            while True:
-                page = await client.list_prompts(cursor=cursor)
-                names += [prompt.name for prompt in page.prompts]
-                cursor = page.next_cursor
-                if cursor is None:
-                    break
-            assert names == [f"p{number}" for number in range(25)]
-            assert (await client.get_prompt("p1", {"a": "b"})).messages
-            assert (await client.list_resources()).resources[0].uri == "test://one"
-            assert (await client.list_resource_templates()).resource_templates
-            assert (await client.read_resource("test://one")).contents
-            steps: list[float] = []
-
-            async def report(progress: float, total: float | None, message: str | None) -> None:
-                steps.append(progress)
-
-            await client.call_tool("progress", {}, progress_callback=report)
-            assert steps == [1, 2, 3]
-            assert (await client.call_tool("print", {})).is_error is False
-
-    asyncio.run(conversation())
-
-
-@pytest.mark.parametrize("mode", MODES)
 def test_the_client_asks_its_user(mode: str) -> None:
     asked: list[str] = []
     actions: tuple[Any, ...] = ("accept", "decline", "cancel")

@@ -23,7 +23,7 @@ ANN = "11111111-1111-4111-8111-111111111111"
 HERE = {"PYTHONPATH": str(Path(satchel.__file__).parents[1])}
 COMMAND = ["env", f"PYTHONPATH={HERE['PYTHONPATH']}"]
 MODES = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
-WAYS = [("stdio", "legacy"), ("http", "2026-07-28")]
+WAYS = [("stdio", "legacy"), ("stdio", "2026-07-28"), ("http", "2026-07-28")]
 
 # The tools of the day, in order: what is called with which arguments, and a piece of the answer's first text.
 DAY: list[tuple[str, dict[str, Any], str]] = [

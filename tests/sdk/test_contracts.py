@@ -4,6 +4,7 @@ The official client also validates structured content against the output schema 
 """
 
 import asyncio
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from satchel.contracts import CONTRACTS
 from satchel.sdk import create_server
 from tests.conftest import Serve
 from tests.contracts.test_real_transports import ANN, CONVERSATIONS, settled, stable
-from tests.sdk.conftest import MakeStore
 from tests.support.in_process import InProcess
 from tests.support.satchel import make_library
 from tests.support.stdio import NEWEST
@@ -84,13 +84,14 @@ def converse_in_memory(contract: str, mode: str, **options: Any) -> list[Any]:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("contract", CONTRACTS)
-def test_a_contract_answers_as_over_stdio(make_store: MakeStore, libraries: str, contract: str, mode: str) -> None:
-    options = ("--database", make_store(), "--libraries", libraries, "--user", ANN)
+def test_a_contract_answers_as_over_stdio(store: str, libraries: str, contract: str, mode: str) -> None:
+    other = shutil.copy(store, f"{store}.copy")
+    options = ("--database", store, "--libraries", libraries, "--user", ANN)
     on_stdio = converse_on_stdio(contract, MODES[mode], *options)
     if contract == "twig":  # the SDK re-emits only what its models know
         assert all(prompt.pop("inputSchema") for prompt in on_stdio[0]["result"]["prompts"])
 
-    in_memory = converse_in_memory(contract, mode, database=make_store(), libraries=[libraries], user=ANN)
+    in_memory = converse_in_memory(contract, mode, database=other, libraries=[libraries], user=ANN)
     assert in_memory == on_stdio
 
 

@@ -30,16 +30,9 @@ from tests.transports import fixtures
 BEN = "22222222-2222-4222-8222-222222222222"
 
 
-@pytest.fixture
-def file(sqlite_template: Path, tmp_path: Path) -> str:
-    """A store whose log file shows whether it is open: the last connection to close removes it."""
-    store = tmp_path / "satchel.db"
-    store.write_bytes(sqlite_template.read_bytes())
-    return str(store)
-
-
-def is_open(file: str) -> bool:
-    return Path(f"{file}-wal").exists()
+def is_open(store: str) -> bool:
+    """Return whether the log file exists, which the last connection to close removes."""
+    return Path(f"{store}-wal").exists()
 
 
 async def add_task(client: Client, title: str = "Tea") -> None:
@@ -50,37 +43,37 @@ async def add_task(client: Client, title: str = "Tea") -> None:
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_the_store_is_open_while_a_client_is_connected(file: str, mode: str) -> None:
+def test_the_store_is_open_while_a_client_is_connected(store: str, mode: str) -> None:
     async def conversation() -> None:
-        server = create_server("tasks", database=file)
-        assert not is_open(file)
+        server = create_server("tasks", database=store)
+        assert not is_open(store)
         for _ in range(2):  # it can be opened again
             async with Client(server, mode=mode) as client:
                 await add_task(client)
-                assert is_open(file)
-            assert not is_open(file)
+                assert is_open(store)
+            assert not is_open(store)
 
     asyncio.run(conversation())
 
 
-def test_connections_share_the_store_and_the_last_closes_it(file: str) -> None:
+def test_connections_share_the_store_and_the_last_closes_it(store: str) -> None:
     async def conversation() -> None:
-        server = create_server("tasks", database=file)
+        server = create_server("tasks", database=store)
         async with Client(server) as second:
             async with Client(server) as first:
                 await asyncio.gather(*(add_task(client) for client in [first, second] * 10))
-            assert is_open(file)
+            assert is_open(store)
             listed = await second.call_tool("list_tasks")
             assert listed.structured_content is not None
             assert listed.structured_content["message"] == "Found 20 tasks"
-        assert not is_open(file)
+        assert not is_open(store)
 
     asyncio.run(conversation())
 
 
-def test_the_store_is_closed_when_the_connection_breaks_off(file: str) -> None:
+def test_the_store_is_closed_when_the_connection_breaks_off(store: str) -> None:
     async def conversation() -> None:
-        server, is_connected = create_server("tasks", database=file), asyncio.Event()
+        server, is_connected = create_server("tasks", database=store), asyncio.Event()
 
         async def connect() -> None:
             async with Client(server) as client:
@@ -93,19 +86,19 @@ def test_the_store_is_closed_when_the_connection_breaks_off(file: str) -> None:
         connection.cancel()
         with pytest.raises(asyncio.CancelledError):
             await connection
-        assert not is_open(file)
+        assert not is_open(store)
 
     asyncio.run(conversation())
 
 
-def test_a_watcher_ends_with_the_server(file: str) -> None:
+def test_a_watcher_ends_with_the_server(store: str) -> None:
     before = set(threading.enumerate())
 
     def watchers() -> set[str]:
         return {thread.name for thread in set(threading.enumerate()) - before if "watch" in thread.name}
 
     async def conversation() -> None:
-        server = create_server("satchel", database=file)
+        server = create_server("satchel", database=store)
         async with Client(server) as client:
             assert not watchers()  # until a client listens
             async with client.listen(prompts_list_changed=True), client.listen(resources_list_changed=True):
@@ -113,49 +106,49 @@ def test_a_watcher_ends_with_the_server(file: str) -> None:
 
     asyncio.run(conversation())
     assert eventually(lambda: not watchers())
-    assert not is_open(file)
+    assert not is_open(store)
 
 
 # -- settings --------------------------------------------------------------------------------------------------------
 
 
-def test_settings_that_cannot_work_are_refused_at_once(file: str) -> None:
+def test_settings_that_cannot_work_are_refused_at_once(store: str) -> None:
     with pytest.raises(SettingsError, match="Did you mean 'tasks'"):
-        create_server("taks", database=file)
+        create_server("taks", database=store)
     with pytest.raises(SettingsError, match="--user must be a UUID"):
-        create_server("todo", database=file, user="ann")
+        create_server("todo", database=store, user="ann")
 
 
-def test_a_store_that_cannot_be_used_is_reported_when_the_server_starts(file: str, tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_used_is_reported_when_the_server_starts(store: str, tmp_path: Path) -> None:
     async def start(server: Server[Any]) -> None:
         async with Client(server):
             pass
 
     with pytest.raises(CannotStart, match="project 'missing' does not exist"):
-        asyncio.run(start(create_server("mcpkg", database=file, project="missing")))
-    assert not is_open(file)
+        asyncio.run(start(create_server("mcpkg", database=store, project="missing")))
+    assert not is_open(store)
     not_a_store = tmp_path / "text.db"
     not_a_store.write_text("This is not a store. " * 100)
     with pytest.raises(CannotStart, match=r"text\.db"):
         asyncio.run(start(create_server("mcpkg", database=str(not_a_store))))
 
 
-def test_what_is_left_out_comes_from_the_environment(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_left_out_comes_from_the_environment(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def conversation() -> None:
         async with Client(create_server()) as client:
             assert client.server_info is not None and client.server_info.name == "task-manager"
             await add_task(client)
-            assert is_open(file)
+            assert is_open(store)
 
-    monkeypatch.setenv("SATCHEL_DATABASE", file)
+    monkeypatch.setenv("SATCHEL_DATABASE", store)
     monkeypatch.setenv("SATCHEL_CONTRACT", "tasks")
     monkeypatch.setenv("SATCHEL_TRANSPORT", "http")  # of the command; this server has no transport of ours
     asyncio.run(conversation())
 
 
-def test_toolsets_and_read_only_narrow_the_server(file: str) -> None:
+def test_toolsets_and_read_only_narrow_the_server(store: str) -> None:
     async def conversation() -> None:
-        server = create_server("satchel", database=file, toolsets=["tasks"], read_only=True)
+        server = create_server("satchel", database=store, toolsets=["tasks"], read_only=True)
         async with Client(server) as client:
             listed = (await client.list_tools()).tools
             assert [tool.name for tool in listed] == ["search", "catch_up", "list_tasks", "get_task", "history", "show"]
@@ -204,9 +197,9 @@ def test_changes_of_libraries_are_announced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("contract", ["mcpkg", "todo"])
-def test_a_contract_that_announces_nothing_has_no_streams(file: str, contract: str) -> None:
+def test_a_contract_that_announces_nothing_has_no_streams(store: str, contract: str) -> None:
     async def conversation() -> None:
-        server = create_server(contract, database=file)
+        server = create_server(contract, database=store)
         assert server.get_request_handler("subscriptions/listen") is None
         async with Client(server) as client:
             declared = client.server_capabilities.model_dump(exclude_none=True, by_alias=True)
