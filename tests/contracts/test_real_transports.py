@@ -12,75 +12,14 @@ from typing import Any
 import pytest
 
 from satchel.contracts import CONTRACTS
+from tests.support.conversations import CONVERSATIONS, EXAMPLES, USER, fill_in, last_task
 from tests.support.http import HttpServer
 from tests.support.in_process import InProcess
 from tests.support.in_process_http import HttpInProcess
 from tests.support.postgres import PostgresServer
-from tests.support.satchel import make_library
 from tests.support.stdio import NEWEST, REVISIONS, Client, Server
 
-ANN = "11111111-1111-4111-8111-111111111111"
-NOWHERE = "00000000-0000-4000-8000-000000000000"
-
 Ask = Callable[[str, dict[str, Any]], Any]  # method and parameters → the whole answer
-
-
-def tool(name: str, /, **arguments: Any) -> tuple[str, dict[str, Any]]:
-    return "tools/call", {"name": name, "arguments": arguments}
-
-
-# Requests of each contract: lists, a write, a read of the written item, and refused calls.
-CONVERSATIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
-    "satchel": [
-        ("tools/list", {}),
-        tool("add_prompt", title="Tea", content="Boil {{ what }}", arguments=[{"name": "what", "required": True}]),
-        tool("render_prompt", prompt="tea", arguments={"what": "water"}),
-        tool("get_prompt", prompt="te"),
-        tool("add_task", title=""),
-        ("prompts/list", {}),
-        ("prompts/get", {"name": "tea", "arguments": {"what": "water"}}),
-        ("resources/templates/list", {}),
-        ("resources/read", {"uri": "satchel://prompt/tea"}),
-        ("completion/complete", {"ref": {"type": "ref/prompt", "name": "tea"}, "argument": {"name": "x", "value": ""}}),
-    ],
-    "prompt-store": [
-        ("tools/list", {}),
-        tool("add_prompt", title="T", content="needle", tags=["t"]),
-        tool("add_prompt", title="T", content="again"),
-        tool("search_prompts", query="NEEDLE"),
-        tool("get_prompt", id=NOWHERE),
-    ],
-    "mcpkg": [
-        ("tools/list", {}),
-        tool("create_prompt", name="n", content="c"),
-        tool("create_prompt", name="n", content="c"),
-        ("prompts/list", {}),
-        ("prompts/get", {"name": "n"}),
-        ("prompts/get", {"name": "nowhere"}),
-        tool("create_resource", name="r", uri="x:r", content="text"),
-        ("resources/read", {"uri": "x:r"}),
-    ],
-    "twig": [
-        ("prompts/list", {}),
-        ("prompts/get", {"name": "desk:letter", "arguments": {"to": "Ben"}}),
-        ("prompts/get", {"name": "desk:letter", "arguments": {}}),
-        ("prompts/get", {"name": "desk:nothing"}),
-    ],
-    "todo": [
-        ("tools/list", {}),
-        tool("add_task", user_id=ANN, title="Milk"),
-        tool("list_tasks", user_id=ANN),
-        tool("complete_task", user_id=ANN, task_id=NOWHERE),
-        tool("add_task", user_id=ANN),
-    ],
-    "tasks": [
-        ("tools/list", {}),
-        tool("add_task", title="Bread"),
-        tool("list_tasks"),
-        tool("delete_task", task_id=99),
-        tool("no_such_tool"),
-    ],
-}
 
 
 def answers(ask: Ask, contract: str) -> list[Any]:
@@ -89,7 +28,12 @@ def answers(ask: Ask, contract: str) -> list[Any]:
     Whether two times of the same conversation are equal depends on where a second begins.
     """
     known: dict[str, str] = {}
-    return [stable(ask(method, params), known) for method, params in CONVERSATIONS[contract]]
+    told, last = [], ""
+    for method, params in CONVERSATIONS[contract]:
+        answer = ask(method, fill_in(params, last))
+        last = last_task(answer.get("result")) or last
+        told.append(stable(answer, known))
+    return told
 
 
 def stable(value: Any, known: dict[str, str]) -> Any:
@@ -109,10 +53,9 @@ HttpKind = type[HttpInProcess] | type[HttpServer]
 
 
 @pytest.fixture
-def options(store: str, tmp_path: Path) -> list[str]:
-    """Return the options of `serve` for a store and one library."""
-    make_library(tmp_path / "libraries", "desk", {"letter": ("Dear {{ to }}", ["to!"])})
-    return ["--user", ANN, "--libraries", str(tmp_path / "libraries"), "--database", store]
+def options(store: str) -> list[str]:
+    """Return the options of `serve` for a store and the libraries of the examples."""
+    return ["--user", USER, "--libraries", str(EXAMPLES), "--database", store]
 
 
 @pytest.fixture

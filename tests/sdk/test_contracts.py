@@ -6,7 +6,6 @@ The official client also validates structured content against the output schema 
 import asyncio
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +15,9 @@ from pydantic import BaseModel
 from satchel.contracts import CONTRACTS
 from satchel.sdk import create_server
 from tests.conftest import Serve
-from tests.contracts.test_real_transports import ANN, CONVERSATIONS, settled, stable
+from tests.contracts.test_real_transports import answers, settled, stable
+from tests.support.conversations import CONVERSATIONS, EXAMPLES, USER, fill_in, last_task
 from tests.support.in_process import InProcess
-from tests.support.satchel import make_library
 from tests.support.stdio import NEWEST
 
 MODES = {"legacy": "2025-11-25", "auto": "2026-07-28"}
@@ -36,12 +35,6 @@ METHODS: dict[str, Callable[[Client, dict[str, Any]], Any]] = {
 }
 
 
-@pytest.fixture
-def libraries(tmp_path: Path) -> str:
-    make_library(tmp_path / "libraries", "desk", {"letter": ("Dear {{ to }}", ["to!"])})
-    return str(tmp_path / "libraries")
-
-
 async def ask(client: Client, method: str, params: dict[str, Any]) -> dict[str, Any]:
     """Return the answer to a request, as it stands in a message."""
     if method == "completion/complete":
@@ -51,7 +44,9 @@ async def ask(client: Client, method: str, params: dict[str, Any]) -> dict[str, 
     try:
         result: BaseModel = await METHODS[method](client, params)
     except MCPError as error:
-        return {"error": error.error.model_dump(exclude_none=True)}
+        told = error.error.model_dump(exclude_none=True)
+        # The SDK names a method that no contract has in `data`.
+        return {"error": {name: value for name, value in told.items() if value != method}}
     return {"result": result.model_dump(by_alias=True, mode="json", exclude_unset=True)}
 
 
@@ -63,12 +58,12 @@ def without_revision(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def converse_on_stdio(contract: str, revision: str, *options: str) -> list[Any]:
-    client, known = InProcess("--contract", contract, *options), {}
+    client = InProcess("--contract", contract, *options)
     if revision != NEWEST:
         client.initialize(revision)
-    answers = [stable(settled(client, *request), known) for request in CONVERSATIONS[contract]]
+    told = answers(lambda method, params: settled(client, method, params), contract)
     assert client.close() == 0, client.stderr
-    return [without_revision(answer) for answer in answers]
+    return [without_revision(answer) for answer in told]
 
 
 def converse_in_memory(contract: str, mode: str, **options: Any) -> list[Any]:
@@ -76,22 +71,26 @@ def converse_in_memory(contract: str, mode: str, **options: Any) -> list[Any]:
         async with Client(create_server(contract, **options), mode=mode) as client:
             assert client.protocol_version == MODES[mode]
             known: dict[str, str] = {}
-            answers = [stable(await ask(client, *request), known) for request in CONVERSATIONS[contract]]
-            return [without_revision(answer) for answer in answers]
+            told, last = [], ""
+            for method, params in CONVERSATIONS[contract]:
+                answer = await ask(client, method, fill_in(params, last))
+                last = last_task(answer.get("result")) or last
+                told.append(without_revision(stable(answer, known)))
+            return told
 
     return asyncio.run(conversation())
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("contract", CONTRACTS)
-def test_a_contract_answers_as_over_stdio(store: str, libraries: str, contract: str, mode: str) -> None:
+def test_a_contract_answers_as_over_stdio(store: str, contract: str, mode: str) -> None:
     other = shutil.copy(store, f"{store}.copy")
-    options = ("--database", store, "--libraries", libraries, "--user", ANN)
+    options = ("--database", store, "--libraries", str(EXAMPLES), "--user", USER)
     on_stdio = converse_on_stdio(contract, MODES[mode], *options)
     if contract == "twig":  # the SDK re-emits only what its models know
         assert all(prompt.pop("inputSchema") for prompt in on_stdio[0]["result"]["prompts"])
 
-    in_memory = converse_in_memory(contract, mode, database=other, libraries=[libraries], user=ANN)
+    in_memory = converse_in_memory(contract, mode, database=other, libraries=[str(EXAMPLES)], user=USER)
     assert in_memory == on_stdio
 
 
