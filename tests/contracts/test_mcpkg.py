@@ -230,24 +230,9 @@ def test_wrong_arguments_are_said_in_the_contracts_words_and_leave_nothing(newes
         ("create_resource", {"name": long, "uri": "x:y", "content": "x"}, "Resource name must be 1-255 characters"),
         ("create_resource", {"name": "", "uri": "x:y", "content": "x"}, "Resource name must be 1-255 characters"),
         ("create_resource", {"name": "a", "uri": "docs/api.md", "content": "x"}, "Invalid URI 'docs/api.md'"),
-        ("create_resource", {"name": "a", "uri": "/abs", "content": "x"}, "Invalid URI '/abs'"),
-        ("create_resource", {"name": "a", "uri": "", "content": "x"}, "Invalid URI ''"),
-        ("create_resource", {"name": "a", "uri": "1x:y", "content": "x"}, "Invalid URI '1x:y'"),
         ("create_resource", {"name": "a", "uri": "x:a b", "content": "x"}, "Invalid URI 'x:a b'"),
-        ("create_resource", {"name": "a", "uri": "x:a\n", "content": "x"}, "Invalid URI 'x:a\n'"),
-        ("create_resource", {"name": "a", "uri": "x:\x7f", "content": "x"}, "Invalid URI 'x:\x7f'"),
         ("create_resource", {"name": "a", "uri": "x:y", "content": "x", "mime_type": "png"}, "Invalid MIME type 'png'"),
         ("create_resource", {"name": "a", "uri": "x:y", "content": "x", "mime_type": ""}, "Invalid MIME type ''"),
-        (
-            "create_resource",
-            {"name": "a", "uri": "x:y", "content": "x", "mime_type": "a/b\n"},
-            "Invalid MIME type 'a/b\n'",
-        ),
-        (
-            "create_resource",
-            {"name": "a", "uri": "x:y", "content": "x", "mime_type": "a/b/c"},
-            "Invalid MIME type 'a/b/c'",
-        ),
     ):
         assert text(newest, tool, **arguments) == f"Error: {said}", arguments
     for bad in ("QUJD=", "QUJD====", "QR==", "aGk", "aGk=$$$", "aGk_", "====", "é"):

@@ -75,13 +75,8 @@ def test_a_lost_update_is_refused(client: Client) -> None:
         assert refusal(client, tool, {**reference, **change, "expected_version": 2**53 + 1})["code"] == "conflict"
         ok(client, tool, {**reference, **dict.fromkeys(change, "3")})  # without expected_version
         ok(client, tool, {**reference, **change, "expected_version": 3})
-        for version, message in [
-            (0, "expected_version must be at least 1."),
-            (2**70, f"expected_version must be at most {2**63 - 1}."),
-            ("1", "expected_version must be a whole number."),
-            (True, "expected_version must be a whole number."),
-        ]:
-            assert refusal(client, tool, {**reference, **change, "expected_version": version})["message"] == message
+        error = refusal(client, tool, {**reference, **change, "expected_version": 0})
+        assert error["message"] == "expected_version must be at least 1."
 
 
 # -- tasks ------------------------------------------------------------------------------------------------------

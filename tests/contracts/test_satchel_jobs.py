@@ -160,3 +160,32 @@ def test_lists_and_echoes_are_small_on_both_faces(agent: Agent) -> None:
     assert max(faces(server.call("list_tasks", {}))) <= 500
     assert max(faces(server.call("update_task", {"task": "#4", "priority": "urgent", "tags": ["+now"]}))) <= 80
     assert max(faces(server.call("complete_task", {"task": "#4"}))) <= 80
+
+
+def test_two_agents_never_take_the_same_task(agent: Agent, tmp_path: Path) -> None:
+    agent.call("add_tasks", lines=[f"Task {one}" for one in range(10)])
+    with Agent(tmp_path / "store.db", "--project", "default") as other:
+        taken = [one.call("claim_task")["task"]["number"] for _ in range(5) for one in (agent, other)]
+    assert sorted(taken) == list(range(1, 11))
+
+
+def test_find_what_was_named_otherwise_and_take_a_mistake_back(agent: Agent) -> None:
+    agent.call(
+        "add_prompts",
+        prompts=[
+            {
+                "title": "Postmortem",
+                "content": "Write a postmortem about {{ incident }}, {{ tone | default('calm') }}.",
+            },
+            {"title": "Meeting notes", "content": "Summarize the meeting."},
+        ],
+    )
+    agent.begin()
+    [hit, *_] = agent.call("search", query="post mortem")["hits"]
+    assert hit["reference"] in ("postmortem", "satchel://prompt/postmortem")
+    filled = agent.call("get_prompt", prompt=hit["reference"], arguments={"incident": "the outage"})
+    assert filled["text"] == "Write a postmortem about the outage, calm."
+    agent.call("delete", items=["Postmortem", "meeting_notes"])
+    agent.call("restore", item="postmortem")
+    assert [row["name"] for row in agent.call("list_prompts")["prompts"]] == ["postmortem"]
+    assert agent.calls <= 5

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.satchel import answered, deleted, missing, ok, refusal, result_of, wrong
+from tests.support.satchel import deleted, missing, ok, refusal, result_of, wrong
 from tests.support.stdio import Client
 
 GUIDE = "# Guide\n\nIntro\n\n## Set up\n\nInstall it.\n\n## Use\n\nRun it.\n"
@@ -193,7 +193,9 @@ def test_a_long_text_is_shown_by_its_outline_and_beginning(read: Any) -> None:
     assert content[0]["text"] == part["text"]
     facts = content[1]["text"].split("\n")
     assert facts[-44:] == [f"lines 1-18 of {total}", "outline:", *part["outline"], note]
-    assert content[2]["type"] == "resource_link" and content[2]["size"] == len(LONG)
+    uri = {"text-md": "satchel://prompt/text-md", "text.md": "satchel://resource/text.md"}[part["name"]]
+    link = {"type": "resource_link", "uri": uri, "name": part["name"], "mimeType": "text/markdown", "size": len(LONG)}
+    assert content[2:] == [link]
     assert read(whole=True)[0]["text"] == LONG
     assert len(read(whole=True)[1]) == 2
     assert read(heading="part 39")[0]["text"] == LONG[LONG.index("## Part 39") :]
@@ -211,20 +213,3 @@ def test_a_filled_in_prompt_has_no_parts(client: Client) -> None:
     assert refusal(client, "get_prompt", prompt="p", arguments={"a": "x"}, lines="1") == wrong(
         "Give arguments or lines, not both.", "arguments", "A filled-in prompt is always returned whole."
     )
-
-
-def test_a_long_text_is_linked(client: Client) -> None:
-    for call in (
-        {"name": "add_resource", "arguments": {"name": "long.md", "content": LONG}},
-        {"name": "add_prompt", "arguments": {"title": "Long", "content": LONG}},
-    ):
-        assert answered(client, "tools/call", call)["result"]["isError"] is False
-    for tool, reference, uri, name in (
-        ("read_resource", {"resource": "long.md"}, "satchel://resource/long.md", "long.md"),
-        ("get_prompt", {"prompt": "long"}, "satchel://prompt/long", "long"),
-    ):
-        content = answered(client, "tools/call", {"name": tool, "arguments": reference})["result"]["content"]
-        link = {"type": "resource_link", "uri": uri, "name": name, "mimeType": "text/markdown", "size": len(LONG)}
-        assert content[2:] == [link]
-        [linked] = answered(client, "resources/read", {"uri": uri})["result"]["contents"]
-        assert linked["text"] == LONG

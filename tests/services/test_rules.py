@@ -93,14 +93,14 @@ NAMES: list[tuple[dict[str, Any], str, str]] = [
 URIS: list[tuple[dict[str, Any], str, str]] = [
     ({"uri": ""}, "uri", "format"),
     ({"uri": "docs/api.md"}, "uri", "format"),
-    ({"uri": "x:a b"}, "uri", "format"),
+    *(({"uri": uri}, "uri", "format") for uri in ("x:a b", "/abs", "1x:y", "x:a\n", "x:\x7f")),
     ({"uri": "x:" + "é" * 1000}, "uri", "format"),
     ({"uri": "x:\0"}, "uri", "type"),
     ({"uri": "x:\ud800"}, "uri", "type"),
 ]
 RESOURCES: list[tuple[dict[str, Any], str, str]] = [
     ({"mime_type": ""}, "mime_type", "format"),
-    ({"mime_type": "png"}, "mime_type", "format"),
+    *(({"mime_type": mime_type}, "mime_type", "format") for mime_type in ("png", "a/b\n", "a/b/c")),
     ({"mime_type": "text/" + "x" * 255}, "mime_type", "format"),
     ({"mime_type": "text/\0"}, "mime_type", "format"),
     ({"content": "x" * (MAX_CONTENT_BYTES + 1)}, "content", "maxBytes"),
