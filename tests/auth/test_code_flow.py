@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -119,20 +120,17 @@ def test_logins_that_wait_for_a_hanging_issuer_do_not_delay_other_requests(issue
     headers.append(("Authorization", f"Bearer {issuer.token(KEY, 'one')}"))
     with WebInProcess("-c", "prompt-store", *options, *more) as server:
 
-        def log_in() -> None:
+        def log_in(_: int) -> None:
             cookie = ("Cookie", "satchel-login=state.verifier./")
             statuses.append(server.ask("GET", "/login/callback?code=c&state=state", [cookie]).status)
 
-        visitors = [threading.Thread(target=log_in) for _ in range(60)]
-        for visitor in visitors:
-            visitor.start()
-        assert eventually(lambda: "/token" in issuer.asked)
-        for _ in range(10):
-            assert server.ask("POST", "/mcp", headers, body).status == 200
-            assert "Log in" in server.ask("GET", "/login").text
-        go_on.set()
-        for visitor in visitors:
-            visitor.join()
+        with ThreadPoolExecutor(60) as visitors:
+            visitors.map(log_in, range(60))
+            assert eventually(lambda: "/token" in issuer.asked)
+            for _ in range(10):
+                assert server.ask("POST", "/mcp", headers, body).status == 200
+                assert "Log in" in server.ask("GET", "/login").text
+            go_on.set()
     assert statuses == [401] * 60
 
 

@@ -155,18 +155,8 @@ def test_unknown_critical_headers_are_rejected(issuer: Issuer, oauth: OAuth) -> 
 
 def test_garbage_is_rejected_without_fetching_keys(issuer: Issuer, oauth: OAuth) -> None:
     deep = base64url(b"[" * 10_000)
-    for token in (
-        "",
-        ".",
-        "..",
-        "a.b.c",
-        "x" * 500,
-        "é.é.é",
-        "\udc80",
-        f"{deep}.e30.e30",
-        "e30.e30",
-        "W10.e30.e30",
-    ):
+    short = ("", ".", "..", "a.b.c", "x" * 500, "é.é.é", "\udc80", "e30.e30", "W10.e30.e30")
+    for token in (*short, f"{deep}.e30.e30"):
         assert refusal(oauth, token) == "the token is malformed"
     assert issuer.asked == []
 

@@ -15,7 +15,7 @@ from tests.support.process import PATIENCE, eventually
 from tests.support.soak import amount
 from tests.support.web import JSON, Closed, WebServer
 
-NEWER = (sys.executable, "-m", "tests.support.newer")
+NEWER = (sys.executable, "-m", "tests.support.newer", "serve")
 TASKS = amount(1_000, 20_000)
 USER = "550e8400-e29b-41d4-a716-446655440000"
 

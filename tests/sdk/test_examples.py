@@ -46,8 +46,8 @@ def test_the_sdk_serves_the_contract_over_http(mode: str) -> None:
             assert listed.structured_content is not None
             assert listed.structured_content["message"] == "Found 1 task"
 
-    with served(names["app"]) as port:
-        asyncio.run(conversation(port))
+    with served(names["app"]) as client:
+        asyncio.run(conversation(client.port))
     assert not Path("satchel.db-wal").exists()
 
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from satchel.errors import NotFound
 from satchel.model import Document, DocumentDraft, DocumentPatch, Scope
-from satchel.services import copying, documents, history, layers, lookup, projects, restoring, rules
+from satchel.services import copying, documents, history, projects, restoring, rules
 from satchel.storage.database import Database
 
 HERE = Scope()
@@ -41,16 +40,6 @@ def test_a_text_is_found_in_name_uri_and_description(
         ):
             found, is_more = documents.list_page(tx, HERE, query, limit=2)
             assert ([one.name for one in found], is_more) == (names, has_more)
-
-
-def test_a_resource_is_found_by_name_or_uri(filled: Database) -> None:
-    with filled.read() as tx:
-        assert layers.find_document(tx, HERE, "logo") == layers.find_document(tx, HERE, "file:///img/LOGO.png")
-        assert layers.find_document(tx, HERE, "LOGO") == layers.find_document(tx, HERE, "satchel://resource/logo")
-        with pytest.raises(NotFound):
-            layers.find_document(tx, HERE, "LOGOS")
-        for reference, names in (("LOGO", ["logo"]), ("file:///img/logo.jpg", ["logo"]), ("nothing at all", [])):
-            assert [name for _, name, _ in lookup.suggest(tx, HERE, "document", reference)] == names
 
 
 @pytest.mark.parametrize(

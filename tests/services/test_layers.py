@@ -15,11 +15,12 @@ from satchel.storage.database import Database, Tx, open_database
 from tests.support.soak import amount
 
 UPPER, LOWER = Scope(project="web", personal="personal"), Scope(project="personal")
+Fill = Callable[[list[str], list[str]], Database]
 NAMES = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)
 
 
 @pytest.fixture
-def filled(store: str) -> Iterator[Callable[[list[str], list[str]], Database]]:
+def filled(store: str) -> Iterator[Fill]:
     """Yield a function that empties a store, and adds prompts and documents with some names to two projects."""
     database = open_database(store)
 
@@ -53,9 +54,7 @@ def walk(read: Callable[..., tuple[tuple[Any, ...], bool]]) -> list[tuple[str, s
 
 @settings(max_examples=amount(15, 150), deadline=None)
 @given(upper=NAMES, lower=NAMES, limit=st.integers(1, 9))
-def check_lists(
-    filled: Callable[[list[str], list[str]], Database], upper: list[str], lower: list[str], limit: int
-) -> None:
+def check_lists(filled: Fill, upper: list[str], lower: list[str], limit: int) -> None:
     database = filled(upper, lower)
     own = [(name, "") for name in upper]
     rest = [(name, "personal") for name in lower if name not in upper]
@@ -94,15 +93,11 @@ def check_lookups(tx: Tx, expected: dict[str, str]) -> None:
                         find(tx, UPPER, reference)
 
 
-def test_a_list_is_the_project_and_what_it_does_not_hide(
-    filled: Callable[[list[str], list[str]], Database],
-) -> None:
+def test_a_list_is_the_project_and_what_it_does_not_hide(filled: Fill) -> None:
     check_lists(filled)
 
 
-def test_a_scope_without_the_layer_or_that_may_not_enter_it_reads_the_project_only(
-    filled: Callable[[list[str], list[str]], Database],
-) -> None:
+def test_a_scope_without_the_layer_or_that_may_not_enter_it_reads_the_project_only(filled: Fill) -> None:
     database = filled(["a"], ["b"])
     for scope in (Scope(project="web"), Scope(project="web", personal="personal", projects=("web",)), LOWER):
         with database.read(scope) as tx:
@@ -115,9 +110,7 @@ def test_a_scope_without_the_layer_or_that_may_not_enter_it_reads_the_project_on
         assert layers.find_personal(tx, UPPER) is None
 
 
-def test_a_project_whose_every_name_is_hidden_ends(
-    filled: Callable[[list[str], list[str]], Database],
-) -> None:
+def test_a_project_whose_every_name_is_hidden_ends(filled: Fill) -> None:
     names = [f"n{number}" for number in range(60)]
     database = filled(names, names)
     with database.read() as tx:

@@ -105,14 +105,6 @@ def test_deleted_items_have_no_links_until_they_are_restored(web: Database) -> N
         assert both(tx, prompt) == ([], [f"#{task.number} Ship"])
 
 
-def test_a_purge_leaves_no_words_behind(web: Database) -> None:
-    with web.write(ANN) as tx:
-        prompts.add(tx, ANN, PromptDraft(title="Secret", content="satchel://prompt/secret-name"))
-        prompts.add(tx, ANN, PromptDraft(title="Other", content="satchel://prompt/kept"))
-        restoring.purge(tx, ANN, "secret")
-        assert tx.all("select to_key from links") == [("kept",)]
-
-
 def test_a_name_in_a_uri_is_one_of_the_project_of_the_text(web: Database) -> None:
     other = projects.enter(ANN, "other")
     with web.write(ANN) as tx:

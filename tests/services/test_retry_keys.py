@@ -3,7 +3,7 @@
 import pytest
 
 from satchel import clock
-from satchel.errors import KeyReused, StoreConflict, WrongArgument
+from satchel.errors import KeyReused, StoreConflict
 from satchel.model import Scope, TaskDraft
 from satchel.services import history, restoring, retry_keys, tasks
 from satchel.storage.database import Database, Tx
@@ -39,13 +39,6 @@ def test_other_input_with_the_same_key_is_refused(database: Database) -> None:
         with pytest.raises(KeyReused) as refused:
             retry_keys.recall(tx, ADA, "add_tasks", "k", "another")
     assert refused.value.key == "k"
-
-
-@pytest.mark.parametrize(("key", "rule"), [(" ", "minLength"), ("x" * 201, "maxLength"), ("a\0b", "type")])
-def test_a_key_is_a_short_text(database: Database, key: str, rule: str) -> None:
-    with database.read() as tx, pytest.raises(WrongArgument) as refused:
-        recall(tx, ADA, key)
-    assert (refused.value.field, refused.value.rule) == ("key", rule)
 
 
 def test_a_key_is_free_again_after_a_week(database: Database) -> None:

@@ -11,6 +11,7 @@ from satchel.model import (
     Argument,
     DocumentDraft,
     DocumentPatch,
+    Holder,
     ListChange,
     PromptDraft,
     PromptPatch,
@@ -20,7 +21,18 @@ from satchel.model import (
     TaskPatch,
     TaskQuery,
 )
-from satchel.services import completion, documents, layers, lookup, projects, prompts, rules, tasks, templates
+from satchel.services import (
+    completion,
+    documents,
+    layers,
+    lookup,
+    projects,
+    prompts,
+    retry_keys,
+    rules,
+    tasks,
+    templates,
+)
 from satchel.storage.database import Database, Tx
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
@@ -133,6 +145,8 @@ TASKS: list[tuple[dict[str, Any], str, str]] = [
     ({"due": NUL}, "due", "format"),
     ({"blocked_by": range(1, 102)}, "blocked_by", "maxItems"),
 ]
+NOTES = [("", "minLength"), (" \n", "minLength"), ("a\0", "type"), ("x" * 10_001, "maxLength")]
+KEYS = [(" ", "minLength"), ("x" * 201, "maxLength"), (NUL, "type")]
 
 
 def add_prompt(**given: Any) -> Act:
@@ -158,6 +172,22 @@ def add_task(**given: Any) -> Act:
 
 def update_task(**given: Any) -> Act:
     return lambda tx, _id, number: tasks.update(tx, ADA, number, TaskPatch(**given))
+
+
+def add_note(text: str) -> Act:
+    return lambda tx, _id, number: tasks.add_note(tx, ADA, number, text)
+
+
+def claim(minutes: int) -> list[Act]:
+    holder = Holder("ann 0001", "ann", True)
+    return [
+        lambda tx, _id, number: tasks.claim(tx, ADA, number, holder, minutes),
+        lambda tx, _id, _number: tasks.claim_next(tx, ADA, None, holder, minutes),
+    ]
+
+
+def recall(key: str) -> Act:
+    return lambda tx, _id, _number: retry_keys.recall(tx, ADA, "add_tasks", key, "digest")
 
 
 def search(**given: Any) -> list[Act]:
@@ -190,6 +220,10 @@ WRONG: list[tuple[Act, str, str]] = [
     (update_task(status="done"), "status", "enum"),
     *((update_task(tags=ListChange(added=(tag,))), "tag", "pattern") for tag in ("a b", "", "x" * 51)),
     (lambda tx, _id, number: tasks.update(tx, ADA, number, TaskPatch(blocked_by=[number])), "blocked_by", "acyclic"),
+    *((add_note(text), "note", rule) for text, rule in NOTES),
+    *((act, "minutes", "minimum") for minutes in (0, -1) for act in claim(minutes)),
+    *((act, "minutes", "maximum") for act in claim(1441)),
+    *((recall(key), "key", rule) for key, rule in KEYS),
     *((act, "query", "maxLength") for act in search(text="x" * 1001)),
     *((act, "query", "type") for text in (NUL, SURROGATE) for act in search(text=text)),
     *((act, "tags", "maxItems") for act in search(tags=["a"] * 101)),

@@ -1,14 +1,13 @@
 """The number of statements of a tool for one item, without BEGIN, COMMIT and settings of the connection."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from satchel.model import Scope
 from satchel.services import projects
-from satchel.storage.database import open_database
+from satchel.storage.database import Database
 from satchel.storage.sqlite import SqliteTx
 from tests.support.runners import ADA, Runners
 
@@ -19,11 +18,8 @@ Count = Callable[..., int]
 
 
 @pytest.fixture
-def send(sqlite_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Send]:
+def send(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[Send]:
     """Yield a function that calls a tool and returns its statements: `send("satchel", "get_task", task="#1")`."""
-    store = tmp_path / "satchel.db"
-    store.write_bytes(sqlite_template.read_bytes())
-    database = open_database(str(store))
     with database.write() as tx:
         projects.add(tx, "default")
     runners = Runners(database)
@@ -44,7 +40,6 @@ def send(sqlite_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     yield call
     runners.close()
-    database.close()
 
 
 @pytest.fixture

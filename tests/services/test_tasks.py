@@ -12,7 +12,6 @@ from satchel.model import (
     Author,
     BlockerChange,
     ListChange,
-    Retention,
     Scope,
     StoreChange,
     Task,
@@ -23,6 +22,7 @@ from satchel.model import (
 )
 from satchel.services import diffs, history, lookup, projects, restoring, tasks
 from satchel.storage.database import Database, Tx
+from tests.support.threads import in_threads
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
 BOB = Scope(user="00000000-0000-4000-8000-00000000000b")
@@ -37,46 +37,24 @@ def suggest(tx: Tx, scope: Scope, reference: str) -> list[tuple[int, str]]:
     return [(number, title) for number, _, title in lookup.suggest(tx, scope, "task", reference)]
 
 
-def test_a_task_keeps_all_its_fields(database: Database) -> None:
-    with database.write() as tx:
-        projects.add(tx, "house")
-        first = tasks.add(tx, ADA, TaskDraft(title="Buy paint"))
-        task = tasks.add(
-            tx,
-            ADA,
-            TaskDraft(
-                title="Paint the door",
-                description="Green",
-                project="house",
-                tags=["Spring", "paint", "PAINT"],
-                priority="high",
-                due="2026-02-28",
-                blocked_by=[first.number, first.number],
-            ),
-        )
-    with database.read() as tx:
-        assert tasks.find(tx, ADA, task.number) == task
-    assert (task.project, task.tags, task.priority, task.due) == ("house", ("paint", "spring"), "high", "2026-02-28")
-    assert (task.blocked_by, task.open_blockers, task.is_ready) == ((first.number,), (first.number,), False)
-    assert (first.project, first.tags, first.priority, first.due, first.is_ready) == (None, (), "normal", None, True)
-
-
-def test_an_update_changes_only_what_is_given(database: Database) -> None:
+def test_a_task_keeps_its_fields_and_an_update_changes_only_what_is_given(database: Database) -> None:
     with database.write() as tx:
         projects.add(tx, "house")
         other = tasks.add(tx, ADA, TaskDraft(title="First"))
-        given: dict[str, Any] = {
-            "title": "Second",
-            "description": "D",
-            "project": "house",
-            "tags": ["a", "b"],
-            "priority": "urgent",
-            "due": "2027-01-01",
-            "blocked_by": [other.number],
-        }
-        task = tasks.add(tx, ADA, TaskDraft(**given))
-        same = tasks.update(tx, ADA, task.number, TaskPatch())
-        assert same == task
+        assert (other.project, other.tags, other.priority, other.due) == (None, (), "normal", None)
+        assert other.is_ready
+        draft = TaskDraft(
+            title="Second",
+            description="D",
+            project="house",
+            tags=["b", "a", "A"],
+            priority="urgent",
+            due="2027-01-01",
+            blocked_by=[other.number, other.number],
+        )
+        task = tasks.add(tx, ADA, draft)
+        assert tasks.find(tx, ADA, task.number) == task == tasks.update(tx, ADA, task.number, TaskPatch())
+        assert (task.open_blockers, task.is_ready) == ((other.number,), False)
         assert (task.version, task.title, task.tags, task.blocked_by) == (1, "Second", ("a", "b"), (other.number,))
         assert (task.project, task.priority, task.due, task.description) == ("house", "urgent", "2027-01-01", "D")
         emptied = tasks.update(
@@ -122,17 +100,6 @@ def test_a_task_is_found_by_number_id_or_a_title_that_only_one_has(database: Dat
         for reference in ("Twice", "TWICE", "Buy", "", "#", "²", "٣", *numbers):  # a number is never a title
             with pytest.raises(AmbiguousItem if str(reference).lower() == "twice" else NotFound):
                 tasks.find(tx, ADA, reference)
-
-
-def test_only_an_id_tells_that_a_task_is_somebody_elses(database: Database) -> None:
-    with database.write() as tx:
-        task = tasks.add(tx, ADA, TaskDraft(title="T"))
-        with pytest.raises(Forbidden):
-            tasks.lock(tx, BOB, task.id)
-        with pytest.raises(NotFound):
-            tasks.lock(tx, BOB, task.number)
-        with pytest.raises(NotFound):
-            tasks.lock(tx, BOB, BOB.user or "")
 
 
 def test_near_suggests_the_intended_task(database: Database) -> None:
@@ -302,10 +269,6 @@ ANN = Author(user="00000000-0000-4000-8000-00000000000a", client="claude-code", 
 WRITER = Scope(user=ANN.user, author=ANN)
 
 
-def texts(tx: Tx, number: int, limit: int = 50) -> list[str]:
-    return [note.text for note in tasks.list_notes(tx, WRITER, number, limit)[0]]
-
-
 def test_a_note_says_who_wrote_it_and_when_and_changes_no_version(database: Database) -> None:
     with database.write(WRITER) as tx:
         number = tasks.add(tx, WRITER, TaskDraft(title="One")).number
@@ -322,41 +285,15 @@ def test_a_note_says_who_wrote_it_and_when_and_changes_no_version(database: Data
         assert tasks.find(tx, WRITER, number).version == 1
 
 
-def test_notes_go_when_their_task_is_removed_for_good(database: Database) -> None:
-    with database.write(WRITER) as tx:
-        purged, emptied, kept = (tasks.add(tx, WRITER, TaskDraft(title=title)).number for title in "abc")
-        for number in (purged, emptied, kept):
-            tasks.add_note(tx, WRITER, number, f"of {number}")
-        tasks.delete(tx, WRITER, emptied)
-    with database.write(WRITER) as tx:
-        restoring.purge(tx, WRITER, f"#{purged}")
-        assert (texts(tx, purged), texts(tx, emptied)) == ([], [f"of {emptied}"])
-    database.retention = Retention(trash_days=0)
-    history.prune(database, empty_trash=True)
-    with database.read(WRITER) as tx:
-        assert (texts(tx, emptied), texts(tx, kept)) == ([], [f"of {kept}"])
-
-
-@pytest.mark.parametrize(("text", "rule"), [("", "minLength"), (" \n", "minLength"), ("a\0", "type")])
-def test_a_note_is_a_text(database: Database, text: str, rule: str) -> None:
-    with database.write(WRITER) as tx:
-        number = tasks.add(tx, WRITER, TaskDraft(title="One")).number
-        with pytest.raises(WrongArgument) as refused:
-            tasks.add_note(tx, WRITER, number, text)
-        assert (refused.value.field, refused.value.rule) == ("note", rule)
-
-
-def test_a_note_and_the_number_of_notes_are_bounded(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_notes_is_bounded(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "MAX_NOTES", 2)
     with database.write(WRITER) as tx:
         number, other = (tasks.add(tx, WRITER, TaskDraft(title=title)).number for title in ("One", "Two"))
         tasks.add_note(tx, WRITER, number, "x" * 10_000)
-        with pytest.raises(WrongArgument) as long:
-            tasks.add_note(tx, WRITER, number, "x" * 10_001)
         tasks.add_note(tx, WRITER, number, "second")
         with pytest.raises(WrongArgument) as many:
             tasks.add_note(tx, WRITER, number, "third")
-        assert (long.value.rule, many.value.rule) == ("maxLength", "maxItems")
+        assert many.value.rule == "maxItems"
         tasks.add_note(tx, WRITER, other, "first")
 
 
@@ -409,25 +346,21 @@ def test_a_task_cannot_wait_for_itself(database: Database) -> None:
 
 
 def test_two_updates_at_once_make_no_circle(database: Database) -> None:
-    for _ in range(5):
-        one, two = added(database, 2)
-        start = threading.Barrier(2)
-        refused: list[Exception] = []
+    pairs = [added(database, 2) for _ in range(5)]
+    start = threading.Barrier(2)
+    refused: list[int] = []
 
-        def wait_for(task: int, blocker: int, start: threading.Barrier, refused: list[Exception]) -> None:
+    def cross(place: int) -> None:
+        for pair in pairs:
             start.wait()
             try:
                 with database.write() as tx:
-                    tasks.update(tx, ADA, task, TaskPatch(blocked_by=[blocker]))
-            except (WrongArgument, StoreConflict) as error:
-                refused.append(error)
+                    tasks.update(tx, ADA, pair[place], TaskPatch(blocked_by=[pair[not place]]))
+            except (WrongArgument, StoreConflict):
+                refused.append(pair[0])
 
-        threads = [threading.Thread(target=wait_for, args=(*pair, start, refused)) for pair in ((one, two), (two, one))]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(refused) == 1
+    in_threads(cross, (0, 1))
+    assert sorted(refused) == [pair[0] for pair in pairs]
 
 
 @settings(max_examples=25)

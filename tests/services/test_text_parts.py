@@ -63,13 +63,6 @@ def test_lines_behind_the_last_are_refused_with_their_number(text: str, total: i
     assert (refused.value.rule, refused.value.limit) == ("maximum", total)
 
 
-@given(st.text(alphabet="ab\n\r\u2028", max_size=20))
-def test_all_lines_together_are_the_text(text: str) -> None:
-    total = texts.count_lines(text)
-    lines = [texts.take_lines(text, str(number)).text for number in range(1, total + 1)]
-    assert "".join(lines) == text
-
-
 def test_headings_are_those_of_markdown() -> None:
     assert list(texts.find_headings(PAGE)) == [
         Heading(4, 1, "Guide"),
@@ -133,7 +126,7 @@ def test_only_the_first_of_very_many_headings_are_found() -> None:
     assert texts.make_outline(text)[1] == 9_940
 
 
-@given(st.text("ab\n#`", max_size=60), st.data())
+@given(st.text("ab\n#`\r\u2028", max_size=60), st.data())
 def test_lines_are_found_as_in_a_list_of_all(text: str, data: st.DataObject) -> None:
     lines, total = text.split("\n"), texts.count_lines(text)
     first = data.draw(st.integers(1, max(1, total)))

@@ -10,6 +10,7 @@ from satchel.errors import VersionConflict
 from satchel.model import DocumentDraft, DocumentPatch, PromptDraft, PromptPatch, Scope, TaskDraft, TaskPatch
 from satchel.services import documents, projects, prompts, tasks
 from satchel.storage.database import Database, Tx
+from tests.support.threads import in_threads
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
 
@@ -38,38 +39,20 @@ def update(request: pytest.FixtureRequest, database: Database) -> Update:
     return updates[request.param]
 
 
-def test_another_version_is_refused_and_changes_nothing(database: Database, update: Update) -> None:
-    with database.write() as tx:
-        assert update(tx, "first", 1).version == 2
-    for expected in (1, 3):
-        with pytest.raises(VersionConflict) as conflict, database.write() as tx:
-            update(tx, "late", expected)
-        assert (conflict.value.expected, conflict.value.actual) == (expected, 2)
-    with database.write() as tx:
-        last = update(tx, "last", 2)
-    assert (last.version, last.description) == (3, "last")
-
-
 def test_one_of_several_racing_updates_with_the_same_version_succeeds(database: Database, update: Update) -> None:
-    for version in range(1, 6):
-        start = threading.Barrier(4)
-        outcomes: list[str] = []
+    start = threading.Barrier(4)
+    outcomes: list[str] = []
 
-        def race(name: str, start: threading.Barrier, outcomes: list[str], version: int) -> None:
+    def race(name: str) -> None:
+        for version in range(1, 6):
             start.wait()
             try:
                 with database.write() as tx:
-                    update(tx, name, version)
+                    update(tx, f"{name}{version}", version)
                 outcomes.append("done")
             except VersionConflict as conflict:
                 assert (conflict.expected, conflict.actual) == (version, version + 1)
                 outcomes.append("conflict")
 
-        threads = [
-            threading.Thread(target=race, args=(f"t{version}-{one}", start, outcomes, version)) for one in range(4)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert sorted(outcomes) == ["conflict"] * 3 + ["done"]
+    in_threads(race, "abcd")
+    assert sorted(outcomes) == ["conflict"] * 15 + ["done"] * 5

@@ -1,6 +1,5 @@
 """History in raw SQL, as a role that owns nothing: others' rows are invisible, and no revision is changed."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -40,14 +39,6 @@ def make_store(postgres: PostgresServer) -> tuple[str, str]:
             tasks.delete(tx, scope, task.number)
     database.close()
     return owner, app
-
-
-@pytest.fixture
-def app(roles: tuple[str, str]) -> Iterator[psycopg.Connection[Any]]:
-    """Yield a connection of the application role; the changes of a test are rolled back."""
-    with psycopg.connect(roles[1]) as connection:
-        yield connection
-        connection.rollback()
 
 
 def seen(connection: psycopg.Connection[Any], table: str) -> set[tuple[str, str | None, str | None]]:

@@ -21,13 +21,6 @@ from tests.support.roles import let_in, role_of, two_roles
 from tests.support.schemas import schema_of, set_schema
 
 NEXT = schema.NUMBER + 1
-OPEN = """
-import sys
-from tests.support.newer import install
-install()
-from satchel.storage.database import open_database
-open_database(sys.argv[1]).close()
-"""
 
 
 @pytest.fixture
@@ -104,7 +97,7 @@ def test_many_processes_that_open_an_old_store_at_once_migrate_it_once(
     store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = everything(store)
-    processes = [subprocess.Popen([sys.executable, "-c", OPEN, store], stderr=subprocess.PIPE) for _ in range(3)]
+    processes = [subprocess.Popen([*newer.MIGRATE, store], stderr=subprocess.PIPE) for _ in range(3)]
     for process in processes:
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 0, errors
@@ -163,13 +156,11 @@ def wait_for_sleep(store: str) -> None:
         operator.execute("select pg_terminate_backend(%s)", found[0])
 
 
-def test_a_migrated_postgres_store_is_analyzed(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = postgres.fresh()
-    open_database(store).close()
-    furnish(store)
+def test_a_migrated_postgres_store_is_analyzed(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    furnish(address)
     monkeypatch.setattr(schema, "MIGRATIONS", (newer.MIGRATION,))
-    open_database(store).close()
-    assert ask(store, "select reltuples::bigint from pg_class where oid = 'prompts'::regclass") == [(15,)]
+    open_database(address).close()
+    assert ask(address, "select reltuples::bigint from pg_class where oid = 'prompts'::regclass") == [(15,)]
 
 
 # -- an owner and an application --------------------------------------------------------------------------------
@@ -218,12 +209,10 @@ def test_what_a_superuser_migrates_still_belongs_to_the_owner(
     assert ask(owner, sql) == [(role_of(owner),)]
 
 
-def test_opening_a_current_store_waits_for_nobody_who_migrates(postgres: PostgresServer) -> None:
-    store = postgres.fresh()
-    open_database(store).close()
-    with psycopg.connect(store) as busy:
+def test_opening_a_current_store_waits_for_nobody_who_migrates(address: str) -> None:
+    with psycopg.connect(address) as busy:
         busy.execute("select pg_advisory_lock(1396790339)")
-        opened = threading.Thread(target=lambda: open_database(store).close(), daemon=True)
+        opened = threading.Thread(target=lambda: open_database(address).close(), daemon=True)
         opened.start()
         opened.join(60)
         assert not opened.is_alive()

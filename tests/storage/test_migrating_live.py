@@ -3,7 +3,6 @@
 import contextlib
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -32,12 +31,10 @@ _MANY = """
 
 
 @pytest.fixture
-def store(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> str:
+def store(address: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """Return the address of a store that this Satchel must migrate."""
-    store = postgres.fresh()
-    open_database(store).close()
     monkeypatch.setattr(schema, "MIGRATIONS", (newer.MIGRATION,))
-    return store
+    return address
 
 
 def fill(store: str, count: int) -> None:
@@ -108,15 +105,6 @@ def test_a_lock_that_is_never_given_up_ends_the_migration_with_what_to_do(
     open_database(store).close()
 
 
-OPEN = """
-import sys
-from tests.support.newer import install
-install()
-from satchel.storage.database import open_database
-open_database(sys.argv[1])
-"""
-
-
 def test_a_fill_is_done_in_batches_and_continues_where_it_was_killed(store: str) -> None:
     fill(store, 2_000)
     there = "select to_regclass('task_marks') is not null"
@@ -124,7 +112,7 @@ def test_a_fill_is_done_in_batches_and_continues_where_it_was_killed(store: str)
     is_alone = "select count(*) = 1 from pg_stat_activity where datname = current_database()"
     done = 0
     for _ in range(2):
-        process = subprocess.Popen([sys.executable, "-c", OPEN, store], stderr=subprocess.DEVNULL)
+        process = subprocess.Popen([*newer.MIGRATE, store], stderr=subprocess.DEVNULL)
         assert eventually(lambda: ask(store, there) == [(True,)])
         assert eventually(lambda: ask(store, place)[0][0] > done)  # noqa: B023
         process.send_signal(signal.SIGKILL)

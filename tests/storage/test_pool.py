@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
@@ -10,30 +10,14 @@ import pytest
 
 from satchel.errors import Abandoned, OutcomeUnknown, StoreConflict, StoreFailed
 from satchel.storage import postgres_pool
-from satchel.storage.database import Database, open_database
+from satchel.storage.database import Database
 from satchel.storage.postgres import READ_CONNECTIONS, WRITE_CONNECTIONS, PostgresTx
 from satchel.storage.postgres_connect import Address, Connection, complete
 from satchel.storage.postgres_pool import Pool
 from satchel.work import Work
-from tests.support.postgres import PostgresServer
 from tests.support.process import PATIENCE, eventually
 
 OTHERS = "from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
-
-
-@pytest.fixture
-def address(postgres: PostgresServer) -> Iterator[str]:
-    """Yield the address of a store for one test only."""
-    store = postgres.fresh()
-    open_database(store).close()
-    yield store
-
-
-@pytest.fixture
-def opened(address: str) -> Iterator[Database]:
-    database = open_database(address)
-    yield database
-    database.close()
 
 
 def soon() -> float:

@@ -64,14 +64,6 @@ def roles(postgres: PostgresServer) -> tuple[str, str]:
 
 
 @pytest.fixture
-def app(roles: tuple[str, str]) -> Iterator[psycopg.Connection[Any]]:
-    """Yield a connection of the application role; the changes of a test are rolled back."""
-    with psycopg.connect(roles[1]) as connection:
-        yield connection
-        connection.rollback()
-
-
-@pytest.fixture
 def database(roles: tuple[str, str]) -> Iterator[Database]:
     opened = open_database(roles[1])
     yield opened

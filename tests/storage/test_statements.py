@@ -1,6 +1,5 @@
 """Statements: lists and values as parameters on both engines; round trips and prepared statements on PostgreSQL."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -11,21 +10,6 @@ from satchel.model import Scope, StoreChange
 from satchel.storage.database import Database, Violation, open_database
 from tests.support.postgres import PostgresServer
 from tests.support.roles import two_roles
-
-
-@pytest.fixture
-def address(postgres: PostgresServer) -> str:
-    store = postgres.fresh()
-    open_database(store).close()
-    return store
-
-
-@pytest.fixture
-def opened(address: str) -> Iterator[Database]:
-    database = open_database(address)
-    yield database
-    database.close()
-
 
 # -- both engines ---------------------------------------------------------------------------------------------------
 
@@ -104,23 +88,8 @@ def record_sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 VALUES = [
-    *(
-        "",
-        "text",
-        "Ünï\n\t'\"\\%s :name $1",
-        0,
-        1,
-        -1,
-        40_000,
-        2**40,
-        -(2**62),
-        2**70,
-        True,
-        False,
-        None,
-        1.5,
-        b"\0\xff",
-    ),
+    *("", "text", "Ünï\n\t'\"\\%s :name $1", 0, 1, -1, 40_000, 2**40, -(2**62), 2**70),
+    *(True, False, None, 1.5, b"\0\xff"),
     *([1, 2], [2**40], ["a", 'b"', "c,d", ""], [True, None], []),
 ]
 
@@ -135,13 +104,11 @@ def test_a_value_comes_back_as_it_was_sent(opened: Database) -> None:
                 assert tx.one("select :value, 1", value=value) == (value, 1)
 
 
-def test_a_text_that_cannot_be_stored_is_refused_before_anything_is_sent(address: str) -> None:
-    database = open_database(address)
-    with pytest.raises(StoreFailed, match="NUL"), database.write() as tx:
+def test_a_text_that_cannot_be_stored_is_refused_before_anything_is_sent(opened: Database) -> None:
+    with pytest.raises(StoreFailed, match="NUL"), opened.write() as tx:
         tx.run("insert into settings values (:name, '')", name="a\0b")
-    with database.read() as tx:
+    with opened.read() as tx:
         assert tx.all("select * from settings") == []
-    database.close()
 
 
 def test_what_comes_again_is_prepared(opened: Database) -> None:
@@ -152,22 +119,18 @@ def test_what_comes_again_is_prepared(opened: Database) -> None:
         assert tx.one("select count(*) from pg_prepared_statements where statement = 'select $1::int'") == (1,)
 
 
-def test_a_constraint_is_named_whichever_statement_of_a_transaction_it_refuses(address: str) -> None:
-    database: Database = open_database(address)
+def test_a_constraint_is_named_whichever_statement_of_a_transaction_it_refuses(opened: Database) -> None:
     for first in ("select 1", "insert into settings values ('a', '')"):
-        with pytest.raises(Violation) as refused, database.write() as tx:
+        with pytest.raises(Violation) as refused, opened.write() as tx:
             tx.run(first)
             tx.many("insert into settings values (:name, '')", [{"name": "a"}, {"name": "a"}])
         assert refused.value.constraint == "settings_pkey"
-    database.close()
 
 
-def test_a_commit_after_a_failed_statement_is_a_failure(address: str) -> None:
-    database = open_database(address)
-    with pytest.raises(StoreFailed, match="nothing was done"), database.write() as tx:
+def test_a_commit_after_a_failed_statement_is_a_failure(opened: Database) -> None:
+    with pytest.raises(StoreFailed, match="nothing was done"), opened.write() as tx:
         tx.run("insert into projects (id, name, created_at, updated_at) values ('x', 'gone', '', '')")
         with pytest.raises(StoreFailed):
             tx.one("select 1 / 0")
-    with database.read() as tx:
+    with opened.read() as tx:
         assert tx.one("select 1 from projects where name = 'gone'") is None
-    database.close()

@@ -8,30 +8,22 @@ import pytest
 
 from satchel.errors import StoreFailed, TooCostly
 from satchel.storage.database import Database, open_database
-from tests.support.postgres import PostgresServer
 from tests.support.process import PATIENCE
 from tests.support.threads import in_threads
 
 
-def with_options(store: str, options: str) -> str:
-    return f"{store}&options={options.replace(' ', '%20').replace('=', '%3D')}"
-
-
 @pytest.fixture
-def filled(postgres: PostgresServer) -> str:
+def filled(address: str, opened: Database) -> str:
     """Return the address of a store with a row."""
-    store = postgres.fresh()
-    database = open_database(store)  # without the short time-outs
-    with database.write() as tx:
+    with opened.write() as tx:  # without the short time-outs
         tx.run("insert into settings values ('a', 'b')")
-    database.close()
-    return store
+    return address
 
 
 @contextmanager
-def opened(store: str, options: str) -> Iterator[Database]:
+def reopened(store: str, options: str) -> Iterator[Database]:
     """Yield a store whose address sets other time-outs."""
-    database = open_database(with_options(store, options))
+    database = open_database(f"{store}&options={options.replace(' ', '%20').replace('=', '%3D')}")
     yield database
     database.close()
 
@@ -44,7 +36,7 @@ def shown(database: Database, name: str) -> str:
 
 
 def test_a_statement_beyond_its_time_is_a_failure_and_the_pool_goes_on(filled: str) -> None:
-    with opened(filled, "-c statement_timeout=200ms") as impatient:
+    with reopened(filled, "-c statement_timeout=200ms") as impatient:
         for _ in range(5):
             with pytest.raises(TooCostly, match="statement timeout"), impatient.write() as tx:
                 tx.run("insert into settings values ('lost', '')")
@@ -54,7 +46,7 @@ def test_a_statement_beyond_its_time_is_a_failure_and_the_pool_goes_on(filled: s
 
 
 def test_a_lock_is_not_waited_for_without_end(filled: str) -> None:
-    with opened(filled, "-c lock_timeout=200ms") as impatient:
+    with reopened(filled, "-c lock_timeout=200ms") as impatient:
         with impatient.write() as holding:
             holding.run("update settings set value = 'held'")
             with pytest.raises(StoreFailed, match="lock timeout"), impatient.write() as tx:
@@ -64,27 +56,22 @@ def test_a_lock_is_not_waited_for_without_end(filled: str) -> None:
 
 
 def test_options_of_the_address_and_of_the_environment_count(
-    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+    address: str, opened: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = postgres.fresh()
-    database = open_database(store)
-    assert shown(database, "statement_timeout") == "5s" and shown(database, "lock_timeout") == "10s"
-    with database.write() as tx:
+    assert shown(opened, "statement_timeout") == "5s" and shown(opened, "lock_timeout") == "10s"
+    with opened.write() as tx:
         assert tx.one("select current_setting('statement_timeout')") == ("20s",)
-    database.close()
-    database = open_database(with_options(store, "-c statement_timeout=7s -c work_mem=5MB"))
-    assert shown(database, "statement_timeout") == "7s" and shown(database, "work_mem") == "5MB"
-    assert shown(database, "lock_timeout") == "10s"
-    database.close()
+    with reopened(address, "-c statement_timeout=7s -c work_mem=5MB") as database:
+        assert shown(database, "statement_timeout") == "7s" and shown(database, "work_mem") == "5MB"
+        assert shown(database, "lock_timeout") == "10s"
     monkeypatch.setenv("PGOPTIONS", "-c statement_timeout=8s")
-    database = open_database(store)
+    database = open_database(address)
     assert shown(database, "statement_timeout") == "8s" and shown(database, "lock_timeout") == "10s"
     database.close()
 
 
-def test_a_deadlock_is_a_conflict_for_one_and_nothing_for_the_other(postgres: PostgresServer) -> None:
-    database = open_database(postgres.fresh())
-    with database.write() as tx:
+def test_a_deadlock_is_a_conflict_for_one_and_nothing_for_the_other(opened: Database) -> None:
+    with opened.write() as tx:
         tx.run("insert into settings values ('a', ''), ('b', '')")
     both = threading.Barrier(2)
     outcomes: list[str] = []
@@ -92,7 +79,7 @@ def test_a_deadlock_is_a_conflict_for_one_and_nothing_for_the_other(postgres: Po
     def cross(names: list[str]) -> None:
         first, second = names
         try:
-            with database.write() as tx:
+            with opened.write() as tx:
                 tx.run("update settings set value = 'x' where name = :name", name=first)
                 both.wait(PATIENCE)
                 tx.run("update settings set value = 'x' where name = :name", name=second)
@@ -102,4 +89,3 @@ def test_a_deadlock_is_a_conflict_for_one_and_nothing_for_the_other(postgres: Po
 
     in_threads(cross, [["a", "b"], ["b", "a"]])
     assert sorted(outcomes) == ["StoreConflict", "done"]
-    database.close()

@@ -11,7 +11,6 @@ from satchel.storage import projects as project_rows
 from satchel.storage.database import Database, Violation, open_database
 from satchel.storage.sqlite_file import WriteLock
 from tests.faults.injection import SQLITE_FAULTS, inject_sqlite
-from tests.support.threads import in_threads
 
 SCOPE = Scope()
 
@@ -100,21 +99,6 @@ def test_all_names_of_a_file_share_one_lock(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.glob("*-gate")] == ["s.db-gate"]
     first.close()
     second.close()
-
-
-def test_threads_share_a_store(database: Database) -> None:
-    projects.require(database, SCOPE)
-
-    def work(worker: int) -> None:
-        for number in range(20):
-            with database.write() as tx:
-                prompts.add(tx, SCOPE, PromptDraft(title=f"{worker}/{number}", content="x"))
-            with database.read() as tx:
-                prompts.list_counted(tx, SCOPE, PromptQuery(), limit=5, offset=0)
-
-    in_threads(work, range(6))
-    with database.read() as tx:
-        assert prompts.list_counted(tx, SCOPE, PromptQuery(), limit=1, offset=0).total == 120
 
 
 def test_a_writer_does_not_wait_for_ever(tmp_path: Path) -> None:

@@ -268,13 +268,12 @@ def add_when_it_answers(database: Database) -> None:
             assert time.monotonic() < deadline
 
 
-def test_on_postgres_each_is_heard_once_in_whatever_order_transactions_end(postgres: PostgresServer) -> None:
-    store = postgres.fresh()
-    database, ear = open_database(store), Ear()
-    database.watch(ear)
+def test_on_postgres_each_is_heard_once_in_whatever_order_transactions_end(address: str, opened: Database) -> None:
+    ear = Ear()
+    opened.watch(ear)
     add = "insert into changes (what) values (%s)"
     changes = [StoreChange("prompt", "p", key=str(number)) for number in range(4)]
-    writers = [psycopg.connect(store) for _ in changes]
+    writers = [psycopg.connect(address) for _ in changes]
     for writer, change in zip(writers, changes, strict=True):
         writer.execute(add, [encode([change])])
     for place in (2, 0, 3, 1):
@@ -282,7 +281,6 @@ def test_on_postgres_each_is_heard_once_in_whatever_order_transactions_end(postg
         writers[place].close()
         assert ear.next(1) == [changes[place]]
     assert ear.is_empty
-    database.close()
 
 
 def test_on_postgres_old_changes_are_removed(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -303,24 +301,11 @@ def test_on_postgres_old_changes_are_removed(postgres: PostgresServer, monkeypat
         database.close()
 
 
-def test_on_postgres_a_late_poll_announces_everything(
-    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_postgres_a_late_poll_announces_everything(opened: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_changes, "_LATE", -1.0)  # every poll is late
-    database, ear = open_database(postgres.fresh()), Ear()
-    database.watch(ear)
+    ear = Ear()
+    opened.watch(ear)
     assert ear.next(1) == [EVERYTHING]
-    database.close()
-
-
-def test_on_postgres_the_application_role_announces_and_receives_changes(postgres: PostgresServer) -> None:
-    _, app = two_roles(postgres)
-    database, ear = open_database(app), Ear()
-    database.watch(ear)
-    with database.write() as tx:
-        projects.add(tx, "p")
-    assert ear.next(3) == all_of("p")
-    database.close()
 
 
 # -- SQLite -----------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from satchel.storage.database import Tx
 from satchel.storage.schema.migration import Fill, Migration
 
 BATCH = 100
+MIGRATE = (sys.executable, "-m", "tests.support.newer", "database", "migrate", "--database")
 
 
 def mark(tx: Tx, after: int) -> int | None:

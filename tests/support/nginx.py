@@ -6,12 +6,11 @@ import shutil
 import socket
 import ssl
 import subprocess
-import time
 from pathlib import Path
 from typing import Self
 
-from tests.support.process import ROOT, TIMEOUT
-from tests.support.web import PATIENCE, Wire
+from tests.support.process import ROOT, TIMEOUT, eventually
+from tests.support.web import Wire
 
 HOST = "satchel.example"
 _MAIN = """\
@@ -41,19 +40,16 @@ class Nginx:
     def __init__(self, folder: Path, satchel: int) -> None:
         self.folder = folder
         self.port, plain = _find_ports(2)
-        key, cert = folder / "key.pem", folder / "cert.pem"
-        make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", f"/CN={HOST}"]
-        make += ["-addext", f"subjectAltName=DNS:{HOST}", "-keyout", str(key), "-out", str(cert)]
-        subprocess.run(make, check=True, capture_output=True)
-        self._trust = ssl.create_default_context(cafile=str(cert))
+        cert, key = make_certificate(folder, HOST)
+        self._trust = ssl.create_default_context(cafile=cert)
         text = (ROOT / "shipping" / "nginx.conf").read_text()
         for pattern, replacement in (
             (r"listen \[::\].*;", ""),
             (r"listen 80;", f"listen 127.0.0.1:{plain};"),
             (r"listen 443", f"listen 127.0.0.1:{self.port}"),
             (r"127\.0\.0\.1:8000", f"127.0.0.1:{satchel}"),
-            (r"/etc/letsencrypt/\S+/fullchain\.pem", str(cert)),
-            (r"/etc/letsencrypt/\S+/privkey\.pem", str(key)),
+            (r"/etc/letsencrypt/\S+/fullchain\.pem", cert),
+            (r"/etc/letsencrypt/\S+/privkey\.pem", key),
         ):
             text, count = re.subn(pattern, replacement, text)
             assert count, pattern
@@ -66,14 +62,8 @@ class Nginx:
         self._process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
 
     def __enter__(self) -> Self:
-        deadline = time.monotonic() + TIMEOUT
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", self.port), PATIENCE).close()
-                return self
-            except OSError:
-                assert time.monotonic() < deadline and self._process.poll() is None, self.log
-                time.sleep(0.02)
+        assert eventually(self._listens), self.log
+        return self
 
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
@@ -84,11 +74,24 @@ class Nginx:
         """The error log of nginx."""
         return (self.folder / "log").read_text()
 
+    def _listens(self) -> bool:
+        with socket.socket() as client:
+            return client.connect_ex(("127.0.0.1", self.port)) == 0
+
     def connect(self) -> Wire:
         """Open a connection over TLS, and check the certificate."""
         wire = Wire(self.port)
         wire.socket = self._trust.wrap_socket(wire.socket, server_hostname=HOST)
         return wire
+
+
+def make_certificate(folder: Path, host: str) -> tuple[str, str]:
+    """Make a certificate and its key; return the paths of both."""
+    cert, key = str(folder / "cert.pem"), str(folder / "key.pem")
+    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", f"/CN={host}"]
+    names = ["-addext", f"subjectAltName=DNS:{host},IP:127.0.0.1"]
+    subprocess.run([*words, *names, "-keyout", key, "-out", cert], check=True, capture_output=True)
+    return cert, key
 
 
 def _find_ports(count: int) -> list[int]:

@@ -4,13 +4,11 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 from typing import Self
 
-import psycopg
-
-from tests.support.postgres import PostgresServer, find_folder
+from tests.support.postgres import PostgresServer, find_folder, is_reached
+from tests.support.process import eventually
 
 _CONFIG = """\
 [databases]
@@ -47,14 +45,8 @@ class PgBouncer:
         self._process = subprocess.Popen([program, "-q", config], user=user, stderr=subprocess.DEVNULL)
 
     def __enter__(self) -> Self:
-        deadline = time.monotonic() + 30
-        while True:
-            try:
-                psycopg.connect(self.url("postgres")).close()
-                return self
-            except psycopg.OperationalError:
-                assert time.monotonic() < deadline, (self.folder / "log").read_text()
-                time.sleep(0.02)
+        assert eventually(lambda: is_reached(self.url("postgres"))), (self.folder / "log").read_text()
+        return self
 
     def __exit__(self, *_: object) -> None:
         self._process.kill()

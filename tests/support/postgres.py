@@ -18,7 +18,7 @@ from typing import Any, Self
 import psycopg
 
 from satchel.storage.database import open_database
-from tests.support.process import is_running
+from tests.support.process import eventually, is_running
 
 TEMPLATE = "satchel_template"  # the database with our schema that `PostgresServer.with_schema` copies
 
@@ -60,10 +60,8 @@ class PostgresServer:
         self._process = self.start()
         primary.execute("alter system set synchronous_standby_names = '*'")
         primary.execute("select pg_reload_conf()")
-        deadline = time.monotonic() + 30
-        while primary.execute("select sync_state from pg_stat_replication") != [("sync",)]:
-            assert time.monotonic() < deadline, (self.folder / "log").read_text()
-            time.sleep(0.02)
+        states = "select sync_state from pg_stat_replication"
+        assert eventually(lambda: primary.execute(states) == [("sync",)]), (self.folder / "log").read_text()
 
     def promote(self) -> None:
         """Make this standby the primary, and wait until it is."""
@@ -100,15 +98,9 @@ class PostgresServer:
                 user=self._user,
                 cwd=self.folder,
             )
-        deadline = time.monotonic() + 30
-        while True:
-            try:
-                psycopg.connect(self.url("postgres")).close()
-                return self._process
-            except psycopg.OperationalError:
-                if time.monotonic() > deadline or self._process.poll() is not None:
-                    raise RuntimeError((self.folder / "log").read_text()) from None
-                time.sleep(0.02)
+        started = eventually(lambda: is_reached(self.url("postgres")) or self._process.poll() is not None)
+        assert started and self._process.poll() is None, (self.folder / "log").read_text()
+        return self._process
 
     def url(self, database: str, role: str = "satchel") -> str:
         """Return the address of a database of this server."""
@@ -125,22 +117,18 @@ class PostgresServer:
     def create(self, template: str = "template1") -> str:
         """Create a database as a copy of another, and return its name."""
         name = next(self._names)
-        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(f"create database {name} template {template}")
+        self.execute(f"create database {name} template {template}")
         return name
 
     def drop(self, name: str) -> None:
         """Drop a database, even if clients are connected to it."""
-        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(f"drop database {name} with (force)")
+        self.execute(f"drop database {name} with (force)")
 
     def fresh_for_two(self) -> tuple[str, str]:
         """Return two addresses of a new, empty database: for its owner, and for a role that owns nothing."""
         name = next(self._names)
-        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(f"create role {name}_owner login")
-            connection.execute(f"create role {name}_app login")
-            connection.execute(f"create database {name} owner {name}_owner")
+        for sql in ("role {}_owner login", "role {}_app login", "database {0} owner {0}_owner"):
+            self.execute(f"create {sql.format(name)}")
         with psycopg.connect(self.url(name), autocommit=True) as connection:
             connection.execute("revoke create on schema public from public")
         return self.url(name, f"{name}_owner"), self.url(name, f"{name}_app")
@@ -260,6 +248,15 @@ _SCHEMA = """
     union all select 'migrated', t::text, '' from satchel_schema t
     order by 1, 2, 3
 """
+
+
+def is_reached(address: str) -> bool:
+    """Return whether a server answers at an address."""
+    try:
+        psycopg.connect(address).close()
+    except psycopg.OperationalError:
+        return False
+    return True
 
 
 def find_folder() -> str:

@@ -65,10 +65,7 @@ class ServerProcess:
 
         with self._new_line:
             self._new_line.wait_for(look, patience)
-        if found is None and not look():
-            raise AssertionError(f"{pattern!r} is not in {self.stderr!r}")
-        if found is None:
-            raise AssertionError(f"the process has ended without {pattern!r}: {self.stderr!r}")
+        assert found is not None, f"{pattern!r} is not in {self.stderr!r}"
         return found
 
     def children(self) -> list[int]:

@@ -14,7 +14,7 @@ TIMEOUTS = Timeouts(request=REQUEST, write=REQUEST, keep_alive=KEEP_ALIVE)
 
 
 def main() -> int:
-    flags = parse([argument for argument in sys.argv[1:] if argument != "serve"])
+    flags = parse(sys.argv[1:])
     assert flags is not None, sys.argv
     settings = config.load(flags)
     assert settings.http is not None

@@ -1,24 +1,13 @@
 """Runs work in several threads at once."""
 
-import threading
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 
 def in_threads(work: Callable[[Any], None], items: Iterable[Any]) -> None:
     """Run an action for all items concurrently; raise the first error."""
-    errors: list[BaseException] = []
-
-    def run(item: Any) -> None:
-        try:
-            work(item)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(item,)) for item in items]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
+    items = list(items)
+    with ThreadPoolExecutor(len(items)) as threads:
+        for running in [threads.submit(work, item) for item in items]:
+            running.result()

@@ -3,12 +3,12 @@
 import json
 import re
 import socket
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 from tests.support.process import PATIENCE as PATIENCE
-from tests.support.process import SERVE, HttpProcess
+from tests.support.process import HttpProcess
 from tests.support.process import children as children
 from tests.support.process import eventually as eventually
 from tests.support.process import is_running as is_running
@@ -46,13 +46,7 @@ class WebClient:
 
 
 class WebServer(WebClient, HttpProcess):
-    """A server process, and its client for raw bytes; `command` omits `serve`."""
-
-    def __init__(
-        self, *arguments: str, command: Sequence[str] | None = None, environment: Mapping[str, str] | None = None
-    ) -> None:
-        command = SERVE if command is None else [*command, "serve"]
-        super().__init__(*arguments, command=command, environment=environment)
+    """A server process, and its client for raw bytes."""
 
 
 @dataclass(frozen=True)

@@ -445,7 +445,7 @@ def test_a_server_out_of_files_says_so_once_and_goes_on(tmp_path: Path, loop: st
     missing = "" if loop == "uvloop" else "sys.modules['uvloop'] = None; "
     limit = "resource.setrlimit(resource.RLIMIT_NOFILE, (90, 90))"
     code = f"import resource, sys; {missing}{limit}\nfrom satchel.__main__ import main\nsys.exit(main())"
-    with WebServer("-d", str(tmp_path / "s.db"), command=[sys.executable, "-c", code]) as server:
+    with WebServer("-d", str(tmp_path / "s.db"), command=[sys.executable, "-c", code, "serve"]) as server:
         first = server.connect()
         assert first.ask("GET", "/health").status == 200
         many = [server.connect() for _ in range(150)]

@@ -148,15 +148,11 @@ def test_every_route_and_method_asks_for_the_host_and_then_the_origin(server: We
     assert server.count() - before == reached
 
 
-def test_the_guard_agrees_with_the_rule_on_hosts_and_origins() -> None:
+def test_the_guard_agrees_with_the_rule_however_nearly_right_hosts_and_origins_are() -> None:
     guard = allow(ALLOWED_HOSTS, ALLOWED_ORIGINS)
     assert [host for host in HOSTS if guard.has_host(host.strip(" \t")) != host_passes(host)] == []
     origins = [one for one in ORIGINS if one is not None]
     assert [origin for origin in origins if guard.has_origin(origin) != origin_passes(origin)] == []
-
-
-def test_the_guard_agrees_with_the_rule_on_many_ways_to_be_nearly_right() -> None:
-    guard = allow(ALLOWED_HOSTS, ALLOWED_ORIGINS)
     dice = random.Random(5)
     letters = "abclost.:[]/@0123456789%- \t\\#?_A\xe9\u212a\x00~"
     hosts = ["localhost", "127.0.0.1:80", "[::1]:8080", "exact.example.com:8443"]
@@ -383,8 +379,7 @@ def test_other_methods_get_the_list_of_allowed_ones(server: WebClient) -> None:
 def test_paths_that_are_none(server: WebClient) -> None:
     words = "There is nothing at this path. MCP is served at /mcp."
     with server.connect() as wire:
-        for path in (
-            *NOTHING,
+        odd = (
             "/MCP",
             "//mcp",
             "/mcp//",
@@ -392,9 +387,9 @@ def test_paths_that_are_none(server: WebClient) -> None:
             "/mcp%00",
             "/metrics/x",
             "/mcp/prompt-store/",
-            "/mcp%2Ftool%2Fadd_task",
             "/mcp%2ftodo",
-        ):
+        )
+        for path in (*NOTHING, *odd, "/mcp%2Ftool%2Fadd_task"):
             for method in METHODS:
                 answer = wire.ask(method, path)
                 assert (answer.status, answer.json) == (404, refusal(path, 404, "path", words)), (method, path)

@@ -13,7 +13,6 @@ import pytest
 from tests.support import conformance_server
 from tests.support.http import Answer, HttpClient, HttpServer
 from tests.support.in_process_http import HttpInProcess
-from tests.support.process import eventually
 from tests.support.stdio import META, NEWEST, REVISIONS, modern_meta
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "libraries"
@@ -123,13 +122,6 @@ def test_errors_of_requests_have_a_status_of_http(server: HttpClient) -> None:
         assert refusal(server.ask(method, {})) == (404, -32601, "Method not found")
     assert refusal(server.ask("tools/call", {"name": "nope"})) == (400, -32602, "Unknown tool: nope")
     assert refusal(server.ask("tools/list", {"cursor": "nope"})) == (400, -32602, "Invalid params")
-
-
-def test_an_unknown_prompt_of_twig_is_not_found(server: HttpClient) -> None:
-    answer = server.ask("prompts/get", {"name": "everyday:nope"}, path="/mcp/twig")
-
-    assert refusal(answer) == (404, -32601, "Method not found")
-    assert answer.error["data"] == {"details": "Prompt not found: everyday:nope"}
 
 
 # -- the handshake generation -----------------------------------------------------------------------------------
@@ -242,16 +234,6 @@ def test_a_listener_first_learns_what_is_announced(server: HttpClient) -> None:
         assert stream.is_silent()
 
 
-def test_a_stream_that_is_left_frees_its_listener(server: HttpClient) -> None:
-    assert eventually(lambda: server.metric("satchel_streams") == 0)
-    with server.listen({"promptsListChanged": True}, path="/mcp/twig") as listened:
-        listened.read()
-        with server.open(path="/mcp/twig"):
-            assert server.metric("satchel_streams") == 2
-        assert eventually(lambda: server.metric("satchel_streams") == 1)
-    assert eventually(lambda: server.metric("satchel_streams") == 0)
-
-
 def test_a_change_reaches_both_generations(tmp_path: Path) -> None:
     shutil.copytree(EXAMPLES, tmp_path / "libraries")
     options = ("--contract", "twig", "--libraries", str(tmp_path / "libraries"), "--database", str(tmp_path / "s.db"))
@@ -272,18 +254,6 @@ def test_a_change_reaches_both_generations(tmp_path: Path) -> None:
         assert opened.read() == {"jsonrpc": "2.0", "method": changed}
         assert elsewhere.is_silent()
         assert server.ask("prompts/list").result["prompts"] != before
-
-
-def test_quiet_streams_show_signs_of_life(tmp_path: Path) -> None:
-    options = ("--contract", "twig", "--libraries", str(EXAMPLES), "--database", str(tmp_path / "s.db"))
-    with (
-        HttpInProcess(*options, is_hurried=True) as server,
-        server.open() as opened,
-        server.listen({"promptsListChanged": True}) as listened,
-    ):
-        listened.read()
-        assert eventually(lambda: opened.comments > 2 and listened.comments > 2)
-        assert opened.is_silent(0) and listened.is_silent(0)
 
 
 # -- the end ----------------------------------------------------------------------------------------------------
@@ -318,24 +288,3 @@ def test_a_call_in_progress_is_finished_before_the_end(tmp_path: Path) -> None:
             assert (last["id"], last["result"]["content"]) == (stream.id, [{"type": "text", "text": "Done."}])
             assert stream.ended()
         assert server.process.wait(5) == 0
-
-
-def test_the_user_is_asked_by_the_newest_revision_only(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", conformance_server.__name__]
-    meta = {f"{META}clientCapabilities": {"elicitation": {"form": {}}}}
-    call = {"name": "confirm", "arguments": {"region": "Here"}, "_meta": meta}
-    with HttpServer("--database", str(tmp_path / "s.db"), command=command) as server:
-        for _ in range(2):  # nothing is kept between the requests
-            asked = server.ask("tools/call", call)
-            result = asked.json["result"]
-            assert (asked.status, result["resultType"]) == (200, "input_required")
-        [(key, question)] = result["inputRequests"].items()
-        assert question["params"]["message"] == "Add Here?"
-        refused = server.ask("tools/call", {**call, "inputResponses": {key: {"action": "decline"}}})
-        assert refused.json["result"]["isError"] is True
-        done = server.ask("tools/call", {**call, "inputResponses": {key: {"action": "accept"}}})
-        assert done.json["result"]["content"] == [{"type": "text", "text": "Added Here."}]
-        # A client of the handshake generation has no stream on which it could be asked.
-        elsewhere = {"name": "confirm", "arguments": {"region": "There"}}
-        told = server.ask("tools/call", elsewhere, revision="2025-11-25")
-        assert told.result["content"] == [{"type": "text", "text": "Added There."}]

@@ -16,8 +16,9 @@ import pytest
 from satchel.protocol import MAX_MESSAGE_BYTES
 from satchel.storage.database import open_database
 from tests.support.locks import locked
-from tests.support.stdio import META, NEWEST, PATIENCE, Server, modern_meta
-from tests.support.web import eventually
+from tests.support.process import SERVE, eventually
+from tests.support.stdio import META, NEWEST, PATIENCE, Server
+from tests.support.web import call
 
 COMMAND = [sys.executable, "-m", "tests.transports.fixtures"]
 PING = b'{"jsonrpc":"2.0","id":"p","method":"ping"}'
@@ -50,30 +51,6 @@ def test_blank_lines_are_ignored_and_crlf_is_accepted(server: Server) -> None:
     server.send_line(PING + b"\r")
     assert server.read()["id"] == "p"
     assert server.is_silent()
-
-
-def test_a_request_without_a_last_newline_is_answered(server: Server) -> None:
-    assert server.process.stdin is not None
-    server.methods["p"] = ("ping", "2025-11-25")
-    server.process.stdin.write(PING)
-    server.process.stdin.close()
-    assert server.read()["id"] == "p"
-
-
-def test_malformed_lines_are_answered_and_the_server_goes_on(server: Server) -> None:
-    for line, code in (
-        (b"nope", -32700),
-        (b'{"jsonrpc":"2.0","id":1,"method":"ping"', -32700),
-        (b"\xff\xfe", -32700),
-        (b"[" * 200_000, -32700),
-        (b'{"a":NaN}', -32700),
-        (b"[]", -32600),
-        (b"null", -32600),
-        (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
-    ):
-        server.send_line(line)
-        assert server.read()["error"]["code"] == code
-    ping(server)
 
 
 def test_a_line_of_32_mib_is_read_and_a_longer_one_refused_without_its_id(server: Server) -> None:
@@ -110,15 +87,6 @@ def test_stray_prints_land_on_stderr(fixtures: Server) -> None:
     assert fixtures.ended()
     for stray in ("a stray print", "a stray write", "a stray child"):
         assert stray in fixtures.stderr
-
-
-def test_progress_is_sent_before_the_response(fixtures: Server) -> None:
-    id = fixtures.ask("tools/call", {"name": "progress", "_meta": {"progressToken": 9}})
-    steps = [fixtures.read()["params"] for _ in range(3)]
-    assert steps == [
-        {"progressToken": 9, "progress": step, "total": 3, "message": f"step {step}"} for step in (1, 2, 3)
-    ]
-    assert fixtures.read()["id"] == id
 
 
 def test_changes_reach_both_generations_on_one_connection(fixtures: Server) -> None:
@@ -216,21 +184,16 @@ def test_a_call_that_does_not_return_cannot_keep_a_server_alive(fixtures: Server
 
 
 def test_a_bug_outside_of_the_contracts_ends_the_server_with_status_1() -> None:
-    process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdin is not None and process.stderr is not None
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "broken", "_meta": modern_meta()}}
-    process.stdin.write(json.dumps(call).encode() + b"\n")
-    process.stdin.flush()
-    assert process.wait(PATIENCE) == 1
-    assert b"a bug of ours" in process.stderr.read()
-    ended(process)
+    server = Server(command=COMMAND)
+    server.ask("tools/call", {"name": "broken"})
+    assert server.wait() == 1 == server.close()
+    assert "a bug of ours" in server.stderr
 
 
 def test_a_client_that_does_not_read_cannot_keep_a_server_alive(tmp_path: Path) -> None:
     process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdin is not None and process.stdout is not None
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "flood", "_meta": modern_meta()}}
-    process.stdin.write(json.dumps(call).encode() + b"\n")
+    process.stdin.write(call("flood")[1] + b"\n")
     process.stdin.flush()
     # Its answer is larger than the pipe: once some of it is there, it is stuck in a write, or will be.
     assert select.select([process.stdout], [], [], PATIENCE)[0]
@@ -241,46 +204,22 @@ def test_a_client_that_does_not_read_cannot_keep_a_server_alive(tmp_path: Path) 
     process.stdout.close()
 
 
-def satchel(store: str, *more: str) -> subprocess.Popen[bytes]:
-    """Return a server as a bare process, for what is about its end."""
-    command = [sys.executable, "-m", "satchel", "serve", "--contract", "prompt-store", "--database", store, *more]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
-
-
-def ended(process: subprocess.Popen[bytes]) -> int:
-    """Return the exit status of a process that ends by itself."""
-    status = process.wait(PATIENCE)
-    for stream in (process.stdin, process.stdout, process.stderr):
-        assert stream is not None
-        with suppress(BrokenPipeError):
-            stream.close()
-    return status
-
-
-ADD = {"name": "add_prompt", "arguments": {"title": "T", "content": "x"}, "_meta": modern_meta()}
-ADD_LINE = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": ADD}).encode() + b"\n"
+ADD = {"name": "add_prompt", "arguments": {"title": "T", "content": "x"}}
 
 
 @pytest.mark.parametrize("way", ["signal", "close"])
-def test_a_server_that_waits_for_a_lock_still_ends_in_time(store: str, way: str) -> None:
-    open_database(store).close()
-    process = satchel(store)
-    assert process.stdin is not None and process.stdout is not None
-    process.stdin.write(PING + b"\n")
-    process.stdin.flush()
-    process.stdout.readline()
+def test_a_server_that_waits_for_a_lock_still_ends_in_time(
+    store: str, serve_process: Callable[..., Server], way: str
+) -> None:
+    server = serve_process("prompt-store", store)
+    ping(server)
     with locked(store, "prompts"):
-        process.stdin.write(ADD_LINE)
-        process.stdin.flush()
+        server.ask("tools/call", ADD)
         time.sleep(0.3)  # by now it waits for the lock, inside of the database
         if way == "signal":
-            process.send_signal(signal.SIGTERM)
-        else:
-            process.stdin.close()
-        process.wait(PATIENCE)
-        assert process.stdout.read() == b""  # it ended before the database gave up on the lock, which is an answer
-        assert ended(process) == 0
+            server.process.send_signal(signal.SIGTERM)
+        assert server.close() == 0
+        assert server.ended()  # before the database gave up on the lock, which is an answer
     database = open_database(store)
     with database.read() as tx:
         assert tx.all("select title from prompts") == []
@@ -288,19 +227,9 @@ def test_a_server_that_waits_for_a_lock_still_ends_in_time(store: str, way: str)
 
 
 def test_requests_in_the_pipe_when_the_input_closes_are_all_answered(tmp_path: Path) -> None:
-    adds = [
-        json.dumps(
-            {
-                "jsonrpc": "2.0",
-                "id": number,
-                "method": "tools/call",
-                "params": {**ADD, "arguments": {"title": f"T{number}", "content": "x"}},
-            }
-        )
-        for number in range(1000)
-    ]
-    command = [sys.executable, "-m", "satchel", "serve", "-c", "prompt-store", "-d", str(tmp_path / "s.db")]
-    done = subprocess.run(command, input="\n".join(adds).encode(), capture_output=True, check=True)
+    adds = [call("add_prompt", {"title": f"T{number}", "content": "x"}, id=number)[1] for number in range(1000)]
+    command = [*SERVE, "-c", "prompt-store", "-d", str(tmp_path / "s.db")]
+    done = subprocess.run(command, input=b"\n".join(adds), capture_output=True, check=True)
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert [answer["id"] for answer in answers] == list(range(1000))
     assert not any(answer["result"]["isError"] for answer in answers)
@@ -308,12 +237,11 @@ def test_requests_in_the_pipe_when_the_input_closes_are_all_answered(tmp_path: P
 
 def test_a_signal_during_the_start_ends_it_with_status_0(tmp_path: Path) -> None:
     for delay in (0.09, 0.15):
-        process = satchel(str(tmp_path / f"{delay}.db"))
+        server = Server("-c", "prompt-store", "-d", str(tmp_path / f"{delay}.db"))
         time.sleep(delay)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(PATIENCE) in (0, -signal.SIGTERM)  # a signal before our handlers are installed
-        assert process.stderr is not None and process.stderr.read() == b""
-        ended(process)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.wait() in (0, -signal.SIGTERM)  # a signal before our handlers are installed
+        assert server.close() is not None and server.stderr == ""
 
 
 def test_an_error_at_the_start_never_goes_to_stdout(tmp_path: Path) -> None:
@@ -325,7 +253,7 @@ def test_an_error_at_the_start_never_goes_to_stdout(tmp_path: Path) -> None:
 def test_non_blocking_streams_are_served(tmp_path: Path) -> None:
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
-    command = [sys.executable, "-m", "satchel", "serve", "-c", "prompt-store", "-d", str(tmp_path / "s.db")]
+    command = [*SERVE, "-c", "prompt-store", "-d", str(tmp_path / "s.db")]
     process = subprocess.Popen(command, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.DEVNULL)
     theirs.close()
     long = json.dumps({"jsonrpc": "2.0", "id": "x" * 300_000, "method": "ping"}).encode() + b"\n"
@@ -353,14 +281,11 @@ def test_a_client_that_is_gone_ends_the_server_quietly() -> None:
 
 
 def test_a_client_that_ignores_stderr_does_not_stop_the_server(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "satchel", "serve", "--contract", "prompt-store", "--database"]
-    process = subprocess.Popen(
-        [*command, str(tmp_path / "s.db")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    command = [*SERVE, "-c", "prompt-store", "-d", str(tmp_path / "s.db")]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdin is not None and process.stdout is not None and process.stderr is not None
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_tags", "_meta": modern_meta()}}
     for _ in range(2500):  # a pipe holds 64 KiB, and each call logs some 45 bytes
-        process.stdin.write(json.dumps(call).encode() + b"\n")
+        process.stdin.write(call("list_tags")[1] + b"\n")
         process.stdin.flush()
         assert process.stdout.readline()
     process.stdin.close()
