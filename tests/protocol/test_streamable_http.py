@@ -119,3 +119,9 @@ def test_a_notification_needs_no_matching_headers() -> None:
     raw = encode({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "run", "arguments": {"region": "here"}}})
     post = Post(OFFER, ONLY_VERSION, raw, MIRRORED)
     assert not post.exchange.is_answered
+
+
+def test_a_client_of_the_handshake_generation_has_no_stream_on_which_it_could_be_asked() -> None:
+    raw = encode({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "run"}})
+    [call] = Post(OFFER, Headers([(b"mcp-protocol-version", b"2025-11-25")]), raw, {}).exchange.calls
+    assert not call.can_ask

@@ -2,8 +2,8 @@
 
 import pytest
 
-from satchel.model import Document, DocumentDraft, DocumentPatch, Scope
-from satchel.services import copying, documents, history, projects, restoring, rules
+from satchel.model import Document, DocumentDraft, Scope
+from satchel.services import copying, documents, projects, restoring, rules
 from satchel.storage.database import Database
 
 HERE = Scope()
@@ -76,17 +76,6 @@ def test_a_uri_is_cut_by_bytes_to_make_room_for_its_number(filled: Database) -> 
         documents.add(tx, HERE, DocumentDraft(name="new", uri=uri, content="text"))
         restoring.restore(tx, HERE, "long")
         assert documents.get_by_name(tx, HERE, "long").uri == copied.uri
-
-
-def test_a_change_that_changes_nothing_makes_no_version(filled: Database) -> None:
-    with filled.write() as tx:
-        before = documents.get_by_name(tx, HERE, "readme")
-        patch = DocumentPatch(content="text", mime_type="text/plain", description="Über alles")
-        assert documents.update(tx, HERE, "readme", patch) == before
-        assert len(history.list_versions(tx, HERE, "readme", limit=9)[1]) == 1
-        after = documents.update(tx, HERE, "readme", DocumentPatch(content="text\n"))
-        assert (after.version, after.size) == (2, 5)
-        assert after == documents.get_by_name(tx, HERE, "readme")
 
 
 def test_the_ending_of_a_name_says_what_it_is() -> None:

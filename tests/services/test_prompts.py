@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from satchel.errors import Taken, VersionConflict, WrongArgument
+from satchel.errors import Taken, WrongArgument
 from satchel.model import Argument, PromptDraft, PromptPatch, PromptQuery, Scope, StoreChange
 from satchel.services import copying, lookup, projects, prompts, restoring
 from satchel.services.prompts import make_name
@@ -122,19 +122,6 @@ def test_near_gives_the_names_that_were_meant(filled: Database) -> None:
         assert suggest("gama")[0] == "gamma"
         assert suggest("qqqqqqq") == suggest("") == []
         assert len(suggest("filler-1000")) == 3
-
-
-def test_an_update_that_changes_nothing_makes_no_version(database: Database) -> None:
-    projects.require(database, HERE)
-    with database.write() as tx:
-        before = prompts.add(tx, HERE, PromptDraft(title="T", content="x", tags=["a"], description="d"))
-        same = PromptPatch(title=" T ", content="x", tags=["A"], description="d", arguments=[])
-        assert prompts.update(tx, HERE, before.id, same) == before == prompts.get(tx, HERE, before.id)
-        renewed = prompts.update(tx, HERE, before.id, same, renews_time=True)
-        assert renewed == prompts.get(tx, HERE, before.id)
-        assert (renewed.version, renewed.updated_at > before.updated_at) == (1, True)
-        with pytest.raises(VersionConflict):
-            prompts.update(tx, HERE, before.id, same, 7)
 
 
 @pytest.mark.parametrize(

@@ -331,20 +331,6 @@ def test_a_blocker_is_a_task_of_ones_own(database: Database) -> None:
         assert [(task.title, task.version) for task in tasks.list_all(tx, ADA)] == [("T0", 1)]
 
 
-def test_a_task_cannot_wait_for_itself(database: Database) -> None:
-    one, two, three = added(database, 3)
-    with database.write() as tx:
-        tasks.update(tx, ADA, two, TaskPatch(blocked_by=[one]))
-        tasks.update(tx, ADA, three, TaskPatch(blocked_by=[two]))
-    for task, blockers in ((one, [one]), (one, [two]), (one, [three]), (two, [one, three])):
-        with pytest.raises(WrongArgument) as wrong, database.write() as tx:
-            tasks.update(tx, ADA, task, TaskPatch(blocked_by=blockers))
-        assert (wrong.value.field, wrong.value.rule) == ("blocked_by", "acyclic")
-    with database.write() as tx:
-        tasks.update(tx, ADA, three, TaskPatch(blocked_by=[]))
-        tasks.update(tx, ADA, one, TaskPatch(blocked_by=[three]))
-
-
 def test_two_updates_at_once_make_no_circle(database: Database) -> None:
     pairs = [added(database, 2) for _ in range(5)]
     start = threading.Barrier(2)

@@ -5,9 +5,7 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Any
 
-import apsw
 import psycopg
 import pytest
 
@@ -18,7 +16,7 @@ from tests.support import newer
 from tests.support.furnished import differences, everything, furnish
 from tests.support.postgres import PostgresServer
 from tests.support.roles import let_in, role_of, two_roles
-from tests.support.schemas import schema_of, set_schema
+from tests.support.schemas import ask, schema_of, set_schema
 
 NEXT = schema.NUMBER + 1
 
@@ -34,16 +32,6 @@ def store(empty_store: str) -> str:
 def newer_satchel(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pretend to be a Satchel with one more migration."""
     monkeypatch.setattr(schema, "MIGRATIONS", (newer.MIGRATION,))
-
-
-def ask(store: str, sql: str) -> list[tuple[Any, ...]]:
-    if store.startswith("postgresql"):
-        with psycopg.connect(store, autocommit=True) as connection:
-            return connection.execute(sql.encode()).fetchall()
-    raw = apsw.Connection(store)
-    found = raw.execute(sql).fetchall()
-    raw.close()
-    return found
 
 
 def check_migrated(store: str, before: list[bytes]) -> None:

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator
-from typing import Any
 
 import psycopg
 import pytest
@@ -18,7 +17,7 @@ from satchel.storage.schema.migration import Fill
 from tests.support import newer
 from tests.support.postgres import PostgresServer, find_binaries
 from tests.support.process import eventually
-from tests.support.schemas import schema_of
+from tests.support.schemas import ask, schema_of
 
 ADA = "550e8400-e29b-41d4-a716-446655440000"
 NOW = "2026-01-01T00:00:00.000000Z"
@@ -40,11 +39,6 @@ def store(address: str, monkeypatch: pytest.MonkeyPatch) -> str:
 def fill(store: str, count: int) -> None:
     with psycopg.connect(store) as connection:
         connection.execute(_MANY, [ADA, NOW, NOW, count])
-
-
-def ask(store: str, sql: str) -> list[tuple[Any, ...]]:
-    with psycopg.connect(store, autocommit=True) as connection:
-        return connection.execute(sql.encode()).fetchall()
 
 
 @contextlib.contextmanager
@@ -142,7 +136,7 @@ def test_a_row_that_is_committed_after_the_fill_passed_it_is_filled(
     store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(store, 2)
-    ask(store, "delete from tasks where number = 1 returning 1")
+    ask(store, "delete from tasks where number = 1")
     late_row = (
         "insert into tasks (number, id, owner, title, created_at, updated_at) values (1, 'l', 'o', 'late', '', '')"
     )

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import apsw
 import psycopg
 import pytest
 
@@ -17,6 +16,7 @@ from satchel.storage import schema
 from satchel.storage.database import open_database
 from satchel.storage.schema.migration import Statements
 from tests.support.postgres import PostgresServer
+from tests.support.schemas import ask
 
 
 def mode(path: Path) -> int:
@@ -65,9 +65,7 @@ def test_a_file_that_is_not_a_database_is_refused_and_left_unchanged(tmp_path: P
 
 def test_a_database_of_another_program_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / "s.db"
-    other = apsw.Connection(str(file))
-    other.execute("create table theirs (x)")
-    other.close()
+    ask(str(file), "create table theirs (x)")
     before = file.read_bytes()
     with pytest.raises(StoreUnusable, match="another program"):
         open_database(str(file))
@@ -84,13 +82,7 @@ def test_a_path_that_is_not_a_file_is_refused_at_once(tmp_path: Path) -> None:
 
 def test_a_store_whose_tables_are_gone_is_refused_with_a_clear_text(store: str) -> None:
     open_database(store).close()
-    if store.startswith("postgresql"):
-        with psycopg.connect(store) as connection:
-            connection.execute("drop table projects cascade")
-    else:
-        raw = apsw.Connection(store)
-        raw.execute("drop table projects")
-        raw.close()
+    ask(store, "drop table projects cascade" if store.startswith("postgresql") else "drop table projects")
     with pytest.raises(StoreUnusable, match="projects"):
         open_database(store)
 
@@ -103,9 +95,7 @@ def test_an_empty_file_is_a_new_store(tmp_path: Path) -> None:
 def test_a_store_in_another_journal_mode_is_taken_back_to_wal(tmp_path: Path) -> None:
     file = tmp_path / "s.db"
     open_database(str(file)).close()
-    raw = apsw.Connection(str(file))
-    raw.execute("pragma journal_mode = delete")
-    raw.close()
+    ask(str(file), "pragma journal_mode = delete")
     database = open_database(str(file))
     with database.write() as tx:
         assert tx.one("pragma journal_mode") == ("wal",)
@@ -120,9 +110,7 @@ def test_a_schema_that_cannot_be_made_leaves_nothing_and_is_made_at_the_next_sta
     monkeypatch.setattr(schema, "SCHEMA", (*schema.SCHEMA, broken))
     with pytest.raises(StoreUnusable):
         open_database(str(file))
-    raw = apsw.Connection(str(file))
-    assert raw.execute("select count(*) from sqlite_schema").fetchall() == [(0,)]
-    raw.close()
+    assert ask(str(file), "select count(*) from sqlite_schema") == [(0,)]
     monkeypatch.undo()
     open_database(str(file)).close()
 

@@ -37,10 +37,6 @@ class Regional(Struct):
     is_dry: Annotated[bool, Meta(extra_json_schema={"x-mcp-header": "Dry-Run"})] = False
 
 
-class Place(Struct):
-    region: str
-
-
 class Contact(Struct):
     name: str | UnsetType = UNSET
     address: Annotated[dict[str, str], Meta(extra_json_schema={"$ref": "#/$defs/address"})] | UnsetType = UNSET
@@ -100,13 +96,6 @@ def with_progress(context: Context, _: Nothing) -> str:
 def silent(_context: Context, _: Nothing) -> str:
     """Answer a call without a log message and without a request from the server; the suite checks both."""
     return "Nothing was asked of the client, and nothing logged."
-
-
-def confirm(context: Context, args: Place) -> str:
-    """Do something that the user must confirm; only our own tests call this."""
-    stored.add(context.tx, context.scope, PromptDraft(title=args.region, content="Confirmed."))
-    context.confirm(f"Add {args.region}?")
-    return f"Added {args.region}."
 
 
 def trigger_prompt_change(context: Context, _: Nothing) -> str:
@@ -279,7 +268,6 @@ CONTRACT = Contract(
         _tool("test_streaming_elicitation", silent),
         _tool("test_logging_tool", silent),
         _tool("test_trigger_prompt_change", trigger_prompt_change, writes=True),
-        _tool("confirm", confirm, writes=True, input=Place),
         _tool("test_custom_headers", echo_headers, input=Regional),
         _tool("json_schema_2020_12_tool", silent, input=Contact),
     ),

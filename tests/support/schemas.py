@@ -1,27 +1,32 @@
-"""Reads and changes the schema number of a store without Satchel."""
+"""Reads and changes a store without Satchel, above all its schema number."""
+
+from typing import Any
 
 import apsw
 import psycopg
 
 
+def ask(store: str, sql: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a statement."""
+    if store.startswith("postgresql"):
+        with psycopg.connect(store, autocommit=True) as connection:
+            cursor = connection.execute(sql.encode())
+            return cursor.fetchall() if cursor.description else []
+    raw = apsw.Connection(store)
+    found = raw.execute(sql).fetchall()
+    raw.close()
+    return found
+
+
 def schema_of(store: str) -> int:
     """Return the schema number of a store."""
-    if store.startswith("postgresql"):
-        with psycopg.connect(store) as connection:
-            return int(connection.execute("select max(version) from satchel_schema").fetchall()[0][0])
-    raw = apsw.Connection(store)
-    version = raw.pragma("user_version")
-    raw.close()
-    return int(version)
+    is_postgres = store.startswith("postgresql")
+    return int(ask(store, "select max(version) from satchel_schema" if is_postgres else "pragma user_version")[0][0])
 
 
 def set_schema(store: str, number: int) -> None:
     """Set the schema number of a store, as if another version of Satchel had written it."""
     if store.startswith("postgresql"):
-        with psycopg.connect(store) as connection:
-            connection.execute("delete from satchel_schema")
-            connection.execute("insert into satchel_schema values (%s)", [number])
-        return
-    raw = apsw.Connection(store)
-    raw.execute(f"pragma user_version = {number}")
-    raw.close()
+        ask(store, f"update satchel_schema set version = {number}")
+    else:
+        ask(store, f"pragma user_version = {number}")

@@ -379,17 +379,8 @@ def test_other_methods_get_the_list_of_allowed_ones(server: WebClient) -> None:
 def test_paths_that_are_none(server: WebClient) -> None:
     words = "There is nothing at this path. MCP is served at /mcp."
     with server.connect() as wire:
-        odd = (
-            "/MCP",
-            "//mcp",
-            "/mcp//",
-            "/mcp/../health",
-            "/mcp%00",
-            "/metrics/x",
-            "/mcp/prompt-store/",
-            "/mcp%2ftodo",
-        )
-        for path in (*NOTHING, *odd, "/mcp%2Ftool%2Fadd_task"):
+        odd = ("/MCP", "//mcp", "/mcp//", "/mcp/../health", "/mcp%00", "/metrics/x", "/mcp/prompt-store/")
+        for path in (*NOTHING, *odd, "/mcp%2Ftool%2Fadd_task", "/mcp%2ftodo"):
             for method in METHODS:
                 answer = wire.ask(method, path)
                 assert (answer.status, answer.json) == (404, refusal(path, 404, "path", words)), (method, path)
