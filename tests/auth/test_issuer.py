@@ -15,18 +15,7 @@ from satchel.auth.issuer import FetchFailed, fetch
 from satchel.auth.oauth import OAuth
 from satchel.errors import AuthUnavailable, AuthUnusable
 from tests.auth.conftest import Clock
-from tests.auth.issuer import (
-    AUDIENCE,
-    KEY,
-    OTHER,
-    Issuer,
-    base64url,
-    ec_key,
-    jwk,
-    pem,
-    refusal,
-    rsa_key,
-)
+from tests.auth.issuer import AUDIENCE, KEY, OTHER, Issuer, base64url, ec_key, jwk, pem, refusal, rsa_key
 from tests.support.threads import in_threads
 
 UNKNOWN = "the token is signed with an unknown key"
@@ -318,13 +307,8 @@ def leads(to: str) -> Any:
 def test_a_redirect_is_followed_only_to_an_allowed_address(issuer: Issuer) -> None:
     issuer.answers |= {"/a": leads("/b"), "/b": b"found"}
     assert fetch(f"{issuer.url}/a") == b"found"
-    for to in (
-        "https://127.0.0.1:1/",
-        "http://issuer.example/",
-        "file:///etc/passwd",
-        "ftp://127.0.0.1/",
-        "//x.example/",
-    ):
+    wrong = ("https://127.0.0.1:1/", "http://issuer.example/", "file:///etc/passwd", "ftp://127.0.0.1/", "//x.example/")
+    for to in wrong:
         issuer.answers["/a"] = leads(to)
         with pytest.raises(FetchFailed, match=r"not allowed|status 302"):
             fetch(f"{issuer.url}/a")

@@ -14,19 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from satchel.auth.oauth import OAuth
 from satchel.errors import AuthUnusable
 from satchel.model import Identity
-from tests.auth.issuer import (
-    AUDIENCE,
-    KEY,
-    OTHER,
-    Issuer,
-    base64url,
-    ec_key,
-    ed_key,
-    forged,
-    jwk,
-    pem,
-    refusal,
-)
+from tests.auth.issuer import AUDIENCE, KEY, OTHER, Issuer, base64url, ec_key, ed_key, forged, jwk, pem, refusal
 
 ADA = "6f0a2f5e-9c1c-4a6e-8a51-0d8f8f3c2b11"
 

@@ -81,7 +81,7 @@ def check_lookups(tx: Tx, expected: dict[str, str]) -> None:
     for name in "abcdefgh":
         for find, references in (
             (layers.find_prompt, (name, f"Word {name}", f"satchel://prompt/{name}", f"WORD-{name}")),
-            (layers.find_document, (name, f"doc:{name}", f"satchel://resource/{name}")),
+            (layers.find_document, (name, name.upper(), f"doc:{name}", f"satchel://resource/{name}")),
             (layers.get_document_by_uri, (f"doc:{name}",)),
         ):
             for reference in references:

@@ -47,16 +47,8 @@ def test_each_filter_has_its_order(filled: Database) -> None:
     assert titles(filled, filter="ready") == ready
     assert titles(filled, filter="pending") == ["blocked", *ready]
     assert titles(filled, filter="completed") == ["done last", "done first"]
-    assert titles(filled, filter="all") == [
-        "done last",
-        "done first",
-        "blocked",
-        "no day",
-        "early",
-        "late",
-        "low",
-        "plain",
-    ]
+    everything = ["done last", "done first", "blocked", "no day", "early", "late", "low", "plain"]
+    assert titles(filled, filter="all") == everything
 
 
 @pytest.mark.parametrize("few", [300, 0])
@@ -72,9 +64,8 @@ def test_filters_combine(filled: Database, few: int, monkeypatch: pytest.MonkeyP
     assert titles(filled, text="strasse") == titles(filled, text="STRASSE") == ["plain"]
     assert titles(filled, text="%") == titles(filled, text="l_te") == []
     assert titles(filled, text="") == titles(filled)
-    assert (
-        titles(filled, tags=["K"]) == titles(filled, tags=["a", "é"], needs_all_tags=True) == []
-    )  # no tag resembles these
+    # No tag resembles these.
+    assert titles(filled, tags=["K"]) == titles(filled, tags=["a", "é"], needs_all_tags=True) == []
     assert titles(filled, tags=["a", "é"]) == ["late", "low"]
 
 

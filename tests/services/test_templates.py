@@ -42,13 +42,8 @@ def test_empty_long_and_invalid_values_are_skipped(database: Database) -> None:
         assert not templates.has_new_values(tx, ADA, "p", odd)
         templates.remember_values(tx, ADA, "p", {**odd, "e": "x" * 200})
     with database.read() as tx:
-        assert [templates.recall_values(tx, ADA, "p", argument) for argument in "abcde"] == [
-            (),
-            (),
-            (),
-            (),
-            ("x" * 200,),
-        ]
+        recalled = [templates.recall_values(tx, ADA, "p", argument) for argument in "abcde"]
+        assert recalled == [(), (), (), (), ("x" * 200,)]
 
 
 def test_the_twenty_newest_are_kept(database: Database) -> None:

@@ -46,16 +46,6 @@ def test_a_clash_names_its_constraint_on_both_engines(database: Database) -> Non
     assert clash.value.constraint == "projects_name"
 
 
-def test_deleting_a_project_removes_its_prompts_tags_texts_and_index(database: Database) -> None:
-    projects.require(database, SCOPE)
-    with database.write() as tx:
-        prompts.add(tx, SCOPE, PromptDraft(title="T", content="needle", tags=["t"]))
-        tx.run("delete from projects")
-        for table in ("prompts", "prompt_tags", "prompt_texts"):
-            assert tx.all(f"select * from {table}") == []
-        assert tx.prompts_containing(1, PromptQuery(text="needle"), 10) == ([], 0)
-
-
 def test_numbers_never_return(database: Database) -> None:
     projects.require(database, SCOPE)
     with database.write() as tx:

@@ -17,7 +17,7 @@ from satchel.cli import serve
 from satchel.contracts import CONTRACTS
 from satchel.services import projects
 from satchel.storage.database import open_database
-from tests.auth.issuer import jwk, rsa_key
+from tests.auth.issuer import KEY, OTHER, jwk
 from tests.support.in_process_http import WebInProcess
 from tests.support.web import HANDSHAKE, JSON, Answer, WebClient, WebServer, call, refusal, request, rpc
 
@@ -347,21 +347,12 @@ def test_a_malformed_address_is_reported(tmp_path: Path, capfd: pytest.CaptureFi
 # -- OAuth ----------------------------------------------------------------------------------------------------------
 
 ISSUER, AUDIENCE = "https://issuer.example", "https://satchel.example/mcp"
-KEY, OTHER_KEY = rsa_key(), rsa_key()
 
 
 def claims(**more: Any) -> dict[str, Any]:
     now = int(time.time())
-    said = {
-        "iss": ISSUER,
-        "aud": AUDIENCE,
-        "sub": "ada",
-        "iat": now,
-        "exp": now + 600,
-        "scope": "satchel:write",
-        **more,
-    }
-    return {name: value for name, value in said.items() if value is not None}
+    said = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ada", "iat": now, "exp": now + 600, "scope": "satchel:write"}
+    return {name: value for name, value in {**said, **more}.items() if value is not None}
 
 
 def signed(key: Any = KEY, algorithm: str = "RS256", kid: str | None = "one", **more: Any) -> str:
@@ -372,7 +363,7 @@ def signed(key: Any = KEY, algorithm: str = "RS256", kid: str | None = "one", **
 OAUTH: list[tuple[Callable[[], str], str | None]] = [
     (signed, None),
     (lambda: signed(iss="https://evil.example"), "the token is from another issuer"),
-    (lambda: signed(OTHER_KEY), "the signature of the token is wrong"),
+    (lambda: signed(OTHER), "the signature of the token is wrong"),
     (lambda: signed(exp=time.time() - 100), "the token has expired"),
     (lambda: "satchel_" + "A" * 43, "the token is malformed"),
 ]
