@@ -81,3 +81,44 @@ def test_a_number_beyond_all_bounds_is_valid_and_finds_nothing(store: str, serve
             error = call_raw(own, "add_task", f'{{"title": "x", "blocked_by": [{given}]}}')["error"]
             assert error["code"] == "not_found"
     assert tasks.call("list_tasks")["structuredContent"]["message"] == "Found 1 task"
+<<<<<<< HEAD
+=======
+
+
+def test_a_number_is_never_a_title(store: str, serve: Callable[..., Client]) -> None:
+    own = serve("satchel", store, NEWEST, "--user", ADA)
+    for title in ("12", "#12", "0", "-5", "Plain"):
+        ok(own, "add_task", title=title)
+    for reference in ("12", "#12", " 12 ", 12, 12.0, "0", 0, "#0", "-5", -5):
+        for tool, arguments in (("complete_task", {"task": reference}), ("delete", {"items": [reference]})):
+            error = refusal(own, tool, arguments)
+            assert (error["code"], error.get("near")) == ("not_found", None), reference
+        assert refusal(own, "add_task", title="x", blocked_by=[reference])["code"] == "not_found"
+    for uri in ("satchel://task/12", "satchel://task/%2312", "satchel://task/#12"):
+        assert own.request("resources/read", {"uri": uri})["error"]["code"] == -32602
+    start = {"name": "start-task", "arguments": {"task": "#12"}}
+    assert own.request("prompts/get", start)["error"]["code"] == -32602
+
+
+def test_a_number_may_be_written_with_a_hash_wherever_one_is_taken(store: str, serve: Callable[..., Client]) -> None:
+    own = serve("satchel", store, NEWEST, "--user", ADA)
+    ok(own, "add_task", title="First")
+    ok(own, "add_task", title="Second", blocked_by=["#1"])
+    assert text(own, "update_task", task="#2", blocked_by=["#1"]).startswith("Unchanged #2 Second")
+    for uri in ("satchel://task/1", "satchel://task/%231", "satchel://task/#1"):
+        [page] = own.request("resources/read", {"uri": uri})["result"]["contents"]
+        assert page["text"].startswith("# Task #1: First")
+        assert ok(own, "read_resource", resource=uri)["resource"]["text"] == page["text"]
+    for task in ("1", "#1", " #1"):
+        got = own.request("prompts/get", {"name": "start-task", "arguments": {"task": task}})
+        assert got["result"]["description"] == "Start task #1"
+    for reference in ({"type": "ref/prompt", "name": "start-task"}, {"type": "ref/resource", "uri": TEMPLATE}):
+        name = "task" if reference["type"] == "ref/prompt" else "number"
+        params = {"ref": reference, "argument": {"name": name, "value": "#1"}}
+        assert own.request("completion/complete", params)["result"]["completion"]["values"] == ["1"]
+    assert text(own, "complete_task", task="#1").startswith("Completed #1")
+    assert text(own, "delete", items=["#1"]) == "Deleted #1 First\n#1 was referred to by #2."
+
+
+TEMPLATE = "satchel://task/{number}"
+>>>>>>> 3a009998 (satchel: delete is the one tool that deletes; the unlisted tools for one kind go)

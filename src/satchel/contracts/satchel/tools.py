@@ -324,10 +324,6 @@ class AddPrompt(InProject):
     arguments: Arguments | UnsetType = UNSET
 
 
-class OnePrompt(InProject):
-    prompt: PromptReference
-
-
 class UpdatePrompt(InProject):
     prompt: PromptReference
     title: PromptTitle | UnsetType = UNSET
@@ -398,10 +394,6 @@ class ListResources(InProject):
     query: Annotated[str, Meta(description="Text in name, URI or description", extra=_QUERY)] | UnsetType = UNSET
     limit: Limit = 50
     cursor: Cursor | UnsetType = UNSET
-
-
-class OneResource(InProject):
-    resource: DocumentReference
 
 
 class ReadResource(InProject):
@@ -726,15 +718,6 @@ TOOLS = (
         opens_transactions=True,
         is_listed=False,
     ),
-    _item(
-        "delete_prompt",
-        OnePrompt,
-        "Delete a prompt; restore brings it back",
-        answer_of("deleted", deleted=STRING, referred=REFERRED),
-        DELETES,
-        is_listed=False,
-        toolset="prompts",
-    ),
     _prompt(
         "list_tags", InProject, "Tags of prompts with counts", answer_of("tags", tags=list_of(COUNTED)), is_listed=False
     ),
@@ -767,15 +750,6 @@ TOOLS = (
     ),
     _document(
         "add_resource", AddResource, "Save a document", answer_of("resource", resource=DOCUMENT), ADDS, is_listed=False
-    ),
-    _item(
-        "delete_resource",
-        OneResource,
-        "Delete a document; restore brings it back",
-        answer_of("deleted", deleted=STRING, referred=REFERRED),
-        DELETES,
-        is_listed=False,
-        toolset="documents",
     ),
     _item(
         "edit_text",
@@ -825,15 +799,6 @@ TOOLS = (
     ),
     _task(
         "add_task", AddTask, "Note something to do, now or later", answer_of("task", task=TASK), ADDS, is_listed=False
-    ),
-    _item(
-        "delete_task",
-        OneTask,
-        "Delete a task; restore brings it back",
-        answer_of("deleted", deleted=INTEGER, referred=REFERRED),
-        DELETES,
-        is_listed=False,
-        toolset="tasks",
     ),
     _item(
         "update_items",
