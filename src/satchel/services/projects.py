@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 
 from msgspec.structs import replace
 
-from satchel.errors import Forbidden, NotFound, StoreConflict, Taken
+from satchel.errors import Forbidden, NotFound, Taken
 from satchel.model import (
     DEFAULT_PROJECT,
     ChangeQuery,
@@ -247,18 +247,10 @@ def delete(tx: Tx, name: str) -> None:
 
 
 def restore(tx: Tx, number: int) -> Project:
-    """Restore a deleted project with everything in it, under the next free name if its name is taken.
-
-    Raises:
-        StoreConflict: another call restored the project meanwhile.
-    """
-    was = rows.find_deleted(tx, number)
-    if was is None:
-        raise StoreConflict("another call restored the project")
+    """Restore a deleted project with everything in it, under the next free name if its name is taken."""
+    was = recording.check_deleted(rows.find_deleted(tx, number), "project")
     name = rules.choose_free(rules.list_free_names(was.name, was.id), lambda one: rows.by_name(tx, one) is None)
-    project = rows.restore(tx, was, name)
-    if project is None:
-        raise StoreConflict("another call restored the project")
+    project = recording.check_deleted(rows.restore(tx, was, name), "project")
     recording.restore(tx, was, project)
     _announce(tx, name)
     return project

@@ -24,7 +24,6 @@ from satchel.errors import (
     NotFound,
     NothingReady,
     StaleFence,
-    StoreConflict,
     TaskClosed,
     TaskHeld,
     VersionConflict,
@@ -389,11 +388,9 @@ def restore(tx: Tx, scope: Scope, number: int) -> Task:
 
     Raises:
         WrongArgument: the task would block itself through others, because blockers changed meanwhile.
-        StoreConflict: another call restored the task meanwhile.
     """
-    was = rows.find_deleted(tx, scope.owner, number)
-    if was is None or not rows.restore(tx, was):
-        raise StoreConflict("another call restored the task")
+    was = recording.check_deleted(rows.find_deleted(tx, scope.owner, number), "task")
+    recording.check_deleted(rows.restore(tx, was) or None, "task")
     _check_circle(tx, was.owner, number)
     [task] = rows.details(tx, was.owner, [number])
     _index(tx, task)
