@@ -40,7 +40,8 @@ def record_note(tx: Tx, owner: str, task: int, note: str) -> None:
 
 def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = SHOWN) -> tuple[list[Link], list[Link]]:
     """Return the links from and to an item, as far as the scope may see their ends."""
-    targets = list(dict.fromkeys(rows.of(tx, kind, item.number)))[:limit]
+    found = rows.of(tx, kind, item.number) if isinstance(item, Task) or _has_links(item) else []  # tasks: in notes too
+    targets = list(dict.fromkeys(found))[:limit]
     titles = _titles(tx, scope, targets)
     known = {("task", key) for key in titles} | _find_texts(tx, scope, item, targets)
     to = [
@@ -88,5 +89,5 @@ def _find_texts(tx: Tx, scope: Scope, item: Linked, targets: Sequence[Target]) -
     return known
 
 
-def _has_links(item: Item) -> bool:
+def _has_links(item: Prompt | Document | Item) -> bool:
     return isinstance(item.content, str) and rows.SCHEME in item.content

@@ -249,7 +249,6 @@ ADDS = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": False
 UPDATES = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True, "openWorldHint": False}
 EDITS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": False}
 COMPLETES = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
-DELETES = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": False}
 
 
 # -- search, catch_up, projects -----------------------------------------------------------------------------------
@@ -813,7 +812,7 @@ TOOLS = (
         Delete,
         "Delete items; restore brings them back",
         answer_of("deleted", deleted=list_of(DELETED), referred=REFERRED),
-        DELETES,
+        EDITS,
     ),
     _tool(
         _history,
