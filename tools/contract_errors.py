@@ -171,7 +171,7 @@ CASES: dict[str, list[Case]] = {
         Case("`lines` begins behind the last line", "get_prompt", {"prompt": "u", "lines": "7-9"}),
         Case("no heading has this text", "get_prompt", {"prompt": "u", "heading": "NAME"}),
         Case("both `lines` and `heading` are given", "get_prompt", {"prompt": "u", "lines": "1", "heading": "NAME"}),
-        Case("the prompt belongs to a library", "delete_prompt", {"prompt": "everyday:greet"}),
+        Case("the prompt belongs to a library", "update_prompt", {"prompt": "everyday:greet", "title": "x"}),
         Case("`uri` is not a URI", "add_resource", {"name": "a", "content": "x", "uri": "a b"}),
         Case("`mime_type` is not a MIME type", "add_resource", {"name": "a", "content": "x", "mime_type": "text"}),
         Case(

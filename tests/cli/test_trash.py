@@ -143,13 +143,7 @@ def test_after_a_purge_no_file_of_the_store_has_a_text_of_it(
     ok(agent, "add_resource", name="map", content=secrets[6])
     ok(agent, "update_resource", resource="map", content="other")
     if is_deleted:
-        for tool, arguments in (
-            ("delete_prompt", {"prompt": "tea"}),
-            ("delete_task", {"task": "#1"}),
-            ("delete_task", {"task": "#2"}),
-            ("delete_resource", {"resource": "map"}),
-        ):
-            ok(agent, tool, **arguments)
+        ok(agent, "delete", items=["tea", "#1", "#2", "map"])
     assert any(files_with(secret.encode(), store) for secret in secrets)
     said = value(satchel("purge", "tea", "1", "2", "map", "--yes", "--json", SATCHEL_USER=ADA))
     assert len(said["purged"]) == 4

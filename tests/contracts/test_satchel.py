@@ -123,13 +123,12 @@ def test_a_task_is_added_changed_completed_and_deleted(client: Client) -> None:
         assert completed["structuredContent"] == {"project": "default", "task": done, **more}
         assert completed["content"][0]["text"] == f"{said} #1 [x] Plant (in no project), version 3"
     assert ok(client, "update_task", task="1", status="pending")["task"] == {**task, "version": 4}
-    assert result_of(client, "delete_task", {"task": "satchel://task/1"}) == {
+    assert result_of(client, "delete", {"items": ["satchel://task/1"]}) == {
         "content": [{"type": "text", "text": "Deleted #1 Plant"}],
-        "structuredContent": {"project": "default", "deleted": 1},
+        "structuredContent": {"project": "default", "deleted": [{"kind": "task", "item": "#1", "title": "Plant"}]},
         "isError": False,
     }
     gone = deleted("Task #1", "#1")
-    assert refusal(client, "delete_task", task=1) == gone
     assert refusal(client, "complete_task", task=1) == gone
     assert refusal(client, "update_task", task=1, title="x") == gone
 
@@ -146,7 +145,7 @@ def test_a_task_is_found_by_number_id_or_title(client: Client, store: str) -> No
     assert refusal(client, "add_task", title="x", blocked_by=["Same"]) == {**several, "near": ["#2", "#3"]}
     for _ in range(2):
         ok(client, "add_task", title="Same")
-    error = refusal(client, "delete_task", task=" Same ")
+    error = refusal(client, "complete_task", task=" Same ")
     assert (error["message"], error["near"]) == (
         "Several tasks have the title 'Same': #2, #3, #4 and more.",
         ["#2", "#3", "#4"],
@@ -154,8 +153,7 @@ def test_a_task_is_found_by_number_id_or_title(client: Client, store: str) -> No
     for reference in (99, "#99", 2**63, -1, "１", "00000000-0000-4000-8000-000000000000"):
         # No task with a similar number is suggested.
         nothing = missing(f"Task {reference} does not exist.", "Use list_tasks with status all to see what there is.")
-        for tool in ("complete_task", "delete_task"):
-            assert refusal(client, tool, task=reference) == nothing
+        assert refusal(client, "complete_task", task=reference) == nothing
     for reference in ("", " "):
         empty = wrong("task must not be empty.", "task", "Give task: the number or UUID of a task.")
         assert refusal(client, "complete_task", task=reference) == empty
@@ -172,7 +170,7 @@ def test_a_line_stays_a_line(client: Client, store: str, serve: Callable[..., Cl
     assert text(client, "list_tasks") == "#1 One two three"
     assert text(client, "list_prompts", query="one") == "- one-two"
     assert text(client, "complete_task", task=1) == "Completed #1 [x] One two three, version 3"
-    assert text(client, "delete_task", task=1) == "Deleted #1 One two three"
+    assert text(client, "delete", items=["#1"]) == "Deleted #1 One two three"
 
 
 # -- wrong arguments --------------------------------------------------------------------------------------------
@@ -302,8 +300,7 @@ def test_an_empty_last_page_does_not_claim_that_there_is_nothing(client: Client)
     }
     for tool, more in behind.items():
         more["cursor"] = ok(client, tool, **more, limit=1)["next_cursor"]
-    ok(client, "delete_prompt", prompt="p0")
-    ok(client, "delete_resource", resource="r1")
+    ok(client, "delete", items=["p0", "r1"])
     ok(client, "complete_task", task="t1")
     assert text(client, "list_prompts", **behind["list_prompts"]) == "No more prompts."
     assert text(client, "list_resources", **behind["list_resources"]) == "No more documents."

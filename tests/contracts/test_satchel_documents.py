@@ -41,13 +41,12 @@ def test_a_document_is_added_read_changed_and_deleted(client: Client) -> None:
         "version": 2,
         "text": "",
     }
-    assert ok(client, "delete_resource", resource="satchel://resource/notes.md") == {
+    assert ok(client, "delete", items=["satchel://resource/notes.md"]) == {
         "project": "default",
-        "deleted": "notes.md",
+        "deleted": [{"kind": "document", "item": "notes.md"}],
     }
     gone = deleted("Document 'notes.md'", "notes.md")
-    for tool in ("read_resource", "delete_resource"):
-        assert refusal(client, tool, resource="notes.md") == gone
+    assert refusal(client, "read_resource", resource="notes.md") == gone
     assert refusal(client, "update_resource", resource="notes.md", content="x") == gone
 
 

@@ -79,20 +79,6 @@ def test_the_number_of_items_is_limited(own: Client) -> None:
         assert refusal(own, tool, **more)["message"] == "items is missing."
 
 
-def test_the_tools_that_delete_one_item_report_references_too(own: Client) -> None:
-    assert ok(own, "delete_task", task=3) == {
-        "project": "default",
-        "deleted": 3,
-        "referred": [{"item": "#3", "by": ["#4"]}],
-    }
-    assert ok(own, "delete_prompt", prompt="review") == {
-        "project": "default",
-        "deleted": "review",
-        "referred": [{"item": "review", "by": ["satchel://resource/guide.md"]}],
-    }
-    assert ok(own, "delete_resource", resource="guide.md") == {"project": "default", "deleted": "guide.md"}
-
-
 def test_a_prompt_and_a_document_of_one_name_are_distinguished(own: Client) -> None:
     ok(own, "add_prompts", prompts=[{"title": "Guide", "content": "x", "name": "guide.md"}])
     error = refusal(own, "delete", items=["guide.md"])

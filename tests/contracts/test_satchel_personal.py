@@ -202,9 +202,7 @@ def test_the_lists_of_mcp_have_pages_across_both(
 
 WRITES: list[tuple[str, dict[str, Any], str]] = [
     ("update_prompt", {"prompt": "standup", "title": "B"}, "Prompt 'standup' does not exist in project 'web'."),
-    ("delete_prompt", {"prompt": "standup"}, "Prompt 'standup' does not exist in project 'web'."),
     ("update_resource", {"resource": "voice", "content": "y"}, "Document 'voice' does not exist in project 'web'."),
-    ("delete_resource", {"resource": "voice"}, "Document 'voice' does not exist in project 'web'."),
     ("edit_text", {"item": "voice", "append": "y"}, "Item 'voice' does not exist."),
     ("delete", {"items": ["standup"]}, "items[0]: Item 'standup' does not exist."),
     ("update_items", {"items": ["standup"], "tags": ["+x"]}, "items[0]: Item 'standup' does not exist."),

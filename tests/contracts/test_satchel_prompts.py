@@ -68,14 +68,13 @@ def test_a_prompt_is_added_read_changed_and_deleted(client: Client) -> None:
     # Without arguments, it is not a template any more.
     assert ok(client, "render_prompt", prompt="thank-you")["text"] == content
 
-    assert result_of(client, "delete_prompt", {"prompt": "Thanks"}) == {
-        "content": [{"type": "text", "text": "Deleted prompt 'thank-you' from project 'default'."}],
-        "structuredContent": {"project": "default", "deleted": "thank-you"},
+    assert result_of(client, "delete", {"items": ["Thanks"]}) == {
+        "content": [{"type": "text", "text": "Deleted prompt thank-you"}],
+        "structuredContent": {"project": "default", "deleted": [{"kind": "prompt", "item": "thank-you"}]},
         "isError": False,
     }
     gone = deleted("Prompt 'thank-you'", "thank-you")
     assert refusal(client, "get_prompt", prompt="Thanks") == gone
-    assert refusal(client, "delete_prompt", prompt="Thanks") == gone
     assert refusal(client, "update_prompt", prompt="Thanks", title="x") == gone
 
 
@@ -209,7 +208,6 @@ def test_prompts_of_libraries_are_read_but_not_changed(client: Client) -> None:
         "Save a copy with add_prompts.",
     )
     assert refusal(client, "update_prompt", prompt="desk:letter", title="x") == no
-    assert refusal(client, "delete_prompt", prompt="desk:letter") == no
 
 
 def test_reading_and_changing_mean_the_same_prompt(client: Client) -> None:
@@ -223,7 +221,6 @@ def test_reading_and_changing_mean_the_same_prompt(client: Client) -> None:
             "The stored prompt of this title is called 'desk-plain': use that name.",
         )
         assert refusal(client, "update_prompt", prompt=reference, content="x") == no
-        assert refusal(client, "delete_prompt", prompt=reference) == no
     assert ok(client, "get_prompt", prompt="desk-plain")["prompt"]["content"] == "mine"
     assert ok(client, "update_prompt", prompt="desk-plain", content="x")["prompt"]["version"] == 2
-    assert ok(client, "delete_prompt", prompt="desk-plain")["deleted"] == "desk-plain"
+    assert ok(client, "delete", items=["desk-plain"])["deleted"] == [{"kind": "prompt", "item": "desk-plain"}]

@@ -86,7 +86,7 @@ def test_a_call_that_fails_makes_nothing(start: Start, database: Database) -> No
     calls: list[tuple[str, dict[str, Any]]] = [
         ("add_prompt", {"title": "A", "content": "x", "tags": ["no tag"]}),
         ("update_prompt", {"prompt": "a", "title": "B"}),
-        ("delete_resource", {"resource": "a"}),
+        ("delete", {"items": ["a"]}),
         ("get_prompt", {"prompt": "a"}),
         ("restore", {"item": "satchel://project/web"}),
     ]

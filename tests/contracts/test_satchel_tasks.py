@@ -316,7 +316,7 @@ def test_closing_or_deleting_a_held_task_names_its_holder(own: Client, other: Cl
     [holder] = {ok(own, "claim_task")["holder"] for _ in range(3)}
     notes = [[Like(rf"#{number} was held by {holder} until \d\d:\d\d\.")] for number in (1, 2, 3)]
     assert ok(other, "delete", items=["#1"])["notes"] == notes[0]
-    assert ok(other, "delete_task", task=2)["notes"] == notes[1]
+    assert ok(other, "delete", items=["#2"])["notes"] == notes[1]
     assert ok(other, "update_items", items=["#3"], status="cancelled")["notes"] == notes[2]
     ok(own, "add_tasks", lines=["D"])
     ok(own, "claim_task", task=4)

@@ -124,7 +124,7 @@ def test_a_text_that_cannot_be_edited_is_explained(client: Client) -> None:
     assert refusal(client, "edit_text", item="satchel://project/default", append="x")["message"] == (
         "'default' is a project."
     )
-    ok(client, "delete_prompt", prompt="letters")
+    ok(client, "delete", items=["letters"])
     assert refusal(client, "edit_text", item="letters", append="x") == deleted("Prompt 'letters'", "letters")
     assert refusal(client, "edit_text", item="x", append="y", project="gardn")["near"] == ["garden"]
 

@@ -30,9 +30,8 @@ LISTED = [
 ]
 UNLISTED = [
     "list_projects",
-    *("add_prompt", "render_prompt", "delete_prompt", "list_tags"),
-    *("add_resource", "delete_resource"),
-    *("add_task", "delete_task"),
+    *("add_prompt", "render_prompt", "list_tags"),
+    *("add_resource", "add_task"),
 ]
 NAMES = [*LISTED, *UNLISTED]
 
@@ -172,8 +171,6 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("history", {"item": "review", "version": 1}),
     ("history", {"item": "review", "version": 2, "against": 1}),
     ("restore", {"item": "review"}),
-    ("delete_task", {"task": 1}),
-    ("delete_prompt", {"prompt": "old"}),
-    ("delete_resource", {"resource": "a.md"}),
+    ("delete", {"items": ["#1", "old", "a.md"]}),
     ("delete", {"items": ["review", "b.md", "#2"]}),
 ]

@@ -74,7 +74,7 @@ class DocumentRules(Machine):
             found = self.ask(way, "delete_resource", user, place, name=thing.name)
         else:
             target, key = (thing, thing.name) if thing.is_live else (None, f"no-{thing.id}")
-            found = self.ask(way, "delete_resource", user, resource=key, project=place)
+            found = self.ask(way, "delete", user, items=[f"satchel://resource/{key}"], project=place)
         self.expect(found, "ok" if target else "missing")
         if target is not None:
             self.delete(user, target)

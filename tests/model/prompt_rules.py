@@ -97,7 +97,7 @@ class PromptRules(Machine):
             target = self.named("prompt", place, thing.name)
         else:
             key = thing.name if thing.is_live else thing.id
-            found = self.ask("satchel", "delete_prompt", user, prompt=key, project=place)
+            found = self.ask("satchel", "delete", user, items=[f"satchel://prompt/{key}"], project=place)
         self.expect(found, "ok" if target else "missing")
         if target is not None:
             self.delete(user, target)

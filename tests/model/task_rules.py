@@ -133,7 +133,10 @@ class TaskRules(Machine):
         thing = self.choose("task", pick)
         if thing is None or pick % 2:
             return
-        found = self.ask(way, "delete_task", user, **key_of(way, thing))
+        if way == "satchel":
+            found = self.ask(way, "delete", user, items=[key(thing)])
+        else:
+            found = self.ask(way, "delete_task", user, **key_of(way, thing))
         if self.expect_own(found, user, way, thing):
             self.claimed.discard(thing.number)
             self.delete(user, thing)

@@ -64,13 +64,11 @@ DAY: list[tuple[str, dict[str, Any], str]] = [
     ("add_resources", {"resources": [{"name": "old.md", "content": "# Old"}]}, "Added to project 'default':\n- old.md"),
     ("update_items", {"items": ["old", "old.md"], "to": "attic"}, "Moved to project 'attic':\n- old"),
     ("delete", {"items": ["old"], "project": "attic"}, "Deleted prompt old"),
-    ("delete_task", {"task": "2"}, "Deleted #2 Send it"),
-    ("delete_resource", {"resource": "plan.md"}, "Deleted document 'plan.md'"),
-    ("delete_prompt", {"prompt": "Stand-up"}, "Deleted prompt 'stand-up'"),
+    ("delete", {"items": ["#2", "plan.md", "Stand-up"]}, "Deleted #2 Send it"),
     ("restore", {"item": "#2"}, "Brought back task #2"),
     ("history", {"item": "#2"}, "task #2\nv"),
     ("show", {"what": "prompts", "query": "letter"}, "- desk:letter"),
-    ("delete_task", {"task": "2"}, "Deleted #2 Send it"),
+    ("delete", {"items": ["#2"]}, "Deleted #2 Send it"),
 ]
 # What is asked of methods before the day's prompt and document are deleted again.
 ASKED = 21  # after so many calls

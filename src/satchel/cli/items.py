@@ -43,14 +43,8 @@ def add_commands(group: click.Group, kind: Kind) -> None:
     @click.argument("refs", type=reference, metavar="REF...", nargs=-1, required=True)
     @command(in_project=kind != "task", as_user=kind == "task")
     def delete(session: Session, refs: tuple[str, ...]) -> None:
-        if len(refs) == 1:
-            argument = "resource" if kind == "document" else kind
-            answer = session.call(f"delete_{argument}", **{argument: refs[0]})
-            names = [str(answer.value["deleted"])]
-        else:
-            answer = session.call("delete", items=name_several(session, kind, refs))
-            names = [one["item"].removeprefix("#") for one in answer.value["deleted"]]
-        _show_deleted(session, kind, names, answer)
+        answer = session.call("delete", items=name_several(session, kind, refs))
+        _show_deleted(session, kind, [one["item"].removeprefix("#") for one in answer.value["deleted"]], answer)
 
     @group.command(help=f"Show the versions of a {noun}, one of them, or what changed between two.")
     @click.argument("ref", type=reference)

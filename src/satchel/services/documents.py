@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import asdict, replace
 
-from satchel.errors import NotFound, StoreConflict, Taken, VersionConflict, WrongArgument
+from satchel.errors import NotFound, Taken, VersionConflict, WrongArgument
 from satchel.model import UNSET, Document, DocumentDraft, DocumentPatch, Scope, StoreChange
 from satchel.services import recording, rules
 from satchel.services.projects import current, find_within, read_batches
@@ -146,19 +146,11 @@ def delete(tx: Tx, scope: Scope, name: str) -> None:
 
 
 def restore(tx: Tx, scope: Scope, number: int) -> Document:
-    """Restore a deleted document of the scope's project, under the next free name and URI if they are taken.
-
-    Raises:
-        StoreConflict: another call restored the document meanwhile.
-    """
+    """Restore a deleted document of the scope's project, under the next free name and URI if they are taken."""
     current(tx, scope)
-    was = rows.find_deleted(tx, number)
-    if was is None:
-        raise StoreConflict("another call restored the document")
+    was = recording.check_deleted(rows.find_deleted(tx, number), "document")
     name, uri = choose_free(tx, scope, was.name, was.uri, was.id)
-    document = rows.restore(tx, was, name, uri)
-    if document is None:
-        raise StoreConflict("another call restored the document")
+    document = recording.check_deleted(rows.restore(tx, was, name, uri), "document")
     tx.changed(StoreChange("project", scope.project))
     _announce(tx, scope, uri)
     recording.restore(tx, was, document)

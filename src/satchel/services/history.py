@@ -121,11 +121,7 @@ def _list_versions(
 
 
 def _rebuild(tx: Tx, item: Item, revision: Version) -> bytes:
-    """Return the state of a revision, rebuilt from the newest one.
-
-    Raises:
-        StoreConflict: the item was restored or purged meanwhile.
-    """
+    """Return the state of a revision, rebuilt from the newest one."""
     is_live = revision.item == item.number and not item.is_deleted
     newest = item if is_live else recording.read_deleted(tx, item, revision.item)
     if newest is None:

@@ -108,9 +108,6 @@ def _find(
 
     The last round matches other spellings of `alike`, if only one item does. With `to_change`, the item must be
     in the project itself.
-
-    Raises:
-        Forbidden, NotFound: as `projects.find_within`.
     """
     projects.check_access(scope)
     lower = None if to_change else enter_personal(scope)

@@ -13,7 +13,7 @@ from satchel.storage.database import Tx
 from satchel.storage.links import Link as Link
 from satchel.storage.links import Target
 
-SHOWN = 20  # links in each direction
+_SHOWN = 20  # links in each direction
 
 Linked = Prompt | Document | Task | Item
 
@@ -38,27 +38,28 @@ def record_note(tx: Tx, owner: str, task: int, note: str) -> None:
     rows.add(tx, "task", task, None, owner, "note", new[: rows.MOST - len(known)])
 
 
-def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = SHOWN) -> tuple[list[Link], list[Link]]:
+def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked) -> tuple[list[Link], list[Link]]:
     """Return the links from and to an item, as far as the scope may see their ends."""
-    targets = list(dict.fromkeys(rows.of(tx, kind, item.number)))[:limit]
+    found = rows.of(tx, kind, item.number) if isinstance(item, Task) or _has_links(item) else []  # tasks: in notes too
+    targets = list(dict.fromkeys(found))[:_SHOWN]
     titles = _titles(tx, scope, targets)
     known = {("task", key) for key in titles} | _find_texts(tx, scope, item, targets)
     to = [
         Link(kind=one, key=key, title=titles.get(key, "") if one == "task" else "", is_missing=(one, key) not in known)
         for one, key in targets
     ]
-    return to, referrers(tx, scope, kind, item, limit)
+    return to, referrers(tx, scope, kind, item)
 
 
-def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = SHOWN) -> list[Link]:
+def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked) -> list[Link]:
     """List the visible items that link to a given one. A name in a URI belongs to the same project."""
     if isinstance(item, Task) or kind == "task":
         target: Target = ("task", str(item.number))
         within = None if scope.projects is None else project_rows.numbers(tx, scope.projects)
     else:
         target, within = ("prompt" if kind == "prompt" else "document", item.name), [item.project or 0]
-    found = rows.to(tx, target, scope.user, within, limit, has_loose=scope.projects is None)
-    others = [one for one in found if (one.kind, one.key) != target][:limit]
+    found = rows.to(tx, target, scope.user, within, _SHOWN, has_loose=scope.projects is None)
+    others = [one for one in found if (one.kind, one.key) != target][:_SHOWN]
     return [replace(one, project="") if one.project == scope.project else one for one in others]
 
 
@@ -88,5 +89,5 @@ def _find_texts(tx: Tx, scope: Scope, item: Linked, targets: Sequence[Target]) -
     return known
 
 
-def _has_links(item: Item) -> bool:
+def _has_links(item: Prompt | Document | Item) -> bool:
     return isinstance(item.content, str) and rows.SCHEME in item.content

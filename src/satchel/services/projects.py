@@ -1,7 +1,7 @@
 """Projects: find the current one; add, rename, delete and restore one; count and list what it holds.
 
 Functions that take a scope raise Forbidden and NotFound as `current` does; those that change a project raise NotFound
-if there is none, and WrongArgument if its name breaks a rule.
+if there is none, WrongArgument if its name breaks a rule, and Taken if another project has the name.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 
 from msgspec.structs import replace
 
-from satchel.errors import Forbidden, NotFound, StoreConflict, Taken
+from satchel.errors import Forbidden, NotFound, Taken
 from satchel.model import (
     DEFAULT_PROJECT,
     ChangeQuery,
@@ -92,21 +92,13 @@ def current(tx: Tx, scope: Scope) -> Project:
 
 
 def check_access(scope: Scope) -> None:
-    """Check that a scope may enter its project, even if it does not exist.
-
-    Raises:
-        Forbidden: it may not.
-    """
+    """Raise Forbidden unless a scope may enter its project, which need not exist."""
     if scope.projects is not None and scope.project not in scope.projects:
         raise Forbidden("project", scope.project, scope)
 
 
 def check_unlimited(scope: Scope, name: str) -> None:
-    """Check that a scope may enter all projects, as changing a project itself requires.
-
-    Raises:
-        Forbidden: it may enter only some projects.
-    """
+    """Raise Forbidden unless a scope may enter all projects, as changing a project itself requires."""
     if scope.projects is not None:
         raise Forbidden("project", name, scope)
 
@@ -165,11 +157,7 @@ def require(database: Database, scope: Scope) -> None:
 
 
 def add(tx: Tx, name: str) -> Project:
-    """Create a project.
-
-    Raises:
-        Taken: there is a project of this name.
-    """
+    """Create a project."""
     rules.clean_new_name("project", name)
     scope = Scope(project=name)
     if not rows.add(tx, name):
@@ -232,11 +220,7 @@ def list_notes(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> list[tup
 
 
 def rename(tx: Tx, old: str, new: str) -> Project:
-    """Rename a project.
-
-    Raises:
-        Taken: another project has the new name.
-    """
+    """Rename a project."""
     rules.clean_new_name("project", new)
     scope = Scope(project=new)
     before = _find_to_change(tx, old)
@@ -263,18 +247,10 @@ def delete(tx: Tx, name: str) -> None:
 
 
 def restore(tx: Tx, number: int) -> Project:
-    """Restore a deleted project with everything in it, under the next free name if its name is taken.
-
-    Raises:
-        StoreConflict: another call restored the project meanwhile.
-    """
-    was = rows.find_deleted(tx, number)
-    if was is None:
-        raise StoreConflict("another call restored the project")
+    """Restore a deleted project with everything in it, under the next free name if its name is taken."""
+    was = recording.check_deleted(rows.find_deleted(tx, number), "project")
     name = rules.choose_free(rules.list_free_names(was.name, was.id), lambda one: rows.by_name(tx, one) is None)
-    project = rows.restore(tx, was, name)
-    if project is None:
-        raise StoreConflict("another call restored the project")
+    project = recording.check_deleted(rows.restore(tx, was, name), "project")
     recording.restore(tx, was, project)
     _announce(tx, name)
     return project

@@ -12,7 +12,7 @@ from itertools import chain
 from msgspec.structs import asdict, replace
 
 from satchel import clock
-from satchel.errors import StoreConflict, Taken, VersionConflict
+from satchel.errors import Taken, VersionConflict
 from satchel.model import (
     UNSET,
     Excerpt,
@@ -159,21 +159,13 @@ def delete(tx: Tx, scope: Scope, *ids: str, permanently: bool = False) -> None:
 
 
 def restore(tx: Tx, scope: Scope, number: int) -> Prompt:
-    """Restore a deleted prompt of the scope's project, under the next free name and title if they are taken.
-
-    Raises:
-        StoreConflict: another call restored the prompt meanwhile.
-    """
+    """Restore a deleted prompt of the scope's project, under the next free name and title if they are taken."""
     current(tx, scope)
-    was = rows.find_deleted(tx, number)
-    if was is None:
-        raise StoreConflict("another call restored the prompt")
+    was = recording.check_deleted(rows.find_deleted(tx, number), "prompt")
     names, titles = rules.list_free_names(was.name, was.id), rules.list_free_titles(was.title, was.id)
     name = rules.choose_free(names, lambda one: rows.find(tx, scope.project, "name", one) is None)
     title = rules.choose_free(titles, lambda one: rows.find(tx, scope.project, "title", one) is None)
-    prompt = rows.restore(tx, was, name, title)
-    if prompt is None:
-        raise StoreConflict("another call restored the prompt")
+    prompt = recording.check_deleted(rows.restore(tx, was, name, title), "prompt")
     _announce_list(tx, scope)
     _index(tx, scope, prompt)
     recording.restore(tx, was, prompt)

@@ -7,12 +7,12 @@ in one sentence differ in few bytes. Every change may raise QuotaExceeded.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from satchel.errors import QuotaExceeded
+from satchel.errors import QuotaExceeded, StoreConflict
 from satchel.model import Action, Document, Item, ItemKind, Project, Prompt, State, Task, TaskStatus
 from satchel.services import links
 from satchel.storage import documents as document_rows
@@ -26,6 +26,7 @@ from satchel.storage.search import Space
 from satchel.storage.search_words import ItemText, list_correctable, make_words
 
 Recorded = Prompt | Document | Task | Project | Item
+Found = TypeVar("Found")
 
 _CHANGED_TO: dict[TaskStatus, Action] = {"completed": "complete", "cancelled": "cancel", "pending": "reopen"}
 
@@ -82,6 +83,13 @@ def _list_words(tx: Tx, item: Item) -> set[str]:
             old = replace(item, name=was.name, title=was.title or was.name, state=was, content=content)
             words.update(list_correctable(make_words(_text(old))))
     return words
+
+
+def check_deleted(found: Found | None, kind: ItemKind) -> Found:
+    """Return what a restore found in the trash; raise StoreConflict if another call restored or purged it meanwhile."""
+    if found is None:
+        raise StoreConflict(f"another call restored the {kind}")
+    return found
 
 
 def restore(tx: Tx, deleted: Recorded, restored: Recorded) -> None:

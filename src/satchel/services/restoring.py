@@ -1,6 +1,8 @@
 """Restores old versions and deleted items, undoes a user's last changes, and removes items for good.
 
-Errors about an item are those of `lookup.find`; VersionMissing is raised if history does not have a version.
+Errors about an item are those of `lookup.find`. VersionMissing is raised if history does not have a version; Taken if
+another item has the old title; StoreConflict if another call changed, restored or purged the item meanwhile; NotFound
+if its project does not exist; and Forbidden if the scope may not enter it or, for a project itself, only some projects.
 """
 
 from collections.abc import Sequence
@@ -33,10 +35,6 @@ def restore(tx: Tx, scope: Scope, reference: lookup.Reference, version: int | No
     Without a version, a deleted item is restored as it was, and an existing one to the version before its last change.
     An existing item that was never changed stays, and a deleted item of the same name is restored beside it. An item
     that already has the wanted state is not changed.
-
-    Raises:
-        Taken: another item has the old title.
-        Forbidden: it is a project, and the scope may enter only some.
     """
     item = find(tx, scope, reference)
     if item.is_deleted:
@@ -66,12 +64,7 @@ def find(tx: Tx, scope: Scope, reference: lookup.Reference) -> Item:
 
 
 def bring_back(tx: Tx, scope: Scope, item: Item, version: int | None = None, *, undone: int = 0) -> Restored:
-    """Restore a deleted item, as it was or at an older version.
-
-    Raises:
-        NotFound: its project does not exist.
-        StoreConflict: another call restored it or took its name meanwhile.
-    """
+    """Restore a deleted item, as it was or at an older version."""
     with restoring(tx, undone):
         try:
             now = _bring_back(tx, scope, item)
@@ -90,12 +83,7 @@ def bring_back(tx: Tx, scope: Scope, item: Item, version: int | None = None, *, 
 
 
 def put(tx: Tx, scope: Scope, live: Item, old: Item, *, undone: int = 0, is_always_recorded: bool = False) -> Restored:
-    """Restore the state of another version; an item that already has it changes only if `is_always_recorded`.
-
-    Raises:
-        Taken: as `restore`.
-        StoreConflict: another call changed or deleted it meanwhile.
-    """
+    """Restore the state of another version; an item that already has it changes only if `is_always_recorded`."""
     wanted = old
     if live.kind == "task":
         blockers = tuple(_choose_blockers(tx, scope, live, old))
@@ -119,11 +107,7 @@ def put(tx: Tx, scope: Scope, live: Item, old: Item, *, undone: int = 0, is_alwa
 
 
 def delete(tx: Tx, scope: Scope, live: Item, *, undone: int = 0) -> None:
-    """Delete an item of any kind, as its own service does.
-
-    Raises:
-        NotFound: it no longer exists.
-    """
+    """Delete an item of any kind, as its own service does."""
     # Without a revision to undo this is a plain deletion, and its effects on other items are not restores.
     with restoring(tx, undone) if undone else nullcontext():
         if live.kind == "prompt":
@@ -138,11 +122,7 @@ def delete(tx: Tx, scope: Scope, live: Item, *, undone: int = 0) -> None:
 
 
 def _read_former(tx: Tx, item: Item) -> Item:
-    """Return the last deleted item that had the name of an item.
-
-    Raises:
-        StoreConflict: another call restored or purged it meanwhile.
-    """
+    """Return the last deleted item that had the name of an item."""
     found = trash.by_number(tx, item.kind, item.former[:1])
     if not found:
         raise StoreConflict(f"another call restored or purged {item.kind} {item.key}")
@@ -226,12 +206,7 @@ def _put(tx: Tx, scope: Scope, live: Item, old: Item, project: int | None) -> It
 
 
 def _enter(tx: Tx, scope: Scope, project: int | None) -> Scope:
-    """Return the scope in the project of an item.
-
-    Raises:
-        NotFound: the project was deleted.
-        Forbidden: the scope may not enter it.
-    """
+    """Return the scope in the project of an item."""
     name = projects.names_of(tx, [project or 0]).get(project or 0)
     if name is None:
         raise NotFound("project", lookup.name_of_deleted(tx, project), scope)
@@ -276,7 +251,6 @@ def undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
         VersionConflict: something was changed since.
         NotFound: something was removed permanently.
         VersionMissing: the previous version was pruned.
-        Taken: as `restore`.
     """
     steps = plan_undo(tx, scope, last)
     for step in steps:
@@ -287,12 +261,7 @@ def undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
 
 
 def take_back(tx: Tx, scope: Scope, revision: Version) -> None:
-    """Undo one change of one item.
-
-    Raises:
-        VersionConflict, NotFound, VersionMissing, Taken: as `undo`.
-        Forbidden: the change was to a project, and the scope may enter only some.
-    """
+    """Undo one change of one item; the errors are those of `undo`."""
     item = history.find_known(tx, scope, revision)
     found = revisions.of_items(tx, revision.kind, [revision.item])
     later = [one for one in found if one.version > revision.version and one.undoes is None]

@@ -142,11 +142,7 @@ def clean_title(kind: str, title: str) -> str:
 
 
 def check_new(tx: Tx, kind: str, field: str, new: object, old: str | None = None) -> None:
-    """Refuse hidden characters in a new title or URI, if the scope asks for this; a restored one may have some.
-
-    Raises:
-        WrongArgument: there is a hidden character; the value of the error names it.
-    """
+    """Refuse hidden characters in a new title or URI, if the scope asks for this; a restored one may have some."""
     if isinstance(new, str) and new != old and tx.scope.refuses_hidden and tx.restores is None:
         check_shown(kind, field, new)
 
@@ -429,11 +425,7 @@ _FLAG = "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f" 
 
 
 def check_shown(kind: str, field: str, text: str) -> None:
-    """Refuse a text with a hidden character; the value of the error names the character.
-
-    Raises:
-        WrongArgument: the text has one.
-    """
+    """Refuse a text with a hidden character; the value of the error names the character."""
     hidden = find_hidden(text)
     if hidden is not None:
         raise WrongArgument(field, "hidden", value=f"U+{ord(hidden):04X}", kind=kind)

@@ -5,7 +5,8 @@ holders from new ones. Every claim and every change locks the row of its task fi
 change with a fence. Claims and notes make no versions of a task.
 
 All functions raise NotFound, Forbidden and AmbiguousItem about a task as `lock` and `find` do, and about a project as
-`projects.get` does; and WrongArgument if a value breaks a rule.
+`projects.get` does; WrongArgument if a value breaks a rule; and VersionConflict or StaleFence if the task has another
+version, or its newest claim another fence, than the caller expects.
 """
 
 from binascii import crc32
@@ -23,7 +24,6 @@ from satchel.errors import (
     NotFound,
     NothingReady,
     StaleFence,
-    StoreConflict,
     TaskClosed,
     TaskHeld,
     VersionConflict,
@@ -216,11 +216,7 @@ def _locked(tx: Tx, scope: Scope, task: Task | Reference) -> Task:
 
 
 def _find_numbers(tx: Tx, scope: Scope, reference: Reference) -> Sequence[int]:
-    """Return the given number, which may not exist, or the number of the only task with the given title.
-
-    Raises:
-        AmbiguousItem: several tasks have this title.
-    """
+    """Return the given number, which may not exist, or the number of the only task with the given title."""
     text = lookup.without_scheme("task", str(reference))
     if not rules.is_storable(text):
         return ()
@@ -280,11 +276,9 @@ def update(
     keeps the time of the first closing.
 
     Raises:
-        NotFound, Forbidden: as `lock` about the task, and as `add` about project and blockers.
-        VersionConflict: the task has another version than expected.
-        StaleFence: the fence is not from the newest claim.
-        WrongArgument: a value breaks a rule; the task would block itself, directly or through others; or a caller
-            limited to some projects would take it out of them.
+        NotFound, Forbidden: as `add` about project and blockers.
+        WrongArgument: the task would block itself, directly or through others; or a caller limited to some projects
+            would take it out of them.
     """
     patch = rules.clean("task", patch)
     if patch.project is None and scope.projects is not None:
@@ -346,11 +340,7 @@ def _store(tx: Tx, scope: Scope, before: Task, after: Task, now: Timestamp) -> T
 
 
 def check_unchanged(tx: Tx, task: Task, expected_version: int | None = None, fence: int | None = None) -> None:
-    """Check that a locked task has the version and the fence that the caller expects, if any.
-
-    Raises:
-        VersionConflict, StaleFence: as `update`.
-    """
+    """Check that a locked task has the version and the fence that the caller expects, if any."""
     if expected_version not in (None, task.version):
         raise VersionConflict("task", str(task.number), expected=expected_version or 0, actual=task.version)
     if fence is None:
@@ -366,9 +356,6 @@ def complete(
     """Complete a task; return whether it was already completed, in which case nothing changes.
 
     With `keeps_cancelled` a cancelled task counts as completed, for callers that do not distinguish the two.
-
-    Raises:
-        StaleFence: the fence is not from the newest claim.
     """
     before = _locked(tx, scope, task)
     if keeps_cancelled and before.status == "cancelled":
@@ -383,9 +370,6 @@ def delete(
     """Delete a task and return it; it no longer blocks other tasks.
 
     It can be restored from the trash, unless it is removed permanently.
-
-    Raises:
-        VersionConflict: as `update`.
     """
     task = lock(tx, scope, reference)
     check_unchanged(tx, task, expected_version)
@@ -404,11 +388,9 @@ def restore(tx: Tx, scope: Scope, number: int) -> Task:
 
     Raises:
         WrongArgument: the task would block itself through others, because blockers changed meanwhile.
-        StoreConflict: another call restored the task meanwhile.
     """
-    was = rows.find_deleted(tx, scope.owner, number)
-    if was is None or not rows.restore(tx, was):
-        raise StoreConflict("another call restored the task")
+    was = recording.check_deleted(rows.find_deleted(tx, scope.owner, number), "task")
+    recording.check_deleted(rows.restore(tx, was) or None, "task")
     _check_circle(tx, was.owner, number)
     [task] = rows.details(tx, was.owner, [number])
     _index(tx, task)
@@ -474,12 +456,7 @@ def _change_blockers(tx: Tx, scope: Scope, task: Task, given: Sequence[int] | Bl
 
 
 def _store_blockers(tx: Tx, scope: Scope, before: Task, after: Task) -> Task:
-    """Replace the blockers of a locked task; deleted ones stay, except in a restore.
-
-    Raises:
-        NotFound: the user has no such task.
-        WrongArgument: the task would block itself, directly or through others.
-    """
+    """Replace the blockers of a locked task; deleted ones stay, except in a restore."""
     user, number, restores = before.owner, before.number, tx.restores is not None
     if number in after.blocked_by:
         raise WrongArgument("blocked_by", "acyclic", value=number, kind="task")
@@ -509,11 +486,7 @@ def _store_blockers(tx: Tx, scope: Scope, before: Task, after: Task) -> Task:
 
 
 def _check_circle(tx: Tx, user: str, task: int) -> None:
-    """Check that a task does not block itself.
-
-    Raises:
-        WrongArgument: it does, directly or indirectly.
-    """
+    """Check that a task does not block itself, directly or through others."""
     with tx.in_all_projects():
         is_circular = rows.is_circular(tx, user, task)
     if is_circular:

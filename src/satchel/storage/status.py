@@ -30,24 +30,16 @@ _COUNTS = """
             where deleted_at is null and project in (select number from projects where deleted_at is null)),
         (select count(*) from tasks where deleted_at is null)
 """
-_UNINDEXED = """
-    select
-        (select count(*) from prompts where deleted_at is null
-            and number not in (select prompt from search_items where prompt is not null)),
-        (select count(*) from documents where deleted_at is null
-            and number not in (select document from search_items where document is not null)),
-        (select count(*) from tasks where deleted_at is null
-            and number not in (select task from search_items where task is not null))
-"""
-_LAST = {
-    "prompt": "select coalesce(max(number), 0) from prompts",
-    "document": "select coalesce(max(number), 0) from documents",
-    "task": "select coalesce(max(number), 0) from tasks",
+_UNINDEXED = {
+    kind: f"""
+        select count(*) from {kind}s where deleted_at is null
+            and number not in (select {kind} from search_items where {kind} is not null)
+    """
+    for kind in search.KINDS
 }
+_LAST = {kind: f"select coalesce(max(number), 0) from {kind}s" for kind in search.KINDS}
 _INDEXED = {
-    "prompt": "select prompt, number, space, words from search_items where prompt > :after",
-    "document": "select document, number, space, words from search_items where document > :after",
-    "task": "select task, number, space, words from search_items where task > :after",
+    kind: f"select {kind}, number, space, words from search_items where {kind} > :after" for kind in search.KINDS
 }
 
 
@@ -143,9 +135,10 @@ def _open_file(path: str) -> Iterator[apsw.Connection]:
 
 def compare_index(tx: Tx) -> IndexState:
     """Compare the search index with all items, in a transaction that sees all of them."""
-    missing = sum(tx.all(_UNINDEXED)[0])
-    compared = stale = 0
+    missing = compared = stale = 0
     for kind in search.KINDS:
+        sql = _UNINDEXED[kind]
+        missing += tx.value(sql)
         sql = _LAST[kind]
         [[last]] = tx.all(sql)
         after = max(0, last - _MOST_COMPARED)

@@ -361,9 +361,8 @@ def add_note(tx: Tx, owner: str, task: int, text: str, at: str | None = None) ->
 
 def count_notes(tx: Tx, owner: str, task: int) -> int:
     """Count the notes of an owner's task."""
-    return (
-        tx.value("select count(*) from task_notes where task = :task and owner = :owner", task=task, owner=owner) or 0
-    )
+    sql = "select count(*) from task_notes where task = :task and owner = :owner"
+    return tx.value(sql, task=task, owner=owner) or 0
 
 
 def newest_notes(tx: Tx, owner: str, task: int, limit: int) -> list[TaskNote]:

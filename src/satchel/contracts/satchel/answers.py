@@ -198,10 +198,7 @@ def answer_once(
 ) -> Reply:
     """Run `act` for the first call with a key; answer a repeated call with the same, and add a note.
 
-    `input` is everything that determines the answer, as the caller gave it.
-
-    Raises:
-        WrongArgument, KeyReused: as `retry_keys.recall`.
+    `input` is everything that determines the answer, as the caller gave it. Errors are those of `retry_keys.recall`.
     """
     if key is UNSET or not key:
         return act()

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct, to_builtins
 
-from satchel.contracts.content import format_count, join_lines
+from satchel.contracts.content import format_count
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers, task_answers, tools
 from satchel.contracts.satchel import documents as document_tools
@@ -13,18 +13,16 @@ from satchel.contracts.satchel import prompts as prompt_tools
 from satchel.contracts.satchel import tasks as task_tools
 from satchel.contracts.satchel.answers import format_item
 from satchel.contracts.satchel.errors import WrongValue, describe, name_place
-from satchel.contracts.satchel.templates import check_templates, find_in_libraries, find_stored, settle_update
+from satchel.contracts.satchel.templates import check_templates, find_in_libraries, settle_update
 from satchel.errors import NotFound, StoreConflict, VersionConflict, WrongArgument
 from satchel.model import Document, DocumentPatch, Item, ItemKind, Prompt, PromptPatch, Task, TaskPatch
 from satchel.services import (
     copying,
     documents,
-    layers,
     links,
     lookup,
     projects,
     prompts,
-    recording,
     rules,
     tasks,
     texts,
@@ -83,35 +81,7 @@ def _confirm(context: Context, what: str, items: Sequence[Item], where: str = ""
 
 
 def delete(context: Context, args: tools.Delete) -> Body:
-    found = _find_items(context, args.items)
-    rows = [
-        {"kind": item.kind, "item": item.key, **({"title": item.title} if item.kind == "task" else {})}
-        for item in found
-    ]
-    return _delete(context, found, "\n".join(f"Deleted {format_item(item)}" for item in found), rows)
-
-
-def delete_prompt(context: Context, args: tools.OnePrompt) -> Body:
-    prompt = find_stored(context, args.prompt)
-    text = f"Deleted prompt '{prompt.name}' from project '{context.scope.project}'."
-    return _delete(context, [recording.of(prompt)], text, prompt.name)
-
-
-def delete_resource(context: Context, args: tools.OneResource) -> Body:
-    document = layers.find_document(context.tx, context.scope, args.resource, to_change=True)
-    text = f"Deleted document '{document.name}' from project '{context.scope.project}'."
-    return _delete(context, [recording.of(document)], text, document.name)
-
-
-def delete_task(context: Context, args: tools.OneTask) -> Body:
-    task = tasks.find(context.tx, context.scope, args.task)
-    text = f"Deleted #{task.number} {join_lines(task.title)}"
-    project = task.project or context.scope.project
-    return _delete(context, [recording.of(task)], text, task.number, project=project)
-
-
-def _delete(context: Context, items: Sequence[Item], text: str, deleted: Any, **members: Any) -> Body:
-    """Delete items; answer with `text`, their names in `deleted`, and the remaining references to them."""
+    items = _find_items(context, args.items)
     _confirm(context, "Delete", items)
     going = {(item.kind, str(item.number) if item.kind == "task" else item.name) for item in items}
     referred = []
@@ -128,8 +98,13 @@ def _delete(context: Context, items: Sequence[Item], text: str, deleted: Any, **
             tasks.delete(context.tx, context.scope, item.number)
         elif item.kind == "document":
             documents.delete(context.tx, context.scope, item.name)
-    lines = [text, *(f"{one['item']} was referred to by {', '.join(one['by'])}." for one in referred)]
-    members |= {"referred": referred} if referred else {}
+    lines = [f"Deleted {format_item(item)}" for item in items]
+    lines += [f"{one['item']} was referred to by {', '.join(one['by'])}." for one in referred]
+    deleted = [
+        {"kind": item.kind, "item": item.key, **({"title": item.title} if item.kind == "task" else {})}
+        for item in items
+    ]
+    members = {"referred": referred} if referred else {}
     return answers.reply(context, "\n".join(lines), notes=notes, deleted=deleted, **members)
 
 

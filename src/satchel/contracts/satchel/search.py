@@ -11,9 +11,7 @@ from satchel.protocol.cursors import encode_cursor
 from satchel.services.search import Hit as FoundHit
 from satchel.services.search import LibraryText, SearchQuery
 from satchel.services.search import search as find
-from satchel.storage.search import FoundKind
-
-_KINDS: tuple[FoundKind, ...] = ("prompt", "document", "task")
+from satchel.storage.search import KINDS, FoundKind
 
 
 def search(context: Context, args: Search) -> Body:
@@ -44,7 +42,7 @@ def search(context: Context, args: Search) -> Body:
 
 def _choose_kinds(context: Context, args: Search) -> list[FoundKind]:
     """Return the requested kind, or all kinds whose tools the caller may use."""
-    served = [kind for kind in _KINDS if may_read(context, kind)]
+    served = [kind for kind in KINDS if may_read(context, kind)]
     if not args.kind:
         return served
     if args.kind not in served:

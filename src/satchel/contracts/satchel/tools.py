@@ -249,7 +249,6 @@ ADDS = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": False
 UPDATES = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True, "openWorldHint": False}
 EDITS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": False}
 COMPLETES = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
-DELETES = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": False}
 
 
 # -- search, catch_up, projects -----------------------------------------------------------------------------------
@@ -324,10 +323,6 @@ class AddPrompt(InProject):
     arguments: Arguments | UnsetType = UNSET
 
 
-class OnePrompt(InProject):
-    prompt: PromptReference
-
-
 class UpdatePrompt(InProject):
     prompt: PromptReference
     title: PromptTitle | UnsetType = UNSET
@@ -398,10 +393,6 @@ class ListResources(InProject):
     query: Annotated[str, Meta(description="Text in name, URI or description", extra=_QUERY)] | UnsetType = UNSET
     limit: Limit = 50
     cursor: Cursor | UnsetType = UNSET
-
-
-class OneResource(InProject):
-    resource: DocumentReference
 
 
 class ReadResource(InProject):
@@ -726,15 +717,6 @@ TOOLS = (
         opens_transactions=True,
         is_listed=False,
     ),
-    _item(
-        "delete_prompt",
-        OnePrompt,
-        "Delete a prompt; restore brings it back",
-        answer_of("deleted", deleted=STRING, referred=REFERRED),
-        DELETES,
-        is_listed=False,
-        toolset="prompts",
-    ),
     _prompt(
         "list_tags", InProject, "Tags of prompts with counts", answer_of("tags", tags=list_of(COUNTED)), is_listed=False
     ),
@@ -767,15 +749,6 @@ TOOLS = (
     ),
     _document(
         "add_resource", AddResource, "Save a document", answer_of("resource", resource=DOCUMENT), ADDS, is_listed=False
-    ),
-    _item(
-        "delete_resource",
-        OneResource,
-        "Delete a document; restore brings it back",
-        answer_of("deleted", deleted=STRING, referred=REFERRED),
-        DELETES,
-        is_listed=False,
-        toolset="documents",
     ),
     _item(
         "edit_text",
@@ -827,15 +800,6 @@ TOOLS = (
         "add_task", AddTask, "Note something to do, now or later", answer_of("task", task=TASK), ADDS, is_listed=False
     ),
     _item(
-        "delete_task",
-        OneTask,
-        "Delete a task; restore brings it back",
-        answer_of("deleted", deleted=INTEGER, referred=REFERRED),
-        DELETES,
-        is_listed=False,
-        toolset="tasks",
-    ),
-    _item(
         "update_items",
         UpdateItems,
         "Tag (+x, -x), close, reopen, move or copy items, all or none",
@@ -848,7 +812,7 @@ TOOLS = (
         Delete,
         "Delete items; restore brings them back",
         answer_of("deleted", deleted=list_of(DELETED), referred=REFERRED),
-        DELETES,
+        EDITS,
     ),
     _tool(
         _history,

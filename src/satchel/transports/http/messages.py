@@ -1,7 +1,7 @@
 """Requests and responses of every route: the caller, the head, refusals, JSON answers and streams of events."""
 
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -164,7 +164,7 @@ def json_response(status: int, value: object, headers: HeaderLines = ()) -> Byte
     return BytesResponse(status, body, (("content-type", "application/json"), *headers))
 
 
-def event_stream(messages: AsyncIterator[Bytes | None], headers: Mapping[str, str] | None = None) -> StreamingResponse:
+def event_stream(messages: AsyncIterator[Bytes | None]) -> StreamingResponse:
     """Return a response that sends messages as events; None becomes a comment, which keeps proxies from closing it."""
 
     async def events() -> AsyncIterator[bytes]:
@@ -179,4 +179,4 @@ def event_stream(messages: AsyncIterator[Bytes | None], headers: Mapping[str, st
                     yield bytes(message[start : start + _PIECE])
                 yield b"\n\n"
 
-    return StreamingResponse(events(), headers={**_EVENT_HEADERS, **(headers or {})})
+    return StreamingResponse(events(), headers=_EVENT_HEADERS)

@@ -35,9 +35,7 @@ class Listener(Generic[Change]):
         self.owner = owner
         self.is_closing = False
         self.must_check = False  # its owner may have lost access
-        self._translate: Callable[[list[StoreChange]], Iterable[Change]] = (
-            translate  # translates changes of the store for this reader
-        )
+        self._translate = translate  # translates changes of the store for this reader
         self._everything = everything
         self._waiting: dict[Change, None] = {}
         self._wakeup = asyncio.Event()
