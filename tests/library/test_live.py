@@ -157,14 +157,6 @@ def test_edited_text_is_served_at_once_without_a_notification(root: Path, server
     assert server.is_silent(1.5)
 
 
-def test_one_burst_is_announced_once(root: Path, server: Client) -> None:
-    for number in range(20):
-        (root / "lib" / "prompts" / f"k{number}.md").write_text("x")
-    write_and_rename(root, "\n".join(f"[prompts.k{number}]" for number in range(20)))
-    expect_notification(server)
-    assert server.is_silent(1.5)
-
-
 def test_a_library_that_breaks_keeps_its_last_good_state(root: Path, server: Client) -> None:
     in_place(root, "[prompts.one\n")
     assert server.is_silent(1.5)

@@ -32,13 +32,6 @@ def test_a_name_that_was_not_given_is_undefined_everywhere(renderer: Renderer) -
         assert render(renderer, EVERYWHERE.replace("N", name)) == NOT_GIVEN
 
 
-def test_a_name_that_was_given_is_its_value(renderer: Renderer) -> None:
-    template = "{{ N }} {{ N|upper }} {{ N.title() }} {{ N is defined }} {{ N|default('d') }} {% set x = N %}{{ x }}"
-    expected = "value VALUE Value True value value"
-    for name in NAMES:
-        assert render(renderer, template.replace("N", name), {name: "value"}) == expected
-
-
 ARGUMENTS = {
     **dict.fromkeys(("attr", "groupby", "selectattr", "rejectattr"), "'a'"),
     **dict.fromkeys(("batch", "slice", "center"), "2"),
@@ -88,20 +81,6 @@ def test_an_operator_treats_a_name_without_a_value_as_an_empty_text(renderer: Re
     ]:
         template = "[{{ " + expression + " }}]"
         assert render(renderer, template.replace("X", "a")) == render_by_jinja2(template.replace("X", "''"))
-
-
-def test_the_functions_of_jinja2_can_be_called(renderer: Renderer) -> None:
-    template = (
-        "{{ range(3)|list }}{{ dict(a=1) }}{% set c = cycler('x', 'y') %}{{ c.next() }}{{ c.next() }}"
-        "{% set j = joiner('/') %}{{ j() }}{{ j() }}{% set n = namespace(k=5) %}{{ n.k }}{{ lipsum(n=1)|length > 9 }}"
-    )
-    assert render(renderer, template) == "[0, 1, 2]{'a': 1}xy/5True"
-
-
-def test_an_argument_hides_the_function_of_its_name(renderer: Renderer) -> None:
-    for name in ["range", "dict", "lipsum", "cycler", "joiner", "namespace"]:
-        assert render(renderer, f"\n{{{{ {name} }}}}", {name: "value"}) == "\nvalue"
-        assert render(renderer, f"\n{{{{ {name}(1) }}}}", {name: "value"}) == 2
 
 
 def test_a_name_without_a_value_cannot_be_called(renderer: Renderer) -> None:
