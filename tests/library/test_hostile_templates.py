@@ -246,11 +246,6 @@ def test_undeclared_megabytes_are_ignored(live: Live) -> None:
     assert live.text("values:echo", {"a": "1", "unknown": "x" * 8_000_000}) == "1"
 
 
-def test_a_value_that_is_not_text_is_rejected(live: Live) -> None:
-    for value in (1, True, ["a"], {"a": "b"}, 1.5):
-        assert live.get("values:echo", {"a": value})["error"]["code"] == -32602
-
-
 def test_an_output_full_of_escapes_takes_its_room_once(tmp_path: Path) -> None:
     write_good(tmp_path)
     write_library(tmp_path / "escapes", "[prompts.a]\n", a="{{ '\x01' * 1048576 }}")  # six mebibytes in JSON
