@@ -66,9 +66,8 @@ list:
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "what", "is_excessive"),
-    [
+def test_yaml_that_is_wrong_or_exceeds_a_bound_is_refused() -> None:
+    for text, what, is_excessive in [
         ("a: 1\nb: 2\na: 3", "the YAML has the key a twice, again in line 3", False),
         ("a: &x [1]\nb: *x", "the YAML has the alias *x in line 2; write the value itself there", True),
         ("a: *x", "the YAML has the alias *x in line 1; write the value itself there", False),
@@ -76,12 +75,10 @@ list:
         ("a: [", "the YAML cannot be read in line 2: did not find expected node content", False),
         ("[" * 5000, f"the YAML is nested deeper than {MAX_DEPTH} levels", True),
         ("- x\n" * (MAX_NODES + 1), f"the YAML has more than {MAX_NODES} values", True),
-    ],
-)
-def test_yaml_that_is_wrong_or_exceeds_a_bound_is_refused(text: str, what: str, is_excessive: bool) -> None:
-    with pytest.raises(WrongYaml) as refused:
-        read_yaml(text)
-    assert str(refused.value) == what and refused.value.is_excessive == is_excessive
+    ]:
+        with pytest.raises(WrongYaml) as refused:
+            read_yaml(text)
+        assert str(refused.value) == what and refused.value.is_excessive == is_excessive
 
 
 @given(st.dictionaries(TEXTS, VALUES, max_size=4), TEXTS)

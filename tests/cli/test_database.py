@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import apsw
 import psycopg
 import pytest
 
@@ -50,25 +49,13 @@ def test_a_store_of_another_schema_is_shown_and_refused_with_what_to_do(
 
 
 def test_a_status_creates_no_store(satchel: Satchel, tmp_path: Path, postgres: PostgresServer) -> None:
+    assert "mysql:// is neither" in failed(satchel("mysql://x", "database", "status"))
     assert "no store" in failed(satchel(str(tmp_path / "s.db"), "database", "status"))
     assert not (tmp_path / "s.db").exists()
     store = postgres.fresh()
     assert "not visible" in done(satchel(store, "database", "status"))
     with psycopg.connect(store) as connection:
         assert connection.execute("select tablename from pg_tables where schemaname = 'public'").fetchall() == []
-
-
-def test_a_file_that_is_not_a_store_is_refused(satchel: Satchel, tmp_path: Path) -> None:
-    (tmp_path / "text").write_text("not a database, " * 100)
-    theirs = apsw.Connection(str(tmp_path / "theirs.db"))
-    theirs.execute("create table theirs (x)")
-    theirs.close()
-    for name in ("text", "theirs.db"):
-        before = (tmp_path / name).read_bytes()
-        for command in ("status", "migrate"):
-            failed(satchel(str(tmp_path / name), "database", command))
-        assert (tmp_path / name).read_bytes() == before
-    assert "mysql:// is neither" in failed(satchel("mysql://x", "database", "status"))
 
 
 def test_the_password_is_not_shown(satchel: Satchel, postgres: PostgresServer) -> None:
