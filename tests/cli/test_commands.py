@@ -246,6 +246,10 @@ def test_several_tasks_are_finished_or_deleted_together_or_none(satchel: Command
     assert done(satchel("task", "delete", "2", "3")) == (
         "Deleted task 2, 3.\nBring one of them back within 30 days with: satchel restore '#NUMBER'\n"
     )
+    for _ in range(2):
+        satchel("task", "add", "Twice")
+    several = "several tasks are called 'Twice': #4, #5. Name one by its number."
+    assert several in failed(satchel("task", "show", "Twice"), 2)
     for words, status in ((("show", "9" * 40), 3), (("show", "x"), 3), (("add", "  "), 2), (("edit", "1"), 2)):
         failed(satchel("task", *words), status)
 

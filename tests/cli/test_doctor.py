@@ -196,6 +196,15 @@ def test_a_store_of_another_satchel_is_a_failure_that_fix_leaves_alone(doctor: D
     assert schema_of(store) == 14
 
 
+def test_a_postgresql_that_cannot_be_reached_is_a_failure_that_shows_no_password(doctor: Doctor) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    status, found = doctor("--database", f"postgresql://ada:secret@127.0.0.1:{port}/satchel")
+    assert (status, found["store"][0]["status"]) == (1, "failure")
+    assert "secret" not in json.dumps(found)
+    assert "that the server runs" in found["store"][0]["remedy"]
+
+
 def test_an_application_role_is_told_that_the_owner_sees_more(doctor: Doctor, postgres: PostgresServer) -> None:
     _, application = two_roles(postgres)
     status, found = doctor("--database", application)

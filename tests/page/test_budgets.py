@@ -7,6 +7,7 @@ import sys
 from hashlib import sha256
 from pathlib import Path
 
+from satchel.page.views import VIEWS
 from tests.page.visitor import Visitor
 
 STATIC = Path(__file__).resolve().parents[2] / "src" / "satchel" / "page" / "static"
@@ -26,6 +27,17 @@ def test_static_files_are_compressed_and_kept_by_the_browser(ada: Visitor) -> No
     assert (packed.header("content-encoding"), plain.header("content-encoding")) == ("gzip", None)
     assert gzip.decompress(packed.body) == plain.body
     assert (plain.header("cache-control") or "").endswith("immutable")
+
+
+def test_every_view_that_changes_something_is_a_post_and_every_get_has_a_page(ada: Visitor) -> None:
+    paths = {
+        method: {one.path for one in VIEWS if one.method == method and "{" not in one.path}
+        for method in ("GET", "POST")
+    }
+    for path in paths["GET"]:
+        assert ada.get(path).status == 200, path
+    for path in paths["POST"] - paths["GET"]:
+        assert ada.ask("GET", path).status == 405, path
 
 
 def test_a_server_that_nobody_looks_at_loads_no_page() -> None:
