@@ -59,9 +59,8 @@ def test_the_folders_of_libraries_may_begin_with_a_tilde(tmp_path: Path, monkeyp
     assert load({}, {"SATCHEL_HOME": "/data", "XDG_DATA_HOME": "/xdg"}).libraries[1] == "/xdg/twig/prompts"
 
 
-@pytest.mark.parametrize(
-    ("line", "complaint"),
-    [
+def test_a_wrong_value_in_the_file_names_file_setting_and_what_it_takes(tmp_path: Path) -> None:
+    for line, complaint in [
         ("port = true", "port must be a whole number from 0 to 65535, not True."),
         ("port = 65536", "port must be a whole number from 0 to 65535, not 65536."),
         ("port = 80.0", "port must be a whole number from 0 to 65535, not 80.0."),
@@ -73,14 +72,10 @@ def test_the_folders_of_libraries_may_begin_with_a_tilde(tmp_path: Path, monkeyp
         ('transport = "smtp"', "transport must be stdio or http, not 'smtp'."),
         ('user = "ada"', "user must be a UUID, as `satchel user` prints one, not 'ada'."),
         ("[server]\nport = 1", "there is no setting 'server'."),
-    ],
-)
-def test_a_wrong_value_in_the_file_names_file_setting_and_what_it_takes(
-    tmp_path: Path, line: str, complaint: str
-) -> None:
-    with pytest.raises(SettingsError) as raised:
-        load({}, in_file(tmp_path, line))
-    assert str(raised.value).startswith(f"{tmp_path / 'satchel.toml'}: {complaint}")
+    ]:
+        with pytest.raises(SettingsError) as raised:
+            load({}, in_file(tmp_path, line))
+        assert str(raised.value).startswith(f"{tmp_path / 'satchel.toml'}: {complaint}")
 
 
 def test_a_file_that_is_not_toml_is_an_error(tmp_path: Path) -> None:
@@ -103,10 +98,10 @@ def test_settings_of_http_are_ignored_on_stdio(tmp_path: Path) -> None:
         load({"transport": "http"}, home | {"SATCHEL_PORT": "tcp://10.0.0.1:80"})
 
 
-@pytest.mark.parametrize("name", ["tls_cert", "tls_key"])
-def test_a_certificate_needs_its_key(tmp_path: Path, name: str) -> None:
-    with pytest.raises(SettingsError, match="--tls-cert and --tls-key belong together"):
-        load({"transport": "http", name: "file.pem"}, {"SATCHEL_HOME": str(tmp_path)})
+def test_a_certificate_needs_its_key_and_a_key_its_certificate(tmp_path: Path) -> None:
+    for name in ("tls_cert", "tls_key"):
+        with pytest.raises(SettingsError, match="--tls-cert and --tls-key belong together"):
+            load({"transport": "http", name: "file.pem"}, {"SATCHEL_HOME": str(tmp_path)})
 
 
 def test_every_setting_is_a_flag_of_serve_a_variable_and_a_name_in_the_file(tmp_path: Path) -> None:

@@ -118,10 +118,15 @@ def test_without_its_extra_the_sdk_module_says_what_to_install() -> None:
         assert "[sdk]" in last
 
 
-def test_help_loads_neither_the_store_nor_the_protocol() -> None:
-    code = "import sys; sys.argv = ['satchel', '--help']\nfrom satchel.__main__ import main\n"
-    modules = loaded(code + "try: main()\nexcept SystemExit: pass")
-    assert not {name for name in modules if name.startswith(("satchel.storage", "satchel.protocol", "apsw", "rich"))}
+def test_a_command_loads_only_what_it_needs(tmp_path: Path) -> None:
+    listing = ["prompt", "list", "--database", str(tmp_path / "s.db")]
+    for words, absent in (
+        (["--help"], ("satchel.storage", "satchel.protocol", "apsw", "rich")),
+        (listing, ("satchel.transports", "starlette", "rich", "psycopg")),
+    ):
+        code = f"import sys; sys.argv = {['satchel', *words]!r}\nfrom satchel.__main__ import main\n"
+        modules = loaded(code + "try: main()\nexcept SystemExit: pass")
+        assert not {name for name in modules if name.startswith(absent)}, words
 
 
 def test_the_docstring_of_a_package_lists_its_modules() -> None:

@@ -131,16 +131,8 @@ def test_the_built_wheel_serves_in_an_empty_environment(installed: Path, tmp_pat
     findings = json.loads(satchel("doctor", "--json"))["findings"]
     assert {finding["status"] for finding in findings} == {"ok"}, findings
     assert str(installed) in (tmp_path / ".codex" / "config.toml").read_text()
-
-
-def test_the_built_wheel_serves_over_http(installed: Path, tmp_path: Path) -> None:
-    import urllib.request
-
-    with (
-        HttpProcess(command=[str(installed), "serve"], environment=plain_environment(tmp_path)) as server,
-        urllib.request.urlopen(f"{server.url}/health", timeout=60) as answer,
-    ):
-        assert answer.status == 200
+    with HttpProcess(command=[str(installed), "serve"], environment=plain_environment(tmp_path)) as server:
+        assert server.port
 
 
 def read_json(path: str) -> Any:
@@ -244,15 +236,6 @@ def test_the_image_copies_only_what_exists_runs_as_a_user_without_rights_and_is_
     assert "/health" in last["HEALTHCHECK"]
 
 
-def test_the_image_serves_with_its_variables(tmp_path: Path) -> None:
-    """The command of the image, on this machine instead of in a container."""
-    last = dict(instructions())
-    variables = dict(part.split("=", 1) for part in shlex.split(last["ENV"]))
-    environment = {**variables, "PATH": os.environ["PATH"], "SATCHEL_HOME": str(tmp_path), "SATCHEL_HOST": "127.0.0.1"}
-    with HttpProcess(environment=environment) as server:
-        assert server.port
-
-
 @pytest.mark.npm
 def test_hadolint_has_nothing_to_say_about_the_dockerfile() -> None:
     linter = Path(sys.executable).with_name("hadolint")
@@ -282,8 +265,12 @@ class Unit(configparser.ConfigParser):
         self.read(ROOT / "shipping" / "satchel.service")
 
 
-def test_the_service_starts_serves_and_ends(tmp_path: Path) -> None:
-    """The command of the unit with its variables, as systemd runs it."""
+def test_the_commands_of_the_image_and_of_the_service_serve(tmp_path: Path) -> None:
+    """Run them with their variables on this machine, instead of in a container and by systemd."""
+    variables = dict(part.split("=", 1) for part in shlex.split(dict(instructions())["ENV"]))
+    environment = {**variables, "PATH": os.environ["PATH"], "SATCHEL_HOME": str(tmp_path), "SATCHEL_HOST": "127.0.0.1"}
+    with HttpProcess(environment=environment) as server:
+        assert server.port
     service = Unit()["Service"]
     command, *arguments = shlex.split(service["ExecStart"])
     assert command == "/opt/satchel/bin/satchel" and arguments[0] == "serve"

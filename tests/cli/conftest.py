@@ -15,11 +15,17 @@ Command = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
 @pytest.fixture
-def satchel(store: str, tmp_path: Path) -> Command:
-    """Runs `satchel` on a new store in an empty home."""
+def environment(store: str, tmp_path: Path) -> dict[str, str]:
+    """The environment of a command on a new store in an empty home."""
     home = tmp_path / "home of mine"
     environment = {"SATCHEL_HOME": str(home), "SATCHEL_DATABASE": store, "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
     environment["PYTHONPATH"] = str(Path(config.__file__).parents[1])  # the code that is tested, not what is installed
+    return environment
+
+
+@pytest.fixture
+def satchel(environment: dict[str, str], tmp_path: Path) -> Command:
+    """Runs `satchel` on a new store in an empty home."""
 
     def run(*arguments: str, input: bytes = b"", **more: str) -> subprocess.CompletedProcess[bytes]:
         given = environment | more

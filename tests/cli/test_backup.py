@@ -224,31 +224,25 @@ def test_a_backup_and_a_copy_of_a_schema_that_this_satchel_does_not_know_are_ref
     assert not (tmp_path / "new.db").exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "statement"),
-    [
-        ("trigger", "create trigger evil after insert on prompts begin delete from prompts; end"),
-        ("trigger", "create trigger evil after delete on settings begin delete from prompts; end"),
-        ("view", "create view evil as select * from tokens"),
-        ("table", "create table evil (x)"),
-        (
-            "trigger",
-            "drop trigger prompts_removed; create trigger prompts_removed after delete on prompts begin select 1; end",
-        ),
-    ],
-)
 def test_a_file_with_foreign_triggers_views_or_tables_is_not_restored(
-    satchel: Satchel, tmp_path: Path, live: Path, name: str, statement: str
+    satchel: Satchel, tmp_path: Path, live: Path
 ) -> None:
     before = everything(str(live))
-    shutil.copy(live, tmp_path / "evil.db")
-    raw = apsw.Connection(str(tmp_path / "evil.db"))
-    raw.execute(statement)
-    raw.close()
-    said = failed(satchel(live, "restore", "./evil.db", "--without-seal"))
-    foreign = "evil" if "evil" in statement else "prompts_removed"
-    assert f"it has the {name} {foreign}, which Satchel did not make" in said
-    assert "Nothing was changed" in said and differences(before, everything(str(live))) == []
+    removed = "create trigger prompts_removed after delete on prompts begin select 1; end"
+    for foreign, statement in (
+        ("trigger evil", "create trigger evil after insert on prompts begin delete from prompts; end"),
+        ("trigger evil", "create trigger evil after delete on settings begin delete from prompts; end"),
+        ("view evil", "create view evil as select * from tokens"),
+        ("table evil", "create table evil (x)"),
+        ("trigger prompts_removed", f"drop trigger prompts_removed; {removed}"),
+    ):
+        shutil.copy(live, tmp_path / "evil.db")
+        raw = apsw.Connection(str(tmp_path / "evil.db"))
+        raw.execute(statement)
+        raw.close()
+        said = failed(satchel(live, "restore", "./evil.db", "--without-seal"))
+        assert f"it has the {foreign}, which Satchel did not make" in said
+        assert "Nothing was changed" in said and differences(before, everything(str(live))) == []
 
 
 def test_statistics_and_an_index_of_the_operator_are_restored(satchel: Satchel, tmp_path: Path, live: Path) -> None:
@@ -279,40 +273,44 @@ def test_a_running_server_notices_and_writes_nothing_into_either_store(satchel: 
         assert server.call("add_prompt", {"title": "Next", "content": "x"})["isError"] is False
 
 
-def test_a_restore_among_writers_and_readers_loses_no_write_and_mixes_nothing(tmp_path: Path) -> None:
+def test_a_backup_and_a_restore_among_writes_are_whole_and_lose_none(tmp_path: Path) -> None:
     store = str(tmp_path / "s.db")
     database = open_database(store)
     projects.require(database, Scope())
-    with database.write() as tx:
-        prompts.add(tx, Scope(), PromptDraft(title="First", content="x"))
-    backup(store, str(tmp_path / "copy.db"))
-    rows = everything(str(tmp_path / "copy.db"))
     acknowledged: list[str] = []
     has_ended = threading.Event()
 
     def write() -> None:
         try:
             for number in range(100_000):
+                twins = [f"{twin}{number}" for twin in "VW"]
                 with database.write() as tx:
-                    prompts.add(tx, Scope(), PromptDraft(title=f"W{number}", content="x"))
-                acknowledged.append(f"W{number}")
+                    for title in twins:
+                        prompts.add(tx, Scope(), PromptDraft(title=title, content="x" * 1000))
+                acknowledged.extend(twins)
         except StoreGone:
             has_ended.set()
 
     writing = threading.Thread(target=write)
     writing.start()
     assert eventually(lambda: len(acknowledged) > 20)
+    backup(store, str(tmp_path / "copy.db"))
+    before = len(acknowledged)
+    assert eventually(lambda: len(acknowledged) > before)
     kept = restore(store, str(tmp_path / "copy.db")).kept
     writing.join()
     database.close()
     assert has_ended.is_set() and kept is not None
+    rows = everything(str(tmp_path / "copy.db"))
     new = [line for line in everything(store) if b"backup_seal" not in line]
     assert new == [line for line in rows if b"backup_seal" not in line]
-    old = apsw.Connection(kept)
-    titles = {title for (title,) in old.execute("select title from prompts")}
-    assert old.execute("pragma integrity_check").fetchall() == [("ok",)]
-    old.close()
-    assert titles == {"First", *acknowledged}
+    for file in (store, kept):
+        raw = apsw.Connection(file)
+        assert raw.execute("pragma integrity_check").fetchall() == [("ok",)]
+        titles = {str(title) for (title,) in raw.execute("select title from prompts")}
+        raw.close()
+        assert {f"V{title[1:]}" for title in titles} | {f"W{title[1:]}" for title in titles} == titles != set()
+    assert titles == {*acknowledged}
 
 
 def test_a_backup_is_named_by_a_path_and_any_other_name_is_an_item(

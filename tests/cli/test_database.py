@@ -1,33 +1,22 @@
 """`satchel database`: migrating, letting a role in, looking and copying; and the other commands as such a role."""
 
-import threading
 from pathlib import Path
 
-import apsw
 import psycopg
 import pytest
 
-from satchel.model import PromptDraft, Scope
-from satchel.services import projects, prompts
 from satchel.storage import schema
-from satchel.storage.database import open_database
 from tests.cli.test_backup import Satchel, satchel
 from tests.support.command import done, failed, value
 from tests.support.postgres import PostgresServer
-from tests.support.process import eventually
 from tests.support.roles import role_of, two_roles
 from tests.support.schemas import schema_of, set_schema
+from tests.support.variants import each_engine
 
-__all__ = ["satchel"]
+__all__ = ["each_engine", "satchel"]
 
 
 ADA = "550e8400-e29b-41d4-a716-446655440000"
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def engine(request: pytest.FixtureRequest) -> str:
-    """Each engine in turn."""
-    return str(request.param)
 
 
 @pytest.fixture
@@ -60,25 +49,13 @@ def test_a_store_of_another_schema_is_shown_and_refused_with_what_to_do(
 
 
 def test_a_status_creates_no_store(satchel: Satchel, tmp_path: Path, postgres: PostgresServer) -> None:
+    assert "mysql:// is neither" in failed(satchel("mysql://x", "database", "status"))
     assert "no store" in failed(satchel(str(tmp_path / "s.db"), "database", "status"))
     assert not (tmp_path / "s.db").exists()
     store = postgres.fresh()
     assert "not visible" in done(satchel(store, "database", "status"))
     with psycopg.connect(store) as connection:
         assert connection.execute("select tablename from pg_tables where schemaname = 'public'").fetchall() == []
-
-
-def test_a_file_that_is_not_a_store_is_refused(satchel: Satchel, tmp_path: Path) -> None:
-    (tmp_path / "text").write_text("not a database, " * 100)
-    theirs = apsw.Connection(str(tmp_path / "theirs.db"))
-    theirs.execute("create table theirs (x)")
-    theirs.close()
-    for name in ("text", "theirs.db"):
-        before = (tmp_path / name).read_bytes()
-        for command in ("status", "migrate"):
-            failed(satchel(str(tmp_path / name), "database", command))
-        assert (tmp_path / name).read_bytes() == before
-    assert "mysql:// is neither" in failed(satchel("mysql://x", "database", "status"))
 
 
 def test_the_password_is_not_shown(satchel: Satchel, postgres: PostgresServer) -> None:
@@ -179,39 +156,3 @@ def test_a_backup_that_cannot_be_made_leaves_nothing(satchel: Satchel, tmp_path:
     done(satchel(store, "database", "migrate"))
     assert "No such file" in failed(satchel(store, "backup", str(tmp_path / "missing" / "copy.db")))
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith("copy")]
-
-
-def test_a_backup_during_writes_is_one_snapshot_and_blocks_nobody(satchel: Satchel, tmp_path: Path) -> None:
-    store, scope = str(tmp_path / "s.db"), Scope()
-    database = open_database(store)
-    projects.require(database, scope)
-    leave = threading.Event()
-    written = 0
-
-    def write() -> None:
-        nonlocal written
-        while not leave.is_set():
-            with database.write() as tx:  # always two
-                for twin in "ab":
-                    prompts.add(tx, scope, PromptDraft(title=f"{written} {twin}", content="needle " * 200))
-            written += 1
-
-    writing = threading.Thread(target=write)
-    writing.start()
-    try:
-        for number in range(3):
-            before = written
-            assert eventually(lambda: written > before)  # noqa: B023
-            done(satchel(store, "backup", str(tmp_path / f"copy{number}.db")))
-        before = written
-        assert eventually(lambda: written > before)
-    finally:
-        leave.set()
-        writing.join()
-    database.close()
-    for number in range(3):
-        copy = apsw.Connection(str(tmp_path / f"copy{number}.db"))
-        assert copy.execute("pragma integrity_check").fetchall() == [("ok",)]
-        [[count]] = copy.execute("select count(*) from prompts").fetchall()
-        assert isinstance(count, int) and count % 2 == 0 and count > 0
-        copy.close()

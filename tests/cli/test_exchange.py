@@ -6,36 +6,20 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from satchel import config
+from satchel.exchange import importing, storing
+from tests.cli.conftest import Command
 from tests.exchange.corpora import write_files
 from tests.support.command import done, failed, value
 from tests.support.command import run as run_command
+from tests.support.process import eventually
 from tests.support.terminal import on_terminal
-
-Command = Callable[..., subprocess.CompletedProcess[bytes]]
-
-
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """The environment of a command in an empty home."""
-    found = {"SATCHEL_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
-    return found | {"PYTHONPATH": str(Path(config.__file__).parents[1])}
-
-
-@pytest.fixture
-def satchel(environment: dict[str, str], tmp_path: Path) -> Command:
-    """Runs `satchel` in an empty home."""
-
-    def run(*arguments: str, input: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        return run_command(*arguments, environment=environment, cwd=tmp_path, input=input)
-
-    return run
 
 
 def test_an_import_is_reported_by_kind_and_state(satchel: Command, tmp_path: Path) -> None:
@@ -200,103 +184,91 @@ def test_a_check_says_by_its_status_whether_both_are_the_same(satchel: Command, 
     assert "exclude each other" in failed(satchel("sync", "notes", "--check", "--watch"), 2)
 
 
-@pytest.mark.process
-def test_a_watching_sync_copies_changes_of_both_sides(
-    satchel: Command, environment: dict[str, str], tmp_path: Path
-) -> None:
+Watch = Callable[[], Any]
+
+
+@pytest.fixture
+def watch(satchel: Command, environment: dict[str, str], tmp_path: Path) -> Watch:
+    """Starts `satchel sync --watch` on a folder that is in sync; Ctrl-C at the end ends it with status 0."""
     done(satchel("prompt", "add", "One", "x"))
-    words = [sys.executable, "-u", "-m", "satchel", "sync", "notes", "--watch"]
-    with subprocess.Popen(
-        words, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as watch:
-        try:
-            file = tmp_path / "notes/prompts/one.md"
-            wait_for(file.exists)
-            file.write_text("---\ntitle: One\n---\nfrom the folder\n")
-            wait_for(lambda: done(satchel("prompt", "show", "one")) == "from the folder")
-            done(satchel("prompt", "edit", "one", "from the store"))
-            wait_for(lambda: file.read_text().endswith("---\nfrom the store\n"))
-        finally:
-            watch.send_signal(signal.SIGINT)
-        assert watch.wait(60) == 0, watch.stderr and watch.stderr.read()
+    done(satchel("sync", "notes"))
+
+    @contextmanager
+    def start() -> Iterator[subprocess.Popen[bytes]]:
+        words = [sys.executable, "-u", "-m", "satchel", "sync", "notes", "--watch"]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(words, env=environment, cwd=tmp_path, stdout=pipe, stderr=pipe) as process:
+            try:
+                yield process
+            finally:
+                process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 0, process.stderr and process.stderr.read()
+
+    return start
 
 
 @pytest.mark.process
-def test_a_watching_sync_waits_for_another_sync_to_end(environment: dict[str, str], tmp_path: Path) -> None:
-    run_command("prompt", "add", "One", "x", environment=environment, cwd=tmp_path)
-    run_command("sync", "notes", environment=environment, cwd=tmp_path)
+def test_a_watching_sync_copies_changes_of_both_sides(watch: Watch, satchel: Command, tmp_path: Path) -> None:
+    file = tmp_path / "notes/prompts/one.md"
+    with watch() as process:
+        assert process.stdout.readline() == b"notes and project 'default' are the same (1 item).\n"
+        file.write_text("---\ntitle: One\n---\nfrom the folder\n")
+        assert eventually(lambda: done(satchel("prompt", "show", "one")) == "from the folder")
+        done(satchel("prompt", "edit", "one", "from the store"))
+        assert eventually(lambda: file.read_text().endswith("---\nfrom the store\n"))
+
+
+@pytest.mark.process
+def test_a_watching_sync_waits_for_another_sync_to_end(watch: Watch, satchel: Command, tmp_path: Path) -> None:
     lock = os.open(tmp_path / "notes", os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
-    once = run_command("sync", "notes", environment=environment, cwd=tmp_path)
-    assert (once.returncode, b"another sync of notes is running" in once.stderr) == (1, True)
-    words = [sys.executable, "-u", "-m", "satchel", "sync", "notes", "--watch"]
-    with subprocess.Popen(
-        words, env=environment, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as watch:
-        try:
-            assert watch.stderr is not None and watch.stdout is not None
-            assert watch.stderr.readline() == b"Waiting for another sync of notes to end.\n"
-            os.close(lock)
-            assert watch.stdout.readline() == b"notes and project 'default' are the same (1 item).\n"
-            (tmp_path / "notes/prompts/one.md").write_text("---\ntitle: One\n---\ny\n")
-            assert watch.stdout.readline().decode() == "folder → store: changed prompt 'one'\n"
-        finally:
-            watch.send_signal(signal.SIGINT)
-        assert watch.wait(60) == 0
+    assert "another sync of notes is running" in failed(satchel("sync", "notes"), 1)
+    with watch() as process:
+        assert process.stderr.readline() == b"Waiting for another sync of notes to end.\n"
+        os.close(lock)
+        assert process.stdout.readline() == b"notes and project 'default' are the same (1 item).\n"
+        (tmp_path / "notes/prompts/one.md").write_text("---\ntitle: One\n---\ny\n")
+        assert process.stdout.readline().decode() == "folder → store: changed prompt 'one'\n"
 
 
-def test_a_clash_is_named_with_its_copy_and_a_status(environment: dict[str, str], tmp_path: Path) -> None:
-    def run(*words: str) -> subprocess.CompletedProcess[bytes]:
-        return run_command(*words, environment=environment, cwd=tmp_path)
-
-    done(run("prompt", "add", "One", "x"))
-    done(run("sync", "notes"))
-    done(run("prompt", "edit", "one", "store"))
+def test_a_clash_is_named_with_its_copy_and_a_status(satchel: Command, tmp_path: Path) -> None:
+    done(satchel("prompt", "add", "One", "x"))
+    done(satchel("sync", "notes"))
+    done(satchel("prompt", "edit", "one", "store"))
     (tmp_path / "notes/prompts/one.md").write_text("---\ntitle: One\n---\nfolder\n")
-    check, clash = run("sync", "notes", "--check"), run("sync", "notes")
+    check, clash = satchel("sync", "notes", "--check"), satchel("sync", "notes")
     assert (check.returncode, clash.returncode) == (1, 1)
     assert "Both sides changed prompt 'one': a sync keeps both.\n" in check.stdout.decode()
     assert clash.stdout.decode() == (
         "both changed prompt 'one'\n"
         "Both sides changed prompt 'one': the store's version stays, the folder's is now prompt 'one-2'.\n"
     )
-    assert "are the same (2 items)" in done(run("sync", "notes"))
+    assert "are the same (2 items)" in done(satchel("sync", "notes"))
 
 
-def wait_for(is_so: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < end
-        time.sleep(0.1)
+def test_an_interrupted_import_reports_what_is_committed(
+    satchel: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_files(tmp_path, {"p.csv": "act,prompt\n" + "".join(f"P {number},x\n" for number in range(35))})
+    monkeypatch.setattr(importing, "BATCH", 10)
+    made: list[object] = []
 
+    def add(*given: Any) -> Any:
+        made.append(given)
+        if len(made) == 25:
+            raise KeyboardInterrupt
+        return add_entry(*given)
 
-def count_prompts(listed: subprocess.CompletedProcess[bytes]) -> int:
-    """Return the prompts of the first project of a list."""
-    return int(next((one["prompts"] for one in value(listed)["projects"]), 0))
-
-
-@pytest.mark.process
-def test_an_interrupted_import_reports_what_is_committed(environment: dict[str, str], tmp_path: Path) -> None:
-    rows = "".join(f"Prompt {number},{'word ' * 200}{number}\n" for number in range(12_000))
-    write_files(tmp_path, {"p.csv": f"act,prompt\n{rows}"})
-    words = [sys.executable, "-m", "satchel", "import", "p.csv"]
-    assert run_command("database", "migrate", environment=environment, cwd=tmp_path).returncode == 0  # to be looked at
-    with subprocess.Popen(words, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
-        assert run.stdout is not None and run.stderr is not None
-        try:
-            list_prompts = ("project", "list", "--json")
-            wait_for(lambda: count_prompts(run_command(*list_prompts, environment=environment, cwd=tmp_path)) >= 1000)
-        finally:
-            run.send_signal(signal.SIGINT)
-        out, err = run.stdout.read().decode(), run.stderr.read().decode()
-        assert run.wait(60) == 130, err
-    assert out.startswith(
+    add_entry = storing.add
+    monkeypatch.setattr(storing, "add", add)
+    ended = satchel("import", "p.csv")
+    assert (ended.returncode, ended.stderr, ended.stdout.decode()) == (
+        130,
+        b"",
         "Interrupted. The items counted here are in the store; run the same command again to continue.\n"
+        "Imported into project 'default':\n  prompts    20 new\n",
     )
-    total = count_prompts(run_command(*list_prompts, environment=environment, cwd=tmp_path))
-    # The signal may come between the commit of the last batch and its count.
-    counts = [f"  prompts    {count} new\n" for count in (total, total - 1000)]
-    assert any(count in out for count in counts) and total % 1000 == 0
+    assert value(satchel("project", "list", "--json"))["projects"][0]["prompts"] == 20
 
 
 def test_a_terminal_gets_a_progress_bar_and_a_file_does_not(environment: dict[str, str], tmp_path: Path) -> None:

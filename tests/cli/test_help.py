@@ -5,7 +5,6 @@ import shlex
 from collections.abc import Iterator
 
 import click
-import pytest
 
 from satchel.cli.app import cli
 from satchel.cli.errors import EXITS, STATUSES, code_of, make_voice
@@ -13,15 +12,6 @@ from satchel.contracts import load
 from satchel.contracts.contract import Reply
 from satchel.services.wording import describe
 from tests.contracts.test_tables import SAMPLES
-
-
-def test_every_command_has_help_with_its_options_and_the_top_lists_all() -> None:
-    context = click.Context(cli, info_name="satchel")
-    shown = cli.get_help(context)
-    for name in cli.list_commands(context):
-        command = cli.get_command(context, name)
-        assert command is not None and command.get_help(click.Context(command, info_name=name)).startswith("Usage: ")
-        assert f"\n  {name} " in shown
 
 
 def walk(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -35,25 +25,21 @@ def walk(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tuple[
             yield from walk(inner, (*words, name))
 
 
-@pytest.mark.parametrize(
-    ("words", "command"), list(walk(cli)), ids=lambda one: " ".join(one) if isinstance(one, tuple) else ""
-)
-def test_the_help_of_every_command_has_examples_that_its_parser_takes(
-    words: tuple[str, ...], command: click.Command
-) -> None:
-    shown = command.get_help(click.Context(command, info_name=" ".join(("satchel", *words)), color=False))
-    _, _, examples = shown.partition("\nExamples:\n")
-    assert examples, "no examples"
-    lines = [line.strip() for line in examples.split("\n\n")[0].splitlines()]
-    assert [f"{shown}\n".count(f"  {line}\n") for line in lines] == [1] * len(lines), "an example is shown twice"
-    for line in lines:
-        parts = re.findall(r"\$\((satchel [^)]+)\)", line) or line.split(" | ")
-        calls = [part for part in parts if part.startswith("satchel ")]
-        assert calls, line
-        for call in calls:
-            given = shlex.split(re.split(r" >> | > |   ", call)[0])[1:]
-            assert given[: len(words)] == ["document" if word == "resource" else word for word in words], line
-            parse(cli, given)
+def test_the_help_of_every_command_has_examples_that_its_parser_takes() -> None:
+    for words, command in walk(cli):
+        shown = command.get_help(click.Context(command, info_name=" ".join(("satchel", *words)), color=False))
+        _, _, examples = shown.partition("\nExamples:\n")
+        assert examples, words
+        lines = [line.strip() for line in examples.split("\n\n")[0].splitlines()]
+        assert [f"{shown}\n".count(f"  {line}\n") for line in lines] == [1] * len(lines), "an example is shown twice"
+        for line in lines:
+            parts = re.findall(r"\$\((satchel [^)]+)\)", line) or line.split(" | ")
+            calls = [part for part in parts if part.startswith("satchel ")]
+            assert calls, line
+            for call in calls:
+                given = shlex.split(re.split(r" >> | > |   ", call)[0])[1:]
+                assert given[: len(words)] == ["document" if word == "resource" else word for word in words], line
+                parse(cli, given)
 
 
 def parse(command: click.Command, arguments: list[str]) -> None:

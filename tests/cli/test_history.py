@@ -316,23 +316,6 @@ def test_the_deletion_of_the_current_project_can_be_undone(satchel: Command) -> 
     assert done(satchel("prompt", "show", "tea", SATCHEL_PROJECT="demo")) == "Boil"
 
 
-def test_everything_that_one_command_did_is_undone_together(satchel: Command) -> None:
-    for title in ("One", "Two", "Three"):
-        satchel("task", "add", title)
-    satchel("task", "done", "1", "2")
-    satchel("task", "delete", "1", "3")
-    assert sorted(done(satchel("undo", "--yes")).splitlines()) == [
-        "Brought back task #1 'One'.",
-        "Brought back task #3 'Three'.",
-    ]
-    assert done(satchel("undo", "--yes")).splitlines() == ["Put back task #2 'Two'.", "Put back task #1 'One'."]
-    assert [cells[:3] for cells in lines(satchel("task", "list"))] == [
-        ["1", "", "One"],
-        ["2", "", "Two"],
-        ["3", "", "Three"],
-    ]
-
-
 def test_an_import_of_several_transactions_is_undone_together_and_comes_back_whole(
     satchel: Command, tmp_path: Path
 ) -> None:
@@ -384,18 +367,6 @@ def test_several_items_are_restored_or_none(satchel: Command) -> None:
     assert [(one["item"], one["changed"]) for one in again] == [("one", False), ("two", False)]
 
 
-def test_what_only_reads_or_takes_back_makes_no_store(satchel: Command, tmp_path: Path) -> None:
-    none = tmp_path / "none.db"
-    for words in ("undo", "token list", "history size", "project list"):
-        assert satchel(*words.split(), SATCHEL_DATABASE=str(none)).returncode == 0
-    for words in ("restore tea", "diff tea", "log tea", "prompt show tea"):
-        said = failed(satchel(*words.split(), SATCHEL_DATABASE=str(none)), 3)
-        assert said.endswith("satchel: there is nothing stored yet.\n")
-        said = failed(satchel(*words.split(), "--json", SATCHEL_DATABASE=str(none)), 3)
-        assert json.loads(said) == {"error": {"code": "not_found", "message": "there is nothing stored yet."}}
-    assert not none.exists()
-
-
 def test_a_reader_of_the_audit_trail_may_stop_early(satchel: Command, store: str, tmp_path: Path) -> None:
     for number in range(5):
         satchel("prompt", "add", f"Tea {number}", "x" * 100)
@@ -403,16 +374,6 @@ def test_a_reader_of_the_audit_trail_may_stop_early(satchel: Command, store: str
     environment = os.environ | {"SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path)}
     ended = subprocess.run(["sh", "-c", shell], env=environment, capture_output=True, check=True)
     assert (len(ended.stdout), ended.stderr) == (10, b"")
-
-
-def test_the_error_for_a_missing_version_names_the_kept_ones(satchel: Command) -> None:
-    satchel("prompt", "add", "Tea", "green")
-    satchel("prompt", "edit", "tea", "black")
-    for words in (("diff", "tea", "7"), ("diff", "tea", "1", "7"), ("restore", "tea", "--version", "7")):
-        said = failed(satchel(*words), 3)
-        assert said == "satchel: prompt 'tea' has no version 7. Kept versions: 2, 1.\n"
-    for words in (("restore", "tea", "--version", "0"), ("diff", "tea", "--", "-1"), ("log", "--limit", "9" * 40)):
-        failed(satchel(*words), 2)
 
 
 def test_a_restore_that_would_break_a_rule_changes_nothing(satchel: Command) -> None:

@@ -79,15 +79,6 @@ def test_a_clash_is_explained_and_changes_nothing(satchel: Command, database: Da
     ]
 
 
-def test_missing_items_are_reported(satchel: Command, database: Database) -> None:
-    assert "project 'twoo' does not exist. Did you mean 'two'?" in failed(
-        satchel("prompt", "copy", "a", "--to", "twoo", "-p", "one"), 3
-    )
-    failed(satchel("prompt", "copy", "a", "nothing", "--to", "two", "-p", "one"), 3)
-    assert names(database, TWO) == (["b"], ["other"])
-    failed(satchel("prompt", "copy", "a"), 2)
-
-
 def test_a_task_moves_with_its_number_and_its_history(satchel: Command, database: Database) -> None:
     answer = value(satchel("task", "move", "#1", "--to", "two", "-u", ANN, "--json"))
     assert [(one["number"], one["title"], one["version"]) for one in answer["items"]] == [(1, "T", 2)]

@@ -65,17 +65,6 @@ def test_the_order_of_who_decides(run: Run, folder: Path, tmp_path: Path) -> Non
     assert told == f"marked (the file {web / '.satchel'})\n"
 
 
-def test_the_first_write_in_a_repository_makes_its_project(run: Run, folder: Path, store: str) -> None:
-    assert run(folder, "prompt", "list").returncode == 0
-    assert current(run, folder)["exists"] is False
-    assert run(folder, "prompt", "add", "A", "x").returncode == 0
-    assert current(run, folder)["exists"] is True
-    database = open_database(store)
-    with database.read() as tx:
-        assert prompts.get_by_name(tx, Scope(project="web"), "a").content == "x"
-    database.close()
-
-
 def test_a_renamed_project_says_how_its_repository_and_settings_keep_it(run: Run, folder: Path, tmp_path: Path) -> None:
     web = tmp_path / "web"
     run(folder, "prompt", "add", "A", "x")

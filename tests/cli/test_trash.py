@@ -13,8 +13,6 @@ from satchel.storage.postgres import PostgresDatabase
 from satchel.storage.sqlite import SqliteDatabase
 from tests.cli.conftest import Command
 from tests.support.command import done, failed, value
-from tests.support.command import run as run_command
-from tests.support.postgres import PostgresServer
 from tests.support.satchel import ID, TIME, ok
 from tests.support.stdio import NEWEST, Server
 from tests.support.terminal import on_terminal
@@ -22,12 +20,6 @@ from tests.support.terminal import on_terminal
 ADA = "6f0a2f5e-9c1c-4a6e-8a51-0d8f8f3c2b11"
 BOB = "11111111-2222-4333-8444-555555555555"
 NOTHING = {"trash": [], "total": 0}
-
-
-def in_home(home: Path, store: str) -> Command:
-    """Runs `satchel` on one store."""
-    environment = {"SATCHEL_HOME": str(home), "SATCHEL_DATABASE": store}
-    return lambda *words, **more: run_command(*words, environment=environment | more)
 
 
 def files_with(text: bytes, store: str) -> list[str]:
@@ -114,8 +106,8 @@ def test_purge_asks_and_takes_all_or_nothing(satchel: Command, store: str, tmp_p
     assert left == ["default", "tea"]
 
 
-def test_on_postgres_a_purge_says_what_vacuum_has_to_do(postgres: PostgresServer, tmp_path: Path) -> None:
-    satchel = in_home(tmp_path, postgres.fresh())
+@pytest.mark.parametrize("engine", ["postgres"])
+def test_on_postgres_a_purge_says_what_vacuum_has_to_do(satchel: Command) -> None:
     satchel("prompt", "add", "Tea", "x")
     said = done(satchel("purge", "tea", "--yes"))
     assert said.startswith(
@@ -126,10 +118,8 @@ def test_on_postgres_a_purge_says_what_vacuum_has_to_do(postgres: PostgresServer
 
 @pytest.mark.parametrize("is_deleted", [False, True])
 def test_after_a_purge_no_file_of_the_store_has_a_text_of_it(
-    serve: Callable[..., Server], tmp_path: Path, is_deleted: bool
+    satchel: Command, store: str, serve: Callable[..., Server], is_deleted: bool
 ) -> None:
-    store = str(tmp_path / "satchel.db")
-    satchel = in_home(tmp_path, store)
     words = ("first", "second", "third", "title", "tag", "task", "map", "line", "note")
     secrets = [f"secret {word} of the tea" for word in words]
     agent = serve("satchel", store, NEWEST, "--user", ADA)
@@ -153,9 +143,7 @@ def test_after_a_purge_no_file_of_the_store_has_a_text_of_it(
     assert done(satchel("prompt", "show", "tea")) == "the agent goes on"
 
 
-def test_a_reader_that_keeps_old_pages_is_reported(tmp_path: Path) -> None:
-    store = str(tmp_path / "satchel.db")
-    satchel = in_home(tmp_path, store)
+def test_a_reader_that_keeps_old_pages_is_reported(satchel: Command, store: str) -> None:
     satchel("prompt", "add", "Tea", "a secret of the tea")
     reader = apsw.Connection(store, flags=apsw.SQLITE_OPEN_READONLY)
     reader.execute("begin; select * from prompts").fetchall()

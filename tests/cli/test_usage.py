@@ -12,9 +12,8 @@ from tests.support.command import run
 from tests.support.terminal import on_terminal
 
 
-@pytest.mark.parametrize(
-    ("words", "near"),
-    [
+def test_a_mistyped_word_gets_a_suggestion(tmp_path: Path) -> None:
+    for words, near in [
         ("taks list", ["task", "trash"]),
         ("tasks", ["task"]),
         ("doc list", ["document"]),
@@ -33,26 +32,24 @@ from tests.support.terminal import on_terminal
         ("task restore 1", ["satchel restore"]),
         ("install claude-cod", None),
         ("log --all --format jsnl", ["jsonl"]),
-    ],
-)
-def test_a_mistyped_word_gets_a_suggestion(tmp_path: Path, words: str, near: list[str] | None) -> None:
-    home = {"SATCHEL_HOME": str(tmp_path)}
-    said = run(*words.split(), environment=home)
-    assert (said.returncode, said.stdout) == (2, b"") and b"Did you mean " in said.stderr
-    as_json = run(*words.split(), "--json", environment=home)
-    error = json.loads(as_json.stderr)["error"]
-    assert (as_json.returncode, as_json.stdout, error["code"]) == (2, b"", "invalid_argument")
-    if near is not None:
-        assert error["near"][: len(near)] == near
-        assert error["hint"] == f"Did you mean {' or '.join(error['near'])}?" and "Did you" not in error["message"]
+    ]:
+        home = {"SATCHEL_HOME": str(tmp_path)}
+        said = run(*words.split(), environment=home)
+        assert (said.returncode, said.stdout) == (2, b"") and b"Did you mean " in said.stderr
+        as_json = run(*words.split(), "--json", environment=home)
+        error = json.loads(as_json.stderr)["error"]
+        assert (as_json.returncode, as_json.stdout, error["code"]) == (2, b"", "invalid_argument")
+        if near is not None:
+            assert error["near"][: len(near)] == near
+            assert error["hint"] == f"Did you mean {' or '.join(error['near'])}?" and "Did you" not in error["message"]
 
 
-@pytest.mark.parametrize("words", ["task add", "prompt list --limit x", "task list --limit 0", "nothing-like-it"])
-def test_a_usage_error_is_json_where_json_was_asked_for(tmp_path: Path, words: str) -> None:
-    said = run(*words.split(), "--json", environment={"SATCHEL_HOME": str(tmp_path)})
-    error = json.loads(said.stderr)["error"]
-    assert (said.returncode, said.stdout, sorted(error)) == (2, b"", ["code", "hint", "message"])
-    assert error["hint"].startswith("See: satchel") and error["hint"].endswith("--help")
+def test_a_usage_error_is_json_where_json_was_asked_for(tmp_path: Path) -> None:
+    for words in ["task add", "prompt list --limit x", "task list --limit 0", "nothing-like-it"]:
+        said = run(*words.split(), "--json", environment={"SATCHEL_HOME": str(tmp_path)})
+        error = json.loads(said.stderr)["error"]
+        assert (said.returncode, said.stdout, sorted(error)) == (2, b"", ["code", "hint", "message"])
+        assert error["hint"].startswith("See: satchel") and error["hint"].endswith("--help")
 
 
 def test_words_without_quotes_and_a_group_alone_say_what_to_do(tmp_path: Path) -> None:
@@ -65,21 +62,18 @@ def test_words_without_quotes_and_a_group_alone_say_what_to_do(tmp_path: Path) -
     assert json.loads(run("task", "--json", environment=home).stderr)["error"]["code"] == "invalid_argument"
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
+def test_a_missing_word_is_named(tmp_path: Path) -> None:
+    for words, said in [
         ("document add @docs/guide.md", "NAME is missing. Try 'satchel document add guide.md @docs/guide.md'."),
         (
             "document add url.md https://example.com",
             "https://example.com is taken as the URI, and CONTENT is missing. "
             "Give it as an argument, @FILE, or - for stdin.",
         ),
-    ],
-)
-def test_a_missing_word_is_named(tmp_path: Path, words: str, said: str) -> None:
-    ended = run(*words.split(), environment={"SATCHEL_HOME": str(tmp_path)})
-    assert (ended.returncode, ended.stdout) == (2, b"")
-    assert ended.stderr.decode().splitlines()[-1].removeprefix("Error: ") == said
+    ]:
+        ended = run(*words.split(), environment={"SATCHEL_HOME": str(tmp_path)})
+        assert (ended.returncode, ended.stdout) == (2, b"")
+        assert ended.stderr.decode().splitlines()[-1].removeprefix("Error: ") == said
 
 
 def test_a_flag_for_http_needs_that_transport_and_a_variable_does_not(tmp_path: Path) -> None:

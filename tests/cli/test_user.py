@@ -8,7 +8,6 @@ import pytest
 
 from tests.support.command import run
 from tests.support.postgres import PostgresServer
-from tests.support.stdio import Server
 
 ADA = "550e8400-e29b-41d4-a716-446655440000"
 
@@ -46,14 +45,6 @@ def test_who_moves_to_a_shared_store_stays_the_same_user(shared: str, tmp_path: 
     assert (tmp_path / "user").read_text() == f"{embedded}\n"
     assert os.stat(tmp_path / "user").st_mode & 0o777 == 0o600
     assert user_of(tmp_path) == embedded
-
-
-@pytest.mark.process
-def test_the_served_contracts_act_as_this_user(shared: str, tmp_path: Path) -> None:
-    embedded = user_of(tmp_path)
-    with Server("--contract", "tasks", "-d", shared, environment={"SATCHEL_HOME": str(tmp_path)}) as server:
-        assert server.call("add_task", title="Moved")["isError"] is False
-    assert "Moved" in satchel(tmp_path, "task", "list", "-d", shared, "-u", embedded).stdout.decode()
 
 
 def test_without_an_embedded_store_or_its_user_a_new_one_is_made(shared: str, tmp_path: Path) -> None:

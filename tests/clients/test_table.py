@@ -23,28 +23,18 @@ each_client = pytest.mark.parametrize("client", CLIENTS, ids=lambda client: clie
 
 # As the clients' own commands write them, or their documentation has them.
 STDIO = {"command": "/opt/satchel", "args": ["serve", "--project", "web"], "env": {"SATCHEL_HOME": "/data"}}
+DOLLAR = {"headers": {"Authorization": "Bearer ${SATCHEL_TOKEN}"}}
+BY_ENV = {"headers": {"Authorization": "Bearer ${env:SATCHEL_TOKEN}"}}
 ENTRIES: dict[str, tuple[Any, Any]] = {
-    "claude-code": (
-        {"mcpServers": {"satchel": {"type": "stdio", **STDIO}}},
-        {"type": "http", "headers": {"Authorization": "Bearer ${SATCHEL_TOKEN}"}},
-    ),
+    "claude-code": ({"mcpServers": {"satchel": {"type": "stdio", **STDIO}}}, {"type": "http", **DOLLAR}),
     "claude-desktop": ({"mcpServers": {"satchel": STDIO}}, None),
-    "cursor": (
-        {"mcpServers": {"satchel": STDIO}},
-        {"headers": {"Authorization": "Bearer ${env:SATCHEL_TOKEN}"}},
-    ),
-    "vscode": (
-        {"servers": {"satchel": {"type": "stdio", **STDIO}}},
-        {"type": "http", "headers": {"Authorization": "Bearer ${env:SATCHEL_TOKEN}"}},
-    ),
+    "cursor": ({"mcpServers": {"satchel": STDIO}}, BY_ENV),
+    "vscode": ({"servers": {"satchel": {"type": "stdio", **STDIO}}}, {"type": "http", **BY_ENV}),
     "codex": ({"mcp_servers": {"satchel": STDIO}}, {"bearer_token_env_var": "SATCHEL_TOKEN"}),
-    "gemini-cli": (
-        {"mcpServers": {"satchel": STDIO}},
-        {"headers": {"Authorization": "Bearer ${SATCHEL_TOKEN}"}},
-    ),
+    "gemini-cli": ({"mcpServers": {"satchel": STDIO}}, DOLLAR),
     "copilot-cli": (
         {"mcpServers": {"satchel": {"type": "local", **STDIO, "tools": ["*"]}}},
-        {"type": "http", "headers": {"Authorization": "Bearer ${SATCHEL_TOKEN}"}, "tools": ["*"]},
+        {"type": "http", **DOLLAR, "tools": ["*"]},
     ),
     "opencode": (
         {
@@ -59,32 +49,23 @@ ENTRIES: dict[str, tuple[Any, Any]] = {
         },
         {"type": "remote", "headers": {"Authorization": "Bearer {env:SATCHEL_TOKEN}"}, "enabled": True},
     ),
-    "windsurf": (
-        {"mcpServers": {"satchel": STDIO}},
-        {"headers": {"Authorization": "Bearer ${env:SATCHEL_TOKEN}"}},
-    ),
+    "windsurf": ({"mcpServers": {"satchel": STDIO}}, BY_ENV),
     "zed": ({"context_servers": {"satchel": {"source": "custom", **STDIO}}}, None),
     "cline": (
         {"mcpServers": {"satchel": {**STDIO, "disabled": False, "autoApprove": []}}},
         {
             "type": "streamableHttp",
-            "headers": {"Authorization": "Bearer ${env:SATCHEL_TOKEN}"},
+            **BY_ENV,
             "disabled": False,
             "autoApprove": [],
         },
     ),
-    "qwen-code": (
-        {"mcpServers": {"satchel": STDIO}},
-        {"headers": {"Authorization": "Bearer ${SATCHEL_TOKEN}"}},
-    ),
+    "qwen-code": ({"mcpServers": {"satchel": STDIO}}, DOLLAR),
     "kiro": (
         {"mcpServers": {"satchel": {**STDIO, "disabled": False, "autoApprove": []}}},
-        {"headers": {"Authorization": "Bearer ${SATCHEL_TOKEN}"}, "disabled": False, "autoApprove": []},
+        {**DOLLAR, "disabled": False, "autoApprove": []},
     ),
-    "amp": (
-        {"amp.mcpServers": {"satchel": STDIO}},
-        {"headers": {"Authorization": "Bearer ${SATCHEL_TOKEN}"}},
-    ),
+    "amp": ({"amp.mcpServers": {"satchel": STDIO}}, DOLLAR),
     "goose": (
         {
             "extensions": {

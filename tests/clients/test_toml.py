@@ -43,34 +43,28 @@ def is_toml(text: str) -> bool:
         return False
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_an_entry_is_changed_however_it_is_written() -> None:
+    for text in [
         '[mcp_servers]\nsatchel = { command = "/old" }\nother = { command = "x" }\n',
         'mcp_servers.satchel.command = "/old"\nmcp_servers.other.command = "x"\n',
         '[mcp_servers]\nsatchel.command = "/old"\nother.command = "x"\n',
         '[mcp_servers."satchel"]\ncommand = "/old"\n[mcp_servers.satchel.env]\nA = "1"\n'
         '[mcp_servers.other]\ncommand = "x"\n',
         '[mcp_servers.satchel.env]\nA = "1"\n[mcp_servers.other]\ncommand = "x"\n',
-    ],
-)
-def test_an_entry_is_changed_however_it_is_written(text: str) -> None:
-    old = tomllib.loads(text)["mcp_servers"]["satchel"]
-    after = tomllib.loads(set_keys(text, PATH, ENTRY))
-    assert after == {"mcp_servers": {"satchel": {**old, **ENTRY}, "other": {"command": "x"}}}
-    assert tomllib.loads(remove_table(text, PATH)) == {"mcp_servers": {"other": {"command": "x"}}}
+    ]:
+        old = tomllib.loads(text)["mcp_servers"]["satchel"]
+        after = tomllib.loads(set_keys(text, PATH, ENTRY))
+        assert after == {"mcp_servers": {"satchel": {**old, **ENTRY}, "other": {"command": "x"}}}
+        assert tomllib.loads(remove_table(text, PATH)) == {"mcp_servers": {"other": {"command": "x"}}}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_document_whose_entries_are_not_sections_is_refused() -> None:
+    for text in [
         'mcp_servers = { satchel = { command = "x" } }\n',
         '[[mcp_servers.satchel]]\na = "x"\n',
-    ],
-)
-def test_a_document_whose_entries_are_not_sections_is_refused(text: str) -> None:
-    with pytest.raises(WrongSyntax):
-        set_keys(text, PATH, ENTRY)
+    ]:
+        with pytest.raises(WrongSyntax):
+            set_keys(text, PATH, ENTRY)
 
 
 def test_comments_after_a_removed_or_changed_table_stay() -> None:

@@ -3,9 +3,11 @@
 import importlib
 import json
 import re
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+from satchel import config
 from tests.support.stdio import Server
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -108,6 +110,15 @@ def test_the_entry_of_the_readme_is_what_clients_read() -> None:
     example = json.loads((ROOT / "examples" / ".mcp.json").read_text())
     del example["mcpServers"]["satchel"]["type"]
     assert json.loads(entry) == example
+
+
+def test_the_settings_page_has_every_setting_once_in_a_line_that_is_accepted(tmp_path: Path) -> None:
+    [file] = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "reference" / "settings.md").read_text(), re.S)
+    lines = re.findall(r"^# (\w+ = .*)$", file, re.M)
+    assert list(tomllib.loads("\n".join(lines))) == [setting.name for setting in config.SETTINGS]
+    for line in lines:
+        (tmp_path / "satchel.toml").write_text(f"{line}\n")
+        config.load({}, {"SATCHEL_HOME": str(tmp_path)})
 
 
 def test_every_format_is_in_the_table_of_the_import_page() -> None:

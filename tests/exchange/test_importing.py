@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from satchel.exchange import importing, storing
 from satchel.exchange.entries import PromptEntry
 from satchel.exchange.importing import FileRead, ImportReport, OnClash, Options
-from satchel.model import PromptDraft, PromptHeader, Scope, TaskQuery
+from satchel.model import PromptHeader, Scope, TaskQuery
 from satchel.services import documents, projects, prompts, tasks
 from satchel.storage.database import Database, Tx
 from tests.exchange.corpora import write_files
@@ -205,15 +205,6 @@ def test_rows_that_change_places_keep_their_prompts(bring: Import, database: Dat
     changed = bring({"p.csv": csv(("One", "x"), ("One", "y"))}, on_clash="replace")
     assert counts(changed) == {"replaced": 2}
     assert titles(database) == {"One": "x", "One (2)": "y", "One (3)": "new"}
-
-
-def test_rows_of_one_title_that_clash_with_the_store_are_named_once_each(bring: Import, database: Database) -> None:
-    with database.write(HERE) as tx:
-        prompts.add(tx, HERE, PromptDraft(title="One", content="mine"))
-    files: dict[str, str | bytes] = {"p.csv": csv(("One", "a"), ("One", "b"))}
-    for _ in range(2):
-        assert counts(bring(files))["clashing"] == 1
-        assert titles(database) == {"One": "mine", "One (2)": "b"}
 
 
 def test_replaced_prompts_take_the_titles_of_their_file(bring: Import, database: Database) -> None:

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from satchel.exchange import formats
 from satchel.exchange.entries import DocumentEntry, PromptEntry
 from satchel.exchange.formats import BY_NAME
@@ -92,21 +90,16 @@ def test_a_command_of_claude_code_has_arguments_and_a_name_space(tmp_path: Path)
     assert prompt.description == "Fix: an issue\n\nallowed-tools: Bash(git add:*), Read\nmodel: opus"
 
 
-@pytest.mark.parametrize(
-    ("text", "content", "arguments"),
-    [
+def test_command_arguments_are_recognised(tmp_path: Path) -> None:
+    for text, content, arguments in [
         ("Do $ARGUMENTS now", "Do {{ arguments }} now", (takes("arguments", "$ARGUMENTS"),)),
         ("Greet $1 and $2", "Greet {{ arg1 }} and {{ arg2 }}", (needs("arg1"), needs("arg2"))),
         ("Run `awk '{print $1}'`", "Run `awk '{print $1}'`", ()),
         ("It costs $5", "It costs $5", ()),
         ("No variables {% if %}", "No variables {% if %}", ()),
-    ],
-)
-def test_command_arguments_are_recognised(
-    tmp_path: Path, text: str, content: str, arguments: tuple[Argument, ...]
-) -> None:
-    prompt = only(tmp_path, {".claude/commands/x.md": text})
-    assert (prompt.content, prompt.arguments) == (content, arguments)
+    ]:
+        prompt = only(tmp_path, {".claude/commands/x.md": text})
+        assert (prompt.content, prompt.arguments) == (content, arguments)
 
 
 def test_skills_and_agents_are_distinguished_by_a_tag(tmp_path: Path) -> None:

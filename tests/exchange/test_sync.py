@@ -455,9 +455,9 @@ def test_after_every_sync_both_sides_are_the_same_and_no_edit_is_lost(
         for side, action, kind, name, text in edits:
             new = f"{text}{next(_numbers)}" if action == "put" else None
             if side == "store":
-                _change_store(database, scope, kind, name, new)()
+                _change_store(database, scope, kind, name, new)
             else:
-                _change_folder(root, kind, name, new)()
+                _change_folder(root, kind, name, new)
             last[side, kind, name] = new
         report = syncing.run(database, scope, str(root), SyncOptions(is_sure=True))
         assert report.problems == []
@@ -474,52 +474,46 @@ def test_after_every_sync_both_sides_are_the_same_and_no_edit_is_lost(
         assert syncing.run(database, scope, str(root), SyncOptions()).is_same
 
 
-def _change_store(database: Database, scope: Scope, kind: Kind, name: str, text: str | None) -> Callable[[], None]:
-    def change() -> None:
-        with database.write(scope) as tx:
-            taken = storing.take_snapshot(tx, scope)
-            if kind == "prompt":
-                if name in taken.prompts:
-                    prompts.delete(tx, scope, prompts.get_by_name(tx, scope, name).id)
-                if text is not None:
-                    prompts.add(tx, scope, PromptDraft(name=name, title=f"Title {name}", content=text))
-            elif kind == "document":
-                if name in taken.documents:
-                    documents.delete(tx, scope, name)
-                if text is not None:
-                    draft = DocumentDraft(name=name, uri=f"satchel://resource/{name}", content=text)
-                    documents.add(tx, scope, draft)
-            else:
-                number = next((int(key) for key, one in taken.tasks.items() if one.title == name), None)
-                if number is not None and text is None:
-                    tasks.delete(tx, scope, number)
-                elif number is not None:
-                    tasks.update(tx, scope, number, TaskPatch(description=text))
-                elif text is not None:
-                    tasks.add(tx, scope, TaskDraft(title=name, description=text, project=scope.project))
-
-    return change
-
-
-def _change_folder(root: Path, kind: Kind, name: str, text: str | None) -> Callable[[], None]:
-    def change() -> None:
-        if kind == "task":
-            _change_task_file(root / "tasks.md", name, text)
-            return
-        side = sync_plan.read_folder(str(root), "", SyncState(project="", user=""), NOTHING)
-        known = side.files.get((kind, name))
-        part = root / ("prompts" if kind == "prompt" else "documents")
-        ending = ".md" if kind == "prompt" else ""
-        file = root / known.path if known else part / f"{name}{'~x' if kind == 'prompt' else ''}{ending}"
-        part.mkdir(exist_ok=True)
-        if text is None:
-            file.unlink(missing_ok=True)
-        elif kind == "prompt":
-            file.write_text(f"---\nname: {name}\ntitle: Title {name}\n---\n{text}\n")
+def _change_store(database: Database, scope: Scope, kind: Kind, name: str, text: str | None) -> None:
+    with database.write(scope) as tx:
+        taken = storing.take_snapshot(tx, scope)
+        if kind == "prompt":
+            if name in taken.prompts:
+                prompts.delete(tx, scope, prompts.get_by_name(tx, scope, name).id)
+            if text is not None:
+                prompts.add(tx, scope, PromptDraft(name=name, title=f"Title {name}", content=text))
+        elif kind == "document":
+            if name in taken.documents:
+                documents.delete(tx, scope, name)
+            if text is not None:
+                draft = DocumentDraft(name=name, uri=f"satchel://resource/{name}", content=text)
+                documents.add(tx, scope, draft)
         else:
-            file.write_text(text)
+            number = next((int(key) for key, one in taken.tasks.items() if one.title == name), None)
+            if number is not None and text is None:
+                tasks.delete(tx, scope, number)
+            elif number is not None:
+                tasks.update(tx, scope, number, TaskPatch(description=text))
+            elif text is not None:
+                tasks.add(tx, scope, TaskDraft(title=name, description=text, project=scope.project))
 
-    return change
+
+def _change_folder(root: Path, kind: Kind, name: str, text: str | None) -> None:
+    if kind == "task":
+        _change_task_file(root / "tasks.md", name, text)
+        return
+    side = sync_plan.read_folder(str(root), "", SyncState(project="", user=""), NOTHING)
+    known = side.files.get((kind, name))
+    part = root / ("prompts" if kind == "prompt" else "documents")
+    ending = ".md" if kind == "prompt" else ""
+    file = root / known.path if known else part / f"{name}{'~x' if kind == 'prompt' else ''}{ending}"
+    part.mkdir(exist_ok=True)
+    if text is None:
+        file.unlink(missing_ok=True)
+    elif kind == "prompt":
+        file.write_text(f"---\nname: {name}\ntitle: Title {name}\n---\n{text}\n")
+    else:
+        file.write_text(text)
 
 
 def _change_task_file(file: Path, name: str, text: str | None) -> None:

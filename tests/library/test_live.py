@@ -157,14 +157,6 @@ def test_edited_text_is_served_at_once_without_a_notification(root: Path, server
     assert server.is_silent(1.5)
 
 
-def test_one_burst_is_announced_once(root: Path, server: Client) -> None:
-    for number in range(20):
-        (root / "lib" / "prompts" / f"k{number}.md").write_text("x")
-    write_and_rename(root, "\n".join(f"[prompts.k{number}]" for number in range(20)))
-    expect_notification(server)
-    assert server.is_silent(1.5)
-
-
 def test_a_library_that_breaks_keeps_its_last_good_state(root: Path, server: Client) -> None:
     in_place(root, "[prompts.one\n")
     assert server.is_silent(1.5)
@@ -278,17 +270,13 @@ def test_two_threads_that_need_the_first_scan_share_it(root: Path, monkeypatch: 
     assert libraries.rescan()
 
 
-def test_a_server_of_templates_starts_its_one_worker_with_the_first_answer(root: Path) -> None:
+def test_a_server_starts_its_one_worker_with_the_first_answer_if_there_are_libraries(root: Path) -> None:
     with Server("--contract", "twig", "--libraries", str(root)) as server:
         server.initialize("2025-11-25")
         assert len(children(server.process.pid)) == 1
         assert text(server, "lib:one") == "first"
         assert len(children(server.process.pid)) == 1
-
-
-@pytest.mark.parametrize("contract", ["twig", "satchel"])
-def test_a_server_without_libraries_starts_no_worker(tmp_path: Path, contract: str) -> None:
-    with Server("--contract", contract, "--libraries", str(tmp_path / "absent")) as server:
-        server.initialize("2025-11-25")
-        assert names(server) == (["start-task"] if contract == "satchel" else [])
-        assert len(children(server.process.pid)) == 0
+    for contract, listed in (("twig", []), ("satchel", ["start-task"])):
+        with Server("--contract", contract, "--libraries", str(root / "absent")) as server:
+            server.initialize("2025-11-25")
+            assert names(server) == listed and len(children(server.process.pid)) == 0

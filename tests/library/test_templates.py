@@ -1,7 +1,5 @@
 """Templates are those of Jinja2: a corpus with the results written down, compared with Jinja2 itself."""
 
-from pathlib import Path
-
 import pytest
 
 from satchel.library.render import Renderer, RenderFailed
@@ -43,29 +41,3 @@ def test_a_filter_gives_a_list_where_jinja2_prints_an_iterator(renderer: Rendere
         ("{{ 'x' ~ ([1]|map('string')) }}", "x['1']"),
     ):
         assert render(renderer, template) == expected
-
-
-# -- what a worker keeps ----------------------------------------------------------------------------------------
-
-
-def test_a_compiled_template_is_rendered_again_with_other_arguments(renderer: Renderer) -> None:
-    template = "{% set ns = namespace(n=0) %}{% set ns.n = ns.n + 1 %}{{ ns.n }}{{ a }}{{ b|default('-') }}"
-    assert render(renderer, template, {"a": "x", "b": "y"}) == "1xy"
-    assert render(renderer, template, {"a": "z"}) == "1z-"
-    assert render(renderer, template) == "1-"
-
-
-def test_more_templates_than_are_kept_are_rendered(renderer: Renderer) -> None:
-    for _ in range(2):
-        for number in range(300):
-            assert render(renderer, f"{number}{{{{ a }}}}", {"a": "x"}) == f"{number}x"
-        for number in range(20):
-            assert render(renderer, " " * 60_000 + f"{number}{{{{ a }}}}", {"a": "x"}) == " " * 60_000 + f"{number}x"
-
-
-def test_a_worker_can_open_no_file_and_start_no_process(renderer: Renderer) -> None:
-    assert render(renderer, "{{ a }}", {"a": "1"}) == "1"
-    limits = Path(f"/proc/{renderer._idle[-1].process.pid}/limits").read_text()
-    found = {line[:26].strip(): line[26:].split()[:2] for line in limits.splitlines()}
-    for limit in ("Max open files", "Max processes", "Max file size", "Max core file size"):
-        assert found[limit] == ["0", "0"], limits

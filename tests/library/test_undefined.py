@@ -32,13 +32,6 @@ def test_a_name_that_was_not_given_is_undefined_everywhere(renderer: Renderer) -
         assert render(renderer, EVERYWHERE.replace("N", name)) == NOT_GIVEN
 
 
-def test_a_name_that_was_given_is_its_value(renderer: Renderer) -> None:
-    template = "{{ N }} {{ N|upper }} {{ N.title() }} {{ N is defined }} {{ N|default('d') }} {% set x = N %}{{ x }}"
-    expected = "value VALUE Value True value value"
-    for name in NAMES:
-        assert render(renderer, template.replace("N", name), {name: "value"}) == expected
-
-
 ARGUMENTS = {
     **dict.fromkeys(("attr", "groupby", "selectattr", "rejectattr"), "'a'"),
     **dict.fromkeys(("batch", "slice", "center"), "2"),
@@ -90,20 +83,6 @@ def test_an_operator_treats_a_name_without_a_value_as_an_empty_text(renderer: Re
         assert render(renderer, template.replace("X", "a")) == render_by_jinja2(template.replace("X", "''"))
 
 
-def test_the_functions_of_jinja2_can_be_called(renderer: Renderer) -> None:
-    template = (
-        "{{ range(3)|list }}{{ dict(a=1) }}{% set c = cycler('x', 'y') %}{{ c.next() }}{{ c.next() }}"
-        "{% set j = joiner('/') %}{{ j() }}{{ j() }}{% set n = namespace(k=5) %}{{ n.k }}{{ lipsum(n=1)|length > 9 }}"
-    )
-    assert render(renderer, template) == "[0, 1, 2]{'a': 1}xy/5True"
-
-
-def test_an_argument_hides_the_function_of_its_name(renderer: Renderer) -> None:
-    for name in ["range", "dict", "lipsum", "cycler", "joiner", "namespace"]:
-        assert render(renderer, f"\n{{{{ {name} }}}}", {name: "value"}) == "\nvalue"
-        assert render(renderer, f"\n{{{{ {name}(1) }}}}", {name: "value"}) == 2
-
-
 def test_a_name_without_a_value_cannot_be_called(renderer: Renderer) -> None:
     for call in ["update({'x': 'hacked'})", "items()", "a()", "a.b()", "a.update(x=1)", "super()"]:
         assert render(renderer, "\n{{ x }}{{ " + call + " }}{{ x }}", {"x": "kept"}) == 2
@@ -114,28 +93,11 @@ def test_nothing_is_printed_of_functions_methods_and_the_engine(renderer: Render
     for value in [
         *("who.upper", "[].count", "{}.items", "{}.get", "(1).bit_length", "'{}'.format", "who|attr('upper')"),
         *("(who|e).unescape", "range", "cycler", "cycler('a')", "joiner", "joiner()", "namespace", "namespace(a=1)"),
-        *(
-            "macro",
-            "loop",
-            "loop.cycle",
-            "loop.changed",
-            "self",
-            "self.block",
-            "caller",
-            "lipsum",
-            "dict",
-            "who.upper.x",
-        ),
+        *("macro", "loop", "loop.cycle", "loop.changed", "self", "self.block", "caller", "lipsum", "dict"),
+        "who.upper.x",
     ]:
-        forms = (
-            "{{ V }}",
-            "{{ '' ~ V }}",
-            "{{ '%s'|format(V) }}",
-            "{{ '{}'.format(V) }}",
-            "{{ V|string }}",
-            "{{ [V]|join }}",
-        )
-        shown = "".join(forms).replace("V", value)
+        forms = "{{ V }}{{ '' ~ V }}{{ '%s'|format(V) }}{{ '{}'.format(V) }}{{ V|string }}{{ [V]|join }}"
+        shown = forms.replace("V", value)
         template = (
             "{% macro macro() %}{{ caller is defined }}SHOWN{% endmacro %}{% block block %}{% endblock %}"
             "{% for one in [1] %}{% call macro() %}{% endcall %}{% endfor %}"

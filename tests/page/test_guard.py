@@ -146,20 +146,17 @@ def test_a_read_only_token_is_offered_no_change_and_can_force_none(store: str, g
     assert reader.post("/projects/open/delete").status == 403
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
+def test_a_form_from_elsewhere_changes_nothing(ada: Visitor) -> None:
+    elsewhere: list[list[tuple[str, str]]] = [
         [("sec-fetch-site", "cross-site"), ("origin", "https://evil.example")],
         [("sec-fetch-site", "same-site"), ("origin", "http://127.0.0.1:1")],
         [("sec-fetch-site", "none")],
         [("origin", "http://127.0.0.1:1")],
         [("origin", "null")],
         [],
-    ],
-)
-def test_a_form_from_elsewhere_changes_nothing(ada: Visitor, headers: list[tuple[str, str]]) -> None:
-    answer = ada.ask("POST", "/p/default/prompts/new", FORM, headers)
-    assert answer.status == 403
+    ]
+    for headers in elsewhere:
+        assert ada.ask("POST", "/p/default/prompts/new", FORM, headers).status == 403, headers
     assert "No prompts yet" in text_of(ada.get("/p/default/prompts"))
 
 
@@ -173,9 +170,6 @@ def test_other_sites_cannot_embed_or_fetch_pages(ada: Visitor) -> None:
     linked = ada.ask("GET", "/tasks", headers=[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")])
     assert (fetched.status, linked.status) == (403, 200)
     assert "frame-ancestors 'none'" in (linked.header("content-security-policy") or "")
-    assert ada.ask(
-        "POST", "/tasks", "lines=x", [("sec-fetch-site", "same-origin"), ("content-type", "text/plain")]
-    ).status
 
 
 def test_a_title_with_characters_that_do_not_show_is_refused(ada: Visitor) -> None:

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from satchel.clients.table import CLIENTS
-from satchel.model import Author, ChangeQuery, PromptDraft, Scope, TaskDraft
+from satchel.model import PromptDraft, Scope
 from satchel.page.connect import describe
 from satchel.page.markup import describe_count
-from satchel.services import history, projects, prompts, tasks
+from satchel.services import projects, prompts
 from satchel.storage.database import open_database
 from tests.page.visitor import Visitor, text_of
 from tests.support.command import run
@@ -29,38 +29,6 @@ def test_the_most_frequent_of_many_tags_are_listed_and_counts_stop_at_a_limit(st
     assert [(one.name, one.prompts) for one in many] == [("all", 12), ("t00", 1), ("t01", 1)]
     assert [one.prompts for one in counts] == [5]
     assert (describe_count(1000), describe_count(1001)) == ("1,000", "1,000+")
-    database.close()
-
-
-def test_the_feed_of_some_authors_or_projects_is_that_of_all_filtered(store: str) -> None:
-    database = open_database(store)
-    projects.require(database, ADA)
-    for round in range(3):
-        for client in ("codex", "claude"):
-            author = Author(user=ADA.user or "", client=client, contract="satchel", caller="model")
-            scope = Scope(user=ADA.user, author=author)
-            with database.write(scope) as tx:
-                if round == 0:
-                    projects.add(tx, client)
-                inside = projects.enter(scope, client)
-                prompts.add(tx, inside, PromptDraft(title=f"{client} {round}", content="x"))
-                tasks.add(tx, scope, TaskDraft(title=f"Loose {client} {round}"))
-                tasks.add(tx, scope, TaskDraft(title=f"Of {client} {round}", project=client))
-
-    def read(scope: Scope, query: ChangeQuery, limit: int = 50) -> list[str]:
-        with database.read(scope) as tx:
-            return [entry.title for entry in history.list_visible_changes(tx, scope, query, limit=limit)[0]]
-
-    everything = read(ADA, ChangeQuery())
-    assert len(everything) == 21 and everything[0] == "Of claude 2"
-    assert read(ADA, ChangeQuery(by="codex")) == [title for title in everything if "codex" in title]
-    assert read(ADA, ChangeQuery(by="model"))[:20] == everything[:20]
-    assert read(ADA, ChangeQuery(by="model"), 5) == everything[:5]
-    assert read(ADA, ChangeQuery(by="nobody")) == []
-    limited = Scope(user=ADA.user, project="codex", projects=("codex",))
-    within = [title for title in everything if "codex" in title and "Loose" not in title]
-    assert read(limited, ChangeQuery()) == within
-    assert read(limited, ChangeQuery(by="claude")) == []
     database.close()
 
 
