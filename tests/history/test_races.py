@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import psycopg
 import pytest
 
 from satchel.errors import Refused
@@ -35,6 +34,7 @@ from tests.history.store import (
     read,
     write,
 )
+from tests.support.locks import count_waiting
 from tests.support.process import eventually
 
 Value = TypeVar("Value")
@@ -60,19 +60,12 @@ def overlap(store: str, database: Database) -> Callable[..., list[Any]]:
             outcomes[0] = first(tx)
             thread.start()
             if store.startswith("postgresql"):
-                assert eventually(lambda: is_somebody_waiting(store))
+                assert eventually(lambda: count_waiting(store) == 1)
         thread.join()
         other.close()
         return outcomes
 
     return run
-
-
-def is_somebody_waiting(store: str) -> bool:
-    """Return whether a session waits for a lock of another session."""
-    sql = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-    with psycopg.connect(store) as operator:
-        return bool(operator.execute(sql).fetchall())
 
 
 def list_versions(database: Database, reference: str) -> list[tuple[int, str]]:
