@@ -265,18 +265,6 @@ def send_all(server: WebClient, raw: bytes, count: int) -> list[Wire]:
     return wires
 
 
-def is_waiting(wire: Wire) -> bool:
-    """Return whether no answer has arrived yet."""
-    wire.socket.setblocking(False)
-    try:
-        wire.socket.recv(1, socket.MSG_PEEK)
-    except BlockingIOError:
-        return True
-    finally:
-        wire.socket.settimeout(PATIENCE)
-    return False
-
-
 def batch_request(token: Token | None, calls: list[tuple[str, dict[str, Any]]], path: str) -> bytes:
     """Return the bytes of a batch of calls."""
     messages = [

@@ -8,13 +8,10 @@ import pytest
 from satchel.protocol.subscriptions import MAX_URIS
 from satchel.transports.http.streams import MAX_STREAMS_PER_USER
 from tests.attacks.floods import (
-    ANSWER_SECONDS,
     MAX_MEMORY_MB,
-    QUICK_TEMPLATE,
     PeakMemory,
     QuietUser,
     Token,
-    is_waiting,
     list_titles,
     make_library,
     make_token,
@@ -37,20 +34,6 @@ def libraries(tmp_path: Path) -> str:
     """A folder with a library of a slow and a quick template."""
     make_library(tmp_path / "libraries" / "a")
     return str(tmp_path / "libraries")
-
-
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.soak)])
-def test_a_quiet_user_is_answered_while_another_exhausts_their_limits(store: str, libraries: str, workers: int) -> None:
-    greedy, quiet, third = (make_token(store) for _ in range(3))
-    options = ("-d", store, "--auth", "token", "--libraries", libraries, "--workers", str(workers))
-    with WebServer(*options) as server, server.connect(ANSWER_SECONDS) as wire:
-        with QuietUser(server.port, quiet):
-            wires = send_all(server, render_request(greedy, "slow"), 64)
-            wire.send(render_request(third, "quick"))
-            assert wire.read().json["result"]["messages"][0]["content"]["text"] == QUICK_TEMPLATE
-        assert any(map(is_waiting, wires)), "the renders of the greedy user have ended"
-        for one in wires:
-            one.close()
 
 
 def test_the_calls_per_minute_of_a_user_are_limited(store: str) -> None:
