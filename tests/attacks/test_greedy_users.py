@@ -3,8 +3,6 @@
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from satchel.protocol.subscriptions import MAX_URIS
 from satchel.transports.http.streams import MAX_STREAMS_PER_USER
 from tests.attacks.floods import (
@@ -24,18 +22,6 @@ from tests.support.soak import amount
 from tests.support.web import HANDSHAKE, WebServer, call, request, rpc
 
 
-def render_request(token: Token | None, name: str) -> bytes:
-    headers, body = rpc("prompts/get", {"name": f"a:{name}"}, revision=HANDSHAKE)
-    return request("POST", "/mcp/twig", [*headers, *([token.header] if token else [])], body)
-
-
-@pytest.fixture
-def libraries(tmp_path: Path) -> str:
-    """A folder with a library of a slow and a quick template."""
-    make_library(tmp_path / "libraries" / "a")
-    return str(tmp_path / "libraries")
-
-
 def test_the_calls_per_minute_of_a_user_are_limited(store: str) -> None:
     greedy, quiet = make_token(store), make_token(store)
     with WebInProcess("-d", store, "--auth", "token", "--calls-per-minute", "2") as server, server.connect() as wire:
@@ -48,9 +34,11 @@ def test_the_calls_per_minute_of_a_user_are_limited(store: str) -> None:
         assert list_titles(server, quiet) == []
 
 
-def test_the_local_user_has_no_rate_and_no_share(store: str, libraries: str) -> None:
-    with WebInProcess("-d", store, "--calls-per-minute", "1", "--libraries", libraries) as server:
-        wires = send_all(server, render_request(None, "slow"), 8)
+def test_the_local_user_has_no_rate_and_no_share(store: str, tmp_path: Path) -> None:
+    make_library(tmp_path / "libraries" / "a")
+    slow = request("POST", "/mcp/twig", *rpc("prompts/get", {"name": "a:slow"}, revision=HANDSHAKE))
+    with WebInProcess("-d", store, "--calls-per-minute", "1", "--libraries", str(tmp_path / "libraries")) as server:
+        wires = send_all(server, slow, 8)
         for _ in range(20):
             assert list_titles(server, None) == []
         assert server.ask("GET", "/health").status == 200
