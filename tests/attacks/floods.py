@@ -60,12 +60,7 @@ def revoke(store: str, token: Token) -> None:
 
 
 def tool_request(
-    token: Token | None,
-    tool: str,
-    arguments: dict[str, Any] | None = None,
-    *,
-    id: int = 1,
-    session: str | None = None,
+    token: Token | None, tool: str, arguments: dict[str, Any] | None = None, *, id: int = 1, session: str | None = None
 ) -> bytes:
     """Return the bytes of a call of the contract `tasks`."""
     headers, body = call(tool, arguments, id=id, revision=HANDSHAKE)

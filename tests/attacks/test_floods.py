@@ -8,15 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.attacks.attackers import ATTACKS, Attack
-from tests.attacks.floods import (
-    ANSWER_SECONDS,
-    MAX_MEMORY_MB,
-    PeakMemory,
-    QuietUser,
-    Site,
-    make_token,
-    open_site,
-)
+from tests.attacks.floods import ANSWER_SECONDS, MAX_MEMORY_MB, PeakMemory, QuietUser, Site, make_token, open_site
 from tests.support.soak import amount
 
 SECONDS = amount(0.3, 6.0)  # of each attack

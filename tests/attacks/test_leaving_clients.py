@@ -14,14 +14,7 @@ import pytest
 from satchel.errors import Abandoned
 from satchel.library import render
 from satchel.work import Work
-from tests.attacks.floods import (
-    SLOW_TEMPLATE,
-    batch_request,
-    list_titles,
-    make_token,
-    send_all,
-    tool_request,
-)
+from tests.attacks.floods import SLOW_TEMPLATE, batch_request, list_titles, make_token, send_all, tool_request
 from tests.support.in_process_http import WebInProcess
 from tests.support.locks import count_waiting, locked
 from tests.support.postgres import ReusedDatabase

@@ -101,10 +101,7 @@ class Stream(threading.Thread):
 
 
 def test_a_primary_is_killed_under_load_and_its_standby_promoted(pair: Pair) -> None:
-    with (
-        WebServer("-c", "tasks", "-d", pair.address) as one,
-        WebServer("-c", "tasks", "-d", pair.address) as other,
-    ):
+    with WebServer("-c", "tasks", "-d", pair.address) as one, WebServer("-c", "tasks", "-d", pair.address) as other:
         streams = [Stream(one), Stream(other)]
         writers = [Writer(server, f"{number}") for number, server in enumerate([one, other] * WRITERS)]
         for thread in (*streams, *writers):

@@ -129,9 +129,7 @@ def test_a_store_that_cannot_be_written_is_read(
     assert path.read_bytes() == before
 
 
-def test_a_store_at_rest_is_not_read_after_another_process_changes_it(
-    filled: tuple[Path, dict[str, str]],
-) -> None:
+def test_a_store_at_rest_is_not_read_after_another_process_changes_it(filled: tuple[Path, dict[str, str]]) -> None:
     path, _ = filled
     make_read_only(path, 0o600, 0o500)
     with Server("plain", "--contract", "prompt-store", "--database", str(path), command=CONFINED) as server:

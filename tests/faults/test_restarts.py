@@ -142,9 +142,7 @@ def test_however_long_it_was_away_the_first_call_after_its_return_succeeds(own_p
 # -- workers that cannot start ----------------------------------------------------------------------------------
 
 
-def test_workers_that_die_while_the_database_is_away_are_replaced_when_it_is_back(
-    own_postgres: PostgresServer,
-) -> None:
+def test_workers_that_die_while_the_database_is_away_are_replaced_when_it_is_back(own_postgres: PostgresServer) -> None:
     with WebServer("-c", "tasks", "-d", own_postgres.fresh(), "--workers", "2") as server:
 
         def write(_: int) -> bool:

@@ -75,9 +75,7 @@ def test_a_circle_of_blockers_is_not_restored(database: Database) -> None:
     assert versions(database, f"#{middle}")[0] == (2, "delete")
 
 
-def test_a_deleted_blocker_blocks_again_when_it_is_restored_whichever_task_comes_back_first(
-    database: Database,
-) -> None:
+def test_a_deleted_blocker_blocks_again_when_it_is_restored_whichever_task_comes_back_first(database: Database) -> None:
     def blocked_by(task: int) -> tuple[int, ...]:
         return read(database, ADA, lambda tx: tasks.find(tx, ADA, task)).blocked_by
 

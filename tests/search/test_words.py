@@ -5,14 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.services.search_ranking import list_corrections, parse
-from satchel.storage.search_words import (
-    LEVELS,
-    ItemText,
-    count_words,
-    fold,
-    make_words,
-    split,
-)
+from satchel.storage.search_words import LEVELS, ItemText, count_words, fold, make_words, split
 
 
 @pytest.mark.parametrize(
