@@ -13,20 +13,8 @@ from tests.support.soak import amount
 SEQUENCES = amount(16, 1000)
 EDITS = 12
 WORDS = (
-    "tea",
-    "Straße",
-    "日本茶",
-    "\U0001f375",
-    "e\u0301",
-    "\r\n",
-    "\n\n",
-    "\t",
-    "{{ x }}",
-    "\u2028",
-    "\ufffd",
-    '"',
-    "\\",
-    " ",
+    *("tea", "Straße", "日本茶", "\U0001f375", "e\u0301", "\r\n", "\n\n", "\t", "{{ x }}"),
+    *("\u2028", "\ufffd", '"', "\\", " "),
 )
 # A little longer than the window of zlib, so that some edits are farther apart than the window.
 LONG = "".join(random.Random(1).choices("abcdefghij \n", k=40_000))
