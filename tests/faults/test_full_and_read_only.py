@@ -13,8 +13,8 @@ import pytest
 
 from satchel.storage.database import open_database
 from tests.faults.judging import failure_of
-from tests.support.every_call import CALLS, WRITING, arguments_of, fill, find_ids
-from tests.support.runners import ADA, STORED, Runners
+from tests.support.every_call import CALLS, WRITING, arguments_of, fill_store
+from tests.support.runners import ADA, STORED
 from tests.support.stdio import Server
 
 CONFINED = [sys.executable, "-m", "tests.faults.confined"]
@@ -85,15 +85,7 @@ def filled(sqlite_template: Path, tmp_path: Path) -> Iterator[tuple[Path, dict[s
     """Yield a filled store in a folder of its own, and its ids."""
     (tmp_path / "folder").mkdir(mode=0o700)
     path = Path(shutil.copy(sqlite_template, tmp_path / "folder" / "s.db"))
-    database = open_database(str(path))
-    runners = Runners(database)
-    fill(runners)
-    ids = find_ids(runners)
-    runners.close()
-    with database.write() as tx:
-        tx.run("insert into settings values ('local_user', :user)", user=ADA)
-    database.close()
-    yield path, ids
+    yield path, fill_store(path)
     path.parent.chmod(0o700)
 
 
