@@ -5,7 +5,7 @@ import pytest
 from satchel.app import upkeep
 from satchel.errors import NotFound, VersionMissing
 from satchel.model import KINDS, Prompt, PromptDraft, Retention, Scope
-from satchel.services import history, prompts
+from satchel.services import history, prompts, restoring
 from satchel.storage import revisions, trash
 from satchel.storage.database import Database
 from tests.history.store import (
@@ -18,6 +18,7 @@ from tests.history.store import (
     edit_prompt,
     read,
     restore,
+    write,
 )
 from tests.support.process import eventually
 
@@ -106,6 +107,20 @@ def test_without_a_trash_nothing_comes_back_and_with_an_empty_one_neither(
         found = tx.all("select kind, item, action from revisions where kind <> 'project'")
         assert found == [("prompt", one.number, "delete")]  # only the deletion of an item removed at once is kept
         assert tx.all("select id from prompts") == []
+
+
+def test_a_purged_item_leaves_nothing_behind(database: Database, calendar: Calendar) -> None:
+    for title in ("Tee", "Tee"):
+        prompt = add_versions(database, calendar, title, 3, days=0)
+        delete_prompt(database, ADA, prompt)
+    live = add_prompt(database, ADA, "Tee", "needle")
+    other = add_prompt(database, ADA, "Other", "needle")
+    write(database, ADA, lambda tx: restoring.purge(tx, ADA, "tee"))
+    with database.read(ADA) as tx:
+        assert tx.all("select item from revisions where kind = 'prompt'") == [(other.number,)]
+        assert tx.all("select * from revision_states") == []
+        assert tx.all("select number from prompts") == tx.all("select prompt from prompt_texts") == [(other.number,)]
+    assert add_prompt(database, ADA, "Tee").version == 1 and live.version == 9
 
 
 SCOPE = Scope(user="11111111-1111-4111-8111-111111111111")
