@@ -329,18 +329,3 @@ ATTACKS: dict[str, Callable[[Attack], None]] = {
     "streams of 40,000 URIs": subscribe,
     "long texts": write_long_texts,
 }
-
-
-def keep_writing(attack: Attack, clients: int) -> None:
-    """Add tasks on many connections, each with many requests ahead."""
-    headers, body = call("add_task", {"title": "written"}, revision=HANDSHAKE)
-    raw = request("POST", "/mcp/tasks", [attack.token, *headers], body) * 50
-
-    def write() -> None:
-        with attack.connect() as wire:
-            wire.send(raw)
-            for _ in range(50):
-                if wire.read().status == 401:
-                    return
-
-    attack.repeat(clients, write)

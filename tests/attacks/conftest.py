@@ -1,6 +1,7 @@
 """The store, the server and the callers of the cross-user matrix."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -19,21 +20,9 @@ def cast(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cast]:
 
 
 @pytest.fixture
-def cast_server(cast: Cast) -> Iterator[HttpInProcess]:
-    """A server of that store which asks for tokens."""
-    with HttpInProcess("--database", cast.address, "--auth", "token", "--project", "pub") as server:
-        yield server
-
-
-@pytest.fixture
-def connect(cast_server: HttpInProcess) -> Iterator[Connect]:
-    """Opens a connection with a token, and closes all of them at the end."""
-    opened: list[Asker] = []
-
-    def open_connection(token: str | None) -> Asker:
-        opened.append(Asker(cast_server.port, token))
-        return opened[-1]
-
-    yield open_connection
-    for asker in opened:
-        asker.close()
+def connect(cast: Cast) -> Iterator[Connect]:
+    """Opens a connection with a token to a server that asks for one, and closes all of them at the end."""
+    with ExitStack() as stack:
+        server = HttpInProcess("--database", cast.address, "--auth", "token", "--project", "pub")
+        stack.enter_context(server)
+        yield lambda token: stack.enter_context(closing(Asker(server.port, token)))

@@ -6,7 +6,7 @@ import statistics
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
@@ -24,7 +24,6 @@ ANSWER_SECONDS = 30.0  # within which a quiet user is answered, under any attack
 Bearer = tuple[str, str]  # an Authorization header
 
 SLOW_TEMPLATE = "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}" * 20
-QUICK_TEMPLATE = "done"
 
 
 # -- users ----------------------------------------------------------------------------------------------------------
@@ -61,12 +60,7 @@ def revoke(store: str, token: Token) -> None:
 
 
 def tool_request(
-    token: Token | None,
-    tool: str,
-    arguments: dict[str, Any] | None = None,
-    *,
-    id: int = 1,
-    session: str | None = None,
+    token: Token | None, tool: str, arguments: dict[str, Any] | None = None, *, id: int = 1, session: str | None = None
 ) -> bytes:
     """Return the bytes of a call of the contract `tasks`."""
     headers, body = call(tool, arguments, id=id, revision=HANDSHAKE)
@@ -102,7 +96,7 @@ class Site(Struct, frozen=True):
 
 @contextmanager
 def open_site(store: str, folder: Path, workers: int = 1) -> Iterator[Site]:
-    """Serve a new store with tokens, and with a library `a` of a slow and a quick template."""
+    """Serve a new store with tokens, and with a library `a` of a slow template."""
     make_library(folder / "libraries" / "a")
     mallory, ada = make_token(store), make_token(store)
     options = ("--workers", str(workers), "--calls-per-minute", "0", "--libraries", str(folder / "libraries"))
@@ -113,11 +107,10 @@ def open_site(store: str, folder: Path, workers: int = 1) -> Iterator[Site]:
 
 
 def make_library(folder: Path) -> None:
-    """Write a library of a template that renders until it is ended, and one that is rendered at once."""
+    """Write a library of a template that renders until it is ended."""
     (folder / "prompts").mkdir(parents=True)
-    (folder / "twig.toml").write_text(f'[library]\nname = "{folder.name}"\n[prompts.slow]\n[prompts.quick]\n')
+    (folder / "twig.toml").write_text(f'[library]\nname = "{folder.name}"\n[prompts.slow]\n')
     (folder / "prompts" / "slow.md").write_text(SLOW_TEMPLATE)
-    (folder / "prompts" / "quick.md").write_text(QUICK_TEMPLATE)
 
 
 class QuietUser:
@@ -245,16 +238,10 @@ class SmallWire(Wire):
 
 
 @contextmanager
-def many_wires(port: int, count: int, receive_buffer: int | None = None) -> Iterator[list[Wire]]:
-    """Open so many connections, and close them at the end; with a small buffer where one is given."""
-    wires: list[Wire] = []
-    try:
-        for _ in range(count):
-            wires.append(Wire(port) if receive_buffer is None else SmallWire(port, receive_buffer))
-        yield wires
-    finally:
-        for wire in wires:
-            wire.close()
+def many_wires(port: int, count: int) -> Iterator[list[Wire]]:
+    """Open so many connections, and close them at the end."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(Wire(port)) for _ in range(count)]
 
 
 def send_all(server: WebClient, raw: bytes, count: int) -> list[Wire]:
@@ -263,18 +250,6 @@ def send_all(server: WebClient, raw: bytes, count: int) -> list[Wire]:
     for wire in wires:
         wire.send(raw)
     return wires
-
-
-def is_waiting(wire: Wire) -> bool:
-    """Return whether no answer has arrived yet."""
-    wire.socket.setblocking(False)
-    try:
-        wire.socket.recv(1, socket.MSG_PEEK)
-    except BlockingIOError:
-        return True
-    finally:
-        wire.socket.settimeout(PATIENCE)
-    return False
 
 
 def batch_request(token: Token | None, calls: list[tuple[str, dict[str, Any]]], path: str) -> bytes:

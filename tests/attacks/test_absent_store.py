@@ -72,11 +72,3 @@ def test_a_read_only_server_creates_no_store(tmp_path: Path, transport: str) -> 
     assert (done.returncode, done.stdout) == (1, b"")
     assert done.stderr.decode().startswith(f"satchel: there is no store {store}. ")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_writing_commands_and_servers_still_create_it(tmp_path: Path) -> None:
-    added = run("prompt", "add", "T", "text", environment={"SATCHEL_HOME": str(tmp_path / "one")})
-    assert added.returncode == 0 and (tmp_path / "one" / "satchel.db").exists()
-    command = [sys.executable, "-m", "satchel", "serve", "-d", str(tmp_path / "two.db")]
-    assert subprocess.run(command, check=False, input=b"", capture_output=True).returncode == 0
-    assert (tmp_path / "two.db").exists()

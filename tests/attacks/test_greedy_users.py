@@ -3,18 +3,13 @@
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from satchel.protocol.subscriptions import MAX_URIS
 from satchel.transports.http.streams import MAX_STREAMS_PER_USER
 from tests.attacks.floods import (
-    ANSWER_SECONDS,
     MAX_MEMORY_MB,
-    QUICK_TEMPLATE,
     PeakMemory,
     QuietUser,
     Token,
-    is_waiting,
     list_titles,
     make_library,
     make_token,
@@ -25,32 +20,6 @@ from tests.attacks.floods import (
 from tests.support.in_process_http import WebInProcess
 from tests.support.soak import amount
 from tests.support.web import HANDSHAKE, WebServer, call, request, rpc
-
-
-def render_request(token: Token | None, name: str) -> bytes:
-    headers, body = rpc("prompts/get", {"name": f"a:{name}"}, revision=HANDSHAKE)
-    return request("POST", "/mcp/twig", [*headers, *([token.header] if token else [])], body)
-
-
-@pytest.fixture
-def libraries(tmp_path: Path) -> str:
-    """A folder with a library of a slow and a quick template."""
-    make_library(tmp_path / "libraries" / "a")
-    return str(tmp_path / "libraries")
-
-
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.soak)])
-def test_a_quiet_user_is_answered_while_another_exhausts_their_limits(store: str, libraries: str, workers: int) -> None:
-    greedy, quiet, third = (make_token(store) for _ in range(3))
-    options = ("-d", store, "--auth", "token", "--libraries", libraries, "--workers", str(workers))
-    with WebServer(*options) as server, server.connect(ANSWER_SECONDS) as wire:
-        with QuietUser(server.port, quiet):
-            wires = send_all(server, render_request(greedy, "slow"), 64)
-            wire.send(render_request(third, "quick"))
-            assert wire.read().json["result"]["messages"][0]["content"]["text"] == QUICK_TEMPLATE
-        assert any(map(is_waiting, wires)), "the renders of the greedy user have ended"
-        for one in wires:
-            one.close()
 
 
 def test_the_calls_per_minute_of_a_user_are_limited(store: str) -> None:
@@ -65,9 +34,11 @@ def test_the_calls_per_minute_of_a_user_are_limited(store: str) -> None:
         assert list_titles(server, quiet) == []
 
 
-def test_the_local_user_has_no_rate_and_no_share(store: str, libraries: str) -> None:
-    with WebInProcess("-d", store, "--calls-per-minute", "1", "--libraries", libraries) as server:
-        wires = send_all(server, render_request(None, "slow"), 8)
+def test_the_local_user_has_no_rate_and_no_share(store: str, tmp_path: Path) -> None:
+    make_library(tmp_path / "libraries" / "a")
+    slow = request("POST", "/mcp/twig", *rpc("prompts/get", {"name": "a:slow"}, revision=HANDSHAKE))
+    with WebInProcess("-d", store, "--calls-per-minute", "1", "--libraries", str(tmp_path / "libraries")) as server:
+        wires = send_all(server, slow, 8)
         for _ in range(20):
             assert list_titles(server, None) == []
         assert server.ask("GET", "/health").status == 200

@@ -1,7 +1,6 @@
 """A hard link in a library is another name of a file elsewhere: it is not read, and it is reported."""
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -63,28 +62,4 @@ def test_a_link_that_appears_after_the_scan_is_not_read_either(library: Path, tm
         libraries.template(*found)
     with open_folder(str(library), "prompts") as folder, pytest.raises(NotAFile):
         read_file("good.md", 1000, folder=folder, is_single=True)
-    libraries.renderer.close()
-
-
-def test_files_written_by_editors_and_git_have_no_second_link(library: Path) -> None:
-    good = library / "prompts" / "good.md"
-    good.write_text("in place")
-    new = library / "prompts" / ".good.md.new"
-    new.write_text("renamed over")
-    new.rename(good)
-    backup = library / "prompts" / "good.md~"
-    good.rename(backup)  # as vim does with backupcopy=no
-    good.write_text("with a backup")
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", "-C", str(library)]
-    for words in (
-        ["init", "-q"],
-        ["add", "."],
-        ["commit", "-qm", "x"],
-        ["clone", "-q", ".", str(library.parent / "clone")],
-    ):
-        subprocess.run([*git, *words], check=True, capture_output=True)
-    libraries = opened(library)
-    assert [name for name, _ in libraries.catalog.view] == ["clone:good", "lib:good"]
-    found = libraries.find("clone:good")
-    assert found is not None and libraries.template(*found) == "with a backup"
     libraries.renderer.close()

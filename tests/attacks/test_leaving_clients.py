@@ -9,22 +9,14 @@ import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from satchel.errors import Abandoned
 from satchel.library import render
 from satchel.work import Work
-from tests.attacks.floods import (
-    SLOW_TEMPLATE,
-    batch_request,
-    list_titles,
-    make_token,
-    send_all,
-    tool_request,
-)
+from tests.attacks.floods import SLOW_TEMPLATE, batch_request, list_titles, make_token, send_all, tool_request
 from tests.support.in_process_http import WebInProcess
-from tests.support.locks import locked
+from tests.support.locks import count_waiting, locked
 from tests.support.postgres import ReusedDatabase
 from tests.support.process import eventually
 from tests.support.web import HANDSHAKE, WebClient, rpc
@@ -81,14 +73,6 @@ def test_a_batch_stops_behind_the_call_that_runs_when_its_client_leaves(store: s
 def emptied(reused_database: ReusedDatabase) -> str:
     """A store on PostgreSQL, where a lock also holds up reads."""
     return reused_database.emptied()
-
-
-def count_waiting(store: str) -> int:
-    """Return how many statements wait for a lock."""
-    with psycopg.connect(store) as connection:
-        sql = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-        [[count]] = connection.execute(sql).fetchall()
-    return int(count)
 
 
 def test_a_read_ends_when_its_client_leaves_even_with_more_requests_behind_it(emptied: str) -> None:

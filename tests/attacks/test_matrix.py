@@ -8,7 +8,6 @@ the same byte for byte but for what was asked. At the end nothing foreign has ch
 import json
 import re
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,10 @@ from starlette.routing import Route, Router
 
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.schema import fields_of
-from satchel.model import PromptDraft, Scope, TaskPatch
-from satchel.protocol.subscriptions import LIST_FILTERS
-from satchel.services import prompts, tasks
-from tests.attacks.matrix import METHODS, PLAIN, REFERENCES, Asker, Connect, Matrix, blank, make_arguments, make_calls
-from tests.attacks.worlds import ANN, BOB, CANARY, OTHER_CANARY, SPELLINGS, Cast, Spelling, Thing
-from tests.support.http import HttpClient
+from tests.attacks.matrix import METHODS, PLAIN, REFERENCES, Asker, Connect, Matrix, make_arguments, make_calls
+from tests.attacks.worlds import ANN, CANARY, OTHER_CANARY, SPELLINGS, Cast, Spelling, Thing
 from tests.support.soak import amount
+from tests.transports import test_http_auth
 
 
 @pytest.mark.parametrize("contract", CONTRACTS)
@@ -184,30 +180,6 @@ def test_no_uri_template_or_completion_reveals_foreign_items(cast: Cast, connect
 
 _QUERY = f"{CANARY} secret"  # which some answers repeat
 
-ROUTES = {"/mcp", "/mcp/tool/{tool:path}", "/health", "/metrics", *(f"/mcp/{name}" for name in CONTRACTS)}
-
-
-def test_no_route_is_accessible_without_a_sufficient_token(cast: Cast, connect: Connect) -> None:
-    before = cast.dump()
-    for route in ROUTES - {"/health"}:
-        path = route.replace("{tool:path}", "list_tasks")
-        for token in (None, "x", cast.make_token(ANN, ended="revoked_at"), cast.make_token(ANN, ended="expires_at")):
-            asker = connect(token)
-            for verb in ("GET", "POST"):
-                status, text = asker.send(verb, path, {} if verb == "POST" else None)
-                assert status in (401, 405) and CANARY not in text, (route, verb, status, text)
-    limited = connect(cast.make_token(ANN, ["pub"]))
-    hidden, absent = cast.hidden[-1], cast.hidden[-1].twin()
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
-    for route in sorted(ROUTES - {"/health", "/metrics"}):
-        path, body = (route.replace("{tool:path}", "list_tasks"), {}) if "tool" in route else (route, call)
-        by_query = [blank(limited.send("POST", f"{path}?project={one.name}", body), one) for one in (hidden, absent)]
-        by_header = [
-            blank(limited.send("POST", path, body, **{"Satchel-Project": one.name}), one) for one in (hidden, absent)
-        ]
-        assert len({*by_query, *by_header}) == 1 and by_query[0].startswith("403 ")
-    assert cast.dump() == before
-
 
 def test_every_route_has_a_place_in_the_matrix(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from satchel import config
@@ -225,7 +197,8 @@ def test_every_route_has_a_place_in_the_matrix(monkeypatch: pytest.MonkeyPatch, 
     settings = config.load({"database": str(tmp_path / "s.db"), "transport": "http"}, {})
     assert settings.http is not None
     app.make_app(settings, settings.http, "http://127.0.0.1").close()
-    assert seen == ROUTES  # the page is in tests/page/test_guard.py
+    asked = {re.sub("/tool/.*", "/tool/{tool:path}", route) for _, route in test_http_auth.ROUTES}
+    assert seen == asked | {"/health"}  # the page is in tests/page/test_guard.py
 
 
 def test_a_read_only_caller_changes_nothing_with_any_tool(cast: Cast, connect: Connect) -> None:
@@ -240,23 +213,3 @@ def test_a_read_only_caller_changes_nothing_with_any_tool(cast: Cast, connect: C
                 if contract.name == "tasks":
                     assert reader.send("POST", f"/mcp/tool/{tool.name}", arguments)[0] == 403
     assert cast.dump() == before
-
-
-def test_no_stream_reveals_changes_of_foreign_items(cast: Cast, cast_server: HttpClient) -> None:
-    cast_server.token = cast.make_token(ANN, ["pub"])
-    uris = [str(spell(one)) for one in cast.hidden for name, spell in SPELLINGS[one.kind].items() if "uri" in name]
-    own = f"satchel://task/{cast.own_task.number}"
-    wish = {"resourceSubscriptions": [*uris, own], **dict.fromkeys(LIST_FILTERS.values(), True)}
-    assert {*wish} == {"resourceSubscriptions", "toolsListChanged", "promptsListChanged", "resourcesListChanged"}
-    bob, ann = Scope(user=BOB), Scope(user=ANN, project=cast.hidden[-1].name)
-    with cast_server.listen(wish) as stream:
-        assert stream.read()["method"] == "notifications/subscriptions/acknowledged"
-        for thing in (one for one in cast.hidden if one.kind == "task" and not one.title.endswith("three")):
-            scope = bob if thing in cast.of_bob else ann
-            patch = TaskPatch(title=f"{CANARY} changed")
-            cast.write(scope, partial(tasks.update, scope=scope, task=thing.number, patch=patch))
-        draft = PromptDraft(title=f"{CANARY} new", content="x")
-        cast.write(ann, lambda tx: prompts.add(tx, ann, draft))
-        everywhere = Scope(user=ANN)
-        cast.write(everywhere, lambda tx: tasks.complete(tx, everywhere, cast.own_task.number))
-        assert stream.read()["params"]["uri"] == own  # and nothing before it

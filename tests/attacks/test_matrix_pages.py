@@ -1,6 +1,5 @@
 """The pages in the cross-user matrix: every address and form, asked for something foreign and for something absent."""
 
-import http.client
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -14,8 +13,9 @@ from satchel.page.views import VIEWS, View
 from satchel.services import prompts, tasks
 from tests.attacks.matrix import Matrix
 from tests.attacks.worlds import ANN, BOB, CANARY, OTHER_CANARY, Cast, Thing
-from tests.support.http import HttpClient
-from tests.support.process import PATIENCE
+from tests.page.visitor import SAME_ORIGIN, Visitor
+from tests.support.in_process_http import WebInProcess
+from tests.support.web import request
 
 # What a part of a path, a field of a form or of a query may name; the rest of the fields are in PLAIN.
 PARTS = {"project": "project", "name": "text", "number": "task", "id": "id", "kind": "", "library": ""}
@@ -42,51 +42,26 @@ PLAIN = {
 }
 
 
-class Visitor:
-    """A person with a browser, who logged in with a token."""
-
-    def __init__(self, port: int, token: str) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
-        self._headers = {"Accept": "text/html", "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "navigate"}
-        self._headers["Content-Type"] = "application/x-www-form-urlencoded"
-        self._connection.request("POST", "/login", urlencode({"token": token}), self._headers)
-        answer = self._connection.getresponse()
-        answer.read()
-        assert answer.status == 303
-        self._headers["Cookie"] = answer.headers["set-cookie"].partition(";")[0]
-
-    def send(self, verb: str, path: str, fields: dict[str, str]) -> tuple[int, str]:
-        """Return the status of a page, its redirect with the message, and its text."""
-        given = urlencode(fields)
-        if verb == "GET" and given:
-            path, given = f"{path}?{given}", ""
-        self._connection.request(verb, path, given if verb == "POST" else None, self._headers)
-        answer = self._connection.getresponse()
-        text = answer.read().decode("utf-8", "replace")
-        more = [value for name, value in answer.headers.items() if name.lower() in ("location", "set-cookie")]
-        return answer.status, " ".join([*more, text])
-
-    def listen(self) -> http.client.HTTPResponse:
-        """Return the stream of changes."""
-        self._connection.request("GET", "/events", None, self._headers)
-        return self._connection.getresponse()
-
-    def close(self) -> None:
-        self._connection.close()
-
-
 @pytest.fixture
-def visit(cast_server: HttpClient) -> Iterator[Callable[[str], Visitor]]:
-    """Opens a browser with a token."""
-    opened: list[Visitor] = []
+def visit(cast: Cast) -> Iterator[Callable[[str], Visitor]]:
+    """Opens a browser and logs in with a token."""
+    with WebInProcess("--database", cast.address, "--auth", "token", "--project", "pub") as server:
 
-    def open_browser(token: str) -> Visitor:
-        opened.append(Visitor(cast_server.port, token))
-        return opened[-1]
+        def open_browser(token: str) -> Visitor:
+            visitor = Visitor(server)
+            assert visitor.ask("POST", "/login", urlencode({"token": token})).status == 303
+            return visitor
 
-    yield open_browser
-    for one in opened:
-        one.close()
+        yield open_browser
+
+
+def send(visitor: Visitor, verb: str, path: str, fields: dict[str, str]) -> tuple[int, str]:
+    """Return the status of a page, its redirect with the message, and its text."""
+    given = urlencode(fields)
+    path = f"{path}?{given}" if given and verb == "GET" else path
+    answer = visitor.ask(verb, path, given if verb == "POST" else None)
+    more = [value for name in ("location", "set-cookie") for value in answer.all(name)]
+    return answer.status, " ".join([*more, answer.body.decode("utf-8", "replace")])
 
 
 def list_questions(view: View, thing: Thing) -> Iterator[tuple[str, Callable[[Thing], tuple[str, dict[str, str]]]]]:
@@ -157,11 +132,11 @@ def test_foreign_items_are_shown_like_missing_ones(cast: Cast, visit: Callable[[
             for thing in (*things, *others, *(of_ann if "limited" in caller else ()), *revisions):
                 for field, ask in list_questions(view, thing):
 
-                    def send(one: Thing, view: View = view, ask: object = ask) -> tuple[int, str]:
+                    def fetch(one: Thing, view: View = view, ask: object = ask) -> tuple[int, str]:
                         path, fields = ask(one)  # type: ignore[operator]
-                        return visitor.send(view.method, path, fields)  # noqa: B023 - called at once
+                        return send(visitor, view.method, path, fields)  # noqa: B023 - called at once
 
-                    matrix.compare((caller, view.method, view.path, field, thing.kind, thing.title[-4:]), thing, send)
+                    matrix.compare((caller, view.method, view.path, field, thing.kind, thing.title[-4:]), thing, fetch)
     assert cast.dump() == before
     assert [one.id for one in others] == [one.id for one in _read_ids(cast, BOB)]
     assert {one.id for one in of_ann} <= {one.id for one in _read_ids(cast, ANN)}
@@ -191,14 +166,20 @@ def test_no_page_shows_foreign_items(cast: Cast, visit: Callable[[str], Visitor]
     words = {CANARY, OTHER_CANARY}
     for view in (one for one in VIEWS if one.method == "GET" and "{" not in one.path):
         for query in ({}, {"q": CANARY[:4]}, {"q": OTHER_CANARY[:4]}, {"status": "all"}, {"kind": "task"}):
-            status, text = limited.send("GET", view.path, query)
+            status, text = send(limited, "GET", view.path, query)
             assert status == 200, (view.path, query)
             assert not words & {*re.findall("[a-z]+", text)}, (view.path, query)
 
 
 def test_the_stream_of_a_page_reveals_no_foreign_items(cast: Cast, visit: Callable[[str], Visitor]) -> None:
-    stream = visit(cast.make_token(ANN, ["pub"])).listen()
-    lines = (line for line in iter(stream.readline, b"") if line.startswith(b"data: "))
+    visitor = visit(cast.make_token(ANN, ["pub"]))
+    [cookie] = [f"{name}={value}" for name, value in visitor.cookies.items()]
+    stream = visitor.server.connect()
+    stream.send(request("GET", "/events", [("cookie", cookie), *SAME_ORIGIN]))
+    assert stream.read_head()[0] == 200
+    lines = (
+        line for chunk in iter(stream.read_chunk, b"") for line in chunk.splitlines() if line.startswith(b"data: ")
+    )
     assert b"hello" in next(lines)
     bob, ann = Scope(user=BOB), Scope(user=ANN, project=cast.hidden[-1].name)
     for thing in (one for one in cast.hidden if one.kind == "task" and not one.title.endswith("three")):
@@ -212,20 +193,21 @@ def test_the_stream_of_a_page_reveals_no_foreign_items(cast: Cast, visit: Callab
     assert {(one["what"], one["project"], one["key"]) for one in told["changes"]} == {
         ("task", "pub", str(cast.own_task.number))
     }
+    stream.close()
 
 
 def test_a_session_ends_with_its_token_on_every_page(cast: Cast, visit: Callable[[str], Visitor]) -> None:
     before = cast.dump()
     for column in ("revoked_at", "expires_at"):
         visitor = visit(cast.make_token(ANN))
-        assert visitor.send("GET", "/tasks", {})[0] == 200
+        assert send(visitor, "GET", "/tasks", {})[0] == 200
         with cast.open_as_owner() as owner, owner.write() as tx:
             tx.run(f"update tokens set {column} = created_at where {column} is null")
         for view in VIEWS:
             path = _fill(
                 view, {"project": "pub", "name": "mine", "number": "1", "id": "x", "kind": "prompts", "library": "l"}
             )
-            status, text = visitor.send(view.method, path, PLAIN if view.method == "POST" else {})
+            status, text = send(visitor, view.method, path, PLAIN if view.method == "POST" else {})
             assert status == (401 if view.method == "POST" else 303), (view.method, path)
             assert "Mine" not in text
     assert cast.dump() == before

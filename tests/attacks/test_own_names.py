@@ -25,20 +25,15 @@ def read(client: Server, uri: str) -> str:
     return str(answered(client, "resources/read", {"uri": uri})["result"]["contents"][0]["text"])
 
 
-@pytest.mark.parametrize("uri", OWN)
-def test_no_contract_accepts_one_of_our_uris(store: str, serve: Callable[..., Server], uri: str) -> None:
-    mcpkg = serve("mcpkg", store, NEWEST)
-    said = mcpkg.call("create_resource", {"name": "doc", "uri": uri, "content": "x"})
-    assert said == {"content": [{"type": "text", "text": f"Error: Invalid URI '{uri}'"}], "isError": True}
-    client = serve("satchel", store, NEWEST)
-    for error in (
-        refusal(client, "add_resource", name="doc", uri=uri, content="x"),
-        refusal(client, "add_resources", resources=[{"name": "doc", "uri": uri, "content": "x"}]),
-    ):
-        assert (
-            error["code"] == "invalid_argument"
-            and "only Satchel makes URIs that begin with satchel:" in error["message"]
-        )
+def test_no_contract_accepts_one_of_our_uris(store: str, serve: Callable[..., Server]) -> None:
+    mcpkg, client = serve("mcpkg", store, NEWEST), serve("satchel", store, NEWEST)
+    for uri in OWN:
+        given = {"name": "doc", "uri": uri, "content": "x"}
+        said = mcpkg.call("create_resource", given)
+        assert said == {"content": [{"type": "text", "text": f"Error: Invalid URI '{uri}'"}], "isError": True}
+        for error in (refusal(client, "add_resource", given), refusal(client, "add_resources", resources=[given])):
+            assert error["code"] == "invalid_argument"
+            assert "only Satchel makes URIs that begin with satchel:" in error["message"]
     assert ok(client, "list_resources")["resources"] == []
 
 

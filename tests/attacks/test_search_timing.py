@@ -121,9 +121,7 @@ def count_rows(tx: Tx, look: Look, text: str) -> list[tuple[str, int]]:
     return [(name, count - before[name]) for name, count in tx.all(sql)]
 
 
-def test_a_hidden_text_takes_as_many_steps_as_a_missing_one_under_row_level_security(
-    postgres: PostgresServer,
-) -> None:
+def test_a_hidden_text_takes_as_many_steps_as_a_missing_one_under_row_level_security(postgres: PostgresServer) -> None:
     database = open_database(two_roles(postgres)[1])
     fill(database, 50)
     for name, look in LOOKS.items():

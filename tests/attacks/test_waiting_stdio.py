@@ -1,21 +1,19 @@
 """Long calls over stdio: pings are answered meanwhile, reads are cancelled, calls keep order, memory is bounded."""
 
-import contextlib
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import apsw
 import pytest
 
 from satchel.storage.database import open_database
-from tests.attacks.slow_server import NAME, SPINNING
-from tests.support.locks import locked
+from tests.support.locks import count_waiting, locked
+from tests.support.postgres import ReusedDatabase
 from tests.support.process import eventually
 from tests.support.stdio import NEWEST, Server
 
 HANDSHAKE = "2025-11-25"
+Locked = tuple[Server, str, Callable[[], object]]
 
 
 @pytest.fixture
@@ -86,58 +84,44 @@ def test_large_messages_behind_a_long_call_are_not_all_read_ahead(
 
 
 @pytest.fixture
-def slow(store: str) -> Iterator[Server]:
-    """A server whose calls take as long as a test wants."""
-    with serve_slowly(store) as server:
-        yield server
-
-
-@contextlib.contextmanager
-def serve_slowly(store: str) -> Iterator[Server]:
-    open_database(store).close()
-    command = [sys.executable, "-m", "tests.attacks.slow_server", "serve"]
-    with Server("--contract", NAME, "--database", store, command=command) as server:
-        server.initialize(HANDSHAKE)
-        yield server
+def locked_tasks(reused_database: ReusedDatabase, serve_process: Callable[..., Server]) -> Iterator[Locked]:
+    """A server of `tasks` on PostgreSQL, where a lock also holds up reads; the store; and what releases the lock."""
+    store = reused_database.emptied()
+    server = serve_process("tasks", store)
+    server.initialize(HANDSHAKE)
+    with locked(store, "tasks") as release:
+        yield server, store, release
 
 
 def cancel(server: Server, id: int) -> None:
     server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
 
 
-def titles(server: Server) -> str:
-    text: str = server.call("titles")["content"][0]["text"]
-    return text
+def titles(server: Server) -> list[str]:
+    return [task["title"] for task in server.call("list_tasks")["structuredContent"]["data"]]
 
 
-def test_a_read_is_cancelled_while_it_runs_and_the_next_call_is_answered(slow: Server) -> None:
-    for count in (1, 2, 3):
-        endless = slow.ask("tools/call", {"name": "spin", "arguments": {}})
-        assert eventually(lambda count=count: slow.stderr.count(SPINNING) == count)  # type: ignore[misc]
-        cancel(slow, endless)
-        assert titles(slow) == ""
-    assert eventually(lambda: slow.stderr.count("spin Abandoned") == 3)
+def test_a_read_is_cancelled_while_it_runs_and_the_next_call_is_answered(locked_tasks: Locked) -> None:
+    server, store, release = locked_tasks
+    for _ in range(3):
+        held = server.ask("tools/call", {"name": "list_tasks", "arguments": {}}, HANDSHAKE)
+        assert eventually(lambda: count_waiting(store) == 1)
+        cancel(server, held)
+        assert eventually(lambda: count_waiting(store) == 0)
+    release()
+    assert titles(server) == []
+    assert server.stderr.count("list_tasks Abandoned") == 3
 
 
-def test_a_cancelled_write_is_finished_if_it_has_begun_and_not_run_if_it_is_queued(tmp_path: Path) -> None:
-    store = str(tmp_path / "s.db")
-    with serve_slowly(store) as slow:
-        arguments = {"title": "begun", "milliseconds": 1000}
-        begun = slow.ask("tools/call", {"name": "note", "arguments": arguments})
-        assert eventually(lambda: is_writing(store))
-        behind = slow.ask("tools/call", {"name": "note", "arguments": {"title": "behind"}})
-        cancel(slow, begun)
-        cancel(slow, behind)
-        assert titles(slow) == "begun"
-
-
-def is_writing(store: str) -> bool:
-    """Return whether some transaction holds SQLite's write lock."""
-    file = apsw.Connection(store)
-    try:
-        file.execute("begin immediate")
-    except apsw.BusyError:
-        return True
-    finally:
-        file.close()
-    return False
+def test_a_cancelled_write_is_finished_if_it_has_begun_and_not_run_if_it_is_queued(locked_tasks: Locked) -> None:
+    server, store, release = locked_tasks
+    ids = []
+    for title in ("begun", "behind"):
+        ids.append(server.ask("tools/call", {"name": "add_task", "arguments": {"title": title}}, HANDSHAKE))
+        assert eventually(lambda: count_waiting(store) == 1)
+    for id in ids:
+        cancel(server, id)
+    assert server.request("ping", revision=HANDSHAKE)["result"] == {}
+    assert count_waiting(store) == 1
+    release()
+    assert titles(server) == ["begun"]

@@ -17,7 +17,7 @@ from satchel.errors import StoreUnusable
 from satchel.library import catalog
 from satchel.storage.database import open_database
 from tests.faults.judging import failure_of, forbid_surprises
-from tests.support.every_call import NAMES, PLACE, WRITING, arguments_of, fill, find_ids
+from tests.support.every_call import NAMES, PLACE, WRITING, arguments_of, fill_store
 from tests.support.runners import Runners, body_of, has_failed
 from tests.support.soak import amount
 
@@ -60,11 +60,7 @@ class Whole:
     def __init__(self, path: Path, libraries: catalog.Libraries) -> None:
         self._libraries = libraries
         self.path, self.copy = path, path.with_name("damaged.db")
-        database = open_database(str(path))
-        runners = Runners(database, libraries)
-        fill(runners)
-        self._ids = find_ids(runners)
-        database.close()
+        self._ids = fill_store(path)
         self.content = path.read_bytes()
 
     def write_copy(self, content: bytes) -> None:
@@ -180,13 +176,3 @@ def test_a_store_without_the_log_that_it_had_is_what_it_was_before(whole: Whole)
     whole.write_copy(whole.path.read_bytes())  # without the log, as a careless copy is
     database.close()
     assert whole.try_copy(READING) == "served"
-
-
-@pytest.mark.parametrize("value", ["user_version = 999", "user_version = -1", "application_id = 7"])
-def test_a_newer_store_and_that_of_another_program_are_refused_and_left_alone(whole: Whole, value: str) -> None:
-    whole.write_copy(whole.content)
-    raw = apsw.Connection(str(whole.copy))
-    raw.execute(f"pragma {value}")
-    raw.close()
-    assert whole.try_copy() == "refused"
-    assert not Path(f"{whole.copy}-wal").exists()

@@ -47,26 +47,6 @@ def no_surprise(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def sqlite_statements(
-    monkeypatch: pytest.MonkeyPatch, sqlite_template: Path, tmp_path: Path
-) -> Iterator[tuple[Filled, Injector]]:
-    injector = inject_sqlite(monkeypatch)
-    filled = FilledSqlite(sqlite_template, tmp_path)
-    yield filled, injector
-    filled.close()
-
-
-@pytest.fixture
-def sqlite_files(
-    monkeypatch: pytest.MonkeyPatch, sqlite_template: Path, tmp_path: Path, request: pytest.FixtureRequest
-) -> Iterator[tuple[Filled, Injector]]:
-    injector = inject_files(monkeypatch, checkpoints=getattr(request, "param", False))
-    filled = FilledSqlite(sqlite_template, tmp_path)
-    yield filled, injector
-    filled.close()
-
-
-@pytest.fixture
 def postgres_statements(
     monkeypatch: pytest.MonkeyPatch, reused_database: ReusedDatabase, postgres: object
 ) -> Iterator[tuple[Filled, Injector]]:
@@ -85,22 +65,26 @@ def test_every_tool_and_method_has_a_call() -> None:
 @pytest.mark.parametrize(
     "contract", [one if one == "tasks" else pytest.param(one, marks=pytest.mark.soak) for one in STORED]
 )
-def test_statements_of_sqlite(sqlite_statements: tuple[Filled, Injector], contract: str) -> None:
-    fail_everywhere(*sqlite_statements, contract, list(SQLITE_FAULTS.values()))
+def test_statements_of_sqlite(
+    monkeypatch: pytest.MonkeyPatch, sqlite_template: Path, tmp_path: Path, contract: str
+) -> None:
+    injector = inject_sqlite(monkeypatch)
+    filled = FilledSqlite(sqlite_template, tmp_path)
+    fail_everywhere(filled, injector, contract, list(SQLITE_FAULTS.values()))
+    filled.close()
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize("checkpoints", [False, True])
 @pytest.mark.parametrize("contract", STORED)
-def test_writes_and_syncs_of_sqlite(sqlite_files: tuple[Filled, Injector], contract: str) -> None:
-    fail_everywhere(*sqlite_files, contract, list(FILE_FAULTS.values()))
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("sqlite_files", [True], indirect=True)
-@pytest.mark.parametrize("contract", STORED)
-def test_writes_and_syncs_of_checkpoints(sqlite_files: tuple[Filled, Injector], contract: str) -> None:
+def test_writes_and_syncs_of_sqlite(
+    monkeypatch: pytest.MonkeyPatch, sqlite_template: Path, tmp_path: Path, contract: str, checkpoints: bool
+) -> None:
+    injector = inject_files(monkeypatch, checkpoints=checkpoints)
+    filled = FilledSqlite(sqlite_template, tmp_path)
     # SQLite goes on when a checkpoint fails. Our file layer cannot: apsw raises what a method of it raised.
-    fail_everywhere(*sqlite_files, contract, list(FILE_FAULTS.values()), may_be_done=True)
+    fail_everywhere(filled, injector, contract, list(FILE_FAULTS.values()), may_be_done=checkpoints)
+    filled.close()
 
 
 @pytest.mark.soak

@@ -9,13 +9,13 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
 
 import psycopg
 import pytest
 
 from satchel.errors import StoreError
 from satchel.storage.database import open_database
+from tests.faults.writing import Writer
 from tests.support.postgres import PostgresServer
 from tests.support.process import PATIENCE, eventually
 from tests.support.web import HANDSHAKE, JSON, WebServer, Wire, request
@@ -56,30 +56,6 @@ def pair() -> Iterator[Pair]:
     pair.close()
 
 
-class Writer(threading.Thread):
-    """Adds tasks one after the other."""
-
-    def __init__(self, server: WebServer, name: str) -> None:
-        super().__init__(daemon=True)
-        self._server, self._name = server, name
-        self.is_over = threading.Event()
-        self.acknowledged: dict[str, float] = {}  # and when
-        self.failed: list[Any] = []
-
-    def run(self) -> None:
-        number = 0
-        with self._server.connect() as wire:
-            while not self.is_over.is_set():
-                number += 1
-                title = f"{self._name}/{number}"
-                body = json.dumps({"title": title}).encode()
-                answer = wire.ask("POST", "/mcp/tool/add_task", [JSON], body)
-                if answer.status == 200:
-                    self.acknowledged[title] = time.monotonic()
-                else:
-                    self.failed.append(answer.json)
-
-
 class Stream(threading.Thread):
     """A client that listens for changes."""
 
@@ -101,10 +77,7 @@ class Stream(threading.Thread):
 
 
 def test_a_primary_is_killed_under_load_and_its_standby_promoted(pair: Pair) -> None:
-    with (
-        WebServer("-c", "tasks", "-d", pair.address) as one,
-        WebServer("-c", "tasks", "-d", pair.address) as other,
-    ):
+    with WebServer("-c", "tasks", "-d", pair.address) as one, WebServer("-c", "tasks", "-d", pair.address) as other:
         streams = [Stream(one), Stream(other)]
         writers = [Writer(server, f"{number}") for number, server in enumerate([one, other] * WRITERS)]
         for thread in (*streams, *writers):
@@ -127,10 +100,8 @@ def test_a_primary_is_killed_under_load_and_its_standby_promoted(pair: Pair) -> 
             assert eventually(lambda: all(s.heard > h for s, h in zip(streams, heard, strict=True)))  # noqa: B023
             assert not any(stream.is_closed for stream in streams)
         for writer in writers:
-            writer.is_over.set()
-        for writer in writers:
-            writer.join(PATIENCE)
-        assert not any(writer.is_alive() for writer in writers)
+            writer.finish()
+        assert not any(writer.lost_connections for writer in writers)
         uncertain = (one.stderr + other.stderr).count("lost during the commit")
     for stream in streams:
         stream.join(PATIENCE)

@@ -13,8 +13,8 @@ import pytest
 
 from satchel.storage.database import open_database
 from tests.faults.judging import failure_of
-from tests.support.every_call import CALLS, WRITING, arguments_of, fill, find_ids
-from tests.support.runners import ADA, STORED, Runners
+from tests.support.every_call import CALLS, WRITING, arguments_of, fill_store
+from tests.support.runners import ADA, STORED
 from tests.support.stdio import Server
 
 CONFINED = [sys.executable, "-m", "tests.faults.confined"]
@@ -85,15 +85,7 @@ def filled(sqlite_template: Path, tmp_path: Path) -> Iterator[tuple[Path, dict[s
     """Yield a filled store in a folder of its own, and its ids."""
     (tmp_path / "folder").mkdir(mode=0o700)
     path = Path(shutil.copy(sqlite_template, tmp_path / "folder" / "s.db"))
-    database = open_database(str(path))
-    runners = Runners(database)
-    fill(runners)
-    ids = find_ids(runners)
-    runners.close()
-    with database.write() as tx:
-        tx.run("insert into settings values ('local_user', :user)", user=ADA)
-    database.close()
-    yield path, ids
+    yield path, fill_store(path)
     path.parent.chmod(0o700)
 
 
@@ -129,9 +121,7 @@ def test_a_store_that_cannot_be_written_is_read(
     assert path.read_bytes() == before
 
 
-def test_a_store_at_rest_is_not_read_after_another_process_changes_it(
-    filled: tuple[Path, dict[str, str]],
-) -> None:
+def test_a_store_at_rest_is_not_read_after_another_process_changes_it(filled: tuple[Path, dict[str, str]]) -> None:
     path, _ = filled
     make_read_only(path, 0o600, 0o500)
     with Server("plain", "--contract", "prompt-store", "--database", str(path), command=CONFINED) as server:

@@ -1,90 +1,21 @@
-"""Many clients at once, processes that are killed, signals, a database that goes away: no answer to the wrong client,
-nothing acknowledged is lost."""
+"""Processes that are killed, signals and a busy database under load: nothing acknowledged is lost."""
 
-import asyncio
 import contextlib
-import json
 import os
-import random
 import signal
 import socket
 import threading
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from satchel.storage.database import open_database
+from tests.support.locks import count_waiting, locked
 from tests.support.postgres import PostgresServer
 from tests.support.process import TIMEOUT, eventually, is_running
-from tests.support.threads import in_threads
-from tests.support.web import HANDSHAKE, JSON, Closed, WebServer, Wire, call, request
-
-CLIENTS, CALLS = 64, 20_000
-# -- 64 clients with the same ids -----------------------------------------------------------------------------------
-
-
-class Client:
-    """One of many: counts its ids from 0 as all others do, and says its own mark in every call."""
-
-    def __init__(self, number: int) -> None:
-        self.mark = f"client-{number}-{random.Random(number).randbytes(8).hex()}"
-        self.user = f"00000000-0000-4000-8000-{number:012d}"
-        self.added: set[str] = set()
-        self.answers = 0
-
-    async def run(self, port: int, calls: int) -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        for id in range(calls):
-            title = f"{self.mark} {id}"
-            is_write = id % 25 == 0
-            tool = "add_task" if is_write else "list_tasks"
-            arguments = {"user_id": self.user, **({"title": title} if is_write else {"include_completed": False})}
-            revision = "2026-07-28" if id % 2 else HANDSHAKE
-            writer.write(request("POST", "/mcp/todo", *call(tool, arguments, id=id, revision=revision)))
-            head = await reader.readuntil(b"\r\n\r\n")
-            assert head.startswith(b"HTTP/1.1 200 "), head
-            size = int(head.lower().partition(b"content-length: ")[2].partition(b"\r")[0])
-            raw = await reader.readexactly(size)
-            answer = json.loads(raw)
-            assert answer["id"] == id and type(answer["id"]) is int
-            self.answers += 1
-            body = answer["result"]["structuredContent"]
-            assert body["success"] is True, body
-            if is_write:
-                assert body["task"]["title"] == title
-                self.added.add(title)
-            else:
-                assert {task["title"] for task in body["tasks"]} == self.added
-            assert raw.count(b"client-") == raw.count(self.mark.encode()), "somebody else's mark"
-        writer.close()
-
-
-@pytest.mark.soak
-def test_64_clients_with_the_same_ids_get_their_own_answers_from_two_workers(postgres: PostgresServer) -> None:
-    clients = [Client(number) for number in range(CLIENTS)]
-
-    async def run_all(port: int, first: int, count: int) -> None:
-        await asyncio.gather(*(client.run(port, count) for client in clients[first::2]))
-
-    with WebServer("-c", "todo", "-d", postgres.fresh(), "--workers", "2") as server:
-        in_threads(lambda half: asyncio.run(run_all(server.port, half, -(-CALLS // CLIENTS))), (0, 1))
-        assert sum(client.answers for client in clients) >= CALLS
-        assert server.count() == sum(client.answers for client in clients)
-
+from tests.support.web import HANDSHAKE, JSON, Closed, WebServer, call, request
 
 # -- killed processes -----------------------------------------------------------------------------------------------
-
-
-def add(wire: Wire, title: str) -> bool:
-    """Add a prompt; whether that was acknowledged."""
-    try:
-        wire.send(request("POST", "/mcp", *call("add_prompt", {"title": title, "content": "some text " * 20})))
-        answer = wire.read()
-    except (Closed, OSError):
-        return False
-    assert answer.status == 200 and answer.tool["title"] == title, answer
-    return True
 
 
 def titles(where: str) -> set[str]:
@@ -223,17 +154,13 @@ def test_a_client_that_never_reads_does_not_delay_the_shutdown(tmp_path: Path) -
 
 def test_while_all_connections_are_busy_the_database_is_there(postgres: PostgresServer) -> None:
     store = postgres.fresh()
-    with WebServer("-d", store, "--workers", "1") as server, psycopg.connect(store) as operator:
-        assert server.ask("POST", "/mcp/tool/add_task", [JSON], b'{"title": "Milk"}').status == 200
-        operator.execute("lock table tasks in access exclusive mode")
+    with WebServer("-d", store, "--workers", "1") as server, locked(store, "tasks") as release:
         waiting = [server.connect() for _ in range(12)]  # more than the pool has
         for wire in waiting:
             wire.send(request("POST", "/mcp/tool/list_tasks", [JSON], b"{}"))
-        sql = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-        with psycopg.connect(store, autocommit=True) as looking:
-            assert eventually(lambda: looking.execute(sql).fetchone() == (10,))
+        assert eventually(lambda: count_waiting(store) == 10)
         health = server.ask("GET", "/health")
-        operator.rollback()
+        release()
         assert (health.status, health.json["database"]) == (200, "ok")
         assert [wire.read().status for wire in waiting] == [200] * 12
         for wire in waiting:

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from tests.attacks.floods import make_token
+from tests.faults.writing import Writer
 from tests.support.postgres import PostgresServer
 from tests.support.process import eventually
 from tests.support.web import JSON, Answer, WebServer, request
@@ -76,41 +77,33 @@ def test_calls_that_come_while_it_restarts_wait_for_it(own_postgres: PostgresSer
 
 def test_a_restart_under_load_fails_only_calls_whose_commit_it_interrupts(own_postgres: PostgresServer) -> None:
     where = own_postgres.fresh()
-    acknowledged: set[str] = set()
-    failed: list[Answer] = []
-    is_over = threading.Event()
-
-    def work(client: int) -> None:
-        number = 0
-        with server.connect() as wire:
-            while not is_over.is_set():
-                number += 1
-                title = f"{client}/{number}"
-                answer = wire.ask("POST", "/mcp/tool/add_task", [JSON], json.dumps({"title": title}).encode())
-                if answer.status == 200:
-                    acknowledged.add(title)
-                else:
-                    failed.append(answer)
-
-    rounds, clients = 10, 4
+    rounds = 10
     with WebServer("-c", "tasks", "-d", where) as server:
-        threads = [threading.Thread(target=work, args=(client,)) for client in range(clients)]
-        for thread in threads:
-            thread.start()
+        writers = [Writer(server, f"{number}") for number in range(4)]
+
+        def has_grown() -> bool:
+            before = count()
+            return eventually(lambda: count() > before + 20)
+
+        def count() -> int:
+            return sum(len(writer.acknowledged) for writer in writers)
+
+        for writer in writers:
+            writer.start()
         for _ in range(rounds):
-            before = len(acknowledged)
-            assert eventually(lambda: len(acknowledged) > before + 20)  # noqa: B023
+            assert has_grown()
             own_postgres.stop()
             own_postgres.start()
-        before = len(acknowledged)
-        assert eventually(lambda: len(acknowledged) > before + 20)
-        is_over.set()
-        for thread in threads:
-            thread.join()
-        assert {answer.json["code"] for answer in failed} <= {"DATABASE_ERROR"}
-        assert len(failed) <= server.stderr.count("lost during the commit") <= rounds * clients
+        assert has_grown()
+        for writer in writers:
+            writer.finish()
+            assert writer.lost_connections == 0
+        failed = [answer["code"] for writer in writers for answer in writer.failed]
+        assert {*failed} <= {"DATABASE_ERROR"}
+        assert len(failed) <= server.stderr.count("lost during the commit") <= rounds * len(writers)
     with psycopg.connect(where) as looking:
-        assert acknowledged <= {title for (title,) in looking.execute("select title from tasks")}
+        kept = {title for (title,) in looking.execute("select title from tasks")}
+    assert kept >= {title for writer in writers for title in writer.acknowledged}
 
 
 def test_however_long_it_was_away_the_first_call_after_its_return_succeeds(own_postgres: PostgresServer) -> None:
@@ -142,9 +135,7 @@ def test_however_long_it_was_away_the_first_call_after_its_return_succeeds(own_p
 # -- workers that cannot start ----------------------------------------------------------------------------------
 
 
-def test_workers_that_die_while_the_database_is_away_are_replaced_when_it_is_back(
-    own_postgres: PostgresServer,
-) -> None:
+def test_workers_that_die_while_the_database_is_away_are_replaced_when_it_is_back(own_postgres: PostgresServer) -> None:
     with WebServer("-c", "tasks", "-d", own_postgres.fresh(), "--workers", "2") as server:
 
         def write(_: int) -> bool:

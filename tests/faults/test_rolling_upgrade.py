@@ -1,66 +1,25 @@
 """An old and a new version on one PostgreSQL store: nobody gets a wrong answer, and nothing is lost."""
 
-import json
 import os
 import signal
 import sys
-import threading
 
 import psycopg
 
 from satchel.storage import schema
 from satchel.storage.database import open_database
+from tests.faults.writing import Writer
 from tests.support.postgres import PostgresServer
-from tests.support.process import PATIENCE, eventually
+from tests.support.process import eventually
 from tests.support.soak import amount
-from tests.support.web import JSON, Closed, WebServer
+from tests.support.web import WebServer
 
 NEWER = (sys.executable, "-m", "tests.support.newer", "serve")
 TASKS = amount(1_000, 20_000)
 USER = "550e8400-e29b-41d4-a716-446655440000"
 
 
-class Client(threading.Thread):
-    """Adds tasks and reads them back, on a connection that it makes again when a worker was killed."""
-
-    def __init__(self, server: WebServer, name: str) -> None:
-        super().__init__(daemon=True)
-        self._server, self._name = server, name
-        self.is_over = threading.Event()
-        self.acknowledged: list[str] = []
-        self.completed: list[str] = []
-        self.lost_connections = 0
-        self.wrong: list[object] = []
-
-    def run(self) -> None:
-        number = 0
-        while not self.is_over.is_set():
-            try:
-                with self._server.connect() as wire:
-                    while not self.is_over.is_set():
-                        number += 1
-                        title = f"{self._name}/{number}"
-                        body = json.dumps({"title": title}).encode()
-                        answer = wire.ask("POST", "/mcp/tool/add_task", [JSON], body)
-                        if answer.status != 200 or answer.json["data"]["title"] != title:
-                            self.wrong.append(answer)
-                            continue
-                        self.acknowledged.append(title)
-                        body = json.dumps({"task_id": answer.json["data"]["id"]}).encode()
-                        again = wire.ask("POST", "/mcp/tool/complete_task", [JSON], body)
-                        if again.status != 200:
-                            self.wrong.append(again)
-                            continue
-                        self.completed.append(title)
-            except (Closed, OSError):
-                self.lost_connections += 1
-
-    def finish(self) -> None:
-        self.is_over.set()
-        self.join(PATIENCE)
-
-
-def has_grown(client: Client, by: int = 6) -> bool:
+def has_grown(client: Writer, by: int = 6) -> bool:
     before = len(client.acknowledged)
     return eventually(lambda: len(client.acknowledged) >= before + by)
 
@@ -75,16 +34,16 @@ def test_an_old_and_a_new_server_share_a_store_while_the_new_one_migrates_it(pos
             [USER, TASKS],
         )
     with WebServer("-c", "tasks", "-d", where, "--workers", "2") as old:
-        clients = [Client(old, f"old {number}") for number in range(3)]
+        clients = [Writer(old, f"old {number}") for number in range(3)]
         for client in clients:
             client.start()
         assert all(has_grown(client) for client in clients)
         with WebServer("-c", "tasks", "-d", where, command=NEWER) as new:
             assert f"migrating the store to schema {schema.NUMBER + 1}" in new.stderr
-            clients.append(Client(new, "new"))
+            clients.append(Writer(new, "new"))
             clients[-1].start()
             assert all(has_grown(client) for client in clients)
-            assert [client.wrong for client in clients] == [[]] * 4
+            assert [client.failed for client in clients] == [[]] * 4
             assert [client.lost_connections for client in clients] == [0] * 4
 
             # A worker of the old version dies, and its successor finds a schema that it does not know.
@@ -94,7 +53,7 @@ def test_an_old_and_a_new_server_share_a_store_while_the_new_one_migrates_it(pos
             for client in clients:
                 client.finish()
         assert old.process.poll() is None
-    assert [client.wrong for client in clients] == [[]] * 4
+    assert [client.failed for client in clients] == [[]] * 4
     with psycopg.connect(where) as connection:
         titles = {title for (title,) in connection.execute("select title from tasks")}
         done = {title for (title,) in connection.execute("select title from tasks where completed_at is not null")}

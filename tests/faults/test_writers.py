@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 
 from satchel.storage.database import open_database
+from tests.support.locks import count_waiting
 from tests.support.postgres import PostgresServer
 from tests.support.process import eventually
 from tests.support.soak import amount
@@ -109,13 +110,6 @@ def test_four_processes_add_tasks_and_none_is_starved(store: str, serve_process:
     assert min(progress) >= TASKS, progress  # by SQLite's own waiting, one had 1 and another 5,436
 
 
-def has_somebody_waiting(store: str) -> bool:
-    """Return whether a session waits for a lock that another one has."""
-    sql = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-    with psycopg.connect(store) as operator:
-        return bool(operator.execute(sql).fetchall())
-
-
 def test_on_postgres_an_item_deleted_during_a_call_is_named_in_the_error(
     postgres: PostgresServer, serve_process: Callable[..., Server]
 ) -> None:
@@ -153,7 +147,7 @@ def test_on_postgres_an_item_deleted_during_a_call_is_named_in_the_error(
         with psycopg.connect(store) as deleting:
             deleting.execute(f"delete from {table} where {where}".encode())
             asking.start()
-            assert eventually(lambda: has_somebody_waiting(store))  # for the row
+            assert eventually(lambda: count_waiting(store) == 1)  # for the row
             deleting.commit()
             asking.join()
         assert expected in answers[0]["content"][0]["text"], answers
@@ -172,7 +166,7 @@ def test_on_postgres_a_second_completion_changes_nothing(
             target=lambda: answers.append(said(client.call("complete_task", user_id=ADA, task_id=task)))
         )
         asking.start()
-        assert eventually(lambda: has_somebody_waiting(store))
+        assert eventually(lambda: count_waiting(store) == 1)
         first.commit()
         asking.join()
         assert answers[0]["success"] is True

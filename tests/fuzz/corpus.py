@@ -66,16 +66,8 @@ def _json() -> Iterator[tuple[str, bytes]]:
     for index, text in enumerate(
         (
             *('{"jsonrpc":"2.0","id":7,}', "{'id':7}", '{"id" 7}', '{"id":7 "method":"ping"}', '{id:7,method:"ping"}'),
-            *(
-                '{"id":07}',
-                '{"id":+7}',
-                '{"id":.5}',
-                '{"id":5.}',
-                '{"id":0x7}',
-                '{"id":1e}',
-                '{"id":--1}',
-                '{"id":tru}',
-            ),
+            *('{"id":07}', '{"id":+7}', '{"id":.5}', '{"id":5.}', '{"id":0x7}', '{"id":1e}', '{"id":--1}'),
+            '{"id":tru}',
             *('{"id":NaN}', '{"id":Infinity}', '{"id":-Infinity}', '{"id":undefined}', '{"a":"\t"}', '{"a":"\\x41"}'),
             *('{"a":"\\u12"}', '{"a":"\\"}', '{"a":"unfinished}', '{"a":1}//c', '/*c*/{"a":1}', "{,}", "[,]", "[1,]"),
         )

@@ -17,13 +17,12 @@ import pytest
 
 from satchel.contracts import load
 from satchel.contracts.schema import json_schema
-from satchel.storage.database import open_database
 from tests.faults.judging import comparable
 from tests.fuzz.values import make_near, make_valid
-from tests.support.every_call import fill, find_ids
+from tests.support.every_call import fill_store
 from tests.support.in_process import InProcess
 from tests.support.in_process_http import HttpInProcess
-from tests.support.runners import ADA, STORED, Runners
+from tests.support.runners import ADA, STORED
 from tests.support.soak import amount
 
 CASES = amount(5, 500)  # of each tool
@@ -36,15 +35,7 @@ Ask = Callable[[str, str, dict[str, Any]], Any]  # contract, tool and arguments;
 def filled(sqlite_template: Path, tmp_path: Path) -> tuple[Path, dict[str, str]]:
     """A filled store, and its ids."""
     path = Path(shutil.copy(sqlite_template, tmp_path / "filled.db"))
-    database = open_database(str(path))
-    runners = Runners(database)
-    fill(runners)
-    ids = find_ids(runners)
-    with database.write() as tx:
-        tx.run("insert into settings values ('local_user', :user)", user=ADA)
-    runners.close()
-    database.close()
-    return path, ids
+    return path, fill_store(path)
 
 
 @pytest.fixture

@@ -7,34 +7,15 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import psycopg
 import pytest
 
 from satchel.errors import Refused
-from satchel.model import (
-    Author,
-    ChangeQuery,
-    DocumentDraft,
-    PromptDraft,
-    PromptPatch,
-    Scope,
-    TaskDraft,
-    TaskPatch,
-)
+from satchel.model import Author, ChangeQuery, DocumentDraft, PromptDraft, PromptPatch, Scope, TaskDraft, TaskPatch
 from satchel.services import documents, history, projects, prompts, restoring, tasks
 from satchel.storage import revisions
 from satchel.storage.database import Database, Tx, open_database
-from tests.history.store import (
-    ADA,
-    BOB,
-    add_prompt,
-    add_resource,
-    add_task,
-    delete_prompt,
-    edit_prompt,
-    read,
-    write,
-)
+from tests.history.store import ADA, BOB, add_prompt, add_resource, add_task, delete_prompt, edit_prompt, read, write
+from tests.support.locks import count_waiting
 from tests.support.process import eventually
 
 Value = TypeVar("Value")
@@ -60,19 +41,12 @@ def overlap(store: str, database: Database) -> Callable[..., list[Any]]:
             outcomes[0] = first(tx)
             thread.start()
             if store.startswith("postgresql"):
-                assert eventually(lambda: is_somebody_waiting(store))
+                assert eventually(lambda: count_waiting(store) == 1)
         thread.join()
         other.close()
         return outcomes
 
     return run
-
-
-def is_somebody_waiting(store: str) -> bool:
-    """Return whether a session waits for a lock of another session."""
-    sql = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-    with psycopg.connect(store) as operator:
-        return bool(operator.execute(sql).fetchall())
 
 
 def list_versions(database: Database, reference: str) -> list[tuple[int, str]]:
@@ -146,10 +120,7 @@ def test_a_restore_that_meets_a_deletion_brings_the_item_back(
 ) -> None:
     prompt = add_prompt(database, ADA, "Tee", "one")
     edit_prompt(database, ADA, prompt, "two")
-    overlap(
-        lambda tx: prompts.delete(tx, ADA, prompt.id),
-        lambda tx: restoring.restore(tx, ADA, "tee", 1),
-    )
+    overlap(lambda tx: prompts.delete(tx, ADA, prompt.id), lambda tx: restoring.restore(tx, ADA, "tee", 1))
     assert list_versions(database, "tee") == [(1, "add"), (2, "update"), (3, "delete"), (4, "restore"), (5, "restore")]
     assert read_states(database, "tee", "content") == [("one",), ("two",), ("two",), ("one",)]
 

@@ -75,9 +75,7 @@ def test_a_circle_of_blockers_is_not_restored(database: Database) -> None:
     assert versions(database, f"#{middle}")[0] == (2, "delete")
 
 
-def test_a_deleted_blocker_blocks_again_when_it_is_restored_whichever_task_comes_back_first(
-    database: Database,
-) -> None:
+def test_a_deleted_blocker_blocks_again_when_it_is_restored_whichever_task_comes_back_first(database: Database) -> None:
     def blocked_by(task: int) -> tuple[int, ...]:
         return read(database, ADA, lambda tx: tasks.find(tx, ADA, task)).blocked_by
 
@@ -120,16 +118,8 @@ def test_an_old_version_of_a_task_leaves_it_in_a_project_that_is_in_the_trash(da
 
 def test_any_strange_reference_is_simply_not_found(database: Database) -> None:
     strange = [
-        *(
-            "",
-            "#",
-            "~",
-            "satchel://",
-            "satchel://prompt/",
-            "satchel://task/-1",
-            "satchel://project/~x",
-            "satchel://x/y",
-        ),
+        *("", "#", "~", "satchel://", "satchel://prompt/", "satchel://task/-1", "satchel://project/~x"),
+        "satchel://x/y",
         *("satchel://prompt/%00", "satchel://project/%00", "satchel://task/%00", "satchel://resource/%00"),
         *("satchel://task/²", "satchel://task/٣", "#²", "9" * 18, "#" + "9" * 19, "satchel://task/" + "9" * 40),
         *("\0", "\ud800", "x\0y", "satchel://prompt/%ED%A0%80", "x" * 2000, "00000000-0000-4000-8000-000000000000"),

@@ -12,9 +12,8 @@ from satchel.errors import VersionMissing
 from satchel.model import Scope, TaskPatch
 from satchel.services import diffs, history, restoring, tasks
 from satchel.storage.database import Database, open_database
+from tests.attacks.worlds import ENGINES, find_addresses
 from tests.history.store import ADA, add_projects, add_task, delete_task, read, write
-from tests.support.postgres import PostgresServer
-from tests.support.roles import two_roles
 
 OPEN = Scope(user=ADA.user, project="open", projects=("open",))  # a token of Ada's for one project
 
@@ -31,15 +30,10 @@ class World:
         write(database, ADA, lambda tx: tasks.update(tx, ADA, self.moved, TaskPatch(title="Here", project="open")))
 
 
-@pytest.fixture(params=["sqlite", "role"])
+@pytest.fixture(params=ENGINES)
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     """Yield the same store on SQLite, and on PostgreSQL for a role that owns nothing."""
-    if request.param == "sqlite":
-        store = str(tmp_path / "s.db")
-    else:
-        server: PostgresServer = request.getfixturevalue("postgres")
-        _, store = two_roles(server)
-    database = open_database(store)
+    database = open_database(find_addresses(request, tmp_path)[1])
     yield World(database)
     database.close()
 

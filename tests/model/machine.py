@@ -139,12 +139,7 @@ def kind_of(contract: str, result: dict[str, Any]) -> str:
     return next(kind for part, kind in _PARTS if part in text)
 
 
-_SATCHEL = {
-    "not_found": "missing",
-    "already_exists": "taken",
-    "conflict": "conflict",
-    "invalid_argument": "wrong",
-}
+_SATCHEL = {"not_found": "missing", "already_exists": "taken", "conflict": "conflict", "invalid_argument": "wrong"}
 _PARTS = (
     ("DUPLICATE_TITLE", "taken"),
     ("NOT_FOUND", "missing"),

@@ -150,13 +150,7 @@ class TaskRules(Machine):
         if self.expect_own(found, user, "satchel", thing):
             row, state = found[1]["task"], thing.state
             said = (row["title"], row["version"], row["status"], row.get("description"), tuple(row.get("tags", ())))
-            assert said == (
-                state["title"],
-                thing.version,
-                self.status_of(thing),
-                state["description"],
-                state["tags"],
-            )
+            assert said == (state["title"], thing.version, self.status_of(thing), state["description"], state["tags"])
             assert sorted(one["number"] for one in row.get("blocked_by", [])) == self.past.live_blockers(thing)
 
     @rule(user=USERS, way=st.sampled_from(["todo", "tasks"]), is_open=st.booleans())

@@ -29,10 +29,7 @@ SIZE = settings(
 
 @pytest.fixture
 def engines(
-    sqlite_template: Path,
-    tmp_path: Path,
-    postgres: PostgresServer,
-    monkeypatch: pytest.MonkeyPatch,
+    sqlite_template: Path, tmp_path: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Engines]:
     forbid_surprises(monkeypatch)
     monkeypatch.setattr(work, "READ_SECONDS", 600.0)  # because a busy machine may pause for longer than the limit

@@ -8,7 +8,7 @@ import pytest
 from psycopg import errors
 
 from satchel.model import PromptDraft, Scope, TaskDraft
-from satchel.services import lookup, projects, prompts, tasks
+from satchel.services import projects, prompts, tasks
 from satchel.services.search import SearchQuery, search
 from satchel.storage.database import Database, open_database
 from tests.support.postgres import PostgresServer
@@ -44,18 +44,6 @@ def test_a_search_finds_only_items_that_the_caller_may_see(database: Database) -
         assert found(database, OPEN, query) == []
     assert found(database, EVERYWHERE, SECRET) == [f"{SECRET} of Ada in priv"]
     assert found(database, OPEN, "ordinary ada") == ["Ordinary of Ada in pub", *found(database, OPEN, "ordinary")[1:]]
-
-
-def test_suggestions_come_from_what_the_caller_may_see(database: Database) -> None:
-    fill(database)
-    with database.read(OPEN) as tx:
-        assert (
-            lookup.find_by_words(tx, OPEN, "prompt", "secret")
-            == lookup.find_alike(tx, OPEN, "prompt", "SECRET-1")
-            == []
-        )
-        assert lookup.find_by_words(tx, OPEN, "task", SECRET) == []
-        assert lookup.suggest(tx, OPEN, "task", f"{SECRET} of ada") == [(2, "", "Ordinary of Ada in pub")]
 
 
 # -- row-level security -----------------------------------------------------------------------------------------

@@ -1,8 +1,6 @@
 """Typical queries find the wanted items, on both engines."""
 
-from collections.abc import Iterator
-
-import pytest
+from pathlib import Path
 
 from satchel.model import PromptDraft, Scope, TaskDraft
 from satchel.services import projects, prompts, tasks
@@ -12,37 +10,19 @@ from tests.search.corpus import PAIRS, SCOPE, fill
 from tests.support.postgres import PostgresServer
 
 
-@pytest.fixture(scope="module")
-def sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    database = open_database(str(tmp_path_factory.mktemp("corpus") / "satchel.db"))
-    fill(database)
-    yield database
-    database.close()
-
-
-@pytest.fixture(scope="module")
-def filled_postgres(postgres: PostgresServer) -> Iterator[Database]:
-    database = open_database(postgres.fresh())
-    fill(database)
-    yield database
-    database.close()
-
-
-def titles(database: Database, query: str) -> list[str]:
-    with database.read(SCOPE) as tx:
-        return [hit.title for hit in search(tx, SCOPE, SearchQuery(text=query))[0]]
-
-
 def test_both_engines_find_the_target_first_or_among_the_first_three_in_the_same_order(
-    sqlite: Database, filled_postgres: Database
+    tmp_path: Path, postgres: PostgresServer
 ) -> None:
-    others = []
+    results = []
+    for store in (str(tmp_path / "satchel.db"), postgres.fresh()):
+        database = open_database(store)
+        fill(database)
+        results.append({query: [hit.title for hit in find(database, query)][:3] for query, _ in PAIRS})
+        database.close()
+    assert results[0] == results[1]
     for query, target in PAIRS:
-        found = titles(sqlite, query)[:3]
-        assert target in found, query
-        assert titles(filled_postgres, query)[:3] == found, query
-        if found[0] != target:
-            others.append(query)
+        assert target in results[0][query], query
+    others = [query for query, target in PAIRS if results[0][query][0] != target]
     assert len(others) <= 0.04 * len(PAIRS), others
 
 

@@ -4,17 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.services.search_ranking import list_corrections, parse, split_in_two
-from satchel.storage.search_words import (
-    LEVELS,
-    ItemText,
-    count_words,
-    fold,
-    list_correctable,
-    make_key,
-    make_words,
-    split,
-)
+from satchel.services.search_ranking import list_corrections, parse
+from satchel.storage.search_words import LEVELS, ItemText, count_words, fold, make_words, split
 
 
 @pytest.mark.parametrize(
@@ -38,12 +29,6 @@ from satchel.storage.search_words import (
 )
 def test_a_text_has_these_words(text: str, words: list[str]) -> None:
     assert split(text) == words
-
-
-def test_names_that_differ_in_case_accents_and_separators_have_one_key() -> None:
-    assert {make_key(one) for one in ("Code review", "code-review", "CODE_REVIEW", "codereview", "Códe  Review")} == {
-        "codereview"
-    }
 
 
 @given(st.text())
@@ -72,11 +57,6 @@ def test_one_mistake_in_a_word_is_corrected(word: str, data: st.DataObject) -> N
 
 def test_short_words_and_codes_are_not_corrected() -> None:
     assert list_corrections("cat") == list_corrections("e1002") == []
-
-
-def test_a_word_is_split_into_parts_that_can_be_words() -> None:
-    assert list(split_in_two("darkmode")) == [("dar", "kmode"), ("dark", "mode"), ("darkm", "ode")]
-    assert list(split_in_two("login")) == []
 
 
 def test_stop_words_are_left_out_unless_there_are_no_other_words() -> None:
@@ -130,7 +110,3 @@ def test_a_text_with_very_many_words_keeps_those_that_matter_within_the_bound() 
     text = " ".join(f"word{number:030}" for number in range(40_000))
     words = make_words(ItemText(title="Needle", text=text))
     assert ".needle " in words and len(words) < 400_000
-
-
-def test_words_for_corrections_are_made_of_letters() -> None:
-    assert list_correctable(" a.alpha b.e1002 c.of h.beta ") == ["alpha", "beta"]

@@ -3,10 +3,12 @@
 The tests of faults, fuzzing and read-only stores share them. A tool without a row fails a test.
 """
 
+from pathlib import Path
 from typing import Any
 
 from satchel.contracts import load
 from satchel.model import Scope
+from satchel.storage.database import open_database
 from tests.support.runners import ADA, BOB, STORED, Runners, has_failed
 
 PLACE = Scope(user=ADA)
@@ -153,6 +155,19 @@ def fill(runners: Runners) -> None:
     for contract, tool, arguments, user in _FILLING:
         result = runners.call(contract, tool, arguments, Scope(user=user))
         assert not has_failed(result), result
+
+
+def fill_store(path: Path | str) -> dict[str, str]:
+    """Fill a store for the calls, with ADA as its local user, and close it; return its ids."""
+    database = open_database(str(path))
+    runners = Runners(database)
+    fill(runners)
+    ids = find_ids(runners)
+    with database.write() as tx:
+        tx.run("insert into settings values ('local_user', :user)", user=ADA)
+    runners.close()
+    database.close()
+    return ids
 
 
 def find_ids(runners: Runners) -> dict[str, str]:

@@ -24,3 +24,11 @@ def locked(store: str, table: str) -> Iterator[Callable[[], object]]:
         yield release
     finally:
         close()
+
+
+def count_waiting(store: str) -> int:
+    """Return how many statements wait for a lock of another session, on PostgreSQL."""
+    with psycopg.connect(store) as connection:
+        sql = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+        [[count]] = connection.execute(sql).fetchall()
+    return int(count)

@@ -229,6 +229,10 @@ def test_a_token_of_some_projects_opens_no_other(served: tuple[WebClient, Secret
     assert add("?project=b", secrets.good, f"{mark} b").status == 200
     for query in ("b", "default", "A", "a%20", "a,b", "%00", "nothing"):
         assert_forbidden(add(f"?project={query}", secrets.only_a, f"{mark} {query}"), "/mcp", not_that)
+    headers, body = call("list_prompts")
+    for name in ("b", "nothing"):
+        given = [*headers, bearer(secrets.only_a), ("Satchel-Project", name)]
+        assert_forbidden(server.ask("POST", "/mcp", given, body), "/mcp", not_that)
     assert_forbidden(add("?project=a&project=b", secrets.only_a, f"{mark} x"), "/mcp", not_that)
     for route in ("/mcp/todo", "/mcp/tool/list_tasks", "/mcp/twig", "/metrics"):
         method = "GET" if route == "/metrics" else "POST"
