@@ -1,7 +1,7 @@
 """Reads a project as entries, and adds, changes and deletes entries for import and sync."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
@@ -32,8 +32,6 @@ _PAGE = 500  # how many items to read at once
 _ROOM = 9  # characters for a number after a name or title
 
 NamedEntry = PromptEntry | DocumentEntry
-
-Result = TypeVar("Result")
 
 
 # -- reading ----------------------------------------------------------------------------------------------------

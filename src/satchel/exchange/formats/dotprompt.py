@@ -74,7 +74,7 @@ def _read_property(name: str, value: object, is_required: bool) -> Argument:
 
 def _read_pico(key: str, value: object) -> Argument:
     """Read a field such as `name?: string, who it is` or `tone?(enum, how it sounds): [warm, cold]`."""
-    found = re.fullmatch(r"([^?(]+)(\?)?\s*(?:\((\w+)(?:,\s*(.*))?\))?", key.strip())
+    found = re.fullmatch(r"([^?(]+)(?:(\?)\s*)?(?:\((\w+)(?:,(.*))?\))?", key.strip())
     if found is None:
         return Argument("", None, False)
     description = found[4] or (value.partition(",")[2] if isinstance(value, str) else "")
