@@ -122,7 +122,6 @@ TASK_TAG = Name(_in_store(lambda tx, scope, _word: tasks.list_tags(tx, scope, No
 CONTRACT = Name(lambda _context, _word: CONTRACTS)
 CLIENT = Name(lambda _context, _word: [client.name for client in CLIENTS])
 LIBRARY = Name(_find_libraries)
-TEMPLATE = Name(_find_templates)
 
 
 # -- the command ------------------------------------------------------------------------------------------------
