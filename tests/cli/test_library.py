@@ -14,7 +14,9 @@ EXAMPLES = ROOT / "examples" / "libraries"
 
 
 def satchel(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    ended = run_command(*(() if words[0] == "prompt" else ("library",)), *words, environment={"SATCHEL_HOME": str(home)})
+    ended = run_command(
+        *(() if words[0] == "prompt" else ("library",)), *words, environment={"SATCHEL_HOME": str(home)}
+    )
     return subprocess.CompletedProcess(ended.args, ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
 

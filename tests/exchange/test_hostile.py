@@ -116,7 +116,7 @@ def test_long_runs_of_spaces_and_brackets_are_read_once(tmp_path: Path) -> None:
         "huge.md": "{{a}}" * 100_000,
         "spaces.prompt": "{{" + run[:60_000],
         "comments.prompt": "{{!--" * 12_000,
-        "schema.prompt": f"---\ninput:\n  schema:\n    ? 'a{run}(!'\n    : string\n    ? 'b(enum,{run}x'\n    : [c]\n---\n{{{{a}}}}",
+        "schema.prompt": f"---\ninput: {{schema: {{? 'a{run}(!' : string, ? 'b(enum,{run}x' : [c]}}}}\n---\n{{{{a}}}}",
     }
     started = time.process_time()
     entries, problems = read(write_files(tmp_path, files))

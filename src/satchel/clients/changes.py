@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from satchel.clients import files, merging
+from satchel.clients import files, jsonc, merging
 from satchel.clients.entries import Local, Remote, list_words, make_entry
 from satchel.clients.places import Machine, Scope
 from satchel.clients.table import Client
@@ -82,7 +82,7 @@ def plan_uninstall(client: Client, path: str, name: str, scope: Scope) -> Change
 
 def _change(client: Client, path: str, before: str | None, after: str, shown: list[Any], scope: Scope) -> Change:
     note = ""
-    if before and merging.find_comments(client, before):
+    if before and client.format == "json" and jsonc.parse(before).has_comments:
         note = f"{client.title} reads plain JSON, and this file has comments or trailing commas, which it may refuse."
     mode = USER_MODE if scope == "user" else PROJECT_MODE
     # YAML texts need no quotes, so they cannot be masked; the surrounding lines are left out.

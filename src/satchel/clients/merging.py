@@ -32,11 +32,6 @@ def read_servers(client: Client, path: str, text: str | None) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def find_comments(client: Client, text: str) -> bool:
-    """Return whether the file has comments or trailing commas although the client reads only plain JSON."""
-    return client.format == "json" and jsonc.parse(text).has_comments
-
-
 def set_entry(client: Client, path: str, text: str | None, name: str, wanted: Shape) -> str:
     """Return the text of a client's file with the wanted entry; the same text if the entry is there already.
 

@@ -11,7 +11,7 @@ from satchel.exchange import cleaning
 from satchel.exchange.entries import DocumentEntry, Entry, Found, Kind, Problem, PromptEntry, TaskEntry, Unreadable
 from satchel.exchange.folder import name_files, read_document
 from satchel.exchange.sources import SourceFile
-from satchel.exchange.templates import NotTemplate, Piece, Template, Text, read_jinja
+from satchel.exchange.templates import NotTemplate, Piece, Template, Text, Variable, read_jinja
 from satchel.model import TaskStatus
 from satchel.services import documents, rules
 
@@ -218,6 +218,16 @@ def take(entries: Sequence[Entry], kind: Kind, title: str) -> tuple[list[Any], t
     left = len(entries) - len(found)
     notes = (f"Left out, because {title} has no place for it: {left} of other kinds.",) if left else ()
     return found, notes
+
+
+def set_defaults(pieces: Sequence[Piece], defaults: Fields) -> list[Piece]:
+    """Give variables the defaults that a file declares by their names, or by their labels in the text."""
+    return [
+        replace(one, default=one.default or text_of(defaults, one.label, one.name) or None)
+        if isinstance(one, Variable)
+        else one
+        for one in pieces
+    ]
 
 
 def take_apart(prompt: PromptEntry) -> list[Piece]:
