@@ -24,14 +24,10 @@ class Group(click.Group):
 def write_examples(ctx: click.Context, formatter: click.HelpFormatter) -> None:
     """Write the examples of a context's command."""
     with formatter.section("Examples"):
-        for line in EXAMPLES.get(find_path(ctx.command_path), ()):
+        path = ctx.command_path.partition(" ")[2]
+        path = path.replace("resource", "document", 1) if path.startswith("resource") else path
+        for line in EXAMPLES.get(path, ()):
             formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
-
-
-def find_path(command_path: str) -> str:
-    """Return the words after `satchel` that call a command: its key in EXAMPLES."""
-    path = command_path.partition(" ")[2]
-    return path.replace("resource", "document", 1) if path.startswith("resource") else path
 
 
 # The keys are the words after `satchel`.

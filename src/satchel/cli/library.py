@@ -4,6 +4,7 @@ import os
 from typing import Any, NoReturn
 
 import click
+from msgspec import to_builtins
 
 from satchel.cli.completion import LIBRARY
 from satchel.cli.errors import EXITS, end
@@ -300,8 +301,7 @@ def remove(name: str, anyway: bool, libraries: tuple[str, ...], as_json: bool) -
 
 def describe_origin(origin: Origin) -> dict[str, Any]:
     """Return the source of a library, as JSON."""
-    found = {"kind": origin.kind, "source": printable(origin.source), "version": origin.version, "added": origin.added}
-    return found | ({"ref": origin.ref} if origin.ref else {}) | ({"path": origin.path} if origin.path else {})
+    return {**to_builtins(origin), "source": printable(origin.source)}
 
 
 def _describe_installed(done: Installed) -> dict[str, Any]:

@@ -32,18 +32,9 @@ class Format(Struct, frozen=True):
     """A file format for prompts, documents or tasks; its module reads it, and most modules also write it."""
 
     name: str
-    title: str
     kinds: tuple[Kind, ...]  # the kinds that it writes, or else reads
-    module: Any
+    module: Any  # it has `recognise(file)` and `read(file)`
     extensions: tuple[str, ...]  # of the files to read if the user names the format
-
-    def recognise(self, file: SourceFile) -> bool:
-        """Return whether a file has this format."""
-        return bool(self.module.recognise(file))
-
-    def read(self, file: SourceFile) -> Iterator[Found]:
-        """Yield the entries and problems of a file."""
-        yield from self.module.read(file)
 
     @property
     def write(self) -> Callable[[Sequence[Entry]], Written] | None:
