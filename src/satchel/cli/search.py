@@ -35,7 +35,7 @@ def cli(session: Session, words: tuple[str, ...], kind: str | None, limit: int, 
     ]
     empty = f"Nothing was found in project '{answer.value['project']}'. Try fewer words, or another project with -p."
     columns = ("REFERENCE", "KIND", "TITLE", "TEXT", "FROM")
-    session.show_list(answer, columns, rows, empty=empty, more="a higher --limit")
+    session.show_list(answer, columns, rows, empty=empty, more="a higher --limit" if limit < _MOST else "a word")
 
 
 @click.command(cls=Command)

@@ -81,9 +81,5 @@ def find_name(given: str) -> str | None:
 
 
 def recognise(file: SourceFile) -> Format | None:
-    """Return the format of a file, or None.
-
-    Raises:
-        Unreadable: it cannot be read.
-    """
+    """Return the format of a file, or None."""
     return next((one for one in FORMATS if one.module.recognise(file)), None)

@@ -85,11 +85,7 @@ def make_prompt(
 
 
 def make_document(file: SourceFile, path: str, description: str) -> DocumentEntry:
-    """Return a document with the whole file as its content, and a name made from a path.
-
-    Raises:
-        Unreadable: no name can be made from the path.
-    """
+    """Return a document with the whole file as its content, and a name made from a path."""
     name = documents.make_name(path)
     if len(name) > _LONGEST_NAME:
         name = documents.make_name(f"{file.stem[:100]}.{file.extension}")
@@ -147,11 +143,7 @@ def join_parts(*parts: tuple[str, object]) -> str:
 
 
 def read_json(file: SourceFile) -> Any:
-    """Return the JSON value of a file.
-
-    Raises:
-        Unreadable: it is not JSON.
-    """
+    """Return the JSON value of a file."""
     try:
         return json.loads(file.text)
     except ValueError as error:
