@@ -36,7 +36,7 @@ def test_a_linked_content_is_not_read_and_is_reported(library: Path, tmp_path: P
     found = libraries.find("lib:stolen")
     assert found is not None
     with pytest.raises(ContentMissing):
-        libraries.template(*found)
+        libraries.read(*found)
     assert any(LINKED in problem.what and not problem.is_warning for problem in check_library(str(library)).problems)
     libraries.renderer.close()
 
@@ -55,11 +55,11 @@ def test_a_linked_manifest_is_not_read_and_is_reported(library: Path, tmp_path: 
 def test_a_link_that_appears_after_the_scan_is_not_read_either(library: Path, tmp_path: Path) -> None:
     libraries = opened(library)
     found = libraries.find("lib:good")
-    assert found is not None and libraries.template(*found) == "good"
+    assert found is not None and libraries.read(*found).text == "good"
     (library / "prompts" / "good.md").unlink()
     os.link(tmp_path / "outside", library / "prompts" / "good.md")
     with pytest.raises(ContentMissing):
-        libraries.template(*found)
+        libraries.read(*found)
     with open_folder(str(library), "prompts") as folder, pytest.raises(NotAFile):
         read_file("good.md", 1000, folder=folder, is_single=True)
     libraries.renderer.close()

@@ -262,7 +262,7 @@ def test_undo_announces_its_changes_and_makes_them(satchel: Command) -> None:
         "satchel: This will\n"
         rf"  bring back task #1 'Drink', which was deleted {SECOND} \(command line\)\n"
         rf"  delete task #1 'Drink', which was added {SECOND} \(command line\)\n"
-        rf"  put prompt 'tea' back to what it was before it was changed {SECOND} \(command line\), version 2\n"
+        rf"  put back prompt 'tea', which was changed {SECOND} \(command line\), version 2\n"
         rf"  delete prompt 'tea', which was added {SECOND} \(command line\)\n"
         "Do it\\? Not done: there is no terminal to ask on. Add --yes to do it.\n",
         plan,
@@ -285,7 +285,7 @@ def test_undo_asks_and_makes_no_change_that_it_did_not_show(store: str, tmp_path
     satchel("prompt", "add", "Tea", "green", SATCHEL_USER=ADA)
     satchel("prompt", "edit", "tea", "black", SATCHEL_USER=ADA)
     status, shown = on_terminal("undo", answer="n\n", environment=home)
-    assert status == 1 and "put prompt 'tea' back to what it was" in shown and "Do it? [y/N]: " in shown
+    assert status == 1 and "put back prompt 'tea'" in shown and "Do it? [y/N]: " in shown
     assert done(satchel("prompt", "show", "tea")) == "black"
 
     main, terminal = pty.openpty()

@@ -253,7 +253,6 @@ def test_on_a_terminal_it_asks_for_the_project_of_a_server(home: Path) -> None:
 
 WRONG: list[tuple[tuple[str, ...], str]] = [
     (("gemni",), "there is no client 'gemni'. Did you mean 'gemini'? There are: claude-code, "),
-    (("codex", "--contract", "toodo"), "there is no contract 'toodo'. Did you mean 'todo'? There are: "),
     (("codex", "--token-env", "X"), "--token-env belongs to --url: "),
     (
         ("codex", "--url", "http://x/mcp", "--token-env", "sk-123"),

@@ -111,6 +111,12 @@ def test_long_runs_of_spaces_and_brackets_are_read_once(tmp_path: Path) -> None:
         ".claude/commands/hint.md": f"---\nargument-hint: '[a] [{run}x'\n---\n$1",
         "brackets.md": f"---\nargument-hint: '{'<' * 200_000}'\n---\n$1",
         "field.md": f"---\na{run}\nb: *x\n---\ntext",
+        "statements.prompty": "{{{%{#" * 10_000,
+        "many.md": "{{a}}" * 10_000,
+        "huge.md": "{{a}}" * 100_000,
+        "spaces.prompt": "{{" + run[:60_000],
+        "comments.prompt": "{{!--" * 12_000,
+        "schema.prompt": f"---\ninput: {{schema: {{? 'a{run}(!' : string, ? 'b(enum,{run}x' : [c]}}}}\n---\n{{{{a}}}}",
     }
     started = time.process_time()
     entries, problems = read(write_files(tmp_path, files))

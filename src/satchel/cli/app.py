@@ -36,7 +36,7 @@ COMMANDS = {
     "trash": ("history:trash", "List and remove deleted items."),
     "purge": ("history:purge", "Remove items for good, with their history and their bytes."),
     "history": ("history:history", "Show the size of history."),
-    "library": ("library:cli", "List, show, check, make and render libraries of templates."),
+    "library": ("library:cli", "List, show, check, make and add libraries of templates."),
     "open": ("open:cli", "Open the page of a running server in the browser."),
     "token": ("token:cli", "Create, list and revoke the tokens of clients over HTTP."),
     "user": ("user:cli", "Show the user whose tasks are yours."),
@@ -212,7 +212,9 @@ def _report_usage(arguments: Sequence[str]) -> Iterator[None]:
         raise SystemExit(STATUSES["invalid_argument"]) from error
     except click.UsageError as error:
         near = _find_near(error)
-        hint = f"Did you mean {' or '.join(near)}?" if near else _find_hint(error)
+        hint = f"Did you mean {' or '.join(near)}?" if near else ""
+        if not near and error.message.startswith("Got unexpected extra argument"):
+            hint = "Put a text with spaces into quotes."
         message = (error.message if isinstance(error, _UNKNOWN) else error.format_message()).rstrip()
         message = message.encode("utf-8", "replace").decode()  # the user's input in it may not be UTF-8
         message += "" if message.endswith((".", "?", "!")) else "."
@@ -259,12 +261,6 @@ def _find_elsewhere(context: click.Context, words: Sequence[str]) -> tuple[str, 
         verb = next((word for word in words if word in _VERBS), None)
         return tuple(f"satchel {noun} {verb}" for noun in _NOUNS) if verb else ()
     return (f"satchel {words[0]}",) if words[0] in COMMANDS else ()
-
-
-def _find_hint(error: click.UsageError) -> str:
-    """Return a hint for a usage error without a similar word."""
-    is_text = error.message.startswith("Got unexpected extra argument")
-    return "Put a text with spaces into quotes." if is_text else ""
 
 
 def _pick(word: str, known: list[str]) -> tuple[str, ...]:

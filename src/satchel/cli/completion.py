@@ -16,7 +16,6 @@ from satchel import config
 from satchel.app import project_discovery
 from satchel.cli.examples import Command
 from satchel.clients.table import CLIENTS
-from satchel.contracts import CONTRACTS
 from satchel.model import Scope
 from satchel.services import completion, documents, projects, tasks, users
 from satchel.storage.database import Tx, is_postgres, open_database
@@ -119,10 +118,8 @@ BLOCKER = Name(_in_store(_find_tasks, as_user=True))  # perhaps with + or - befo
 ITEM = Name(_in_store(_find_items, as_user=True))
 TAG = Name(_in_store(lambda tx, scope, word: completion.prompt_tags(tx, scope, word).values))
 TASK_TAG = Name(_in_store(lambda tx, scope, _word: tasks.list_tags(tx, scope, None), as_user=True))
-CONTRACT = Name(lambda _context, _word: CONTRACTS)
 CLIENT = Name(lambda _context, _word: [client.name for client in CLIENTS])
 LIBRARY = Name(_find_libraries)
-TEMPLATE = Name(_find_templates)
 
 
 # -- the command ------------------------------------------------------------------------------------------------

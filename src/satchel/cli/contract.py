@@ -4,7 +4,6 @@ import os
 
 import click
 
-from satchel.cli.completion import CONTRACT
 from satchel.cli.errors import end
 from satchel.cli.examples import Group
 from satchel.cli.output import to_json
@@ -32,31 +31,25 @@ def list_(as_json: bool) -> None:
 
 
 @cli.command()
-@click.argument("name", type=CONTRACT)
+@click.argument("name", type=click.Choice(list(CONTRACTS)), metavar="NAME")
 @click.argument("tool", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (the default).")
+@click.option("--json", is_flag=True, expose_value=False, help="Print JSON (the default).")
 @click.option("--output", "folder", metavar="DIR", help="Write one file per tool into this folder.")
-def show(name: str, tool: str | None, as_json: bool, folder: str | None) -> None:
+def show(name: str, tool: str | None, folder: str | None) -> None:
     """Print the JSON Schema of a tool, its input and output, or of all tools."""
-    del as_json  # schemas are JSON
-    contract = load(_known("contract", name, list(CONTRACTS)))
-    tools = {one.name: one for one in contract.tools}
-    shown = list(tools) if tool is None else [_known("tool", tool, list(tools))]
-    schemas = {one: contract.publish_schema(tools[one]) for one in shown}
-    if folder is not None:
-        try:
-            os.makedirs(folder, exist_ok=True)
-            for one, schema in schemas.items():
-                write_file(os.path.join(folder, f"{one}.json"), f"{to_json(schema)}\n".encode(), mode=0o644)
-        except OSError as error:
-            end(f"cannot write into {folder}: {error.strerror}.", "failed")
-    else:
+    contract = load(name)
+    schemas = {one.name: contract.publish_schema(one) for one in contract.tools}
+    if tool is not None and tool not in schemas:
+        near = closest_name(tool, list(schemas))
+        hint = f"Did you mean '{near}'? " if near else ""
+        end(f"there is no tool '{tool}'. {hint}There are: {', '.join(schemas)}.", "not_found")
+    shown = schemas if tool is None else {tool: schemas[tool]}
+    if folder is None:
         click.echo(to_json(list(schemas.values()) if tool is None else schemas[tool]))
-
-
-def _known(kind: str, name: str, names: list[str]) -> str:
-    if name not in names:
-        closest = closest_name(name, names)
-        hint = f"Did you mean '{closest}'? " if closest else ""
-        end(f"there is no {kind} '{name}'. {hint}There are: {', '.join(names)}.", "not_found")
-    return name
+        return
+    try:
+        os.makedirs(folder, exist_ok=True)
+        for one, schema in shown.items():
+            write_file(os.path.join(folder, f"{one}.json"), f"{to_json(schema)}\n".encode(), mode=0o644)
+    except OSError as error:
+        end(f"cannot write into {folder}: {error.strerror}.", "failed")

@@ -379,7 +379,7 @@ def _look_at_entry(
         repair = None
         if isinstance(target, Local):
             remedy = f"Correct what it says, or rewrite the entry: {again}"
-            if not probe.is_executable(target.command, machine.environment):
+            if shutil.which(target.command, path=machine.environment.get("PATH")) is None:
                 remedy, repair = again, partial(_renew_entry, machine, client, scope, name, path, target)
         elif target.token_variable and not machine.environment.get(target.token_variable):
             remedy = f"Set {target.token_variable} to a token: satchel token create, on the server."

@@ -13,7 +13,7 @@ from satchel.cli.completion import DOCUMENT
 from satchel.cli.examples import Group
 from satchel.cli.items import CONTENT_HELP, add_commands, expected_version_option, read_content
 from satchel.cli.output import count
-from satchel.cli.session import Page, Session, command, page_options
+from satchel.cli.session import Session, command, page_options
 from satchel.errors import WrongArgument
 from satchel.services import rules
 from satchel.services.documents import guess_type
@@ -71,9 +71,9 @@ def add(
 @click.option("--search", "query", metavar="TEXT", help="Only with this text in name, URI or description.")
 @command(reads=True)
 @page_options
-def list_(session: Session, query: str | None, page: Page) -> None:
+def list_(session: Session, query: str | None, limit: int | None) -> None:
     """List documents, oldest first. `satchel search` finds words in their contents."""
-    answer = session.list("list_resources", "resources", page, query=query)
+    answer = session.list("list_resources", "resources", limit, query=query)
     rows = [
         [
             one["name"],

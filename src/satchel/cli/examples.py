@@ -24,14 +24,10 @@ class Group(click.Group):
 def write_examples(ctx: click.Context, formatter: click.HelpFormatter) -> None:
     """Write the examples of a context's command."""
     with formatter.section("Examples"):
-        for line in EXAMPLES.get(find_path(ctx.command_path), ()):
+        path = ctx.command_path.partition(" ")[2]
+        path = path.replace("resource", "document", 1) if path.startswith("resource") else path
+        for line in EXAMPLES.get(path, ()):
             formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
-
-
-def find_path(command_path: str) -> str:
-    """Return the words after `satchel` that call a command: its key in EXAMPLES."""
-    path = command_path.partition(" ")[2]
-    return path.replace("resource", "document", 1) if path.startswith("resource") else path
 
 
 # The keys are the words after `satchel`.
@@ -156,12 +152,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "history": ("satchel history size",),
     "history size": ("satchel history size --json",),
     # -- libraries
-    "library": ("satchel library new everyday", "satchel library render everyday:review code='print(1)'"),
+    "library": ("satchel library new everyday", "satchel library validate"),
     "library list": ("satchel library list",),
     "library show": ("satchel library show everyday",),
     "library validate": ("satchel library validate", "satchel library validate ."),
     "library new": ("satchel library new everyday",),
-    "library render": ("satchel library render everyday:review code='print(1)' language=Python",),
     "library add": ("satchel library add https://example.com/prompts.git --ref main",),
     "library update": ("satchel library update",),
     "library remove": ("satchel library remove everyday",),

@@ -1,9 +1,9 @@
 """`satchel export`: a project as files, in a folder of Satchel or in the format of another tool."""
 
 import sys
-from typing import Any
 
 import click
+from msgspec import to_builtins
 
 from satchel.cli.examples import Command
 from satchel.cli.importing import read_format
@@ -53,7 +53,13 @@ def cli(session: Session, target: str, format_: str | None, is_whole: bool, prun
         report = exporting.write(export, target, chosen, prunes=prune, forces=force)
     except Unreadable as wrong:
         raise click.ClickException(f"{wrong}.") from wrong
-    session.say(_describe(session, report, is_whole=is_whole), to_value(report))
+    facts = to_builtins(report)
+    value = {
+        "target": facts.pop("where"),
+        **{f"{kind}s": number for kind, number in facts.pop("counts").items()},
+        **facts,
+    }
+    session.say(_describe(session, report, is_whole=is_whole), value)
 
 
 def _describe(session: Session, report: ExportReport, *, is_whole: bool) -> str:
@@ -66,16 +72,3 @@ def _describe(session: Session, report: ExportReport, *, is_whole: bool) -> str:
     if report.stale:
         lines.append(f"Files of items that are gone: {', '.join(report.stale)}. --prune removes them.")
     return "\n".join(map(printable, [*lines, *(f"Note: {note}" for note in report.notes)]))
-
-
-def to_value(report: ExportReport) -> dict[str, Any]:
-    """Return a report as JSON."""
-    return {
-        "target": report.where,
-        **{f"{kind}s": number for kind, number in report.counts.items()},
-        "files": report.files,
-        "changed": report.changed,
-        "removed": report.removed,
-        "stale": report.stale,
-        "notes": report.notes,
-    }

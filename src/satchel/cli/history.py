@@ -289,12 +289,8 @@ def _list_first(steps: Sequence[Step], describe: Callable[[FeedEntry], str]) -> 
 def _propose(entry: FeedEntry) -> str:
     one = entry.revision
     when = f"{shorten_time(one.at)} ({name_program(one.author)})"
-    name = name_entry(entry)
-    if one.action == "add":
-        return f"delete {name}, which was added {when}"
-    if one.action == "delete":
-        return f"bring back {name}, which was deleted {when}"
-    return f"put {name} back to what it was before it was {one.done} {when}, version {one.version}"
+    version = "" if one.action in _PROPOSED else f", version {one.version}"
+    return f"{_PROPOSED.get(one.action, 'put back')} {name_entry(entry)}, which was {one.done} {when}{version}"
 
 
 def _report(entry: FeedEntry) -> str:

@@ -11,7 +11,7 @@ import click
 
 from satchel import config
 from satchel.app import project_discovery
-from satchel.cli.completion import CLIENT, CONTRACT, PROJECT
+from satchel.cli.completion import CLIENT, PROJECT
 from satchel.cli.errors import end
 from satchel.cli.examples import Command
 from satchel.cli.output import color_diff, to_json
@@ -30,6 +30,7 @@ from satchel.services.texts import closest_name
 from satchel.storage.database import open_database
 
 _WRONG = "invalid_argument"
+_CONTRACT = click.Choice(list(CONTRACTS))
 _OTHER_CLIENT = "For any other client: satchel install --print json."
 NAMES = ", ".join(client.name for client in CLIENTS)
 
@@ -112,7 +113,7 @@ def choose_clients(
 @clients_argument
 @click.option("--all", "takes_all", is_flag=True, help="All clients on this machine, without asking.")
 @scope_option
-@click.option("--contract", "-c", type=CONTRACT, metavar="NAME", help="The contract to serve.  [default: satchel]")
+@click.option("--contract", "-c", type=_CONTRACT, metavar="NAME", help="The contract to serve.  [default: satchel]")
 @click.option("--project", "-p", type=PROJECT, metavar="NAME", help="The project to work in, regardless of the folder.")
 @click.option("--url", metavar="URL", help="Connect to a server at this address, instead of starting one.")
 @click.option("--token-env", metavar="VARIABLE", help="With --url: the environment variable with the token.")
@@ -141,7 +142,7 @@ def cli(
     --print json prints the lines that most clients read.
     """
     machine = Machine.current()
-    _check(contract, url, token_env, name, as_json=as_json)
+    _check(url, token_env, name, as_json=as_json)
     try:
         target = _make_target(machine, scope, contract, project, (url, token_env), as_json=as_json)
     except CannotInstall as error:
@@ -170,11 +171,7 @@ def cli(
     report.end(**answer)
 
 
-def _check(contract: str | None, url: str | None, token_env: str | None, name: str, *, as_json: bool) -> None:
-    if contract is not None and contract not in CONTRACTS:
-        near = closest_name(contract, CONTRACTS)
-        hint = f"Did you mean '{near}'? " if near else ""
-        end(f"there is no contract '{contract}'. {hint}There are: {', '.join(CONTRACTS)}.", _WRONG, as_json=as_json)
+def _check(url: str | None, token_env: str | None, name: str, *, as_json: bool) -> None:
     if token_env is not None and url is None:
         end("--token-env belongs to --url: a server that the client starts needs no token.", _WRONG, as_json=as_json)
     if token_env is not None and not (token_env.isascii() and token_env.isidentifier()):
@@ -208,7 +205,9 @@ def _make_target(
     command, *arguments = entries.own_command(machine.environment)
     if scope == "project" and os.path.basename(command) == "satchel" and _is_on_path(command, machine):
         command = "satchel"  # a project's file is also used on other machines
-    arguments += entries.serve_arguments(contract, project)
+    arguments.append("serve")
+    for flag, value in (("--contract", contract), ("--project", project)):
+        arguments += [flag, value] if value is not None else []
     return entries.Local(command, tuple(arguments), entries.carry_variables(machine.environment, settings.home))
 
 

@@ -1,5 +1,6 @@
 """Commands that prompts, documents and tasks share (delete, history, copy, move), and contents from files or stdin."""
 
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -50,7 +51,6 @@ def add_commands(group: click.Group, kind: Kind) -> None:
     @click.argument("ref", type=reference)
     @click.option("--version", type=VERSION, metavar="N", help="Show this version.")
     @click.option("--against", type=VERSION, metavar="N", help="Show what changed since this version.")
-    @click.option("--cursor", metavar="CURSOR", help="The next_cursor of the previous page.")
     @command(in_project=kind != "task", as_user=kind == "task", reads=True)
     def history(session: Session, ref: str, **options: Any) -> None:
         item = ref if "://" in ref else uri_of(kind, ref)
@@ -61,8 +61,8 @@ def add_commands(group: click.Group, kind: Kind) -> None:
             return
         rows = [[str(one["version"]), one["at"], ACTION_WORDS[one["action"]], one["by"]] for one in versions]
         print_table(("VERSION", "TIME", "WHAT", "WHO"), rows)
-        if cursor := answer.value.get("next_cursor"):
-            show_notes([f"There is more: add --cursor {cursor}"])
+        if "next_cursor" in answer.value:
+            show_notes([f"There is more: satchel log {shlex.quote(item)} --limit NUMBER"])
 
     for verb, past in (("copy", "copied"), ("move", "moved")):
         _add_transfer(group, kind, verb, past)

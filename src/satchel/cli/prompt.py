@@ -16,7 +16,7 @@ from satchel.cli.items import (
     read_text,
     tags_option,
 )
-from satchel.cli.session import Answer, Page, Session, command, page_options
+from satchel.cli.session import Answer, Session, command, page_options
 
 _COLUMNS = ("NAME", "TITLE", "TAGS", "ARGUMENTS", "DESCRIPTION", "FROM")
 _DECLARATION = r"([^=:?]+)(\?)?(?:=([^:]*))?(?::(.*))?"
@@ -82,10 +82,10 @@ def add(
 @click.option("--search", "query", metavar="TEXT", help="Only with this text in title or content, in any case.")
 @command(reads=True)
 @page_options
-def list_(session: Session, *, page: Page, query: str | None, tags: Sequence[str], all_tags: bool) -> None:
+def list_(session: Session, *, limit: int | None, query: str | None, tags: Sequence[str], all_tags: bool) -> None:
     """List prompts, last updated first, then those of libraries. `satchel search` finds by words."""
     match = "all" if all_tags else None
-    answer = session.list("list_prompts", "prompts", page, query=query, tags=list(tags) or None, match=match)
+    answer = session.list("list_prompts", "prompts", limit, query=query, tags=list(tags) or None, match=match)
     rows = [
         [
             one["name"],

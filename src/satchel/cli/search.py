@@ -17,15 +17,12 @@ _KINDS = ("prompt", "document", "task")
 @click.argument("words", nargs=-1, required=True)
 @click.option("--kind", "-k", type=click.Choice(_KINDS), help="Only items of this kind.")
 @click.option("--limit", default=10, show_default=True, type=click.IntRange(1, _MOST), help="How many at most.")
-@click.option("--cursor", metavar="CURSOR", help="The next_cursor of the previous page.")
 @project_option("Only in this project.")
 @command(in_project=False, as_user=True, reads=True)
-def cli(
-    session: Session, words: tuple[str, ...], kind: str | None, limit: int, cursor: str | None, wanted: str | None
-) -> None:
+def cli(session: Session, words: tuple[str, ...], kind: str | None, limit: int, wanted: str | None) -> None:
     """Find prompts, documents and tasks by WORDS, best first. Words in "quotes" are found literally."""
     query = " ".join(words)
-    answer = session.call("search", query=query, kind=kind, limit=limit, cursor=cursor, project=wanted)
+    answer = session.call("search", query=query, kind=kind, limit=limit, project=wanted)
     rows = [
         [
             hit["reference"],
@@ -38,7 +35,7 @@ def cli(
     ]
     empty = f"Nothing was found in project '{answer.value['project']}'. Try fewer words, or another project with -p."
     columns = ("REFERENCE", "KIND", "TITLE", "TEXT", "FROM")
-    session.show_list(answer, columns, rows, empty=empty, more="a higher --limit")
+    session.show_list(answer, columns, rows, empty=empty, more="a higher --limit" if limit < _MOST else "a word")
 
 
 @click.command(cls=Command)

@@ -5,7 +5,6 @@ missing store as an empty one, and creates no file.
 """
 
 import os
-import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -67,13 +66,6 @@ class Answer(NamedTuple):
     def notes(self) -> list[str]:
         """The notes that come with the answer."""
         return list(self.value.get("notes", ()))
-
-
-class Page(NamedTuple):
-    """The part of a list that a command shows."""
-
-    limit: int | None  # None: everything
-    cursor: str | None = None
 
 
 class Session:
@@ -178,12 +170,12 @@ class Session:
             self.failure = error, tool
             raise
 
-    def list(self, tool: str, key: str, page: Page, **filters: Any) -> Answer:
-        """Return a part of the list that a tool returns under a key, making as many calls as needed."""
+    def list(self, tool: str, key: str, limit: int | None, **filters: Any) -> Answer:
+        """Return the list that a tool returns under a key, up to a limit, making as many calls as needed."""
         rows: list[Any] = []
-        answer, cursor = None, page.cursor
-        while answer is None or (cursor is not None and len(rows) != page.limit):
-            size = PAGE_SIZE if page.limit is None else min(page.limit - len(rows), PAGE_SIZE)
+        answer, cursor = None, None
+        while answer is None or (cursor is not None and len(rows) != limit):
+            size = PAGE_SIZE if limit is None else min(limit - len(rows), PAGE_SIZE)
             found = self.call(tool, **filters, limit=size, cursor=cursor)
             answer, cursor = answer or found, found.value.get("next_cursor")
             rows += found.value[key]
@@ -246,7 +238,7 @@ class Session:
         if self.as_json:
             return
         if "next_cursor" in answer.value:
-            notes.append(f"There is more: add --cursor {shlex.quote(answer.value['next_cursor'])}, or {more}.")
+            notes.append(f"There is more: add {more}.")
         show_notes(notes)
 
     def say_deleted(self, text: str, kind: str, keys: Sequence[str], value: object) -> None:
@@ -312,14 +304,13 @@ def project_option(help: str, name: str = "wanted", **more: Any) -> Option:
 
 
 def page_options(run: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that choose a part of a list, and give the command a `Page`."""
+    """Add the options --limit and --all to a command; they give it a limit, or None for everything."""
 
     @click.option("--limit", default=_LIMIT, show_default=True, type=click.IntRange(1, 10**6), help="How many at most.")
     @click.option("--all", "is_all", is_flag=True, help="All entries, regardless of the limit.")
-    @click.option("--cursor", metavar="CURSOR", help="The next_cursor of the previous page.")
     @wraps(run)
-    def with_page(session: Session, *, limit: int, is_all: bool, cursor: str | None, **options: Any) -> None:
-        run(session, page=Page(None if is_all else limit, cursor), **options)
+    def with_page(session: Session, *, limit: int, is_all: bool, **options: Any) -> None:
+        run(session, limit=None if is_all else limit, **options)
 
     return with_page
 
@@ -358,7 +349,7 @@ def _report_failure(session: Session) -> Iterator[None]:
         yield
     except SatchelError as error:
         _check_file(error, session)
-        if session.lacks_store and isinstance(error, NotFound):
+        if session.lacks_store and isinstance(error, NotFound) and not error.near:
             end("there is nothing stored yet.", code_of(error), as_json=as_json)
         what, advice = explain_apart(error, session.database, session.scope)
         facts = session.describe_failure(error)

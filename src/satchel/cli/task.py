@@ -12,7 +12,7 @@ from satchel.cli.errors import end
 from satchel.cli.examples import Group
 from satchel.cli.items import EDIT_TAGS_HELP, add_commands, expected_version_option, name_several, tags_option
 from satchel.cli.output import show_notes
-from satchel.cli.session import Answer, Option, Page, Session, command, page_options, project_option
+from satchel.cli.session import Answer, Option, Session, command, page_options, project_option
 from satchel.clock import read_day
 from satchel.errors import NotFound
 
@@ -37,14 +37,6 @@ class _Day(click.types.StringParamType):
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         text = str(super().convert(value, param, ctx))
         return read_day(text, date.today()) or text
-
-
-class _Status(click.Choice[str]):
-    """A status in the words of this command; those of the tools are accepted too."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        own = {word: ours for ours, word in _FILTERS.items()}
-        return super().convert(own.get(value, value), param, ctx)
 
 
 narrow_option = project_option("Only tasks of this project.  [default: all]")
@@ -139,7 +131,7 @@ def _read_line(text: str) -> "TaskLine":
 
 
 @cli.command("list")
-@click.option("--status", type=_Status(STATUSES), help="Only tasks in this state.  [default: open]")
+@click.option("--status", type=click.Choice(STATUSES), help="Only tasks in this state.  [default: open]")
 @click.option("--search", "query", metavar="TEXT", help="Only with this text in title or description, in any case.")
 @narrow_by_tag_option
 @click.option("--all-tags", is_flag=True, help="Only with all of the tags, not just one.")
@@ -169,7 +161,7 @@ def _show_page(
     status: str,
     query: str | None,
     *,
-    page: Page,
+    limit: int | None,
     wanted: str | None,
     tags: Sequence[str] = (),
     all_tags: bool = False,
@@ -177,7 +169,7 @@ def _show_page(
     answer = session.list(
         "list_tasks",
         "tasks",
-        page,
+        limit,
         status=_FILTERS.get(status, status),
         query=query,
         tags=list(tags) or None,

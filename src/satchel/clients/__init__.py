@@ -2,7 +2,7 @@
 
 The files contain their owners' comments, other servers and keys. Therefore an edit changes only the characters of our
 entry; the result is parsed again and must equal the old document with this one change, or nothing is written. No code
-here runs a shell.
+here runs a shell. Functions that take a path raise `UnusableFile`; jsonc, toml and yaml raise `WrongSyntax`.
 
 table    the clients: their files, keys and shapes of an entry, as one literal table
 places   the paths of those files on this machine, and which clients are installed

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from satchel.clients import files, merging
+from satchel.clients import files, jsonc, merging
 from satchel.clients.entries import Local, Remote, list_words, make_entry
 from satchel.clients.places import Machine, Scope
 from satchel.clients.table import Client
@@ -67,11 +67,7 @@ def plan_install(client: Client, path: str, name: str, target: Local | Remote, s
 
 
 def plan_uninstall(client: Client, path: str, name: str, scope: Scope) -> Change | None:
-    """Plan the change that removes an entry from a client's file; None if it is not there.
-
-    Raises:
-        UnusableFile: the file cannot be read.
-    """
+    """Plan the change that removes an entry from a client's file; None if it is not there."""
     before = files.read(path)
     entry = merging.read_servers(client, path, before).get(name)
     if before is None or entry is None:
@@ -82,7 +78,7 @@ def plan_uninstall(client: Client, path: str, name: str, scope: Scope) -> Change
 
 def _change(client: Client, path: str, before: str | None, after: str, shown: list[Any], scope: Scope) -> Change:
     note = ""
-    if before and merging.find_comments(client, before):
+    if before and client.format == "json" and jsonc.parse(before).has_comments:
         note = f"{client.title} reads plain JSON, and this file has comments or trailing commas, which it may refuse."
     mode = USER_MODE if scope == "user" else PROJECT_MODE
     # YAML texts need no quotes, so they cannot be masked; the surrounding lines are left out.
@@ -106,11 +102,7 @@ def write_snippet(client: Client, name: str, target: Local | Remote) -> str:
 
 
 def find_entries(client: Client, machine: Machine, scope: Scope) -> tuple[str, dict[str, Any]]:
-    """Return the path of a client's file, and its entries that start Satchel or are called satchel.
-
-    Raises:
-        UnusableFile: the file cannot be read.
-    """
+    """Return the path of a client's file, and its entries that start Satchel or are called satchel."""
     path = machine.find_file(client, scope)
     if path is None:
         return "", {}
@@ -140,11 +132,7 @@ _RULE = re.compile(rf"(?:\r?\n)*{re.escape(RULE_BEGIN)}.*?{re.escape(RULE_END)}(
 
 
 def plan_rule(path: str, *, is_wanted: bool) -> Change | None:
-    """Plan the change that adds the rule to AGENTS.md or the like, or removes it; None if nothing changes.
-
-    Raises:
-        UnusableFile: the file cannot be read.
-    """
+    """Plan the change that adds the rule to AGENTS.md or the like, or removes it; None if nothing changes."""
     before = files.read(path)
     after = add_rule(before or "") if is_wanted else remove_rule(before or "")
     if after == (before or ""):

@@ -171,12 +171,6 @@ def carry_variables(environment: Mapping[str, str], home: str) -> dict[str, str]
     return carried
 
 
-def serve_arguments(contract: str | None, project: str | None) -> tuple[str, ...]:
-    """Return the arguments that serve a contract and a project over stdio."""
-    chosen = [("--contract", contract), ("--project", project)]
-    return ("serve", *(word for flag, value in chosen if value is not None for word in (flag, value)))
-
-
 def server_url(url: str, contract: str | None, project: str | None, contracts: Sequence[str]) -> str:
     """Return the address of a server's contract and project; an address without a path gets `/mcp`.
 

@@ -62,11 +62,7 @@ class Document(NamedTuple):
 
 
 def parse(text: str) -> Document:
-    """Parse a text.
-
-    Raises:
-        WrongSyntax: the text is not JSON with comments.
-    """
+    """Parse a text."""
     parser = _Parser(text)
     start = parser.skip(1 if text.startswith("\ufeff") else 0)
     root = None
@@ -79,11 +75,7 @@ def parse(text: str) -> Document:
 
 
 def load(text: str) -> Any:
-    """Return the value of a document; an empty document is an empty object.
-
-    Raises:
-        WrongSyntax: the text is not JSON with comments.
-    """
+    """Return the value of a document; an empty document is an empty object."""
     root = parse(text).root
     return {} if root is None else root.value
 

@@ -32,17 +32,8 @@ def read_servers(client: Client, path: str, text: str | None) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def find_comments(client: Client, text: str) -> bool:
-    """Return whether the file has comments or trailing commas although the client reads only plain JSON."""
-    return client.format == "json" and jsonc.parse(text).has_comments
-
-
 def set_entry(client: Client, path: str, text: str | None, name: str, wanted: Shape) -> str:
-    """Return the text of a client's file with the wanted entry; the same text if the entry is there already.
-
-    Raises:
-        UnusableFile: the file cannot be read or changed.
-    """
+    """Return the text of a client's file with the wanted entry; the same text if the entry is there already."""
     before = text or ""
     old = read_servers(client, path, before).get(name)
     where = (*client.key, name)
@@ -74,11 +65,7 @@ def set_entry(client: Client, path: str, text: str | None, name: str, wanted: Sh
 
 
 def remove_entry(client: Client, path: str, text: str, name: str) -> str:
-    """Return the text of a client's file without an entry; the same text if there is none.
-
-    Raises:
-        UnusableFile: the file cannot be read or changed.
-    """
+    """Return the text of a client's file without an entry; the same text if there is none."""
     if name not in read_servers(client, path, text):
         return text
     where = (*client.key, name)
@@ -128,11 +115,7 @@ def _explain(path: str, error: Exception) -> str:
 
 
 def _check(client: Client, path: str, before: str, after: str, name: str, entry: Shape | None) -> None:
-    """Check that a change has the intended effect and no other.
-
-    Raises:
-        UnusableFile: the change has another effect.
-    """
+    """Check that a change has the intended effect and no other."""
     expected, found = _load(client, path, before), _load(client, path, after)
     inside = expected
     for key in client.key:

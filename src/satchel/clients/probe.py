@@ -1,7 +1,6 @@
 """Starts the server of an entry as a client would, or calls its address, and asks for its name and tools."""
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -148,10 +147,3 @@ def _read_body(body: bytes, kind: str) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise NoAnswer(f"it answered with something that is not JSON: {text[:100]!r}") from error
-
-
-def is_executable(command: str, environment: Mapping[str, str]) -> bool:
-    """Return whether a command exists."""
-    import shutil
-
-    return shutil.which(command, path=environment.get("PATH")) is not None and not os.path.isdir(command)

@@ -17,11 +17,7 @@ Path = tuple[str, ...]
 
 
 def set_keys(text: str, path: Path, values: Mapping[str, Any], removed: Sequence[str] = ()) -> str:
-    """Return the text with the given keys of a table set and others removed; a new table goes to the end.
-
-    Raises:
-        WrongSyntax: tomlkit cannot make this change.
-    """
+    """Return the text with the given keys of a table set and others removed; a new table goes to the end."""
     mark, body = _split_mark(text)
     document = _parse(body)
     if not any(_find(document.body, path)):
@@ -56,11 +52,7 @@ def _set(table: Any, key: str, value: Any) -> None:
 
 
 def remove_table(text: str, path: Path) -> str:
-    """Return the text without a table; comments after it stay, because they belong to the next part.
-
-    Raises:
-        WrongSyntax: tomlkit cannot make this change.
-    """
+    """Return the text without a table; comments after it stay, because they belong to the next part."""
     mark, body = _split_mark(text)
     document = _parse(body)
     for items, index in list(_find(document.body, path)):

@@ -14,11 +14,7 @@ _HEADER = re.compile(r"""( *)(["']?)([^"'#:\s][^"'#:]*)\2:[ \t]*(?:\{\}[ \t]*)?(
 
 
 def set_entry(text: str, path: Sequence[str], entry: dict[str, Any]) -> str:
-    """Replace the entry of the same name in a text, or add a new one at the end of its section.
-
-    Raises:
-        WrongSyntax: the section is not a block of lines.
-    """
+    """Replace the entry of the same name in a text, or add a new one at the end of its section."""
     section, name = path
     lines = text.splitlines()
     where = _find(lines, section, 0, len(lines), 0)
@@ -36,11 +32,7 @@ def set_entry(text: str, path: Sequence[str], entry: dict[str, Any]) -> str:
 
 
 def remove_entry(text: str, path: Sequence[str]) -> str:
-    """Return the text without an entry.
-
-    Raises:
-        WrongSyntax: the entry is not a block of lines.
-    """
+    """Return the text without an entry."""
     section, name = path
     lines = text.splitlines()
     start, end = _find(lines, section, 0, len(lines), 0) or (0, 0)

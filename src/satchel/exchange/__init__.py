@@ -1,5 +1,7 @@
 """Import, export and sync between files and the store. It uses services and no contract.
 
+Functions that read or write a file raise `entries.Unreadable`.
+
 entries       the values between a format and the store
 cleaning      converts foreign values into values that the store accepts
 sources       finds, reads and writes files

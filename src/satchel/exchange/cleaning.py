@@ -41,18 +41,19 @@ def clean_name(text: str) -> str:
 
 def clean_title(text: str, longest: int = rules.MAX_TITLE) -> tuple[str, list[str]]:
     """Return a text as a title in one line, and notes on what was cut."""
-    title = " ".join(text.split())
-    if len(title) <= longest:
-        return title, []
-    return title[: longest - 1].rstrip() + "…", [f"The title was cut: it is longer than {longest} characters."]
+    return _cut(" ".join(text.split()), longest, "title")
 
 
 def clean_description(text: str) -> tuple[str | None, list[str]]:
     """Return a text as a description, and notes on what was cut."""
-    if len(text) <= MAX_DESCRIPTION:
-        return text or None, []
-    note = f"The description was cut: it is longer than {MAX_DESCRIPTION} characters."
-    return text[: MAX_DESCRIPTION - 1].rstrip() + "…", [note]
+    cut, notes = _cut(text, MAX_DESCRIPTION, "description")
+    return cut or None, notes
+
+
+def _cut(text: str, longest: int, what: str) -> tuple[str, list[str]]:
+    if len(text) <= longest:
+        return text, []
+    return text[: longest - 1].rstrip() + "…", [f"The {what} was cut: it is longer than {longest} characters."]
 
 
 def clean_tags(given: object) -> tuple[tuple[str, ...], list[str]]:

@@ -210,11 +210,7 @@ def _read_tasks(root: str, shown: str) -> Iterator[tuple[Found, ReadFile]]:
 
 
 def list_files(root: str, folder: str, ending: str = "") -> list[str]:
-    """Return the sorted paths in a part of the folder, without hidden files and editors' copies.
-
-    Raises:
-        Unreadable: the part cannot be read.
-    """
+    """Return the sorted paths in a part of the folder, without hidden files and editors' copies."""
     where = os.path.join(root, folder)
     if not os.path.lexists(where):
         return []
@@ -232,11 +228,7 @@ def list_files(root: str, folder: str, ending: str = "") -> list[str]:
 
 
 def read_details(root: str) -> Details:
-    """Return the details of documents by name, from the file beside them.
-
-    Raises:
-        Unreadable: it is broken.
-    """
+    """Return the details of documents by name, from the file beside them."""
     path = os.path.join(root, DETAILS)
     if not os.path.lexists(path):
         return {}
@@ -315,11 +307,7 @@ def _read_body(body: str) -> str:
 
 
 def read_arguments(given: object) -> list[Argument]:
-    """Return the arguments of a prompt as `export` writes them; a plain text is the name of one.
-
-    Raises:
-        Unreadable: they are not a list of arguments.
-    """
+    """Return the arguments of a prompt as `export` writes them; a plain text is the name of one."""
     if given is None:
         return []
     if not isinstance(given, list):

@@ -84,7 +84,7 @@ def _read_file(file: SourceFile, format: Format | None) -> FileRead:
         if format is None and not is_foreign:
             format = recognise(file)
         if format is not None:
-            for one in format.read(file):
+            for one in format.module.read(file):
                 found.append(_finish(one, format, file))
     except Unreadable as wrong:
         found.append(Problem(file.shown, str(wrong)))

@@ -58,20 +58,13 @@ class SourceFile:
         """The text, decoded from UTF-8, or from UTF-16 with a byte order mark; the mark is removed.
 
         Line ends of old Macs (a lone CR) become LF.
-
-        Raises:
-            Unreadable: as `data`, or it is not such a text.
         """
         text = decode(self.data)
         return text if "\n" in text else text.replace("\r", "\n")
 
     @cached_property
     def parts(self) -> tuple[Fields | None, str, str]:
-        """The front matter, the text after it with LF as line ends, and the fault of front matter that is not YAML.
-
-        Raises:
-            Unreadable: as `text`, or the front matter is too large.
-        """
+        """The front matter, the text after it with LF as line ends, and the fault of front matter that is not YAML."""
         text = self.text.replace("\r\n", "\n")
         try:
             return *yaml_reader.read_front_matter(text), ""
@@ -227,11 +220,7 @@ def write_file(root: str, path: str, data: bytes) -> bool:
 
 
 def remove_file(root: str, path: str) -> None:
-    """Remove a file below a folder, if it exists.
-
-    Raises:
-        Unreadable: it cannot be removed.
-    """
+    """Remove a file below a folder, if it exists."""
     try:
         os.unlink(os.path.join(root, *path.split("/")))
     except FileNotFoundError:

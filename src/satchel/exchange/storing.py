@@ -1,7 +1,7 @@
 """Reads a project as entries, and adds, changes and deletes entries for import and sync."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
@@ -33,8 +33,6 @@ _ROOM = 9  # characters for a number after a name or title
 
 NamedEntry = PromptEntry | DocumentEntry
 
-Result = TypeVar("Result")
-
 
 # -- reading ----------------------------------------------------------------------------------------------------
 
@@ -55,11 +53,7 @@ class Snapshot(Struct, frozen=True):
 
 
 def take_snapshot(tx: Tx, scope: Scope) -> Snapshot:
-    """Return everything in the project of a scope.
-
-    Raises:
-        NotFound, Forbidden: as `projects.current`.
-    """
+    """Return everything in the project of a scope."""
     versions: dict[tuple[Kind, str], int] = {}
     found_prompts: dict[str, PromptEntry] = {}
     for prompt in sorted(prompts.iterate_whole(tx, scope, size=_PAGE), key=lambda one: one.name):
@@ -160,7 +154,7 @@ def renumber(entry: Entry, number: int) -> Entry:
     return replace(entry, name=name, uri=rules.make_own_uri(name) if is_own else f"{entry.uri}-{number}")
 
 
-# -- writing ----------------------------------------------------------------------------------------------------
+# -- writing; all functions raise Refused as the services do -------------------------------------------------------
 
 
 def _prompt_fields(prompt: PromptEntry | Prompt) -> dict[str, Any]:
@@ -173,11 +167,7 @@ def _document_fields(document: DocumentEntry | Document) -> dict[str, Any]:
 
 
 def add(tx: Tx, scope: Scope, entry: NamedEntry) -> NamedEntry:
-    """Add a prompt or a document, and return it.
-
-    Raises:
-        Refused: as `prompts.add` and `documents.add`.
-    """
+    """Add a prompt or a document, and return it."""
     if isinstance(entry, PromptEntry):
         return to_prompt(prompts.add(tx, scope, PromptDraft(name=entry.name, **_prompt_fields(entry))))
     draft = DocumentDraft(name=entry.name, uri=entry.uri, **_document_fields(entry))
@@ -185,11 +175,7 @@ def add(tx: Tx, scope: Scope, entry: NamedEntry) -> NamedEntry:
 
 
 def change(tx: Tx, scope: Scope, name: str, entry: NamedEntry, version: int | None = None) -> NamedEntry:
-    """Update a prompt or document from an entry, except its name and URI, and return it.
-
-    Raises:
-        Refused: as `prompts.update` and `documents.update`.
-    """
+    """Update a prompt or document from an entry, except its name and URI, and return it."""
     if isinstance(entry, PromptEntry):
         id = prompts.get_by_name(tx, scope, name).id
         return to_prompt(prompts.update(tx, scope, id, PromptPatch(**_prompt_fields(entry)), version))
@@ -197,22 +183,14 @@ def change(tx: Tx, scope: Scope, name: str, entry: NamedEntry, version: int | No
 
 
 def set_title_aside(tx: Tx, scope: Scope, name: str, title: str, version: int | None = None) -> tuple[str, int]:
-    """Give a prompt a unique interim title; return the title and the new version.
-
-    Raises:
-        Refused: as `prompts.update`.
-    """
+    """Give a prompt a unique interim title; return the title and the new version."""
     aside = f"{title[: rules.MAX_TITLE - 40]} {tx.new_id()}"
     id = prompts.get_by_name(tx, scope, name).id
     return aside, prompts.update(tx, scope, id, PromptPatch(title=aside), version).version
 
 
 def add_task(tx: Tx, scope: Scope, project: str | None, entry: TaskEntry, blockers: Sequence[int]) -> Task:
-    """Add a task with its notes.
-
-    Raises:
-        Refused: as `tasks.add`, `tasks.update` and `tasks.add_note`.
-    """
+    """Add a task with its notes."""
     draft = TaskDraft(
         title=entry.title,
         description=entry.description,
@@ -238,11 +216,7 @@ def change_task(
     blockers: BlockerChange | UnsetType = UNSET,
     version: int | None = None,
 ) -> None:
-    """Update a task from an entry, and add the notes that it lacks.
-
-    Raises:
-        Refused: as `tasks.update` and `tasks.add_note`.
-    """
+    """Update a task from an entry, and add the notes that it lacks."""
     patch = TaskPatch(
         title=entry.title,
         description=entry.description,

@@ -63,11 +63,7 @@ class SyncState(Struct, kw_only=True):
 
 
 def load_state(root: str, project: str, user: str) -> tuple[SyncState, bool]:
-    """Return the state of a folder, and whether it was synced with this project for this user.
-
-    Raises:
-        Unreadable: the file is broken.
-    """
+    """Return the state of a folder, and whether it was synced with this project for this user."""
     empty = SyncState(project=project, user=user)
     path = os.path.join(root, STATE)
     if not os.path.lexists(path):

@@ -76,11 +76,7 @@ class SyncOptions(Struct, frozen=True, kw_only=True):
 
 
 def run(database: Database, scope: Scope, root: str, options: SyncOptions) -> SyncReport:
-    """Make a folder and the scope's project equal.
-
-    Raises:
-        Unreadable: the folder cannot be used.
-    """
+    """Make a folder and the scope's project equal."""
     if not os.path.isdir(root):
         if os.path.lexists(root):
             raise Unreadable(f"{root} is not a folder")

@@ -52,11 +52,17 @@ class Template(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
+_TOO_LARGE = "Kept as plain text: it is too large for a template."
+
+
 def convert(text: str, read: Callable[[str], list[Piece]], declared: Sequence[Argument] = ()) -> Template:
     """Convert a foreign text to a template, or to plain text if it is not a template.
 
     Declarations of variables in `declared` are kept; a declared argument that the text does not use is omitted.
     """
+    if len(text) > rules.MAX_TEMPLATE_BYTES:  # readers take more time for each piece of a longer text
+        has_signs = "{{" in text or "$" in text
+        return Template(text, (), (_TOO_LARGE,) if has_signs else ())
     try:
         pieces = read(text)
     except NotTemplate as reason:
@@ -67,7 +73,7 @@ def convert(text: str, read: Callable[[str], list[Piece]], declared: Sequence[Ar
     if not arguments:
         return Template("".join(piece.text for piece in pieces if isinstance(piece, Text)))
     if len(arguments) > rules.MAX_ARGUMENTS or len(content.encode()) > rules.MAX_TEMPLATE_BYTES:
-        return Template(text, (), ("Kept as plain text: it is too large for a template.",))
+        return Template(text, (), (_TOO_LARGE,))
     unused = [one.name for one in declared if one.name not in {known.name for known in arguments}]
     notes = (f"Not declared, because the text does not use it: {', '.join(unused)}.",) if unused else ()
     return Template(content, arguments, notes)
@@ -75,6 +81,7 @@ def convert(text: str, read: Callable[[str], list[Piece]], declared: Sequence[Ar
 
 def _declare(pieces: Sequence[Piece], declared: Mapping[str, Argument]) -> tuple[Argument, ...]:
     found: dict[str, Argument] = {}
+    guarded = {piece.name for piece in pieces if isinstance(piece, Condition)}  # these may lack a value
     for piece in pieces:
         if isinstance(piece, Text) or not piece.name:
             continue
@@ -83,17 +90,12 @@ def _declare(pieces: Sequence[Piece], declared: Mapping[str, Argument]) -> tuple
         if before is None:
             label = piece.label if isinstance(piece, Variable) and piece.label != piece.name else ""
             found[piece.name] = declared.get(piece.name) or Argument(piece.name, label or None, is_required)
-        elif is_required and piece.name not in declared and not _is_guarded(piece.name, pieces):
+        elif is_required and piece.name not in declared:
             found[piece.name] = replace(before, is_required=True)
     for name, one in found.items():
-        if name not in declared and one.is_required and _is_guarded(name, pieces):
+        if name not in declared and name in guarded:
             found[name] = replace(one, is_required=False)
     return tuple(found.values())
-
-
-def _is_guarded(name: str, pieces: Sequence[Piece]) -> bool:
-    """Return whether a condition tests a variable, so that it may lack a value."""
-    return any(isinstance(piece, Condition) and piece.name == name for piece in pieces)
 
 
 def make_argument_name(label: str, taken: Mapping[str, str] | None = None) -> str:
@@ -187,7 +189,8 @@ def read_braces(text: str) -> list[Piece]:
     return require_variables(pieces)
 
 
-_JINJA = r"\{\{-?(.*?)-?\}\}|\{%-?(.*?)-?%\}|\{#.*?#\}"
+# A part without an end matches to the end of the text, or else a search would start again at each part.
+_JINJA = r"\{\{-?(.*?)(?:-?\}\}|\Z)|\{%-?(.*?)(?:-?%\}|\Z)|\{#.*?(?:#\}|\Z)"
 _DEFAULT = r"""(\w+)\s*\|\s*(?:default|d)\s*\(\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*(?:,\s*(?:true|True)\s*)?\)"""
 _LITERAL = r"'(\{[{%#]?)'"
 
@@ -202,9 +205,9 @@ def read_jinja(text: str) -> list[Piece]:
     depth = 0
     for one in split(text, rf"(?s){_JINJA}"):
         if isinstance(one, str):
-            if re.search(r"\{\{|\{%|\{#", one):
-                raise NotTemplate("it has {{, {% or {# without an end")
             pieces.append(Text(one))
+        elif not one[0].endswith(("}}", "%}", "#}")):
+            raise NotTemplate("it has {{, {% or {# without an end")
         elif one[1] is not None:
             pieces.append(_read_expression(one[0], one[1].strip()))
         elif one[2] is not None:
@@ -258,9 +261,7 @@ def _join_texts(pieces: Sequence[Piece]) -> list[Piece]:
     return joined
 
 
-_HANDLEBARS = r"(?s)\\?\{\{\{\s*([^{}]*?)\s*\}\}\}|\\?\{\{!--.*?--\}\}|\\?\{\{~?\s*([^{}]*?)\s*~?\}\}"
-
-
+_HANDLEBARS = r"(?s)\\?\{\{\{([^{}]*)\}\}\}|\\?\{\{!--.*?(?:--\}\}|\Z)|\\?\{\{~?([^{}]*?)~?\}\}"
 _ROLES = ("system:\n", "user:\n", "assistant:\n", "tool:\n")
 
 
@@ -276,9 +277,11 @@ def read_handlebars(text: str) -> list[Piece]:
                 raise NotTemplate("it has {{ without an end")
             is_after_role = bool(pieces) and isinstance(last := pieces[-1], Text) and last.text in _ROLES
             pieces.append(Text(one.removeprefix("\n") if is_after_role else one))
+        elif "{{!--" in one[0] and not one[0].endswith("--}}"):
+            raise NotTemplate("it has {{!-- without an end")
         elif one[0].startswith("\\"):
             pieces.append(Text(one[0][1:]))
-        elif (inside := one[1] or one[2] or "") and not inside.startswith("!"):
+        elif (inside := (one[1] or one[2] or "").strip()) and not inside.startswith("!"):
             pieces.append(_read_handlebar(one[0], inside, blocks))
     if blocks:
         raise NotTemplate(f"the block {blocks[-1]} has no end")

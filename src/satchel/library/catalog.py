@@ -203,7 +203,7 @@ class Libraries:
 
     def _read_text(self, library: Library, prompt: LibraryPrompt) -> tuple[str, LibraryPrompt, str]:
         try:
-            text = self.template(library, prompt)
+            text = self.read(library, prompt).text
         except (ContentMissing, RenderFailed):
             text = ""
         return f"{library.name}:{prompt.key}", prompt, text
@@ -414,10 +414,6 @@ class Libraries:
         except UnicodeDecodeError:
             raise Unreadable("it is not UTF-8") from None
         return Source(text) if prompt.declared_in == NAME else _drop_front_matter(text)
-
-    def template(self, library: Library, prompt: LibraryPrompt) -> str:
-        """Return the text of a prompt, as `read` does."""
-        return self.read(library, prompt).text
 
     def render(self, library: Library, prompt: LibraryPrompt, values: dict[str, str], work: Work | None = None) -> str:
         """Fill in a prompt as one text.

@@ -66,7 +66,7 @@ def show_template(visit: Visit) -> Answer:
         raise NotFound("prompt", name, visit.scope)
     library, prompt = found
     try:
-        template, problem = visit.server.libraries.template(library, prompt), ""
+        template, problem = visit.server.libraries.read(library, prompt).text, ""
     except ContentMissing:
         template, problem = "", "Its file is missing."
     except RenderFailed as failure:

@@ -42,7 +42,10 @@ def show_list(visit: Visit, error: str = "", line: str = "") -> Answer:
         found, has_more = tasks.list_page(tx, visit.scope, query, limit=_PAGE, after=after)
         names = projects.list_names(tx, visit.scope)
         known = tasks.list_tags(tx, visit.scope, query.project, _NEWEST)
-    last = _write_position(tasks.position_of(query.filter, found[-1])) if found and has_more else ""
+    last = ""
+    if found and has_more:
+        end = tasks.position_of(query.filter, found[-1])
+        last = f"{end.moment},{end.number},{end.priority},{end.due or ''}"
     values = {"found": found, "next": last, "status": name, "tags": tags, "known_tags": known[:30], "text": query.text}
     more = {"names": names, "wanted": query.project or "", "error": error, "line": line}
     return Shown("tasks.html", values | more)
@@ -159,9 +162,7 @@ def show_board(visit: Visit) -> Answer:
 
 def move_cards(visit: Visit) -> Answer:
     """Move cards to another column, or change their priority."""
-    given = visit.form.get("task", ())[:_MOST_CARDS]
-    numbers = [int(one) for one in given if one.isascii() and one.isdigit() and len(one) < 16]
-    return move(visit, numbers, link("board"))
+    return move(visit, _read_numbers(" ".join(visit.form.get("task", ())[:_MOST_CARDS])), link("board"))
 
 
 # -- parts --------------------------------------------------------------------------------------------------------
@@ -179,10 +180,6 @@ def _number(visit: Visit) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > 15:
         raise NotFound("task", text, visit.scope)
     return int(text)
-
-
-def _write_position(position: TaskPosition) -> str:
-    return f"{position.moment},{position.number},{position.priority},{position.due or ''}"
 
 
 def _read_position(text: str) -> TaskPosition | None:

@@ -166,7 +166,7 @@ def read_template(context: Context, found: FoundPrompt) -> str:
     if isinstance(found, Prompt):
         return found.content
     with _explaining(context, found):
-        return context.libraries.template(found.library, found.prompt)
+        return context.libraries.read(found.library, found.prompt).text
 
 
 def fill_text(context: Context, found: FoundPrompt, values: dict[str, str]) -> str:

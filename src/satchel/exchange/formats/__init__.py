@@ -30,27 +30,27 @@ from satchel.exchange.sources import SourceFile
 # Formats are tried in this order, those with clear signs first. The extensions are those of the files that are read
 # if the user names the format.
 FORMATS = (
-    Format("satchel", "folder of Satchel", KINDS, satchel_folder, ("json",)),
-    Format("skills", "skills (SKILL.md)", ("prompt",), skills, ("md",)),
-    Format("vscode-prompts", "VS Code prompt files (.prompt.md)", ("prompt",), vscode_prompts, ("md",)),
-    Format("dotprompt", "dotprompt (.prompt)", ("prompt",), dotprompt, ("prompt",)),
-    Format("prompty", "Prompty (.prompty)", ("prompt",), prompty, ("prompty",)),
-    Format("cursor-rules", "Cursor rules (.mdc)", ("prompt",), cursor_rules, ("mdc", "cursorrules")),
-    Format("fabric", "fabric patterns", ("prompt",), fabric, ("md",)),
-    Format("prompts-chat", "prompts.chat CSV", ("prompt",), prompts_chat, ("csv",)),
-    Format("todo-txt", "todo.txt", ("task",), todo_txt, ("txt",)),
-    Format("jsonl", "JSON Lines of Satchel", KINDS, json_lines, ("jsonl",)),
-    Format("taskwarrior", "Taskwarrior JSON", ("task",), taskwarrior, ("json", "jsonl", "data", "txt")),
-    Format("task-master", "Task Master JSON", ("task",), task_master, ("json",)),
-    Format("langfuse", "Langfuse export (JSON)", ("prompt",), langfuse, ("json", "jsonl")),
-    Format("beads", "beads (JSON Lines)", ("task",), beads, ("jsonl",)),
-    Format("github", "GitHub issues JSON", ("task",), github_issues, ("json",)),
-    Format("backlog", "Backlog.md folder", ("task",), backlog, ("md",)),
-    Format("basic-memory", "basic-memory notes", ("document",), basic_memory, ("md",)),
-    Format("claude-agents", "Claude Code agents", ("prompt",), agents, ("md",)),
-    Format("claude-commands", "Claude Code commands", ("prompt",), claude_commands, ("md",)),
-    Format("llm", "templates of llm (YAML)", ("prompt",), llm_templates, ("yaml", "yml")),
-    Format("markdown", "Markdown with front matter", ("prompt",), markdown, ("md", "markdown")),
+    Format("satchel", KINDS, satchel_folder, ("json",)),
+    Format("skills", ("prompt",), skills, ("md",)),
+    Format("vscode-prompts", ("prompt",), vscode_prompts, ("md",)),
+    Format("dotprompt", ("prompt",), dotprompt, ("prompt",)),
+    Format("prompty", ("prompt",), prompty, ("prompty",)),
+    Format("cursor-rules", ("prompt",), cursor_rules, ("mdc", "cursorrules")),
+    Format("fabric", ("prompt",), fabric, ("md",)),
+    Format("prompts-chat", ("prompt",), prompts_chat, ("csv",)),
+    Format("todo-txt", ("task",), todo_txt, ("txt",)),
+    Format("jsonl", KINDS, json_lines, ("jsonl",)),
+    Format("taskwarrior", ("task",), taskwarrior, ("json", "jsonl", "data", "txt")),
+    Format("task-master", ("task",), task_master, ("json",)),
+    Format("langfuse", ("prompt",), langfuse, ("json", "jsonl")),
+    Format("beads", ("task",), beads, ("jsonl",)),
+    Format("github", ("task",), github_issues, ("json",)),
+    Format("backlog", ("task",), backlog, ("md",)),
+    Format("basic-memory", ("document",), basic_memory, ("md",)),
+    Format("claude-agents", ("prompt",), agents, ("md",)),
+    Format("claude-commands", ("prompt",), claude_commands, ("md",)),
+    Format("llm", ("prompt",), llm_templates, ("yaml", "yml")),
+    Format("markdown", ("prompt",), markdown, ("md", "markdown")),
 )
 BY_NAME = {one.name: one for one in FORMATS}
 NAMES = tuple(BY_NAME)
@@ -81,9 +81,5 @@ def find_name(given: str) -> str | None:
 
 
 def recognise(file: SourceFile) -> Format | None:
-    """Return the format of a file, or None.
-
-    Raises:
-        Unreadable: it cannot be read.
-    """
-    return next((one for one in FORMATS if one.recognise(file)), None)
+    """Return the format of a file, or None."""
+    return next((one for one in FORMATS if one.module.recognise(file)), None)

@@ -8,7 +8,7 @@ from satchel.exchange import cleaning
 from satchel.exchange.entries import Entry, Found, PromptEntry
 from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
-from satchel.exchange.templates import Piece, Variable, convert, read_handlebars, write_handlebars
+from satchel.exchange.templates import Variable, convert, read_handlebars, write_handlebars
 from satchel.model import Argument, can_be_argument
 from satchel.services.rules import MAX_VALUE, MAX_VALUES
 from satchel.yaml_reader import write_front_matter
@@ -32,21 +32,13 @@ def read(file: SourceFile) -> Iterator[Found]:
         file.shown,
         "-".join(re.split(r"[./]", name)) + (f"-{variant}" if variant and not name.endswith(variant) else ""),
         convert(
-            shared.trim(file.body), lambda text: _read_text(text, defaults), read_schema(input_.get("schema"), defaults)
+            shared.trim(file.body),
+            lambda text: shared.set_defaults(read_handlebars(text), defaults),
+            read_schema(input_.get("schema"), defaults),
         ),
         fields,
         known=("input", "variant"),
     )
-
-
-def _read_text(text: str, defaults: shared.Fields) -> list[Piece]:
-    known = {name: default for name, value in defaults.items() if (default := cleaning.to_text(value))}
-    return [
-        Variable(piece.name, default=known[piece.name])
-        if isinstance(piece, Variable) and piece.name in known
-        else piece
-        for piece in read_handlebars(text)
-    ]
 
 
 def read_schema(schema: object, defaults: shared.Fields) -> list[Argument]:
@@ -74,7 +66,7 @@ def _read_property(name: str, value: object, is_required: bool) -> Argument:
 
 def _read_pico(key: str, value: object) -> Argument:
     """Read a field such as `name?: string, who it is` or `tone?(enum, how it sounds): [warm, cold]`."""
-    found = re.fullmatch(r"([^?(]+)(\?)?\s*(?:\((\w+)(?:,\s*(.*))?\))?", key.strip())
+    found = re.fullmatch(r"([^?(]+)(?:(\?)\s*)?(?:\((\w+)(?:,(.*))?\))?", key.strip())
     if found is None:
         return Argument("", None, False)
     description = found[4] or (value.partition(",")[2] if isinstance(value, str) else "")

@@ -50,20 +50,12 @@ def read(file: SourceFile) -> Iterator[Found]:
     yield shared.make_prompt(
         file.shown,
         shared.text_of(fields, "name") or file.name.rpartition(".")[0],
-        templates.convert("\n\n".join(texts), lambda text: _read_text(text, defaults)),
+        templates.convert(
+            "\n\n".join(texts), lambda text: shared.set_defaults(templates.read_string_template(text), defaults)
+        ),
         fields,
         known=_KNOWN,
     )
-
-
-def _read_text(text: str, defaults: shared.Fields) -> list[templates.Piece]:
-    pieces: list[templates.Piece] = []
-    for piece in templates.read_string_template(text):
-        if isinstance(piece, templates.Variable):
-            default = cleaning.to_text(defaults.get(piece.label)) or None
-            piece = templates.Variable(piece.name, piece.label, default)
-        pieces.append(piece)
-    return pieces
 
 
 def write(entries: Sequence[Entry]) -> shared.Written:
@@ -72,13 +64,10 @@ def write(entries: Sequence[Entry]) -> shared.Written:
 
 
 def _write(prompt: PromptEntry) -> str:
-    pieces = shared.take_apart(prompt)
-    if any(isinstance(one, templates.Variable) for one in pieces):
-        pieces = [
-            templates.Text(one.text.replace("$", "$$")) if isinstance(one, templates.Text) else one for one in pieces
-        ]
-    elif "$" in prompt.content:
-        pieces = [templates.Text(prompt.content.replace("$", "$$"))]
+    pieces = [
+        templates.Text(one.text.replace("$", "$$")) if isinstance(one, templates.Text) else one
+        for one in shared.take_apart(prompt)
+    ]
     text = templates.write_with(pieces, lambda one: "${" + one.name + "}")
     defaults = {
         one.name: one.default for one in pieces if isinstance(one, templates.Variable) and one.default is not None

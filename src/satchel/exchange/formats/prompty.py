@@ -68,12 +68,7 @@ def _read_text(text: str, fields: shared.Fields, defaults: Mapping[str, str]) ->
     engine = template.get("format", template.get("type")) if isinstance(template, Mapping) else template
     kind = engine.get("kind") if isinstance(engine, Mapping) else engine
     read_pieces = templates.read_handlebars if kind in ("mustache", "handlebars") else templates.read_jinja
-    return [
-        templates.Variable(piece.name, default=defaults[piece.name])
-        if isinstance(piece, templates.Variable) and piece.default is None and piece.name in defaults
-        else piece
-        for piece in read_pieces(text)
-    ]
+    return shared.set_defaults(read_pieces(text), defaults)
 
 
 def write(entries: Sequence[Entry]) -> shared.Written:

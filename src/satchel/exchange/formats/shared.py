@@ -11,7 +11,7 @@ from satchel.exchange import cleaning
 from satchel.exchange.entries import DocumentEntry, Entry, Found, Kind, Problem, PromptEntry, TaskEntry, Unreadable
 from satchel.exchange.folder import name_files, read_document
 from satchel.exchange.sources import SourceFile
-from satchel.exchange.templates import NotTemplate, Piece, Template, Text, read_jinja
+from satchel.exchange.templates import NotTemplate, Piece, Template, Text, Variable, read_jinja
 from satchel.model import TaskStatus
 from satchel.services import documents, rules
 
@@ -32,18 +32,9 @@ class Format(Struct, frozen=True):
     """A file format for prompts, documents or tasks; its module reads it, and most modules also write it."""
 
     name: str
-    title: str
     kinds: tuple[Kind, ...]  # the kinds that it writes, or else reads
-    module: Any
+    module: Any  # it has `recognise(file)` and `read(file)`
     extensions: tuple[str, ...]  # of the files to read if the user names the format
-
-    def recognise(self, file: SourceFile) -> bool:
-        """Return whether a file has this format."""
-        return bool(self.module.recognise(file))
-
-    def read(self, file: SourceFile) -> Iterator[Found]:
-        """Yield the entries and problems of a file."""
-        yield from self.module.read(file)
 
     @property
     def write(self) -> Callable[[Sequence[Entry]], Written] | None:
@@ -94,11 +85,7 @@ def make_prompt(
 
 
 def make_document(file: SourceFile, path: str, description: str) -> DocumentEntry:
-    """Return a document with the whole file as its content, and a name made from a path.
-
-    Raises:
-        Unreadable: no name can be made from the path.
-    """
+    """Return a document with the whole file as its content, and a name made from a path."""
     name = documents.make_name(path)
     if len(name) > _LONGEST_NAME:
         name = documents.make_name(f"{file.stem[:100]}.{file.extension}")
@@ -156,11 +143,7 @@ def join_parts(*parts: tuple[str, object]) -> str:
 
 
 def read_json(file: SourceFile) -> Any:
-    """Return the JSON value of a file.
-
-    Raises:
-        Unreadable: it is not JSON.
-    """
+    """Return the JSON value of a file."""
     try:
         return json.loads(file.text)
     except ValueError as error:
@@ -218,6 +201,16 @@ def take(entries: Sequence[Entry], kind: Kind, title: str) -> tuple[list[Any], t
     left = len(entries) - len(found)
     notes = (f"Left out, because {title} has no place for it: {left} of other kinds.",) if left else ()
     return found, notes
+
+
+def set_defaults(pieces: Sequence[Piece], defaults: Fields) -> list[Piece]:
+    """Give variables the defaults that a file declares by their names, or by their labels in the text."""
+    return [
+        replace(one, default=one.default or text_of(defaults, one.label, one.name) or None)
+        if isinstance(one, Variable)
+        else one
+        for one in pieces
+    ]
 
 
 def take_apart(prompt: PromptEntry) -> list[Piece]:
