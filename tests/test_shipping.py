@@ -126,7 +126,7 @@ def test_the_built_wheel_serves_in_an_empty_environment(installed: Path, tmp_pat
     assert satchel("--version") == f"satchel, version {__version__}\n"
     satchel("prompt", "add", "Walrus", "tusks")
     satchel("library", "new", "mine")
-    assert satchel("prompt", "render", "mine:review", "code=x").startswith("Please review")
+    assert satchel("library", "render", "mine:review", "code=x").startswith("Please review")
     satchel("install", "codex")
     findings = json.loads(satchel("doctor", "--json"))["findings"]
     assert {finding["status"] for finding in findings} == {"ok"}, findings

@@ -95,7 +95,7 @@ def test_names_in_libraries_are_harmless_too(tmp_path: Path) -> None:
     text = json.dumps(HOSTILE.replace("\x7f", "").replace("\U000e0041", ""))
     (folder / "twig.toml").write_text(f"[prompts.a]\ndescription = {text}\n[prompts.b]\n", encoding="utf-8")
     (folder / "prompts" / "a.md").write_text(HOSTILE, encoding="utf-8")
-    for command in (("library", "show", "lib"), ("prompt", "render", "lib:a"), ("library", "show", "lib", "--json")):
+    for command in (("library", "show", "lib"), ("library", "render", "lib:a"), ("library", "show", "lib", "--json")):
         status, shown = on_terminal(*command, columns=300, environment={"NO_COLOR": "1", "SATCHEL_HOME": str(tmp_path)})
         assert status == 0
         assert_harmless(shown)
