@@ -74,7 +74,7 @@ CASES = {
     "satchel restore n": ["notes"],
     "satchel diff #": ["#2", "#1"],
     "satchel library show ": ["mine"],
-    "satchel prompt render mine": ["mine:review"],
+    "satchel library render mine": ["mine:review"],
     "satchel contract show to": ["todo"],
     "satchel install cur": ["cursor"],
     "satchel install --contract to": ["todo"],

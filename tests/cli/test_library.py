@@ -14,16 +14,14 @@ EXAMPLES = ROOT / "examples" / "libraries"
 
 
 def satchel(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    ended = run_command(
-        *(() if words[0] == "prompt" else ("library",)), *words, environment={"SATCHEL_HOME": str(home)}
-    )
+    ended = run_command("library", *words, environment={"SATCHEL_HOME": str(home)})
     return subprocess.CompletedProcess(ended.args, ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
 
 def test_a_new_library_works_at_once(tmp_path: Path) -> None:
     made = satchel(tmp_path, "new", "My Lib")
-    assert made.returncode == 0 and "satchel prompt render my_lib:review" in made.stdout
-    rendered = satchel(tmp_path, "prompt", "render", "my_lib:review", "code=print(1)", "language=Python")
+    assert made.returncode == 0 and "satchel library render my_lib:review" in made.stdout
+    rendered = satchel(tmp_path, "render", "my_lib:review", "code=print(1)", "language=Python")
     assert rendered.stdout == "Please review the following Python:\n\nprint(1)\n\nMind the customs of Python.\n"
     assert satchel(tmp_path, "list").stdout == "my_lib\tMy Lib\t1\t0\n"
     shown = satchel(tmp_path, "show", "my_lib").stdout
@@ -40,9 +38,14 @@ def test_a_new_library_works_at_once(tmp_path: Path) -> None:
 def test_a_key_is_given_as_it_is_written(tmp_path: Path) -> None:
     manifest = '[prompts."Key.One-2"]\n[[prompts."Key.One-2".arguments]]\nname = "toWhom"\n'
     write(tmp_path / "libraries", "lib", manifest, **{"Key.One-2": "Dear {{ toWhom }}"})
-    rendered = satchel(tmp_path, "prompt", "render", "lib:Key.One-2", "toWhom=Ann", "--json")
-    assert json.loads(rendered.stdout) == {"project": "default", "name": "lib:Key.One-2", "text": "Dear Ann"}
+    rendered = satchel(tmp_path, "render", "lib:Key.One-2", "toWhom=Ann", "--json")
+    assert json.loads(rendered.stdout) == {"name": "lib:Key.One-2", "text": "Dear Ann"}
     assert satchel(tmp_path, "show", "lib").stdout == "lib:Key.One-2\n    toWhom (optional)\n"
+    other = satchel(tmp_path, "render", "lib:key.one-2")
+    assert (other.returncode, other.stderr) == (
+        3,
+        "satchel: there is no prompt 'lib:key.one-2'. Did you mean 'lib:Key.One-2'?\n",
+    )
 
 
 def test_a_rendering_that_fails_is_reported(tmp_path: Path) -> None:
@@ -50,13 +53,13 @@ def test_a_rendering_that_fails_is_reported(tmp_path: Path) -> None:
     write(tmp_path / "libraries", "lib", manifest, p="one\n{{ a|nope }}\n")
     for words, status, said in (
         (("lib:x",), 3, "Did you mean 'lib:p'?"),
-        (("lib:p",), 2, "needs a value for a"),
-        (("lib:p", "a=1", "b=2"), 2, "has no argument 'b'. It takes a."),
+        (("lib:p",), 2, "needs a=…"),
+        (("lib:p", "a=1", "b=2"), 2, "has no argument 'b'. It has: a."),
         (("lib:p", "a"), 2, "gives no value: write NAME=VALUE"),
-        (("lib:p", "a=1"), 2, "cannot be filled in at line 2: No filter named 'nope'"),
-        (("lib:gone",), 2, "the file of prompt 'lib:gone' is missing"),
+        (("lib:p", "a=1"), 1, "lib/prompts/p.md:2: "),
+        (("lib:gone",), 3, "no file lib/prompts/gone.md"),
     ):
-        done = satchel(tmp_path, "prompt", "render", *words)
+        done = satchel(tmp_path, "render", *words)
         assert (done.returncode, done.stdout) == (status, "") and said in done.stderr, done.stderr
     assert satchel(tmp_path, "show", "nope").returncode == 3
 

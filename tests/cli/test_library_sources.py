@@ -63,7 +63,7 @@ def test_a_library_is_added_from_git_with_its_commit(tmp_path: Path, form: str) 
     assert listed == f"team_prompts\tteam prompts\t1\t0\t{first[:12]}\t{source}\n"
     origin = json.loads(satchel(tmp_path, "list", "--json").stdout)["libraries"][0]["origin"]
     assert (origin["kind"], origin["source"], origin["version"]) == ("git", source, first)
-    assert satchel(tmp_path, "prompt", "render", "team_prompts:p", "who=Ann").stdout == "Dear Ann"
+    assert satchel(tmp_path, "render", "team_prompts:p", "who=Ann").stdout == "Dear Ann\n"
     again = satchel(tmp_path, "update", "team_prompts")
     assert (again.returncode, again.stdout) == (0, f"team_prompts is up to date at {first[:12]}.\n")
 
@@ -71,7 +71,7 @@ def test_a_library_is_added_from_git_with_its_commit(tmp_path: Path, form: str) 
     second = commit(repository)
     updated = json.loads(satchel(tmp_path, "update", "--json").stdout)["libraries"]
     assert [(one["name"], one["was"], one["origin"]["version"]) for one in updated] == [("team_prompts", first, second)]
-    assert satchel(tmp_path, "prompt", "render", "team_prompts:p", "who=Ann").stdout == "Hello Ann"
+    assert satchel(tmp_path, "render", "team_prompts:p", "who=Ann").stdout == "Hello Ann\n"
 
     removed = satchel(tmp_path, "remove", "team_prompts")
     assert (removed.returncode, removed.stdout) == (
@@ -184,10 +184,10 @@ def test_an_update_that_does_not_validate_keeps_the_old_version(tmp_path: Path) 
     make_library(source, "one\n{{ nope }}")
     done = satchel(tmp_path, "update", "lib")
     assert done.returncode == 1 and "prompts/p.md:2: nope is always empty" in done.stderr
-    assert satchel(tmp_path, "prompt", "render", "lib:p", "who=Ann").stdout == "Dear Ann"
+    assert satchel(tmp_path, "render", "lib:p", "who=Ann").stdout == "Dear Ann\n"
     assert satchel(tmp_path, "add", str(source), "--name", "other").returncode == 1
     assert satchel(tmp_path, "update", "lib", "--anyway").returncode == 0
-    assert satchel(tmp_path, "prompt", "render", "lib:p").stdout == "one\n"
+    assert satchel(tmp_path, "render", "lib:p").stdout == "one\n"
 
 
 def test_files_that_were_changed_here_are_not_lost(tmp_path: Path) -> None:

@@ -214,6 +214,16 @@ def test_a_task_is_added_from_one_line(satchel: Command) -> None:
     assert "leave [x] out, or write \\[x] for a title" in failed(satchel("task", "add", "[x] Old"), 2)
 
 
+def test_a_status_has_the_words_of_the_tools_too(satchel: Command) -> None:
+    for title in ("Open", "Done"):
+        done(satchel("task", "add", title))
+    done(satchel("task", "done", "2"))
+    done(satchel("task", "claim", "1"))
+    for ours, theirs in (("open", "pending"), ("in-progress", "in_progress"), ("done", "completed")):
+        listed = done(satchel("task", "list", "--status", ours))
+        assert listed and done(satchel("task", "list", "--status", theirs)) == listed
+
+
 def test_a_taken_name_and_a_large_file_say_what_to_do(satchel: Command, tmp_path: Any) -> None:
     done(satchel("prompt", "add", "Deploy it", "x"))
     assert failed(satchel("prompt", "add", "Deploy it", "y"), 5) == (

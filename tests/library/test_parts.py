@@ -222,7 +222,7 @@ def test_front_matter_declares_a_prompt_without_a_manifest(tmp_path: Path) -> No
         ],
     }
     assert [one["required"] for one in shown["prompts"][1]["arguments"]] == [False, True]
-    assert satchel(tmp_path, "prompt", "render", "letters:letter", "who=Ann", "tone=x").stdout == "Dear Ann\nx"
+    assert satchel(tmp_path, "render", "letters:letter", "who=Ann", "tone=x").stdout == "Dear Ann\nx\n"
     done = satchel(tmp_path, "validate")
     assert (done.returncode, done.stdout) == (0, "ok: 1 library, 2 prompts\n")
     with closing(InProcess("--contract", "twig", environment={"SATCHEL_HOME": str(tmp_path)})) as server:

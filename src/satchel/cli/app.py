@@ -36,7 +36,7 @@ COMMANDS = {
     "trash": ("history:trash", "List and remove deleted items."),
     "purge": ("history:purge", "Remove items for good, with their history and their bytes."),
     "history": ("history:history", "Show the size of history."),
-    "library": ("library:cli", "List, show, check, make and add libraries of templates."),
+    "library": ("library:cli", "List, show, check, make and render libraries of templates."),
     "open": ("open:cli", "Open the page of a running server in the browser."),
     "token": ("token:cli", "Create, list and revoke the tokens of clients over HTTP."),
     "user": ("user:cli", "Show the user whose tasks are yours."),

@@ -120,6 +120,7 @@ TAG = Name(_in_store(lambda tx, scope, word: completion.prompt_tags(tx, scope, w
 TASK_TAG = Name(_in_store(lambda tx, scope, _word: tasks.list_tags(tx, scope, None), as_user=True))
 CLIENT = Name(lambda _context, _word: [client.name for client in CLIENTS])
 LIBRARY = Name(_find_libraries)
+TEMPLATE = Name(_find_templates)
 
 
 # -- the command ------------------------------------------------------------------------------------------------

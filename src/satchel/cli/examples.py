@@ -152,11 +152,12 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "history": ("satchel history size",),
     "history size": ("satchel history size --json",),
     # -- libraries
-    "library": ("satchel library new everyday", "satchel library validate"),
+    "library": ("satchel library new everyday", "satchel library render everyday:review code='print(1)'"),
     "library list": ("satchel library list",),
     "library show": ("satchel library show everyday",),
     "library validate": ("satchel library validate", "satchel library validate ."),
     "library new": ("satchel library new everyday",),
+    "library render": ("satchel library render everyday:review code='print(1)' language=Python",),
     "library add": ("satchel library add https://example.com/prompts.git --ref main",),
     "library update": ("satchel library update",),
     "library remove": ("satchel library remove everyday",),

@@ -1,4 +1,4 @@
-"""`satchel library`: list, show, check, make, add, update and remove libraries of prompt templates."""
+"""`satchel library`: list, show, check, make, render, add, update and remove libraries of prompt templates."""
 
 import os
 from typing import Any, NoReturn
@@ -6,19 +6,21 @@ from typing import Any, NoReturn
 import click
 from msgspec import to_builtins
 
-from satchel.cli.completion import LIBRARY
+from satchel.cli.completion import LIBRARY, TEMPLATE
 from satchel.cli.errors import EXITS, end
 from satchel.cli.examples import Group
-from satchel.cli.output import count, print_result, print_table, say, to_json
+from satchel.cli.output import count, print_result, print_table, say, show_content, to_json
+from satchel.cli.prompt import read_values
 from satchel.cli.session import json_option
 from satchel.config import BY_NAME, SettingsError, load
 from satchel.files import create_file, printable
-from satchel.library.catalog import Libraries, Library, library_name
+from satchel.library.catalog import ContentMissing, Libraries, Library, library_name
 from satchel.library.installing import Installed, Invalid, Origin, Wish, list_added, read_origin
 from satchel.library.installing import add as install
 from satchel.library.installing import remove as uninstall
 from satchel.library.installing import update as renew
 from satchel.library.manifest import PROMPTS, LibraryPrompt, Problem
+from satchel.library.render import RenderFailed
 from satchel.library.sources import SourceRefused
 from satchel.library.validate import check_all, check_library
 from satchel.services.texts import closest_name
@@ -63,7 +65,7 @@ def find_roots(given: tuple[str, ...]) -> tuple[str, ...]:
 
 @click.group(cls=Group)
 def cli() -> None:
-    """List, show, check, make, add, update and remove libraries: folders with twig.toml and prompts/*.md."""
+    """List, show, check, make, render, add, update and remove libraries: folders with twig.toml and prompts/*.md."""
 
 
 @cli.command("list")
@@ -177,8 +179,44 @@ def new(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
         create_file(os.path.join(folder, file), text.encode(), mode=None)
     prompt = f"{library_name(name)}:review"
     value = {"name": library_name(name), "folder": folder, "prompts": [prompt]}
-    hint = f"Made {folder}. Try it with: satchel prompt render {prompt} code='print(1)'"
+    hint = f"Made {folder}. Try it with: satchel library render {prompt} code='print(1)'"
     print_result(hint, value, as_json=as_json)
+
+
+@cli.command()
+@click.argument("name", type=TEMPLATE, metavar="LIB:PROMPT")
+@click.argument("arguments", metavar="[NAME=VALUE]...", nargs=-1)
+@roots_option
+@json_option
+def render(name: str, arguments: tuple[str, ...], libraries: tuple[str, ...], as_json: bool) -> None:
+    """Fill in a prompt and print it. A value is the text itself, @FILE, or - for stdin."""
+    opened = _open(libraries)
+    found = opened.find(name)
+    if found is None:
+        end(f"there is no prompt '{name}'. {_hint(name, [known for known, _ in opened.catalog.view])}", "not_found")
+    library, prompt = found
+    given = read_values(arguments)
+    declared = {argument.name: argument for argument in prompt.arguments}
+    unknown = [key for key in given if key not in declared]
+    missing = [key for key, argument in declared.items() if argument.is_required and key not in given]
+    if unknown:
+        known = ", ".join(declared) or "none"
+        end(f"prompt '{name}' has no argument '{unknown[0]}'. It has: {known}.", "invalid_argument")
+    if missing:
+        end(f"prompt '{name}' needs {missing[0]}=…", "invalid_argument")
+    try:
+        text = opened.render(library, prompt, given)
+    except ContentMissing:
+        end(f"there is no file {library.folder}/{PROMPTS}/{prompt.file}.", "not_found")
+    except RenderFailed as failure:
+        where = f"{library.folder}/{PROMPTS}/{prompt.file}" + (f":{failure.line}" if failure.line else "")
+        end(f"{where}: {failure.what}")
+    finally:
+        opened.renderer.close()
+    if as_json:
+        click.echo(to_json({"name": name, "text": text}))
+    else:
+        show_content(text if text.endswith("\n") else f"{text}\n")
 
 
 def _open(given: tuple[str, ...]) -> Libraries:

@@ -349,7 +349,7 @@ def _report_failure(session: Session) -> Iterator[None]:
         yield
     except SatchelError as error:
         _check_file(error, session)
-        if session.lacks_store and isinstance(error, NotFound) and not error.near:
+        if session.lacks_store and isinstance(error, NotFound):
             end("there is nothing stored yet.", code_of(error), as_json=as_json)
         what, advice = explain_apart(error, session.database, session.scope)
         facts = session.describe_failure(error)

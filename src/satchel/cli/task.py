@@ -39,6 +39,14 @@ class _Day(click.types.StringParamType):
         return read_day(text, date.today()) or text
 
 
+class _Status(click.Choice[str]):
+    """A status in the words of this command; those of the tools are accepted too."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        own = {word: ours for ours, word in _FILTERS.items()}
+        return super().convert(own.get(value, value), param, ctx)
+
+
 narrow_option = project_option("Only tasks of this project.  [default: all]")
 narrow_by_tag_option = tags_option(TASK_TAG, "Only with this tag, or one of several.")
 
@@ -131,7 +139,7 @@ def _read_line(text: str) -> "TaskLine":
 
 
 @cli.command("list")
-@click.option("--status", type=click.Choice(STATUSES), help="Only tasks in this state.  [default: open]")
+@click.option("--status", type=_Status(STATUSES), help="Only tasks in this state.  [default: open]")
 @click.option("--search", "query", metavar="TEXT", help="Only with this text in title or description, in any case.")
 @narrow_by_tag_option
 @click.option("--all-tags", is_flag=True, help="Only with all of the tags, not just one.")
