@@ -36,7 +36,7 @@ def main() -> int:
 
 
 def _open_closed_streams() -> None:
-    """Open /dev/null in place of standard streams that the caller closed; Python sets those to None."""
+    """Open /dev/null in place of each standard stream that the caller closed and Python therefore set to None."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             number = os.open(os.devnull, os.O_RDWR)  # returns the lowest free number, which is the stream's
@@ -44,7 +44,7 @@ def _open_closed_streams() -> None:
 
 
 def _has_no_client() -> bool:
-    """Return whether stdin is a terminal, or closed."""
+    """Return whether stdin is closed or a terminal, so that no client can be there."""
     try:
         os.fstat(0)
     except OSError:

@@ -34,7 +34,7 @@ def create_app(
     """Open a store and return its ASGI application; the arguments are the options of `satchel serve`.
 
     `public_url` is the address that clients use, with the path of the mount. Omitted options come
-    from the environment and `satchel.toml`, as it does for the command. Call `close()` on the application when yours
+    from the environment and `satchel.toml`, as they do for the command. Call `close()` on the application when yours
     shuts down: a mounted application gets no lifespan events.
 
     Raises:

@@ -13,7 +13,7 @@ _last_second = (0, "")  # the last second and its text, because every tool call 
 
 
 def now() -> str:
-    """Return the current time in UTC, ISO 8601 with six fractional digits, later than every earlier result."""
+    """Return the current time in UTC, ISO 8601 with six fractional digits; each result is later than all before."""
     global _last, _last_second
     with _lock:
         _last = max(time.time_ns() // 1000, _last + 1)
@@ -24,17 +24,17 @@ def now() -> str:
 
 
 def after(moment: str) -> str:
-    """Return the current time, or the microsecond after a moment if that is later."""
+    """Return the current time or, if `moment` is later, the microsecond after `moment`."""
     return max(now(), write(datetime.fromisoformat(moment) + _TICK))
 
 
 def days_before(moment: str, days: int = 1) -> str:
-    """Return the moment a number of days of 24 hours before another."""
+    """Return the moment `days` times 24 hours before `moment`."""
     return write(datetime.fromisoformat(moment) - timedelta(days=days))
 
 
 def minutes_after(moment: str, minutes: int) -> str:
-    """Return the moment a number of minutes after another."""
+    """Return the moment `minutes` minutes after `moment`."""
     return write(datetime.fromisoformat(moment) + timedelta(minutes=minutes))
 
 
@@ -44,7 +44,7 @@ def new_id() -> str:
 
 
 def write(moment: datetime) -> str:
-    """Return a moment in any time zone as a timestamp."""
+    """Return a moment, in any time zone, as a timestamp."""
     # Not strftime: it writes the year 999 with three digits, which would sort after the present.
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
@@ -86,12 +86,12 @@ def parse_past(text: str, now: str) -> str | None:
 
 
 def parse_future(text: str, now: str) -> str | None:
-    """Parse a moment as `parse_past` does, but in the future: the next weekday, the end of a day, `30m` after now."""
+    """Parse a moment as `parse_past` does, but in the future: the next weekday, the end of a day, `30m` from now."""
     return _parse(text.strip(), now, 1)
 
 
 def read_day(text: str, today: date, *, is_past: bool = False) -> str | None:
-    """Return the day that a word denotes as YYYY-MM-DD: tomorrow, 3d, friday (next or last); else None."""
+    """Return the day, YYYY-MM-DD, that a word denotes: tomorrow, 3d, friday (next or last); None for any other word."""
     word = text.strip().lower()
     if word in _NAMED:
         return (today + timedelta(days=_NAMED[word])).isoformat()

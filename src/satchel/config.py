@@ -51,7 +51,7 @@ class Setting(Struct, frozen=True):
 
     @property
     def is_flag(self) -> bool:
-        """Whether its flag takes no value."""
+        """Whether the flag of this setting takes no value."""
         return self.kind == "yes/no"
 
     @property
@@ -331,7 +331,7 @@ def _make_http(values: dict[str, Any]) -> Http:
 def _find(
     setting: Setting, flags: Flags, environment: Mapping[str, str], path: str, file: Mapping[str, object]
 ) -> tuple[Value, str | None]:
-    """Return the value of a setting and its source; an empty text or list counts as not given."""
+    """Return the value of a setting, and where the value was found; an empty text or list counts as not given."""
     for value, source in (
         (flags.get(setting.name), setting.flags[0]),
         (environment.get(setting.variable), setting.variable),
@@ -343,7 +343,7 @@ def _find(
 
 
 def _parse(setting: Setting, value: object, source: str) -> Value:
-    """Parse a text, or a value of TOML, as a value of the setting's type."""
+    """Convert a text, or a value from TOML, to the type of a setting."""
     parsed = _PARSERS.get(setting.kind, _parse_text)(setting, value)
     if parsed is None:
         shown = f"'{value}'" if isinstance(value, str) else str(value)

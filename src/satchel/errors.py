@@ -91,7 +91,7 @@ class NotFound(Refused):
 
 
 class Reason(Struct, frozen=True):
-    """The reason why something is not found, in the words of a contract."""
+    """Why something was not found, in the words of a contract."""
 
     message: str = ""  # what happened to the item; replaces the sentence that it does not exist
     hint: str = ""
@@ -99,7 +99,7 @@ class Reason(Struct, frozen=True):
 
 
 class Forbidden(Refused):
-    """It belongs to another user, or the token does not allow it."""
+    """The item belongs to another user, or the token does not allow the call."""
 
     def __init__(self, kind: str, key: str, scope: Scope) -> None:
         super().__init__(f"{kind} {key!r} is not accessible")
@@ -124,7 +124,7 @@ class Taken(Refused):
 
 
 class VersionConflict(Refused):
-    """It was changed after the caller read it."""
+    """The item was changed after the caller read it."""
 
     def __init__(self, kind: str, key: str, *, expected: int, actual: int) -> None:
         super().__init__(f"{kind} {key!r} has version {actual}, not {expected}")
@@ -153,7 +153,7 @@ class TaskClosed(Refused):
 
 
 class StaleFence(Refused):
-    """The fencing number of a call is not that of the newest claim of the task."""
+    """The fencing number in a call is not that of the newest claim on the task."""
 
     def __init__(self, number: int, fence: int, claim: Claim | None) -> None:
         super().__init__(f"{fence} is not the fence of task {number}")
@@ -182,7 +182,7 @@ class EntryRefused(Refused):
 
 
 class KeyReused(Refused):
-    """A call with other input had this retry key before."""
+    """An earlier call with other input had the same retry key."""
 
     def __init__(self, key: str) -> None:
         super().__init__(f"the key {key!r} was used for other input")
@@ -220,7 +220,7 @@ class NotConfirmed(Refused):
 
 
 class QuotaExceeded(Refused):
-    """The user would keep more than they may."""
+    """The call would exceed the amount that the user may store."""
 
     def __init__(self, what: Literal["items", "bytes"], limit: int) -> None:
         super().__init__(f"a user may keep {limit} {what}")
@@ -256,11 +256,11 @@ class StoreConflict(StoreFailed):
 
 
 class OutcomeUnknown(StoreFailed):
-    """The connection was lost during a commit: all was done, or nothing."""
+    """The connection was lost during a commit, so that either everything was done or nothing."""
 
 
 class StoreGone(StoreFailed):
-    """The file of the store was removed or replaced; the process must be restarted."""
+    """The store's file was removed or replaced while it was open; the process must be restarted."""
 
 
 class TooCostly(StoreFailed):

@@ -1,4 +1,4 @@
-"""The command that adds an extra to this copy of Satchel, for the tool that installed it."""
+"""The command that adds an extra to this copy of Satchel, by means of the tool that installed it."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def install_command(extra: str) -> str:
 
 
 def _pip() -> str:
-    """Return the install command of this environment's pip, or of uv if it has no pip."""
+    """Return the command by which this environment's pip installs, or uv if there is no pip."""
     from importlib.util import find_spec
 
     python = shlex.quote(sys.executable)

@@ -102,7 +102,7 @@ def open_folder(path: str, *folders: str) -> Iterator[int]:
 
 
 def list_folders(folder: int) -> tuple[list[str], list[str]]:
-    """List the names of folders and links in an open folder, except hidden ones."""
+    """List the folders and the links in an open folder by name, except hidden ones."""
     with os.scandir(folder) as entries:
         shown = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
     folders = [entry.name for entry in shown if entry.is_dir(follow_symlinks=False)]
@@ -116,7 +116,7 @@ def list_files(folder: int) -> frozenset[str]:
 
 
 def sign(folder: int, name: str) -> tuple[int, ...] | None:
-    """Return numbers that change with the file; None if it is not a regular file or has hard links."""
+    """Return numbers that change whenever the file does; None if it is not a regular file or has hard links."""
     try:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except OSError:
@@ -127,7 +127,7 @@ def sign(folder: int, name: str) -> tuple[int, ...] | None:
 
 
 def find_obstacle(folder: int, name: str) -> str | None:
-    """Explain why a path is not a regular file; None if it does not exist."""
+    """Return the reason why a path is not a regular file; None if it does not exist."""
     try:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except OSError:

@@ -29,7 +29,7 @@ def escape(text: str) -> str:
 
 
 def escape_line(text: str) -> str:
-    """Escape a text for one line of a terminal: like `escape`, with newlines and tabs."""
+    """Escape a text for one line of a terminal: newlines and tabs, and what `escape` escapes."""
     return text if text.isascii() and text.isprintable() else re.sub(_LINE_ENDS, _write_escape, escape(text))
 
 

@@ -30,7 +30,7 @@ KINDS: Final[tuple[ItemKind, ...]] = ("prompt", "document", "task", "project")
 
 
 def uri_of(kind: str, key: object) -> str:
-    """Return the URI of an item; a document's has `resource` in it, as in MCP."""
+    """Return the URI of an item; a document's URI contains `resource`, as in MCP."""
     return f"satchel://{'resource' if kind == 'document' else kind}/{key}"
 
 
@@ -86,7 +86,7 @@ class Scope(Struct, frozen=True, kw_only=True):
 
     @property
     def is_named_by_file(self) -> bool:
-        """Whether a `.satchel` file names the project, in which case it must exist."""
+        """Whether a `.satchel` file names the project, which must then exist."""
         return self.why.startswith(NAMED_BY_FILE)
 
     @property
@@ -121,7 +121,7 @@ class StoreChange(Struct, frozen=True, array_like=True):
     key: str | None = None
 
     def is_open_to(self, scope: Scope) -> bool:
-        """Return whether a scope may learn of the change: it may enter the project, and owned items are its user's."""
+        """Return whether a scope may learn of the change: it may enter the project, and any owner is its user."""
         if self.owner not in (None, scope.user):
             return False
         is_anywhere = self.project is None and self.what != "task"
@@ -198,7 +198,7 @@ class ListChange(Struct, frozen=True, kw_only=True):
 
 
 class BlockerChange(Struct, frozen=True, kw_only=True):
-    """Blockers to add to a task and to remove, for an update that does not replace all of them."""
+    """Blockers to add to a task or remove from it, for an update that does not replace all of them."""
 
     added: tuple[int, ...] = ()
     removed: tuple[int, ...] = ()
@@ -243,7 +243,7 @@ class PromptHeader(Struct, frozen=True, kw_only=True):
 
 
 class Excerpt(Struct, frozen=True):
-    """A part of a text, and whether there is more before and after it."""
+    """A part of a text, and whether the text continues before and after it."""
 
     text: str
     is_cut_before: bool
@@ -311,7 +311,7 @@ class DocumentPatch(Struct, frozen=True, kw_only=True):
 
 
 class Token(Struct, frozen=True, kw_only=True):
-    """A stored token, without its secret, of which only a hash is stored."""
+    """A stored token; of its secret, the store keeps only a hash."""
 
     id: str
     name: str  # its purpose; may be empty
@@ -434,7 +434,7 @@ class TaskQuery(TextQuery, frozen=True, kw_only=True):
 
 
 class TaskPosition(Struct, frozen=True):
-    """The position of a task in the order of a filter; the next page starts after it."""
+    """The position of a task in a sorted list; the next page starts after it."""
 
     moment: Timestamp  # completed_at in the filter `completed`, else created_at
     number: int
@@ -450,7 +450,7 @@ class TagCount(Struct, frozen=True):
 
 
 class State(Struct, frozen=True, omit_defaults=True):
-    """The state of an item in history, without its long text; fields that its kind does not have are empty."""
+    """The state of an item in history, except its long text; fields that its kind lacks are empty."""
 
     id: str
     created_at: Timestamp
@@ -491,7 +491,7 @@ class Item(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """The reference for calls: the name, or the number of a task."""
+        """The key by which calls refer to the item: its name, or the number of a task."""
         return f"#{self.number}" if self.kind == "task" else self.name
 
     @property
@@ -501,7 +501,7 @@ class Item(Struct, frozen=True):
 
 
 class Version(Struct, frozen=True):
-    """A change of one item, which made a new version."""
+    """A change of one item, by which the item got a new version."""
 
     number: int  # in the order of all changes
     kind: ItemKind

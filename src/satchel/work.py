@@ -16,7 +16,7 @@ LOCAL: Final = ""  # the user in a process with one owner, where no limits per u
 
 
 def seconds_for(*, writes: bool) -> float:
-    """Return how many seconds one statement of a transaction may take."""
+    """Return the number of seconds that one statement of a transaction may take."""
     return WRITE_SECONDS if writes else READ_SECONDS
 
 
@@ -37,7 +37,7 @@ class Work:
                 stop()
 
     def check(self) -> None:
-        """Return normally if a client still waits for the answer.
+        """Return if a client still waits for the answer; otherwise raise Abandoned.
 
         Raises:
             Abandoned: the call was cancelled.
@@ -46,13 +46,13 @@ class Work:
             raise Abandoned
 
     def add_stop(self, stop: Callable[[], None]) -> None:
-        """Call `stop` when the call is cancelled, or now if it already is; `stop` must not block."""
+        """Call `stop` when the call is cancelled, or at once if it already is; `stop` must not block."""
         with self._lock:
             self._stops.append(stop)
             if self.is_cancelled:
                 stop()
 
     def remove_stop(self, stop: Callable[[], None]) -> None:
-        """Do not call `stop` any more, because its work is over."""
+        """Never call `stop` from now on, because its work is over."""
         with self._lock:
             self._stops.remove(stop)

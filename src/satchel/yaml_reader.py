@@ -155,7 +155,7 @@ def read_front_matter(text: str, *, is_lenient: bool = False) -> tuple[Fields | 
 
 
 def find_fault(text: str) -> str | None:
-    """Explain which `---` line of front matter is missing; None if both are there, or neither."""
+    """Explain which `---` line of front matter is missing; None if both lines are there, or neither is."""
     start = _START.match(text)
     if start is None:
         return None
@@ -169,7 +169,7 @@ def find_fault(text: str) -> str | None:
 
 
 def _read_lines(raw: str) -> Any:
-    """Read each field separately; a value that is not valid YAML is the text after the colon."""
+    """Read each field separately; a value that is not valid YAML becomes the text after the colon."""
     blocks: list[list[str]] = []
     for line in raw.split("\n"):
         if line[:1] not in (" ", "\t", "-", "#", "") and _KEY.match(line):

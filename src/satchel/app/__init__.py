@@ -19,7 +19,7 @@ from satchel.services.texts import closest_name
 
 
 def serve(settings: Settings) -> int:
-    """Serve as the settings say, until the client leaves or a signal comes; return the exit status.
+    """Serve according to the settings, until the client leaves or a signal comes; return the exit status.
 
     Raises:
         CannotStart: the contract, the store, the project or a setting cannot be served.
@@ -35,10 +35,10 @@ def serve(settings: Settings) -> int:
 
 
 def check_contract(settings: Settings) -> None:
-    """Check that the contract exists and supports the settings that narrow it.
+    """Check that the contract in the settings exists and supports the settings that narrow it.
 
     Raises:
-        CannotStart: it does not.
+        CannotStart: there is no such contract, or it does not support them.
     """
     from satchel.contracts import CONTRACTS  # as above
 

@@ -18,7 +18,7 @@ def write_greeting(
     has_page: bool,
     needs_token: bool,
 ) -> str:
-    """Return the greeting of a server at a URL; `project` is the folder's project, or None for the server's default."""
+    """Return the greeting of a server; `project` is the folder's project, or None for the server's default."""
     address = f"{url}/mcp" + (f"?project={quote(project, safe='')}" if project else "")
     header = f"Authorization: Bearer {PLACEHOLDER}"
     install = f"satchel install CLIENT --url {url}/mcp" + (f" --project {shlex.quote(project)}" if project else "")

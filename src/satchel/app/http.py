@@ -103,7 +103,7 @@ def serve(settings: Settings, http: Http, timeouts: Timeouts | None = None, hear
 
 
 def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTBEAT) -> Guard:
-    """Make the ASGI application of one process: its own store and libraries, an endpoint for each contract.
+    """Make the ASGI application of one process, with its own store and libraries, and an endpoint for each contract.
 
     Raises:
         StoreError: the store cannot be used.
@@ -209,7 +209,7 @@ class _Watcher:
 
 
 def find_wrong_setting(http: Http, *, is_mounted: bool = False) -> str | None:
-    """Explain why a server cannot run with these settings; None if it can."""
+    """Return the reason why a server cannot run with these settings; None if it can run."""
     if http.auth == "none" and not is_mounted and not is_loopback(http.host):
         return NO_AUTH.format(host=http.host)
     if http.auth == "oauth" and http.oauth_issuer is None:
@@ -241,12 +241,12 @@ def _make_code_flow(oauth: "OAuth", client_id: str | None, url: str) -> "CodeFlo
 
 
 def _bracket(host: str) -> str:
-    """Return a host for a URL, with an IPv6 address in brackets."""
+    """Return `host` as a URL needs it: an IPv6 address gets brackets."""
     return f"[{host.strip('[]')}]" if ":" in host else host
 
 
 def _find_project(store: Database, settings: Settings) -> str | None:
-    """Return the project of the working directory, for the greeting; None if it is the server's default.
+    """Return the project of the working directory, for the greeting; None if this is also the server's default.
 
     A repository's project is created, because clients name it in their URL.
     """

@@ -90,7 +90,7 @@ class OpenContract:
         return self._runner.answer(call, self._scope, report, work)
 
     def prune(self) -> None:
-        """Start a thread that prunes history and trash by their retention."""
+        """Start a thread that removes history and trash older than the retention."""
         if self._database is not None and not self._is_read_only and not self._database.why_read_only:
             from satchel.app import upkeep  # imported after the first answer
 
@@ -124,7 +124,7 @@ class OpenContract:
 
 
 def _complete_scope(scope: Scope, contract: Contract, database: Database, settings: Settings) -> Scope:
-    """Complete the scope of the settings with the project of the working directory and the local user."""
+    """Complete the scope from the settings with the project of the working directory and the local user."""
     if contract.reads_personal:
         scope = structs.replace(scope, personal=settings.personal)
     try:

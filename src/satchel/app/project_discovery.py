@@ -1,4 +1,4 @@
-"""Finds the current project, in the same way for servers and commands: `.satchel` file, repository, default."""
+"""Finds the current project, alike for servers and commands: by `.satchel` file, repository or default."""
 
 import os
 import re
@@ -18,7 +18,7 @@ _INSIDE_MAIN = r"(?s)(.+?)[/\\](?:\.git[/\\](?:worktrees|modules)[/\\].+|worktre
 
 
 class NamedProject(Struct, frozen=True):
-    """The project of a working directory, and the reason for it."""
+    """A project that the working directory names, with the words that tell people what names it."""
 
     name: str
     why: str
@@ -27,7 +27,7 @@ class NamedProject(Struct, frozen=True):
 
 
 def find_current(scope: Scope, exists: Callable[[str], bool]) -> Scope:
-    """Return a scope in the project of the working directory, for settings that name none.
+    """Return `scope` in the project of the working directory, for settings that name no project.
 
     The nearest `.satchel` file decides; its project must exist. Without one, the nearest repository decides; the
     first write creates its project. Without either, the scope does not change.
@@ -71,7 +71,7 @@ def find_names_above(folder: str, home: str = "") -> list[NamedProject]:
 
 
 def find_main_repository(folder: str) -> str:
-    """Return the main repository's folder for a worktree or a submodule; for any other repository, its own folder."""
+    """Return the main repository's folder for a worktree or submodule, and the repository's own folder for others."""
     path = os.path.join(folder, ".git")
     if not os.path.isfile(path):
         return folder

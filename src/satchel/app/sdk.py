@@ -23,7 +23,7 @@ def create_server(settings: Settings) -> Server[SdkSession]:
 
 
 class _SharedContract:
-    """A contract that the lifespans of one server share: the first opens it, the last closes it.
+    """A contract that the lifespans of one server share: the first lifespan opens it, the last closes it.
 
     The SDK starts one lifespan per connection in memory and on stdio, and one for all connections over HTTP. FastMCP
     connects for each call.

@@ -46,7 +46,7 @@ def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Data
 
 
 def explain_missing_project(database: Database, scope: Scope) -> str:
-    """Explain that the project of a scope does not exist or was deleted, where it is named, and what to do."""
+    """Explain that a scope's project does not exist or was deleted, where the project is named, and what to do."""
     who, also = (f", but {scope.why} names it", ", or correct that file") if scope.is_named_by_file else ("", "")
     with database.read() as tx:
         is_deleted = projects.find_deleted(tx, scope.project) is not None
@@ -60,7 +60,7 @@ def explain_missing_project(database: Database, scope: Scope) -> str:
 
 
 def end_start() -> None:
-    """Enable garbage collection, but exclude the objects created so far, which live as long as the process."""
+    """Enable garbage collection, except of the objects made so far, which live as long as the process."""
     gc.freeze()
     gc.enable()
 

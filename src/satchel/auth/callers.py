@@ -29,7 +29,7 @@ class AccessDenied(Exception):
 
 
 class Callers(Struct, frozen=True, kw_only=True):
-    """The identification of callers by one server."""
+    """How one server identifies its callers."""
 
     scope: Scope  # applies if there is neither a token nor a named project
     default_user: str  # for contracts that act as a user
@@ -40,7 +40,7 @@ class Callers(Struct, frozen=True, kw_only=True):
     personal: str = ""  # as in Scope, for contracts that show it
 
     def find_scope(self, header: ReadHeader, query: str) -> Scope:
-        """Return the scope of a request. This reads one row of the store, or may wait for the keys of an issuer.
+        """Return the scope of a request. This reads one row of the store, or may wait until an issuer's keys arrive.
 
         Raises:
             AccessDenied: 400 for a malformed query, 401 without a valid token, 403 if the token does not open the
@@ -83,12 +83,12 @@ class Callers(Struct, frozen=True, kw_only=True):
         )
 
     def fill_in(self, scope: Scope, *, personal: bool = False) -> Scope:
-        """Add the default user to a scope without one, and with `personal` the personal project if it is allowed."""
+        """Return `scope` with a user (by default the server's) and, if asked for and allowed, the personal project."""
         is_open = personal and (scope.projects is None or self.personal in scope.projects)
         return replace(scope, user=scope.user or self.default_user, personal=self.personal if is_open else "")
 
     def refuse_write(self) -> AccessDenied:
-        """Return the refusal of a writing call by a caller who may only read."""
+        """Return the error for a caller who may only read but makes a call that writes."""
         return self._forbidden("Read-only: nothing may be changed.")
 
     def _read_token(self, header: ReadHeader) -> str:
@@ -114,7 +114,7 @@ class Callers(Struct, frozen=True, kw_only=True):
 
 
 def _find_project(header: ReadHeader, query: str) -> tuple[str | None, str]:
-    """Return the project that a request names, and the place of the name; an empty name counts as none."""
+    """Return the project that a request names, and which part of the request names it; ignore empty names."""
     try:
         given = parse_qs(query, max_num_fields=20).get("project") if query else None
     except ValueError as error:
@@ -130,7 +130,7 @@ def _challenge(*parts: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host, perhaps in brackets, is this machine."""
+    """Return whether a host, perhaps in brackets, means this machine."""
     try:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:

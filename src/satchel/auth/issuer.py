@@ -66,7 +66,7 @@ class Key(Struct, frozen=True):
 
 
 class Cached(Generic[Value]):
-    """A value fetched in its own thread, one fetch at a time; the old value is used until a fetch succeeds.
+    """A value that a thread of its own fetches, once at a time; the old value serves until a fetch succeeds.
 
     Thread-safe.
     """
@@ -86,7 +86,7 @@ class Cached(Generic[Value]):
         return self._fetch is not None and not self._fetch.done()
 
     def refresh(self, max_age: float = _MAX_AGE) -> bool:
-        """Start a fetch if the last one ended more than a number of seconds ago; return whether one was started."""
+        """Start a fetch if the last one ended more than `max_age` seconds ago; return whether this call started one."""
         with self._lock:
             now = monotonic()
             pause = _ABANDONED if self.is_running else _PAUSE if self.failure else max_age
@@ -146,7 +146,7 @@ class Issuer:
             raise AuthUnusable(f"{keys or url} must start with https:// (http:// only on this machine). Check {flag}.")
 
     def find_keys(self, key_id: str | None) -> tuple[Key, ...]:
-        """Return the keys that may have signed a token, by its key id if it has one; empty if none is known.
+        """Return the keys that may have signed a token: those with its key id, or all if it has none.
 
         A known key never waits for the issuer. An unknown one waits only for a fetch that this call
         started, or for the very first fetch, so that tokens with invented key ids do not occupy all threads.
@@ -170,7 +170,7 @@ class Issuer:
         """Return the metadata of the issuer without occupying a thread.
 
         Raises:
-            AuthUnavailable: they are not cached, and cannot be fetched.
+            AuthUnavailable: the metadata is not cached, and cannot be fetched.
         """
         self._metadata.refresh()
         if self._metadata.value is None:

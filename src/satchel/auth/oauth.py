@@ -46,7 +46,7 @@ class _Claims(Struct):
 
 
 class OAuth:
-    """Verification of the tokens of one trusted issuer. Thread-safe."""
+    """Verifies the access tokens of one trusted issuer. Thread-safe."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class OAuth:
 
         Raises:
             Unauthorized: the token is not valid here.
-            AuthUnavailable: its key is unknown, and the keys of the issuer cannot be fetched.
+            AuthUnavailable: the token's key is unknown, and the keys of the issuer cannot be fetched.
         """
         if len(token) > _MAX_TOKEN:
             raise Unauthorized("the token is too long")
@@ -96,7 +96,7 @@ class OAuth:
         return Identity(user=user, projects=claims.satchel_projects, is_read_only=not may_write)
 
     def _verify(self, token: str) -> bytes:
-        """Return the payload of a token after checking that one of the issuer's keys signed it."""
+        """Check that one of the issuer's keys signed a token, and return the token's payload."""
         try:
             header = self._jws.get_unverified_header(token)
         except (jwt.InvalidTokenError, UnicodeEncodeError):

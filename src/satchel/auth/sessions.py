@@ -29,7 +29,7 @@ class BrowserSessions(Struct, frozen=True):
     database: Database
 
     def begin(self, identity: Identity, minutes: int = _LONGEST_MINUTES) -> str:
-        """Open a session with a maximum duration in minutes; return its secret."""
+        """Open a session that lasts at most a number of minutes; return its secret."""
         with self.database.write() as tx:
             return _begin(tx, identity, minutes)
 
@@ -46,7 +46,7 @@ class BrowserSessions(Struct, frozen=True):
             return _begin(tx, _identity(found))
 
     def identify(self, secret: str) -> tuple[Identity, str]:
-        """Return the identity and the id of a session, given its secret; this reads one row by an index.
+        """Return the identity and the id of a session, given the session's secret; this reads one row by an index.
 
         Raises:
             Unauthorized: the session is unknown or has ended.

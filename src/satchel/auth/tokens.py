@@ -28,7 +28,7 @@ def create(
     projects: Sequence[str] | None = None,
     expires_at: Timestamp | None = None,
 ) -> tuple[Token, str]:
-    """Create a token for a user, for all projects or some. Return it and its secret, which is not stored.
+    """Create a token for a user, for all projects or some; return it and its secret; only a hash of that is stored.
 
     Raises:
         WrongArgument: the user is not a UUID, the name is too long, no project is given, or the expiry is past.
@@ -57,12 +57,12 @@ def create(
 
 
 def listed(tx: Tx) -> list[Token]:
-    """Return all tokens, newest first, including expired and revoked ones."""
+    """Return all tokens, newest first, including those that have expired or were revoked."""
     return rows.list_all(tx)
 
 
 def revoke(tx: Tx, id: str, owner: str | None = None) -> Token:
-    """Revoke a token by its id or at least the first eight characters of it; with an owner, only one of theirs.
+    """Revoke the token whose id is `id` or begins with it (8 characters or more); with `owner`, only that user's token.
 
     Raises:
         WrongArgument: the text has the wrong form, or several ids begin with it.
@@ -82,7 +82,7 @@ def revoke(tx: Tx, id: str, owner: str | None = None) -> Token:
 
 
 def identify(database: Database, secret: str) -> Identity:
-    """Return the user and the rights of a token, given its secret; this reads one row by an index.
+    """Return the user and the rights of a token, given the token's secret; this reads one row by an index.
 
     Raises:
         Unauthorized: the token is unknown, has expired or was revoked.

@@ -190,7 +190,7 @@ def show_version() -> None:
 
 @contextmanager
 def _escape_errors() -> Iterator[None]:
-    """Escape the parts of the command line that click quotes in its errors, before a terminal gets them."""
+    """Escape control characters in the words of the command line that click quotes in error messages."""
     try:
         yield
     except click.ClickException as error:
@@ -201,7 +201,7 @@ def _escape_errors() -> Iterator[None]:
 
 @contextmanager
 def _report_usage(arguments: Sequence[str]) -> Iterator[None]:
-    """End the command after a usage error, with a suggestion."""
+    """End the command with an error message if it fails, with a suggestion if a word is wrong."""
     as_json = "--json" in arguments
     try:
         yield
@@ -234,7 +234,7 @@ def _report_usage(arguments: Sequence[str]) -> Iterator[None]:
 
 
 def _find_near(error: click.UsageError) -> tuple[str, ...]:
-    """Return up to three words that the user may have meant, after a usage error."""
+    """After a usage error, return up to three words that the user may have meant."""
     if isinstance(error, click.NoSuchOption):
         parameters = error.ctx.command.get_params(error.ctx) if error.ctx is not None else []
         known = [flag for one in parameters for flag in (*one.opts, *one.secondary_opts) if flag[:2] == "--"]
@@ -256,7 +256,7 @@ def _find_near(error: click.UsageError) -> tuple[str, ...]:
 
 
 def _find_elsewhere(context: click.Context, words: Sequence[str]) -> tuple[str, ...]:
-    """Return the commands of nouns for a verb without a noun, or the command of no noun for a verb that has one."""
+    """Return the commands that a verb without its noun means, or a command that was written after a noun."""
     if context.parent is None:
         verb = next((word for word in words if word in _VERBS), None)
         return tuple(f"satchel {noun} {verb}" for noun in _NOUNS) if verb else ()
@@ -264,7 +264,7 @@ def _find_elsewhere(context: click.Context, words: Sequence[str]) -> tuple[str, 
 
 
 def _pick(word: str, known: list[str]) -> tuple[str, ...]:
-    """Return the known words most similar to one, ignoring the leading dashes of options."""
+    """Return the words of `known` most similar to `word`, ignoring the leading dashes of options."""
     from satchel.services.texts import closest_names  # imports the store, and is needed only after a mistake
 
     plain = {one.lstrip("-"): one for one in known}

@@ -77,7 +77,7 @@ class Board:
                     self.column, self.row = column, row
 
     def go(self, columns: int, rows: int) -> None:
-        """Move the choice to a neighbour of the chosen task, if there is one."""
+        """Choose another task, `columns` to the right and `rows` down, within the bounds of the board."""
         self.column = min(max(self.column + columns, 0), len(COLUMNS) - 1)
         self.row = min(max(self.row + rows, 0), max(len(self.cards[COLUMNS[self.column][0]]) - 1, 0))
 
@@ -176,7 +176,7 @@ class _Live:
                 self._board.choose(number)
 
     def _find_action(self, key: str, number: int) -> Callable[[], object] | None:
-        """Return the action of a key on the chosen task."""
+        """Return what a key does to the chosen task; None for a key that does nothing."""
         assert self._board.chosen is not None
         call, task, column = self._session.call, str(number), COLUMNS[self._board.column][0]
 
@@ -221,7 +221,7 @@ class _Live:
 
 
 def draw(board: Board, width: int, height: int, message: str = "") -> list[str]:
-    """Return the screen for a terminal of this size."""
+    """Return the board as lines for a terminal of this width and height."""
     room = max(height - _HEAD - _FOOT, 1)
     shown = max(min(len(COLUMNS), (width + _GAP) // (_LEAST + _GAP)), 1)
     first = 0 if shown == len(COLUMNS) else min(board.column, len(COLUMNS) - shown)
@@ -238,14 +238,14 @@ def draw(board: Board, width: int, height: int, message: str = "") -> list[str]:
 
 
 def draw_text(title: str, lines: Sequence[str], width: int, height: int) -> list[str]:
-    """Return a screen that shows only a text."""
+    """Return a screen, as lines, that shows only a text."""
     pieces = [piece for line in lines for piece in _wrap(line, width, 10**6)]
     body = [_fit(piece, width) for piece in pieces[: max(height - 2, 0)]]
     return [click.style(_fit(title, width), bold=True), *body, _dim(_fit("any key: back", width))][:height]
 
 
 def _draw_column(board: Board, place: int, size: int, room: int) -> list[str]:
-    """Return a column: its title and the cards that fit, with the chosen one."""
+    """Return the lines of a column: its title and as many cards as fit, the chosen one among them."""
     name, title = COLUMNS[place]
     cards = board.cards[name]
     is_here = place == board.column
@@ -261,7 +261,7 @@ def _draw_column(board: Board, place: int, size: int, room: int) -> list[str]:
 
 
 def _find_start(heights: Sequence[int], chosen: int, room: int) -> int:
-    """Return the first card to show, so that the chosen one is entirely visible."""
+    """Return the index of the first card to show, so that the chosen one is entirely visible."""
     start = chosen
     used = heights[chosen] if heights else 0
     while start > 0 and used + heights[start - 1] <= room - 1:
@@ -296,7 +296,7 @@ def describe_facts(task: Row) -> str:
 
 
 def write_picture(board: Board, width: int) -> list[str]:
-    """Return the board as lines, one column below the other, with everything in it."""
+    """Return the whole board as lines, one column below the other."""
     lines = [click.style(board.title, bold=True)]
     for name, title in COLUMNS:
         lines += ["", click.style(f"{title} {len(board.cards[name])}", fg=_COLORS[name], bold=True)]
@@ -312,14 +312,14 @@ def write_picture(board: Board, width: int) -> list[str]:
 
 
 def _fit(text: str, size: int) -> str:
-    """Return a text cut or padded to a number of columns."""
+    """Return `text`, cut or padded to `size` cells."""
     if cell_len(text) <= size:
         return set_cell_size(text, size)
     return set_cell_size(text, max(size - 1, 0)) + ("…" if size else "")
 
 
 def _wrap(text: str, size: int, most: int) -> list[str]:
-    """Wrap a text to lines of a width; the last of `most` lines has the uncut rest."""
+    """Wrap a text into at most `most` lines of `size` cells; the last line may be longer."""
     lines = [""]
     for word in text.split(" "):
         joined = f"{lines[-1]} {word}" if lines[-1] else word

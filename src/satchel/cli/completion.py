@@ -54,7 +54,7 @@ class TaskName(Name):
 
 
 def _in_store(find: Find, *, as_user: bool = False) -> Source:
-    """Return a source of names from the store that the typed options select."""
+    """Return a function that lists names from the store that the options on the command line select."""
 
     def read(context: click.Context, word: str) -> Iterable[str]:
         given = {name: context.params.get(name) for name in ("database", "project", "user")}

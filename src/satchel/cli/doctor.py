@@ -54,7 +54,7 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Problem(Exception):
-    """A problem found by a check: its message, the remedy, and a safe repair if there is one."""
+    """A problem that a check found: a message, the remedy, and a safe repair if there is one."""
 
     def __init__(
         self, message: str, remedy: str = "", repair: Callable[[], str] | None = None, status: Status = "failure"
@@ -64,7 +64,7 @@ class Problem(Exception):
 
 
 def attempt(check: str, look: Callable[[], str], *, is_fixing: bool = False) -> Finding:
-    """Run a check: `look` returns a sentence or raises a Problem; with `is_fixing`, repair it and look again."""
+    """Run a check: `look` returns a sentence or raises a Problem, which `is_fixing` repairs before a second look."""
     try:
         return Finding(check=check, status="ok", message=look())
     except Problem as wrong:
@@ -128,7 +128,7 @@ def _look(database: str | None, *, is_fixing: bool) -> Iterator[Finding]:
 
 
 def _guard(check: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
-    """Yield the findings of a check; a check that crashes becomes a finding, and does not stop the others."""
+    """Yield the findings of a check; if the check crashes, yield that as a finding, so that other checks still run."""
     try:
         yield from look()
     except Exception as error:
@@ -178,7 +178,7 @@ def check_private(path: str, mode: int) -> str:
 
 
 def check_libraries(settings: Settings) -> Iterator[Finding]:
-    """Yield every problem of the libraries; without problems, their number."""
+    """Yield every problem of the libraries or, if there is none, one finding with their number."""
     is_default = settings.libraries[0] == os.path.join(settings.home, "libraries")
     if is_default and not any(map(os.path.lexists, settings.libraries)):
         hint = "make one with: satchel library new NAME"
@@ -215,7 +215,7 @@ def check_watcher(home: str) -> str:
 
 
 def check_port(http: Http | None, *, is_needed: bool) -> str:
-    """Check that the port for HTTP is free, or served by Satchel."""
+    """Check that the port for HTTP is free, or that Satchel serves at it."""
     assert http is not None, "these settings are for the transport http"
     place, host = f"{http.host}:{http.port}", http.host.strip("[]")
     try:
@@ -370,7 +370,7 @@ def _check_client(machine: Machine, client: Client, scope: Scope, *, is_fixing: 
 def _look_at_entry(
     machine: Machine, client: Client, scope: Scope, name: str, target: Local | Remote, again: str
 ) -> str:
-    """Start or call the server of an entry, as the client does; `again` is the command that rewrites the entry."""
+    """Start or call an entry's server, as its client does; `again` is the command that rewrites the entry."""
     path, entries = changes.find_entries(client, machine, scope)
     target = read_entry(client, entries.get(name)) or target  # a repair has changed the entry
     try:
@@ -391,7 +391,7 @@ def _look_at_entry(
 
 
 def _renew_entry(machine: Machine, client: Client, scope: Scope, name: str, path: str, target: Local) -> str:
-    """Rewrite an entry whose command is gone, so that it starts this Satchel."""
+    """Rewrite an entry whose command no longer exists, so that it starts this copy of Satchel."""
     command, *before = own_command(machine.environment)
     given = target.arguments[2:] if target.arguments[:2] == ("-m", "satchel") else target.arguments
     renewed = Local(command, (*before, *given), target.variables)
@@ -418,6 +418,6 @@ def _is_ours(target: Local | Remote, machine: Machine) -> bool:
 
 
 def _client_environment(environment: Mapping[str, str], target: Local | Remote) -> dict[str, str]:
-    """Return the client's environment: ours, without the settings of Satchel."""
+    """Return the environment that a client passes to its server: ours, without the settings of Satchel."""
     kept = {target.token_variable} if isinstance(target, Remote) else set()
     return {name: value for name, value in environment.items() if name in kept or not name.startswith("SATCHEL_")}

@@ -139,7 +139,7 @@ def edit(
 
 
 def _guess_type(name: str, content: str | None, raw: bytes) -> str:
-    """Guess the MIME type from the name of the document, then of the file, then from the bytes."""
+    """Guess the MIME type from the document's name, or else the file's name, or else the bytes."""
     file = content if content is not None and content.startswith("@") and not content.startswith("@@") else ""
     is_text = rules.is_storable(raw.decode(errors="surrogateescape"))
     return guess_type(name, file, is_text=is_text)

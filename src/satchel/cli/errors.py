@@ -94,7 +94,7 @@ def code_of(error: SatchelError) -> str:
 def end(
     message: str, code: str = "failed", *, as_json: bool = False, value: Mapping[str, Any] | None = None
 ) -> NoReturn:
-    """End the command with an error on stderr: a message, or with --json `value` or the code and message."""
+    """End the command with an error on stderr: the message or, with --json, `value` or else code and message."""
     message = message.encode("utf-8", "replace").decode()  # an argument may not be UTF-8
     if as_json:
         error = value or {"error": {"code": code, "message": message}}
@@ -140,7 +140,7 @@ _ADVICE: dict[type[SatchelError], Callable[[Any], str]] = {
 
 
 def make_voice() -> "Voice":
-    """Return the wording of errors on the command line."""
+    """Return the words and names that the command line uses in its errors."""
     # These take 50 ms to import, and are needed only after an error.
     from satchel.contracts.satchel.errors import MissingValue, TemplateFailed, WrongValue
     from satchel.services.wording import Voice
@@ -164,7 +164,7 @@ def explain(error: SatchelError, database: "Database", scope: Scope) -> str:
 
 
 def explain_apart(error: SatchelError, database: "Database", scope: Scope) -> tuple[str, str]:
-    """Describe an error, and the command that helps; the latter is empty if there is none."""
+    """Describe an error and, separately, the command that helps; the latter is empty if there is none."""
     from satchel.services import wording
 
     if isinstance(error, EntryRefused):
@@ -197,7 +197,7 @@ def _explain_personal(error: NotFound, database: "Database") -> tuple[str, str] 
 
 
 def _explain_trashed(error: NotFound, database: "Database", scope: Scope) -> tuple[str, str] | None:
-    """Explain that an item was moved, or is in the trash and how to restore it; None if it is neither."""
+    """Explain that an item was moved, or how to restore it from the trash; None if it was neither moved nor deleted."""
     from satchel.services import lookup
 
     if error.kind not in ("prompt", "document", "task", "project"):

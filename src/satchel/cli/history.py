@@ -160,7 +160,7 @@ def summarize(entry: FeedEntry) -> str:
 
 
 def name_entry(entry: FeedEntry) -> str:
-    """Return the item of a change."""
+    """Return the name, for people, of the item that a change is about."""
     return name_item(entry.revision.kind, entry.key, entry.title)
 
 
@@ -258,7 +258,7 @@ def undo(session: Session, last: int, wanted: str | None, yes: bool) -> None:
 
 
 def _count_changes(steps: Sequence[Step], here: str, verbs: Mapping[str, str]) -> list[str]:
-    """Count many changes, or changes of other projects, in a line for each project."""
+    """Describe changes that are many, or in other projects, in one line with counts for each project."""
     changed = [entry for step in steps for entry in step.changes]
     counts: dict[str, Counter[tuple[str, ItemKind]]] = {}
     for entry in changed:
@@ -275,12 +275,12 @@ def _count_changes(steps: Sequence[Step], here: str, verbs: Mapping[str, str]) -
 
 
 def _place(entry: FeedEntry) -> str:
-    """Return the project that an item is in; empty for a project itself and for a task in none."""
+    """Return the project that contains a changed item; empty for projects themselves and tasks outside of projects."""
     return "" if entry.revision.kind == "project" else entry.project or ""
 
 
 def _list_first(steps: Sequence[Step], describe: Callable[[FeedEntry], str]) -> list[str]:
-    """Describe the first changes in a line each, and count the others."""
+    """Describe the first changes, each on a line, and count the others."""
     changed = [entry for step in steps for entry in step.changes]
     more = len(changed) - _MOST_UNDONE
     return [*map(describe, changed[:_MOST_UNDONE]), *([f"and {more} more"] if more > 0 else [])]

@@ -47,7 +47,7 @@ dry_option = click.option("--dry-run", is_flag=True, help="Show the change, and 
 
 
 class Reporter:
-    """Prints the change of each client, or collects all changes for one JSON document."""
+    """Prints each client's change at once, or collects all changes for one JSON document."""
 
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
@@ -283,7 +283,7 @@ def _add_rule(report: Reporter, machine: Machine, client: Client, scope: Scope, 
 def _make(
     report: Reporter, client: Client, change: Change, status: str, done: str, hint: str = "", *, is_dry: bool
 ) -> None:
-    """Make a change unless it is only planned, and report it."""
+    """Make a change, unless `is_dry`, and report it."""
     if is_dry:
         report.add(client, "planned", f"{client.title}: nothing was written, because of --dry-run.", change)
         return

@@ -37,7 +37,7 @@ expected_version_option = click.option(
 
 
 def add_commands(group: click.Group, kind: Kind) -> None:
-    """Add `delete`, `history`, `copy` and `move` to the commands of a kind of items."""
+    """Add the commands `delete`, `history`, `copy` and `move` to a group of commands for items of one kind."""
     noun, reference = kind, REFERENCES[kind]
 
     @group.command(help=f"Delete the given {noun}s, all or none. `satchel restore` brings them back.")
@@ -69,10 +69,10 @@ def add_commands(group: click.Group, kind: Kind) -> None:
 
 
 def name_several(session: Session, kind: Kind, refs: Sequence[str]) -> list[str]:
-    """Return references that name items of one kind only, for a tool that takes items of any kind.
+    """Check that references name items of one kind, and return them in the form for a tool that takes any kind.
 
     Raises:
-        NotFound: one of them does not exist.
+        NotFound: one of the items does not exist.
     """
     with session.read() as tx:
         found = [_find(tx, session.scope, kind, "delete", reference) for reference in refs]
@@ -137,7 +137,7 @@ def _add_transfer(group: click.Group, kind: Kind, verb: str, past: str) -> None:
 
 
 def _find(tx: Tx, scope: Scope, kind: Kind, verb: str, reference: str) -> Any:
-    """Return the item of a command; only a copy may be made of an item from the personal project."""
+    """Return the item that a command names; a personal item may only be copied."""
     from satchel.services import layers, tasks  # takes 20 ms, which `--help` need not wait for
 
     if kind == "task":
@@ -175,7 +175,7 @@ def _show_transferred(session: Session, changed: list[Any], heading: str, there:
 
 
 def read_content(given: str | None, *, editing: str | None = None) -> bytes:
-    """Return the content for an argument CONTENT; without one, open the editor, with the text `editing` in it."""
+    """Return the content that CONTENT gives; without CONTENT, open the editor, with the text `editing` in it."""
     if given is None:
         return _open_editor(editing or "")
     if given == "-":

@@ -366,7 +366,7 @@ def _refuse(refused: SourceRefused) -> NoReturn:
 
 
 def _find_added(added: dict[str, Origin], name: str) -> str:
-    """Return the folder of an added library, found by the name of the library or of the folder."""
+    """Return the folder of an added library, given the library's name or the folder's."""
     found = [folder for folder in added if name in (folder, library_name(folder))]
     if not found:
         hint = _hint(name, [library_name(folder) for folder in added])

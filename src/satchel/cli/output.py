@@ -47,7 +47,7 @@ def show_notes(notes: Sequence[str]) -> None:
 
 
 def show_content(content: str) -> None:
-    """Print text: escaped and with a newline after it on a terminal, byte for byte for other programs."""
+    """Print a text: on a terminal escaped and with a line break at its end, elsewhere byte for byte."""
     if sys.stdout.isatty():
         click.echo(escape(content), nl=not content.endswith("\n"))
     else:
@@ -70,7 +70,7 @@ def _escape_in_json(found: re.Match[str]) -> str:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table on a terminal, lines with tabs for other programs, and nothing without rows."""
+    """Print a table on a terminal, or lines with tabs elsewhere; print nothing if there are no rows."""
     cells = [[escape_line(" ".join(cell.splitlines()).replace("\t", " ")) for cell in row] for row in rows]
     if cells and sys.stdout.isatty():
         _draw_table(columns, cells)
@@ -80,7 +80,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def _draw_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Draw a table as wide as the terminal; the first column stays whole, others wrap if needed."""
+    """Draw a table as wide as the terminal; the first column is never wrapped, the others are if needed."""
     from rich.cells import cell_len  # takes 60 ms with tables; output to other programs does not need it
     from rich.console import Console
     from rich.table import Table
@@ -141,7 +141,7 @@ def has_colors() -> bool:
 
 @contextmanager
 def show_progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar if stderr is a terminal; yield a function of done and total (0: unknown)."""
+    """Show a progress bar if stderr is a terminal; yield a function to call with done and total (0: unknown)."""
     if not sys.stderr.isatty():
         yield lambda _done, _total: None
         return

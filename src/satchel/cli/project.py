@@ -78,7 +78,7 @@ def rename(session: Session, name: str, new_name: str) -> None:
 
 
 def _explain_old_name(scope: Scope, new_name: str) -> str:
-    """Say that the current folder still names a project by its old name, and how to name it by the new one."""
+    """Say that the current folder still names a project by its old name, and how to change that to the new name."""
     from satchel.app import project_discovery  # 20 ms, which `--help` need not wait for
 
     named = next((one for one in project_discovery.find_names() if one.why == scope.why), None)

@@ -188,7 +188,7 @@ def _show_changed(session: Session, sentence: str, answer: Answer) -> None:
 
 
 def read_arguments(declared: Sequence[str], *, is_plain: bool) -> list[dict[str, Any]] | None:
-    """Return the declared arguments in the form that the tools accept; None without --arg and --plain."""
+    """Return the declared arguments in the form that the tools accept; None if neither --arg nor --plain was given."""
     if is_plain and declared:
         raise click.UsageError("--plain is for a prompt without arguments: leave it out, or --arg.")
     if is_plain:
@@ -212,7 +212,7 @@ def _read_argument(given: str) -> dict[str, Any]:
 
 
 def read_values(given: Sequence[str]) -> dict[str, str]:
-    """Return values by name, from NAME=VALUE; a value may be @FILE or - for stdin."""
+    """Parse NAME=VALUE into values by name; a value may be @FILE, or - for stdin."""
     values: dict[str, str] = {}
     for word in given:
         name, equals, value = word.partition("=")

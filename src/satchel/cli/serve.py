@@ -8,13 +8,13 @@ Flags = dict[str, str | list[str] | None]
 
 
 def run(arguments: Sequence[str]) -> int | None:
-    """Serve with arguments that `parse` understands, and return the exit status; return None to leave them to click."""
+    """Serve with arguments that `parse` understands, and return the exit status; None leaves the arguments to click."""
     flags = parse(arguments)
     return None if flags is None else serve(flags)
 
 
 def parse(arguments: Sequence[str]) -> Flags | None:
-    """Return the options; None unless all are known options with values, because click explains mistakes better."""
+    """Return the options; None if any is unknown or lacks a value, because click explains mistakes better."""
     settings = {flag: setting for setting in config.SETTINGS for flag in setting.flags}
     flags: Flags = {}
     rest = list(arguments)

@@ -59,7 +59,7 @@ class Answer(NamedTuple):
 
     @property
     def change(self) -> str:
-        """The action of an update: the first word of its tool's answer."""
+        """The change that an update made: the first word of its answer."""
         return "Nothing changed in" if self.text.startswith("Unchanged") else "Changed"
 
     @property
@@ -120,7 +120,7 @@ class Session:
         self.scope = structs.replace(scope, user=user, author=author, refuses_hidden=True)
 
     def require_default(self) -> None:
-        """Create the project `default` if the command works in it and it does not exist."""
+        """Create the project `default` if it does not exist and the command works in it."""
         from satchel.services import projects
 
         if self._lacks_default:
@@ -155,7 +155,7 @@ class Session:
         return Runner(CONTRACT, self.database, lambda: self._libraries)
 
     def call(self, tool: str, **arguments: Any) -> Answer:
-        """Call a tool and return its answer; arguments that are None are left out.
+        """Call a tool and return its answer; omit arguments that are None.
 
         Raises:
             SatchelError: the call failed and changed nothing.
@@ -171,7 +171,7 @@ class Session:
             raise
 
     def list(self, tool: str, key: str, limit: int | None, **filters: Any) -> Answer:
-        """Return the list that a tool returns under a key, up to a limit, making as many calls as needed."""
+        """Return the list that a tool returns under `key`, up to `limit` entries, with as many calls as needed."""
         rows: list[Any] = []
         answer, cursor = None, None
         while answer is None or (cursor is not None and len(rows) != limit):
@@ -183,7 +183,7 @@ class Session:
         return Answer({**value, "next_cursor": cursor} if cursor else value, answer.content)
 
     def describe_failure(self, error: SatchelError) -> Mapping[str, Any] | None:
-        """Return the code, message and facts of an error that a tool raised; None for any other error."""
+        """Return the code, message and facts of an error from a tool; None for any other error."""
         if self.failure is None or self.failure[0] is not error:
             return None
         facts: Mapping[str, Any] = self._runner.describe_failure(self.failure[1], error)["error"]
@@ -232,7 +232,7 @@ class Session:
         empty: str,
         more: str = "--all",
     ) -> None:
-        """Print a list; report on stderr if it is empty or has more entries, which `more` lists, and print notes."""
+        """Print a list and its notes; report on stderr if it is empty, or has more entries; `more` shows these."""
         notes = answer.notes
         self.table(columns, rows, answer.value, empty="" if notes else empty)
         if self.as_json:
@@ -304,7 +304,7 @@ def project_option(help: str, name: str = "wanted", **more: Any) -> Option:
 
 
 def page_options(run: Callable[..., None]) -> Callable[..., None]:
-    """Add the options --limit and --all to a command; they give it a limit, or None for everything."""
+    """Add the options --limit and --all to a command, which gets a limit, or None for everything."""
 
     @click.option("--limit", default=_LIMIT, show_default=True, type=click.IntRange(1, 10**6), help="How many at most.")
     @click.option("--all", "is_all", is_flag=True, help="All entries, regardless of the limit.")
@@ -317,7 +317,7 @@ def page_options(run: Callable[..., None]) -> Callable[..., None]:
 
 @contextmanager
 def open_session(flags: Mapping[str, str | None], *, reads: bool, as_json: bool = False) -> Iterator[Session]:
-    """Open the store of flags and settings. For a command that only reads, a missing store is an empty one.
+    """Open the store that flags and settings select; if `reads`, a missing store counts as an empty one.
 
     Raises:
         SettingsError: a setting is wrong.
@@ -343,7 +343,7 @@ def open_session(flags: Mapping[str, str | None], *, reads: bool, as_json: bool 
 
 @contextmanager
 def _report_failure(session: Session) -> Iterator[None]:
-    """End the command with an error message if something in it failed."""
+    """End the command with an error message if the block fails."""
     as_json = session.as_json
     try:
         yield
@@ -378,7 +378,7 @@ def _check_file(error: SatchelError, session: Session) -> None:
 
 
 def address_command(run: Callable[..., tuple[str, Any]]) -> Callable[..., None]:
-    """Wrap a command that opens the store by its address itself; print its result as text or JSON."""
+    """Wrap a command that opens the store by address, without a session; print its result as text or JSON."""
 
     @database_option
     @json_option
@@ -393,7 +393,7 @@ def address_command(run: Callable[..., tuple[str, Any]]) -> Callable[..., None]:
 
 @contextmanager
 def report_errors(*, as_json: bool) -> Iterator[None]:
-    """End the command with an error message if its settings or the store cannot be used."""
+    """End the command with an error message if the settings are wrong or the store cannot be used."""
     try:
         yield
     except config.SettingsError as error:
@@ -408,7 +408,7 @@ def report_errors(*, as_json: bool) -> Iterator[None]:
 
 
 def confirm(question: str, *, is_yes: bool) -> None:
-    """Ask for confirmation of a loss; without a terminal, fail and name the flag that confirms."""
+    """Ask the user to confirm a loss; without a terminal, fail and name the flag that confirms."""
     if is_yes:
         return
     if not sys.stdin.isatty():
@@ -417,7 +417,7 @@ def confirm(question: str, *, is_yes: bool) -> None:
 
 
 def check_owner(session: Session, what: str) -> None:
-    """Refuse an action to an application role, and name the role that may perform it."""
+    """Refuse to perform an action as an application role, and name the role that may perform it."""
     if session.database.has_row_security:
         raise StoreFailed(
             f"the application role {what}: run this with the owner's address in --database or SATCHEL_DATABASE"

@@ -126,7 +126,7 @@ def add(
 
 
 def _read_line(text: str) -> "TaskLine":
-    """Return a task as its line describes it; a text of several lines is a title as it stands."""
+    """Parse a line such as `TITLE !high +tag` into a task; a text of several lines becomes the title unchanged."""
     from satchel.services import task_lines  # as above
 
     if not text.strip() or len(text.splitlines()) > 1:
@@ -334,7 +334,7 @@ add_commands(cli, "task")
 
 
 def name_status(task: Row) -> str:
-    """Return the status of a task in everyday words; empty for an open one."""
+    """Return the status of a task in everyday words; empty for an open task."""
     names = {"pending": "", "completed": "done", "in_progress": "in progress"}
     status: str = task.get("status", "pending")
     return names.get(status, status)

@@ -1,4 +1,4 @@
-"""A terminal that reads single keys and shows whole screens; leaving it restores it, even after a crash or signal."""
+"""Full-screen terminal with single-key input; its state is restored on exit, even after a crash or a signal."""
 
 import os
 import re

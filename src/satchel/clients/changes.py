@@ -67,7 +67,7 @@ def plan_install(client: Client, path: str, name: str, target: Local | Remote, s
 
 
 def plan_uninstall(client: Client, path: str, name: str, scope: Scope) -> Change | None:
-    """Plan the change that removes an entry from a client's file; None if it is not there."""
+    """Plan the change that removes an entry from a client's file; None if there is no such entry."""
     before = files.read(path)
     entry = merging.read_servers(client, path, before).get(name)
     if before is None or entry is None:
@@ -102,7 +102,7 @@ def write_snippet(client: Client, name: str, target: Local | Remote) -> str:
 
 
 def find_entries(client: Client, machine: Machine, scope: Scope) -> tuple[str, dict[str, Any]]:
-    """Return the path of a client's file, and its entries that start Satchel or are called satchel."""
+    """Return the path of a client's file, and those of its entries that start Satchel or have the name satchel."""
     path = machine.find_file(client, scope)
     if path is None:
         return "", {}
@@ -111,7 +111,7 @@ def find_entries(client: Client, machine: Machine, scope: Scope) -> tuple[str, d
 
 
 def _starts_satchel(entry: Any) -> bool:
-    """Return whether an entry starts Satchel by any name: directly, or by a shell, Python, uvx, pipx or docker."""
+    """Return whether an entry starts Satchel, either directly or by a shell, Python, uvx, pipx or docker."""
     words = [part for word in list_words(entry) for part in word.split()]
     if words and words[0].rpartition("/")[2] in _NODE:
         return False  # npm has another package of that name
@@ -142,7 +142,7 @@ def plan_rule(path: str, *, is_wanted: bool) -> Change | None:
 
 
 def add_rule(text: str) -> str:
-    """Add the rule at the end of a text, or replace an older version in its place."""
+    """Add the rule at the end of a text, or put it in place of an older version."""
     newline = "\r\n" if "\r\n" in text else "\n"
     block = newline.join((RULE_BEGIN, *RULE_LINES, RULE_END)) + newline
     found = _RULE.search(text)
@@ -174,7 +174,7 @@ _TEXT = re.compile(
 
 
 def make_diff(path: str, before: str | None, after: str, entries: list[Any] | None = None, *, context: int = 2) -> str:
-    """Return a unified diff. With `entries`, show texts that do not occur in any of them as "…"."""
+    """Return a unified diff; if `entries` are given, show "…" for texts that occur in none of them."""
     old, new = before or "", after
     if entries is not None:
         shown = {json.dumps(text, ensure_ascii=False) for entry in entries for text in _list_texts(entry)}

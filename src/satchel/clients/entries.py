@@ -30,7 +30,7 @@ class Local(Struct, frozen=True):
 
 
 class Remote(Struct, frozen=True):
-    """The address of a server elsewhere."""
+    """The address of a server that clients reach over HTTP."""
 
     url: str
     token_variable: str = ""  # the environment variable with the token
@@ -83,7 +83,7 @@ def _fill(shape: Shape, values: Mapping[str, Any]) -> Shape:
 
 
 def read_entry(client: Client, entry: Any) -> Local | Remote | None:
-    """Read an entry of a client's file; None if it cannot be understood."""
+    """Parse an entry of a client's file; return None if it cannot be understood."""
     if not isinstance(entry, dict):
         return None
     url = next((entry[key] for key in URL_KEYS if isinstance(entry.get(key), str)), None)
@@ -105,7 +105,7 @@ def list_words(entry: Any) -> list[str]:
 
 
 def _read_variable(client: Client, entry: Shape) -> str:
-    """Return the environment variable from which an entry with an address takes its token."""
+    """Return the name of the environment variable that holds the token for an entry with an address."""
     if isinstance(name := entry.get("bearer_token_env_var"), str):
         return name
     headers = entry.get("headers")
@@ -146,10 +146,10 @@ def _is_cached(script: str, environment: Mapping[str, str]) -> bool:
 
 
 def carry_variables(environment: Mapping[str, str], home: str) -> dict[str, str]:
-    """Return the variables that locate the data, because many clients do not pass on their environment.
+    """Return the variables that locate the data and that an entry must pass on, because many clients do not.
 
     Raises:
-        CannotInstall: one of them contains a password.
+        CannotInstall: one of the variables contains a password.
     """
     carried: dict[str, str] = {}
     if environment.get("SATCHEL_HOME") or (sys.platform == "linux" and environment.get("XDG_DATA_HOME")):
@@ -172,7 +172,7 @@ def carry_variables(environment: Mapping[str, str], home: str) -> dict[str, str]
 
 
 def server_url(url: str, contract: str | None, project: str | None, contracts: Sequence[str]) -> str:
-    """Return the address of a server's contract and project; an address without a path gets `/mcp`.
+    """Return the address at which a server has a contract and a project; add `/mcp` to an address without a path.
 
     Raises:
         CannotInstall: the address is not a server's, or contains a password.
@@ -197,7 +197,7 @@ def server_url(url: str, contract: str | None, project: str | None, contracts: S
 
 
 def is_private(url: str) -> bool:
-    """Return whether traffic to an address is encrypted, or stays on this machine."""
+    """Return whether traffic to an address is encrypted or does not leave this machine."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     return parts.scheme == "https" or host == "localhost" or host == "::1" or host.startswith("127.")

@@ -20,7 +20,7 @@ _SCALAR = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true
 
 
 class WrongSyntax(Exception):
-    """A syntax error at this position of a document."""
+    """A syntax error, with its position in the document."""
 
     def __init__(self, text: str, position: int, what: str) -> None:
         line, column = find_line(text, position)
@@ -153,7 +153,7 @@ class _Parser:
         return Node(start, position + 1, items)
 
     def _next(self, after: int, comma: int, end: str) -> int:
-        """Return the position of the next member, or of the end of its object or array."""
+        """Return the position of the next member of an object or array, or of its end."""
         position = after if comma < 0 else self.skip(comma + 1)
         is_end = self._text.startswith(end, position)
         if comma < 0 and not is_end:
@@ -191,7 +191,7 @@ def set_member(text: str, path: Sequence[str], value: Any) -> str:
 
 
 def remove_member(text: str, path: Sequence[str]) -> str:
-    """Remove a member of a document; return the same text if it is not there.
+    """Remove a member from a document; return the text unchanged if there is no such member.
 
     Raises:
         WrongSyntax: the document cannot be read, or a value on the path is not an object or occurs twice.

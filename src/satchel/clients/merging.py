@@ -33,7 +33,7 @@ def read_servers(client: Client, path: str, text: str | None) -> dict[str, Any]:
 
 
 def set_entry(client: Client, path: str, text: str | None, name: str, wanted: Shape) -> str:
-    """Return the text of a client's file with the wanted entry; the same text if the entry is there already."""
+    """Return the text of a client's file with the wanted entry; unchanged if the entry is already there."""
     before = text or ""
     old = read_servers(client, path, before).get(name)
     where = (*client.key, name)
@@ -65,7 +65,7 @@ def set_entry(client: Client, path: str, text: str | None, name: str, wanted: Sh
 
 
 def remove_entry(client: Client, path: str, text: str, name: str) -> str:
-    """Return the text of a client's file without an entry; the same text if there is none."""
+    """Return the text of a client's file without an entry; unchanged if there is no such entry."""
     if name not in read_servers(client, path, text):
         return text
     where = (*client.key, name)
@@ -85,7 +85,7 @@ def remove_entry(client: Client, path: str, text: str, name: str) -> str:
 
 
 def _merge(old: Mapping[str, Any], wanted: Shape) -> Shape:
-    """Add the old entry's members to the new one, except those that tell how to reach the server."""
+    """Add to the new entry the old one's members, except those that tell how to reach the server."""
     merged = {key: value for key, value in old.items() if key in wanted or key not in (*_REACHING, *VARIABLE_KEYS)}
     merged.update(wanted)
     for key in VARIABLE_KEYS:

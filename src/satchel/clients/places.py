@@ -22,7 +22,7 @@ class Machine(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def current(cls) -> "Machine":
-        """Return this machine with the working directory."""
+        """Return this machine, with its present environment and working directory."""
         return cls(platform=sys.platform, environment=dict(os.environ), folder=os.getcwd())
 
     @property
@@ -38,7 +38,7 @@ class Machine(Struct, frozen=True, kw_only=True):
         return self.environment.get("XDG_CONFIG_HOME") or os.path.join(self.home, ".config")
 
     def expand(self, paths: Sequence[str]) -> list[str]:
-        """Expand paths from the table: those with a set variable, or else those without a variable."""
+        """Expand paths of the table: those whose variable is set, or, if there are none, those without a variable."""
         moved = [path for path in paths if path.startswith("$") and self._variable(path)]
         usual = [path for path in paths if not path.startswith("$")]
         return [self._expand(path) for path in moved or usual]
@@ -52,19 +52,19 @@ class Machine(Struct, frozen=True, kw_only=True):
         return os.path.join(base, rest) if slash else base
 
     def choose(self, paths: Sequence[str]) -> str | None:
-        """Return the first of the given paths that exists, otherwise the first."""
+        """Return the first of the paths that exists; if none does, the first path."""
         found = self.expand(paths)
         return next((path for path in found if os.path.lexists(path)), found[0] if found else None)
 
     def find_file(self, client: Client, scope: Scope) -> str | None:
-        """Return the path of a client's settings file; None if it has none in this scope."""
+        """Return the path of a client's settings file; None if the client has none in this scope."""
         if scope == "project":
             paths = [os.path.join(self.folder, path) for path in client.project_files]
             return next((path for path in paths if os.path.lexists(path)), paths[0] if paths else None)
         return self.choose(client.user_files.get(self.platform) or client.user_files.get("", ()))
 
     def find_rule(self, client: Client, scope: Scope) -> str | None:
-        """Return the path of the instructions for a client's agents; None if it has none in this scope."""
+        """Return the path of the instructions for a client's agents; None if the client has none in this scope."""
         if scope == "user":
             return self.choose(client.user_rule)
         return os.path.join(self.folder, client.project_rule) if client.project_rule else None

@@ -90,7 +90,7 @@ def _start(target: Local, environment: Mapping[str, str], timeout: float) -> Ans
 
 
 def _find_answer(answered: bytes, id: int, why: str) -> Any:
-    """Return the answer with an id among a server's lines; `why` explains a missing answer."""
+    """Return the answer with this id among a server's messages; if there is none, fail for the reason `why`."""
     for line in answered.splitlines(keepends=True):
         try:
             message = json.loads(line)

@@ -17,7 +17,7 @@ Path = tuple[str, ...]
 
 
 def set_keys(text: str, path: Path, values: Mapping[str, Any], removed: Sequence[str] = ()) -> str:
-    """Return the text with the given keys of a table set and others removed; a new table goes to the end."""
+    """Set the given keys of a table, remove others, and return the new text; a new table goes to the end."""
     mark, body = _split_mark(text)
     document = _parse(body)
     if not any(_find(document.body, path)):
@@ -73,7 +73,7 @@ _Items = list[tuple[Any, Item]]
 
 
 def _find(items: _Items, path: Path) -> Iterator[tuple[_Items, int]]:
-    """Yield the places of a table; keys with dots and headers out of order can give it several."""
+    """Yield the places of a table, which may be several: keys may have dots, and headers may be out of order."""
     for index, (key, item) in enumerate(items):
         if key is None or key.key != path[0]:
             continue

@@ -14,7 +14,7 @@ _HEADER = re.compile(r"""( *)(["']?)([^"'#:\s][^"'#:]*)\2:[ \t]*(?:\{\}[ \t]*)?(
 
 
 def set_entry(text: str, path: Sequence[str], entry: dict[str, Any]) -> str:
-    """Replace the entry of the same name in a text, or add a new one at the end of its section."""
+    """Replace an entry in a text, or add a new one at the end of its section."""
     section, name = path
     lines = text.splitlines()
     where = _find(lines, section, 0, len(lines), 0)
@@ -47,7 +47,7 @@ def remove_entry(text: str, path: Sequence[str]) -> str:
 
 
 def _find(lines: Sequence[str], name: str, start: int, end: int, indent: int) -> tuple[int, int] | None:
-    """Return the first line of a block, and the line after it; comments above the next block belong to that."""
+    """Return the first line of a block and the line after its end; comments above the next block are not part of it."""
     for first in range(start, end):
         found = _HEADER.fullmatch(lines[first])
         if found and found[3].rstrip() == name and len(found[1]) == indent:

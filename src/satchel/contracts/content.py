@@ -19,9 +19,9 @@ Row = TypeVar("Row")
 def collect(
     batches: Iterable[Sequence[Row]], size_of: Callable[[Row], int], what: str, argument: str | None = None
 ) -> list[Row]:
-    """Return all rows of a list that has no pages.
+    """Return all rows of a list that is not paginated.
 
-    `size_of` estimates the bytes of a row in the answer, but not more than it has.
+    `size_of` returns a lower bound of the bytes that a row takes in the answer.
 
     Raises:
         AnswerTooLarge: the rows do not fit into an answer to `what`; the error suggests `argument` to make it smaller.
@@ -54,7 +54,7 @@ class PageRows:
 
 
 def count_fitting(rows: Iterable[object]) -> int:
-    """Return how many rows fit on a page, counted from the first; at least one."""
+    """Return how many rows, from the first on, fit on a page; at least one."""
     page = PageRows()
     return sum(1 for _ in takewhile(page.add, rows))
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Reply(Struct, frozen=True):
-    """An answer whose content is not the JSON of its structured part."""
+    """An answer whose content is something other than the JSON of its structured part."""
 
     content: list[dict[str, Any]]
     structured: Struct | dict[str, Any] | None = None
@@ -84,7 +84,7 @@ class Context(Struct, frozen=True):
 
     @property
     def libraries(self) -> "Libraries":
-        """The libraries; the first call that needs them loads them."""
+        """The libraries, which are loaded when a call first needs them."""
         return self.find_libraries()
 
     def read(self) -> AbstractContextManager["Context"]:
@@ -93,7 +93,7 @@ class Context(Struct, frozen=True):
         return self.transactions.open(self, writes=False)
 
     def write(self) -> AbstractContextManager["Context"]:
-        """Open a write transaction, and yield its context; nothing that can fail may follow it."""
+        """Open a write transaction, and yield its context; the call may do nothing afterwards that can fail."""
         assert self.transactions is not None, "this contract reads no store"
         return self.transactions.open(self, writes=True)
 
@@ -110,7 +110,7 @@ class Context(Struct, frozen=True):
         self.ask(message)
 
     def within(self, project: str | UnsetType) -> "Context":
-        """Return the context for the project that a call names, if it names one."""
+        """Return the context for `project`; this context if the call names no project."""
         if project is UNSET or not project:
             return self
         scope = structs.replace(self.scope, project=project, why="the argument project")
@@ -157,7 +157,7 @@ class Method(Struct, frozen=True):
 
 
 def find_row(failures: Mapping[type[Exception], Row], error: Exception) -> Row | None:
-    """Return the row of a table of failures for an error: the one for its most specific type."""
+    """Return the row of `failures` for the most specific type of `error`; None if there is none."""
     return next((failures[kind] for kind in type(error).__mro__ if kind in failures), None)
 
 
@@ -202,7 +202,7 @@ class Contract(Struct, frozen=True, kw_only=True):
         return body if self.shape_failure is None else self.shape_failure(tool, body)
 
     def client_changes(self, changes: Iterable[StoreChange], scope: Scope) -> list[ClientChange]:
-        """Translate changes for a client of a scope; drop those of other users and of projects it cannot enter."""
+        """Translate changes for a client of a scope; drop those of other users, and those in projects closed to it."""
         found: dict[ClientChange, None] = {}
         for change in changes:
             if not change.is_open_to(scope):

@@ -150,7 +150,7 @@ def _name_kind(kind: str) -> str:
 
 @contextmanager
 def name_in_errors(name: str) -> Iterator[None]:
-    """Name the prompt in errors, even if it was deleted between finding its id and acting on it."""
+    """Put the prompt's name into errors, even if the prompt was deleted after its id was found."""
     try:
         yield
     except NotFound as missing:
@@ -163,7 +163,7 @@ def name_in_errors(name: str) -> Iterator[None]:
 
 
 def protocol_error(missing: NotFound) -> ProtocolError:
-    """Return the JSON-RPC error of a method for a missing item."""
+    """Return the JSON-RPC error that a method raises for a missing item."""
     project = missing.scope.project
     if missing.kind == "project":
         return ProtocolError(INTERNAL_ERROR, f"Error: Project '{project}' does not exist")

@@ -84,7 +84,7 @@ class Runner:
 
     @property
     def offer(self) -> Offer:
-        """The description of the server for clients without a particular user."""
+        """The server's description for clients that act for no particular user."""
         return self.offer_to(None)
 
     def _make_offer(self, user: str | None) -> Offer:
@@ -103,7 +103,7 @@ class Runner:
 
     @property
     def header_arguments(self) -> dict[str, dict[str, str]]:
-        """The arguments that clients must repeat in a header, and the name of the header, by tool."""
+        """The arguments that clients must repeat in a header, with the header's name, for each tool."""
         return {
             tool.name: {
                 field.name: f"Mcp-Param-{field.schema['x-mcp-header']}"
@@ -114,11 +114,11 @@ class Runner:
         }
 
     def tool(self, call: Call) -> Tool | None:
-        """Return the tool of a call; None for a call of another method."""
+        """Return the tool that a call runs; None if the call is of another method."""
         return self.tools.get(call.params["name"]) if call.method == "tools/call" else None
 
     def answer(self, call: Call, scope: Scope, report: Report, work: Work | None = None) -> Result:
-        """Return the result of a call with encoded members, so that its size is known.
+        """Return the result of a call; its members are encoded, so that the size is known.
 
         Raises:
             ProtocolError: the client gets a JSON-RPC error.
@@ -173,7 +173,7 @@ class Runner:
     def perform(
         self, name: str, arguments: dict[str, Any], scope: Scope
     ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Run a tool for a caller in this process; return the value and the content of the answer.
+        """Run a tool for a caller in this process; return the structured part and the content of the answer.
 
         Raises:
             SatchelError: the tool failed; nothing of it remains.
@@ -181,7 +181,7 @@ class Runner:
         return self._try_tool(self.tools[name], arguments, scope, lambda *_: None, None, Work(), _take_values)
 
     def describe_failure(self, name: str, error: SatchelError) -> dict[str, Any]:
-        """Return an error in the words of the tool that raised it."""
+        """Return an error in the words that the tool uses in its answers."""
         body = self._contract.explain_failure(self.tools[name], error)
         assert isinstance(body, Reply) and isinstance(body.structured, dict), "the failures of this contract are so"
         return body.structured
@@ -196,7 +196,7 @@ class Runner:
         work: Work,
         take: Callable[[Tool, Body, Revision], Value],
     ) -> Value:
-        """Run a tool, and return the result of `take` on its answer; both are done before the transaction commits."""
+        """Run a tool, apply `take` to its answer, and return the result; all of this happens before the commit."""
         contract = self._contract
         if contract.resolve_scope is not None:
             scope = contract.resolve_scope(scope, arguments)
@@ -247,7 +247,7 @@ class Runner:
         )
 
     def _sign(self, scope: Scope, call: Call | None) -> Scope:
-        """Add the user and the client for history to a scope; the command line has set its own."""
+        """Add the user and the client, which history records, to a scope; the command line has already set its own."""
         if call is None and scope.author.contract:
             return scope
         author = Author(
@@ -261,7 +261,7 @@ class Runner:
         return replace(scope, author=author)
 
     def _carry_out(self, start: Context, transaction: Transaction, run: Callable[[Context], Value]) -> Value:
-        """Run a call in one transaction, or in those that it opens; retry it after a rollback caused by another writer.
+        """Run a call in one transaction, or let it open its own; retry it if another writer caused a rollback.
 
         The answer is complete before the commit: if it is refused, the call changes nothing.
         """
@@ -280,14 +280,14 @@ class Runner:
         raise AssertionError("the last try returns or raises")
 
     def _explain_missing(self, start: Context, error: Refused) -> Refused:
-        """Return the contract's error for a missing item."""
+        """Return the contract's own error for a missing item."""
         if self._contract.explain_missing is None:
             return error
         with start.read() as context:
             return self._contract.explain_missing(context, error)
 
     def _explain(self, tool: Tool, error: Exception, revision: Revision) -> Result:
-        """Return an error of a tool as its result."""
+        """Turn an error of a tool into the result that reports it."""
         try:
             return _tool_result(tool, self._contract.explain_failure(tool, error), revision, is_error=True)
         except AnswerTooLarge as larger:  # the error itself may be too long, because it quotes the client's message
@@ -319,7 +319,7 @@ def _check_confirmed(call: Call | None, message: str) -> None:
 
 
 def _take_values(_tool: Tool, body: Body, _revision: Revision) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the value and the content of an answer."""
+    """Return the structured part and the content of an answer."""
     assert isinstance(body, Reply), "the tools of this contract answer so"
     return to_builtins(body.structured), to_builtins(body.content)
 
@@ -341,7 +341,7 @@ def _tool_result(tool: Tool, body: Body, revision: Revision, *, is_error: bool =
 
 
 def _encode(what: str, argument: str | None, revision: Revision, result: Result) -> Result:
-    """Return a result in the form of a revision, with its lists and objects encoded; the protocol extends `_meta`.
+    """Return a result in the form of a revision, its lists and objects encoded; the protocol later extends `_meta`.
 
     Raises:
         AnswerTooLarge: the members together are too large; the error suggests `argument` for a smaller answer.

@@ -49,7 +49,7 @@ class Hidden(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
 
 
 def hidden(**rules: Any) -> dict[str, Any]:
-    """Return rules for the `extra` of a `Meta`."""
+    """Return rules that are enforced but not published, as the `extra` of a `Meta`."""
     return {"hidden": Hidden(**rules)}
 
 
@@ -74,12 +74,12 @@ class UnknownArgument(Struct, frozen=True):
 
     @property
     def argument(self) -> str:
-        """The unknown argument, or the argument that contains the unknown member."""
+        """The name of the unknown argument, or of the argument in which an unknown member is."""
         return self.place.partition(".")[0].partition("[")[0] or self.name
 
 
 def json_schema(model: type[Struct], *, is_strict: bool = False) -> Schema:
-    """Return the `inputSchema` of a tool; a strict one forbids unknown arguments and always includes `required`."""
+    """Return the `inputSchema` of a tool; if strict, it forbids unknown arguments and always includes `required`."""
     fields = fields_of(model)
     schema: Schema = {"type": "object", "properties": {field.name: field.schema for field in fields}}
     required = [field.name for field in fields if field.is_required]
@@ -96,7 +96,7 @@ def answer_schema(model: type[Struct] | None) -> Schema:
 
 
 def strict_object(**members: Schema) -> Schema:
-    """Return the schema of an object with all these members, and no others."""
+    """Return the schema of an object that has all of these members and no others."""
     return {"type": "object", "properties": members, "required": list(members), "additionalProperties": False}
 
 
@@ -163,7 +163,7 @@ def _clean(field: Field, value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def _members_of(model: type[Struct]) -> Schema:
-    """Return the schema of the arguments in an input Struct, and of their members."""
+    """Return the schema of an input Struct's arguments, and of the members of Structs in them."""
     return _schema_of(shapes.type_info(model), of_arguments=True, is_published=False)
 
 
@@ -220,7 +220,7 @@ def _read_field(field: shapes.Field) -> Field:
 
 
 def _schema_of(shape: shapes.Type, *, of_arguments: bool = False, is_published: bool = True) -> Schema:
-    """Return the schema of a type; in an unpublished one, hidden keywords replace the published ones."""
+    """Return the schema of a type; unless it is published, hidden keywords replace the published ones."""
 
     def inner(shape: shapes.Type) -> Schema:
         return _schema_of(shape, of_arguments=of_arguments, is_published=is_published)
@@ -279,7 +279,7 @@ _PYTHON_TYPES: dict[str, type[Any]] = {"string": str, "integer": int, "boolean":
 
 
 def _clean_type(schema: Schema, value: Any, name: str, place: str) -> Any:
-    """Convert a value to the type of a schema; whole numbers in any notation become integers."""
+    """Convert a value to the type that a schema states; whole numbers in any notation become integers."""
     kind = schema["type"]
     if isinstance(kind, list):
         if value is None:
@@ -336,7 +336,7 @@ _LARGEST = 10**400  # stands for larger numbers, which may have thousands of dig
 
 
 def _bounds_of(schema: Schema) -> Schema:
-    """Return the keywords of a schema that limit a value, and those of its items."""
+    """Return the keywords of a schema that limit a value, and those that limit its items."""
     items = {"items": _bounds_of(schema["items"])} if "items" in schema else {}
     return {keyword: limit for keyword, limit in schema.items() if keyword in _BOUNDS} | items
 

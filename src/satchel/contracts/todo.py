@@ -21,7 +21,7 @@ _TITLE = hidden(is_trimmed=True)
 
 
 def _describe(description: str, **keywords: object) -> Meta:
-    """Return keywords and a description in the printed order."""
+    """Return a `Meta` with the keywords first and the description last, as the contract's document prints them."""
     return Meta(extra_json_schema={**keywords, "description": description})
 
 
@@ -106,7 +106,7 @@ def update_task(context: Context, args: UpdateTask) -> Body:
 
 
 def resolve_scope(scope: Scope, arguments: dict[str, Any]) -> Scope:
-    """Return the scope of the user that a call names. If the connection has a user, the call must name the same.
+    """Return the scope of the user that a call names. If the connection has a user, the call must name that user.
 
     This is checked before everything else.
     """

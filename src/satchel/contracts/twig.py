@@ -35,7 +35,7 @@ def get_prompt(context: Context, params: dict[str, Any]) -> Result:
 
 
 def select_arguments(prompt: LibraryPrompt, arguments: dict[str, str]) -> dict[str, str]:
-    """Return the values of the declared arguments; ignore undeclared ones."""
+    """Return the values of declared arguments, and ignore any others."""
     for argument in prompt.arguments:
         if argument.is_required and argument.name not in arguments:
             raise invalid_params(f"Missing required argument: {argument.name}")

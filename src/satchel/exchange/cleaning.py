@@ -32,7 +32,7 @@ _VOICE = wording.Voice(quote=lambda text: f"'{text}'", advice={})
 
 
 def clean_name(text: str) -> str:
-    """Return a text as the name of a prompt or project, empty if too little of it is valid."""
+    """Make the name of a prompt or project from a text; empty if too little of the text is valid in names."""
     if re.fullmatch(rules.NAME, text) and len(text) <= _MAX_NAME:
         return text
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", rules.drop_accents(text.replace("ß", "ss"))).strip("-.")
@@ -40,12 +40,12 @@ def clean_name(text: str) -> str:
 
 
 def clean_title(text: str, longest: int = rules.MAX_TITLE) -> tuple[str, list[str]]:
-    """Return a text as a title in one line, and notes on what was cut."""
+    """Make a title in one line from a text; also return notes on what was cut."""
     return _cut(" ".join(text.split()), longest, "title")
 
 
 def clean_description(text: str) -> tuple[str | None, list[str]]:
-    """Return a text as a description, and notes on what was cut."""
+    """Make a description from a text; also return notes on what was cut."""
     cut, notes = _cut(text, MAX_DESCRIPTION, "description")
     return cut or None, notes
 
@@ -57,7 +57,7 @@ def _cut(text: str, longest: int, what: str) -> tuple[str, list[str]]:
 
 
 def clean_tags(given: object) -> tuple[tuple[str, ...], list[str]]:
-    """Return tags from a list or a text with commas, and notes on those that were left out."""
+    """Return tags from a list, or from a text with commas, and notes on omitted tags."""
     found: dict[str, None] = {}
     notes: list[str] = []
     for one in list_texts(given):
@@ -86,7 +86,7 @@ def list_texts(given: object) -> list[str]:
 
 
 def to_text(value: object) -> str:
-    """Return a text, number or truth value as a text, and an empty text for anything else."""
+    """Return a text, number or truth value as a text; empty for anything else."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
@@ -95,7 +95,7 @@ def to_text(value: object) -> str:
 
 
 def keep_fields(description: str, fields: Mapping[str, Any], known: Iterable[str]) -> tuple[str | None, list[str]]:
-    """Append fields that the store has no column for to a description, one a line; return notes on the others.
+    """Append `fields` that the store has no column for to a description, one per line; return notes on omitted ones.
 
     People and models can read `model: opus` there, and an export writes it back as a field.
     """
@@ -122,7 +122,7 @@ FIELD_NAME = r"[A-Za-z$][\w.$-]{0,60}"
 
 
 def split_fields(description: str | None) -> tuple[str, dict[str, str]]:
-    """Separate the fields that `keep_fields` appended from a description; return both."""
+    """Split a description into its text and the fields that `keep_fields` appended."""
     text, _, last = ("\n\n" + (description or "")).rpartition("\n\n")
     fields: dict[str, str] = {}
     for line in last.split("\n"):
@@ -134,7 +134,7 @@ def split_fields(description: str | None) -> tuple[str, dict[str, str]]:
 
 
 def _write_value(value: object) -> str | None:
-    """Return a value in one line, or None if that is impossible."""
+    """Return a value in one line; None if that is impossible."""
     if isinstance(value, bool | int | float):
         return to_text(value)
     if isinstance(value, str):
@@ -148,13 +148,13 @@ def _write_value(value: object) -> str | None:
 
 
 def clean_priority(value: object) -> Priority:
-    """Return the priority for any of its usual names; normal for any other text."""
+    """Return the priority that a text means by any of the usual names; normal for any other text."""
     text = re.sub(r"^(?:priority|prio)[\s:/_-]*", "", to_text(value).casefold()).strip("() ")
     return _PRIORITIES.get(text, "normal")
 
 
 def clean_status(value: object) -> TaskStatus:
-    """Return the status for any of its usual names; pending for any other text."""
+    """Return the status that a text means by any of the usual names; pending for any other text."""
     plain = _plain_status(value)
     return "completed" if plain in _COMPLETED else "cancelled" if plain in _CANCELLED else "pending"
 
@@ -170,7 +170,7 @@ def _plain_status(value: object) -> str:
 
 
 def clean_day(value: object) -> str | None:
-    """Return the day of a date or time in a usual form, or None."""
+    """Parse a date or time in a usual form, and return its day; None for anything else."""
     moment = parse_moment(value)
     if moment is None:
         return None
@@ -181,7 +181,7 @@ def clean_day(value: object) -> str | None:
 
 
 def clean_moment(value: object) -> str | None:
-    """Return a moment in a usual form as a timestamp, or None."""
+    """Parse a moment in a usual form into a timestamp; None for anything else."""
     moment = parse_moment(value)
     if moment is None:
         return None
@@ -192,7 +192,7 @@ def clean_moment(value: object) -> str | None:
 
 
 def parse_moment(value: object) -> datetime | None:
-    """Return a moment, or the beginning of a day, or None; without a time zone if the text has none."""
+    """Parse a time, or a day as its beginning; None for anything else. A time zone comes only from the text."""
     text = to_text(value)
     if short := re.fullmatch(r"(\d{4})-(\d{1,2})-(\d{1,2})", text):
         text = "{}-{:0>2}-{:0>2}".format(*short.groups())
@@ -205,7 +205,7 @@ def parse_moment(value: object) -> datetime | None:
 
 
 def make_title(name: str) -> str:
-    """Return a title made from the name of a file: `code-review` gives `Code review`."""
+    """Make a title from the name of a file: `code-review` gives `Code review`."""
     words = re.sub(r"[-_]+", " ", name).strip()
     return words[:1].upper() + words[1:] if prompts.make_name(words) else name
 

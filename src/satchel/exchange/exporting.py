@@ -44,7 +44,7 @@ class Export(Struct, frozen=True):
 
 
 def choose_format(target: str, name: str | None) -> Format:
-    """Return the format named by --format; the ending of the target decides between file and folder.
+    """Return the format that --format names, if it suits the target: a folder, a file or stdout.
 
     Raises:
         WrongTarget: the format cannot be written, or the target is a file and the format a folder, or the reverse.
@@ -185,7 +185,7 @@ def _check_folder(root: str, format: Format, *, forces: bool) -> None:
 
 
 def _list_own(root: str) -> set[str]:
-    """Return the files in the parts of a folder that only Satchel writes."""
+    """Return the files in those parts of a folder that only Satchel writes."""
     found: set[str] = set()
     bases = [""] + [name for name in os.listdir(root) if os.path.isfile(os.path.join(root, name, sources.MARKER))]
     for base in bases:

@@ -45,7 +45,7 @@ class ReadFile(Struct, frozen=True):
 
 
 def write_marker(project: str | None) -> bytes:
-    """Return the marker file of a folder: for a project, or with None for a store."""
+    """Return the marker file of a project's folder or, if `project` is None, of a whole store's folder."""
     value: dict[str, object] = {"satchel": "store" if project is None else "project", "version": VERSION}
     return (json.dumps(value | ({"project": project} if project else {}), indent=2) + "\n").encode()
 
@@ -70,7 +70,7 @@ def write(entries: Sequence[Entry], project: str) -> dict[str, bytes]:
 
 
 def write_details(documents: Sequence[DocumentEntry], paths: Mapping[str, str], kept: Details | None = None) -> bytes:
-    """Return the file with details that cannot be derived from documents' names, if any; keep `kept` unchanged."""
+    """Return the file with `kept` and the details that documents' names do not imply; empty if there are none."""
     details = {one.name: found for one in documents if (found := _find_details(one, paths[one.name]))} | (kept or {})
     return (json.dumps(details, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode() if details else b""
 
@@ -92,7 +92,7 @@ def to_bytes(document: DocumentEntry) -> bytes:
 
 
 def name_files(folder: str, names: Sequence[str], ending: str = "") -> dict[str, str]:
-    """Return a path for each name: safe on every system, and unique even if upper and lower case are the same."""
+    """Return a path for each name, safe on every system and unique even where upper and lower case are the same."""
     taken: set[str] = set()
     paths: dict[str, str] = {}
     for name in sorted(names):
@@ -109,14 +109,14 @@ def name_files(folder: str, names: Sequence[str], ending: str = "") -> dict[str,
 
 
 def write_prompt(prompt: PromptEntry, **more: object) -> str:
-    """Return a prompt with front matter; one line break is added to its text."""
+    """Return a prompt as front matter and text; one line break is added after the text."""
     fields = {**more, "title": prompt.title, "description": prompt.description, "tags": list(prompt.tags)}
     arguments = [write_argument(one) for one in prompt.arguments]
     return write_front_matter({**fields, "arguments": arguments}) + prompt.content + "\n"
 
 
 def write_argument(argument: Argument) -> dict[str, object]:
-    """Return an argument in the form that `read_arguments` accepts, without defaults."""
+    """Return an argument in the form that `read_arguments` accepts; leave out what has its default value."""
     fields: dict[str, object] = {"name": argument.name}
     fields |= {} if argument.description is None else {"description": argument.description}
     fields |= {} if argument.is_required else {"required": False}
@@ -125,7 +125,7 @@ def write_argument(argument: Argument) -> dict[str, object]:
 
 
 def write_prompt_file(prompt: PromptEntry, path: str) -> bytes:
-    """Return the file of a prompt; it contains the name if the path does not."""
+    """Return the file of a prompt; it contains the prompt's name only if the path does not."""
     stem = path.rpartition("/")[2].removesuffix(".md")
     name = None if stem == prompt.name else prompt.name
     # A final carriage return would be read as part of a Windows line end, and conflict markers would be refused.
@@ -158,7 +158,7 @@ def read_marker(data: bytes) -> tuple[str, str | None]:
 
 
 def read_files(root: str, shown: str) -> Iterator[tuple[Found, ReadFile]]:
-    """Yield every entry of a project's folder with its file; a Problem with a whole subfolder has its path."""
+    """Yield every entry of a project's folder with its file; a Problem with a subfolder has the subfolder's path."""
     yield from _read_part(root, shown, PROMPTS, ".md", read_prompt_file)
     try:
         details = read_details(root)
@@ -210,7 +210,7 @@ def _read_tasks(root: str, shown: str) -> Iterator[tuple[Found, ReadFile]]:
 
 
 def list_files(root: str, folder: str, ending: str = "") -> list[str]:
-    """Return the sorted paths in a part of the folder, without hidden files and editors' copies."""
+    """Return the sorted paths in a part of the folder, except hidden files and editors' backup copies."""
     where = os.path.join(root, folder)
     if not os.path.lexists(where):
         return []
@@ -242,7 +242,7 @@ def read_details(root: str) -> Details:
 
 
 def read_document(name: str, data: bytes, details: Mapping[str, Any], where: str) -> DocumentEntry:
-    """Return a document from its bytes and its details."""
+    """Make a document from its bytes and its details."""
     guess = guess_type(name)
     mime_type = str(details.get("mime_type") or guess)
     if "mime_type" not in details and rules.is_text(guess) and not _is_text(data):
@@ -268,7 +268,7 @@ def read_prompt_file(path: str, data: bytes, where: str) -> PromptEntry:
     """Return the prompt in a file.
 
     Raises:
-        Unreadable: it is not text, has conflict markers, or its front matter does not end.
+        Unreadable: the file is not text, has conflict markers, or has front matter without an end.
     """
     text = sources.decode(data)
     if has_conflict(text):
@@ -307,7 +307,7 @@ def _read_body(body: str) -> str:
 
 
 def read_arguments(given: object) -> list[Argument]:
-    """Return the arguments of a prompt as `export` writes them; a plain text is the name of one."""
+    """Return the arguments of a prompt as `export` writes them; a plain text counts as an argument's name."""
     if given is None:
         return []
     if not isinstance(given, list):

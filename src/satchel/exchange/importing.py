@@ -42,7 +42,7 @@ _FOREIGN = _COMPILED | {
 
 
 class FileRead(Struct, frozen=True):
-    """The entries and problems of a file; `format` is empty if none was recognised."""
+    """The entries and problems of a file; `format` is empty if the file was not recognised."""
 
     where: str
     format: str
@@ -65,7 +65,7 @@ def list_files(paths: Sequence[str], stdin: bytes | None = None) -> list[SourceF
 
 
 def read_files(files: Sequence[SourceFile | Problem], format: Format | None = None) -> Iterator[FileRead]:
-    """Yield the entries of each file, read in the given format or in the recognised one."""
+    """Yield the entries of each file, read in the given format or else in the one that is recognised."""
     for file in files:
         if isinstance(file, Problem):
             yield FileRead(file.where, "", (file,))
@@ -77,7 +77,7 @@ def read_files(files: Sequence[SourceFile | Problem], format: Format | None = No
 
 
 def _read_file(file: SourceFile, format: Format | None) -> FileRead:
-    """Return the entries of a file, with a Problem in place of a broken part."""
+    """Return the entries of a file; a part that is broken becomes a Problem."""
     found: list[Found] = []
     try:
         is_foreign = file.extension in _FOREIGN and (file.extension in _COMPILED or not is_part(file))
@@ -96,7 +96,7 @@ def _read_file(file: SourceFile, format: Format | None) -> FileRead:
 
 
 def _finish(found: Found, format: Format, file: SourceFile) -> Found:
-    """Return an entry that the store accepts; task keys are unique to their file, or to a format of several files."""
+    """Return an entry that the store accepts; its task keys are unique per file, or per format of several files."""
     if isinstance(found, Problem):
         return found
     if isinstance(found, TaskEntry):
@@ -152,7 +152,7 @@ class Options(Struct, frozen=True, kw_only=True):
 
 
 def run(database: Database, scope: Scope, files: Iterable[FileRead], options: Options) -> ImportReport:
-    """Import files, in batches of one transaction each, which one undo reverses together."""
+    """Import files in batches, each of which is one transaction; a single undo reverses all of them."""
     scope = replace(scope, began=clock.now())
     report = ImportReport(is_dry_run=options.is_dry_run)
     placer = Placer(scope, options.on_clash, is_dry_run=options.is_dry_run)
@@ -243,7 +243,7 @@ class _Known:
         return item
 
     def find(self, tx: Tx, entry: Entry) -> list[_Item]:
-        """Return the tasks with a title, or the items with the entry's name, title or URI."""
+        """Return the items that may match an entry: tasks by title, others by name, and by title or URI."""
         self._look(tx, entry.kind)
         name = entry.title if isinstance(entry, TaskEntry) else entry.name or ""
         found = self.items.get((entry.kind, name), [])
@@ -305,7 +305,7 @@ class Placer:
             self._known = {}
 
     def expect(self, entries: Sequence[Entry]) -> None:
-        """Announce later entries, so that earlier ones do not match their items or take their titles."""
+        """Announce later entries, so that earlier entries neither match the same items nor take the same titles."""
         self._wanted.update(map(_identify, entries))
         named = [one for one in entries if isinstance(one, PromptEntry) and one.name]
         self._named |= {(one.project, one.name): one.title for one in named}
@@ -402,7 +402,7 @@ class Placer:
         return item.key != entry.name and title != entry.title
 
     def _free_title(self, tx: Tx, known: _Known, scope: Scope, entry: PromptEntry, item: _Item | None) -> None:
-        """Free the title of an entry by giving an interim title to the prompt that will be renamed."""
+        """Free the title that an entry needs, by giving an interim title to the prompt that will be renamed."""
         holder = known.others.get(("prompt", entry.title))
         if holder is None or holder is item or not self._will_be_renamed(holder, entry):
             return
@@ -451,7 +451,7 @@ def _is_same(there: Entry, entry: Entry) -> bool:
 
 
 def _avoid_title(tx: Tx, known: _Known, entry: Entry) -> Entry:
-    """Use the name of a prompt as its title if the title made from the name is taken."""
+    """Give a prompt its name as its title if another prompt has the title made from the name."""
     if not isinstance(entry, PromptEntry) or not entry.name or entry.title != cleaning.make_title(entry.name):
         return entry
     there = known.find(tx, entry)

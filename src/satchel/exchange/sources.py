@@ -49,7 +49,7 @@ class SourceFile:
         """The bytes of the file.
 
         Raises:
-            Unreadable: it cannot be read, is not a regular file, or is too large.
+            Unreadable: the file cannot be read, is not a regular file, or is too large.
         """
         return self._given if self._given is not None else read_bytes(self.path, follow=self.is_given)
 
@@ -64,7 +64,7 @@ class SourceFile:
 
     @cached_property
     def parts(self) -> tuple[Fields | None, str, str]:
-        """The front matter, the text after it with LF as line ends, and the fault of front matter that is not YAML."""
+        """The front matter, the body with LF as line ends, and the problem if the front matter is not YAML."""
         text = self.text.replace("\r\n", "\n")
         try:
             return *yaml_reader.read_front_matter(text), ""
@@ -93,7 +93,7 @@ class SourceFile:
 
     @property
     def exists(self) -> bool:
-        """Whether it is an existing regular file."""
+        """Whether the path leads to a regular file."""
         return os.path.isfile(self.path) and not os.path.islink(self.path)
 
 
@@ -144,7 +144,7 @@ def read_bytes(path: str, *, follow: bool = False) -> bytes:
     """Read a regular file.
 
     Raises:
-        Unreadable: it cannot be read, is something else, or is too large.
+        Unreadable: the file cannot be read, is not a regular file, or is too large.
     """
     try:
         return files.read_file(path, MAX_FILE, follows_links=follow)
@@ -159,7 +159,7 @@ def read_bytes(path: str, *, follow: bool = False) -> bytes:
 
 
 def read_front_matter(text: str) -> tuple[Fields | None, str]:
-    """Return the front matter of a text, None if it has none, and the text after it.
+    """Return the front matter of a text, or None if it has none, and the text after the front matter.
 
     Raises:
         Unreadable: the front matter is too large, or a YAML bomb.
@@ -171,7 +171,7 @@ def read_front_matter(text: str) -> tuple[Fields | None, str]:
 
 
 def decode(data: bytes) -> str:
-    """Decode a text in UTF-8, or in UTF-16 with a byte order mark, without that mark.
+    """Decode UTF-8, or UTF-16 with a byte order mark; drop the mark.
 
     Raises:
         Unreadable: the text has another encoding.

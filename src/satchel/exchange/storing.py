@@ -89,7 +89,7 @@ def list_tasks(tx: Tx, scope: Scope, project: str | None) -> list[Task]:
 
 
 def _add_notes(tx: Tx, scope: Scope, found: Sequence[Task]) -> dict[str, TaskEntry]:
-    """Convert tasks to entries with notes, and with those blockers that are among the tasks."""
+    """Convert tasks to entries with their notes, and with those of their blockers that are among `found`."""
     numbers = {task.number for task in found}
     entries: dict[str, TaskEntry] = {}
     for start in range(0, len(found), _PAGE):
@@ -132,7 +132,7 @@ def to_task(task: Task, numbers: set[int], comments: tuple[NoteEntry, ...] = ())
 
 
 def facts(entry: Entry) -> tuple[object, ...]:
-    """Return the facts that an import compares, without name and title."""
+    """Return everything about an entry that an import compares, except name and title."""
     if isinstance(entry, PromptEntry):
         return entry.content, entry.description, entry.tags, entry.arguments
     if isinstance(entry, DocumentEntry):
@@ -244,7 +244,7 @@ def delete(tx: Tx, scope: Scope, kind: Kind, key: str, version: int | None) -> N
     """Delete an item if it still has this version.
 
     Raises:
-        VersionConflict, NotFound: it was changed or deleted meanwhile.
+        VersionConflict, NotFound: another process changed or deleted it meanwhile.
     """
     if kind == "task":
         tasks.delete(tx, scope, int(key), version)
@@ -259,7 +259,7 @@ def delete(tx: Tx, scope: Scope, kind: Kind, key: str, version: int | None) -> N
 
 
 class TaskLinks:
-    """The tasks of one import or sync by key; dependencies may come in any order."""
+    """The tasks of one import or sync by key; the blockers of a task may come before or after it."""
 
     def __init__(self, scope: Scope, numbers: Mapping[str, int] | None = None) -> None:
         self._scope = scope
@@ -275,7 +275,7 @@ class TaskLinks:
         return found if is_safe else []  # otherwise, `learn` links them one by one and reports refusals
 
     def learn(self, tx: Tx, number: int, entry: TaskEntry, linked: Sequence[int] | None) -> None:
-        """Link a task with its blockers, and with the tasks that it blocks.
+        """Link a task with its blockers and with the tasks that wait for it.
 
         `linked` are the blockers that a new task already has; None means an existing task. Two existing tasks
         are not linked, because their owner may have changed the link.

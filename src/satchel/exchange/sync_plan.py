@@ -63,7 +63,7 @@ class SyncState(Struct, kw_only=True):
 
 
 def load_state(root: str, project: str, user: str) -> tuple[SyncState, bool]:
-    """Return the state of a folder, and whether it was synced with this project for this user."""
+    """Return the state that a folder had after its last sync, and whether that sync was with this project."""
     empty = SyncState(project=project, user=user)
     path = os.path.join(root, STATE)
     if not os.path.lexists(path):
@@ -101,7 +101,7 @@ def digest(entry: Entry) -> str:
 
 
 class FolderSide(Struct, kw_only=True):
-    """The items of a folder, and the items to protect because their files cannot be read."""
+    """The items of a folder, and those to protect because their files cannot be read."""
 
     entries: dict[Key, Entry] = field(default_factory=dict)
     files: dict[Key, ReadFile] = field(default_factory=dict)
@@ -115,7 +115,7 @@ class FolderSide(Struct, kw_only=True):
 
 
 def read_folder(root: str, shown: str, base: SyncState, here: Snapshot) -> FolderSide:
-    """Read a folder. Items whose files cannot be read are protected, and do not count as missing."""
+    """Read a folder; items whose files cannot be read are protected, and do not count as deleted."""
     side = FolderSide()
     try:
         side.details = folder.read_details(root)
@@ -157,7 +157,7 @@ def _add(side: FolderSide, base: SyncState, here: Snapshot, found: Found, file: 
 
 
 def _is_unmerged(document: DocumentEntry, base: SyncState, here: Snapshot) -> bool:
-    """Return whether a text has conflict markers of git that are new: a document may be about them."""
+    """Return whether a text has new conflict markers of git; a text about git may have had some before."""
     if not _has_conflict(document) or _has_conflict(here.documents.get(document.name)):
         return False
     synced = base.document.get(document.name)
@@ -170,12 +170,12 @@ def _has_conflict(document: Entry | None) -> bool:
 
 
 def _find_items(base: SyncState, kind: Kind, path: str) -> set[Key]:
-    """Return the items whose file had this path after the last sync."""
+    """Return the items whose file was at this path after the last sync."""
     return {(kind, key) for key, one in base.of(kind).items() if one.path == path}
 
 
 def _mark_broken(side: FolderSide, base: SyncState, path: str) -> None:
-    """Protect the item of an unreadable file; if the item is unknown, count no item as missing."""
+    """Protect the item of an unreadable file; if the item is unknown, count no item as deleted."""
     side.broken_paths.add(path)
     part, _, name = path.partition("/")
     kind: Kind
@@ -197,7 +197,7 @@ def _mark_broken(side: FolderSide, base: SyncState, path: str) -> None:
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """The step for an item that differs between store and folder."""
+    """What to do about an item that differs between store and folder."""
 
     kind: Kind
     key: str
@@ -244,7 +244,7 @@ class Plan(Struct, kw_only=True):
 
 
 def make(side: FolderSide, here: Snapshot, base: SyncState, *, is_known: bool) -> Plan:
-    """Plan the steps; `is_known` tells whether the folder was synced with this project before."""
+    """Plan the steps of a sync; `is_known` tells whether the folder was synced with this project before."""
     plan = Plan()
     theirs = {kind: {key: one for (of, key), one in side.entries.items() if of == kind} for kind in KINDS}
     theirs["task"] = _match_tasks(theirs["task"], here, base, plan)
@@ -290,8 +290,8 @@ def _decide(plan: Plan, kind: Kind, key: str, base: str | None, ours: Entry | No
 def _match_tasks(theirs: dict[str, Entry], here: Snapshot, base: SyncState, plan: Plan) -> dict[str, Entry]:
     """Map the tasks of the folder to their numbers in the store; new ones get separate keys.
 
-    A number is a task's own if it was so at the last sync, or if the titles are equal. Otherwise the numbers come
-    from another store, and a task matches a stored one only if everything about it is equal.
+    A number means the same task on both sides if it did so at the last sync, or if the titles are equal. Other numbers
+    come from another store, and a task matches a stored one only if everything about it is equal.
     """
     found = {key: task for key, task in theirs.items() if isinstance(task, TaskEntry)}
     here_too = {key for key, task in found.items() if key in here.tasks and here.tasks[key].title == task.title}

@@ -88,7 +88,7 @@ def run(database: Database, scope: Scope, root: str, options: SyncOptions) -> Sy
 
 @contextmanager
 def _lock(root: str, options: SyncOptions) -> Iterator[None]:
-    """Allow one sync of a folder at a time; the kernel frees the lock of a process that dies."""
+    """Allow only one sync of a folder at a time; if a process dies, the kernel releases its lock."""
     if not os.path.isdir(root):
         yield
         return
@@ -150,7 +150,7 @@ class _Sync:
         return report
 
     def _read_marker(self) -> str | None:
-        """Return the project that the folder names, if any; refuse a folder that is not a project's."""
+        """Return the project that the folder names, if any; refuse a folder that holds something else."""
         path = os.path.join(self._root, sources.MARKER)
         if os.path.lexists(path):
             kind, name = folder.read_marker(sources.read_bytes(path))
@@ -223,7 +223,7 @@ class _Sync:
         return paths
 
     def _name_files(self, side: FolderSide, agreed: Results, kind: Kind, part: str, ending: str) -> dict[str, str]:
-        """Return the path of each item: its present one, or a new one."""
+        """Return the path of each item: the path that it has, or a new one."""
         paths = {key: file.path for (one, key), file in side.files.items() if one == kind}
         names = [key for (one, key), entry in agreed.items() if one == kind and entry is not None]
         made = folder.name_files(part, [*{*names, *paths}], ending)
@@ -262,7 +262,7 @@ class _Sync:
         return data is not None and sources.read_bytes(target) == data
 
     def _write_details(self, side: FolderSide, agreed: Results, paths: dict[str, str]) -> None:
-        """Write the details of documents; keep those of broken ones."""
+        """Write the details of documents, and keep those of documents that cannot be read."""
         documents = [entry for entry in agreed.values() if isinstance(entry, DocumentEntry)]
         names = {entry.name for entry in documents}
         kept: dict[str, dict[str, Any]] = {}
@@ -296,7 +296,7 @@ class _Sync:
         sources.write_file(self._root, folder.TASKS, text.encode())
 
     def _save(self, base: SyncState, side: FolderSide, agreed: Results, paths: dict[Key, str]) -> None:
-        """Save the common state; keep the old one for items that were skipped."""
+        """Save the common state; for skipped items, keep the old state."""
         state = SyncState(project=base.project, user=base.user)
         for kind in KINDS:
             after = state.of(kind)
@@ -388,7 +388,7 @@ class _StoreSide:
         """Free a title that another prompt still has, if the folder changes that prompt's title.
 
         Raises:
-            Taken: the folder does not change it.
+            Taken: the folder does not change that prompt's title.
         """
         holder = self._titles.get(title, name)
         if holder == name:
@@ -401,7 +401,7 @@ class _StoreSide:
         self._titles[aside] = holder
 
     def _copy(self, tx: Tx, entry: NamedEntry) -> NamedEntry:
-        """Add the folder's side of a clash under another name, or reuse the copy of an interrupted sync."""
+        """Add the folder's side of a clash under another name, unless an interrupted sync has already added it."""
         there = self._here.prompts if isinstance(entry, PromptEntry) else self._here.documents
         for number in count(2):
             copy = storing.renumber(entry, number)

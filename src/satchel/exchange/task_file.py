@@ -33,7 +33,7 @@ _NOTE = re.compile(rf"> (?:({_MOMENT}) )?(.*)", re.S)
 
 
 def write(tasks: Sequence[TaskEntry], labels: Mapping[str, int]) -> str:
-    """Return the content of the file; `labels` maps the keys of tasks to their numbers in it."""
+    """Return the content of the file; `labels` maps the keys of tasks to the numbers that they have in the file."""
     return "".join(f"{part}\n" for part in (TITLE, "", *(write_task(task, labels) for task in tasks)))
 
 

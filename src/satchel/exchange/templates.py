@@ -199,7 +199,7 @@ def read_jinja(text: str) -> list[Piece]:
     """Read the subset of Jinja2 that `write_ours` writes: plain variables, `default`, `if`, `else`, `not`.
 
     Raises:
-        NotTemplate: it has anything else, such as white space control.
+        NotTemplate: the text has anything else, such as white space control.
     """
     pieces: list[Piece] = []
     depth = 0
@@ -266,7 +266,7 @@ _ROLES = ("system:\n", "user:\n", "assistant:\n", "tool:\n")
 
 
 def read_handlebars(text: str) -> list[Piece]:
-    """Read `{{name}}`, `{{#if name}}`, `{{#unless name}}`, `{{else}}` and the `{{role "system"}}` of dotprompt."""
+    """Read `{{name}}`, `{{#if name}}`, `{{#unless name}}`, `{{else}}`, and dotprompt's `{{role "system"}}`."""
     if "{{" not in text:
         raise NotTemplate("")
     pieces: list[Piece] = []

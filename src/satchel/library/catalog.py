@@ -73,7 +73,7 @@ class Library(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """Its folder, which may be a link; its files must be inside the target."""
+        """The library's folder, which may be a link; files must be inside the folder to which it leads."""
         return os.path.join(self.root, self.folder)
 
 
@@ -90,7 +90,7 @@ class Catalog(Struct, frozen=True):
         return [(f"{library.name}:{prompt.key}", prompt) for library in self.libraries for prompt in library.available]
 
     def since(self, before: "Catalog") -> list[StoreChange]:
-        """Return the changes since an earlier snapshot: the list, and each changed prompt."""
+        """Return what changed since an earlier snapshot: the list, and each changed prompt."""
         was, now = before._prompt_states(), self._prompt_states()
         changes = [StoreChange("libraries")] if _list_entries(was) != _list_entries(now) else []
         both = {**was, **now}
@@ -99,7 +99,7 @@ class Catalog(Struct, frozen=True):
         ]
 
     def _prompt_states(self) -> dict[str, _State]:
-        """Return description, arguments and signature of each prompt by its full name."""
+        """Return the description, arguments and signature of each prompt, by its full name."""
         return {
             f"{library.name}:{prompt.key}": (prompt.description, prompt.arguments, signature)
             for library in self.libraries
@@ -108,7 +108,7 @@ class Catalog(Struct, frozen=True):
 
 
 def _is_same(was: _State | None, now: _State | None) -> bool:
-    """Return whether a prompt is unchanged, ignoring included files that a render has found since."""
+    """Return whether a prompt is unchanged, apart from included files that a render has only now found."""
     if was is None or now is None or was[:2] != now[:2] or was[2] is None or now[2] is None:
         return was == now
     return all(before == after for before, after in zip(was[2], now[2], strict=False))
@@ -187,14 +187,14 @@ class Libraries:
         return [f"{library.name}:{prompt.key}" for library in catalog.libraries for prompt in library.prompts]
 
     def entries(self, make_entry: Callable[[str, LibraryPrompt], Raw]) -> list[Raw]:
-        """Return the entries of the prompt list; they are computed once per snapshot."""
+        """Return the entries of the prompt list, which `make_entry` makes once per snapshot."""
         catalog = self.catalog
         if self._entries is None or self._entries[0] is not catalog:
             self._entries = (catalog, [make_entry(name, prompt) for name, prompt in catalog.view])
         return self._entries[1]
 
     def texts(self) -> list[tuple[str, LibraryPrompt, str]]:
-        """Return the first prompts of the list with full name and text; they are read once per snapshot."""
+        """Return the first prompts of the list with full name and text, which are read once per snapshot."""
         catalog = self.catalog
         if self._texts is None or self._texts[0] is not catalog:
             listed = [(library, prompt) for library in catalog.libraries for prompt in library.available]
@@ -209,7 +209,7 @@ class Libraries:
         return f"{library.name}:{prompt.key}", prompt, text
 
     def find(self, name: str) -> tuple[Library, LibraryPrompt] | None:
-        """Find a prompt by its full name, `library:prompt`. Before the first scan, only its library is read."""
+        """Find a prompt by its full name, `library:prompt`. Before the first scan, read only that library."""
         wanted, _, key = name.partition(":")
         if self._catalog is None:
             library = self._read_library(wanted)
@@ -219,7 +219,7 @@ class Libraries:
         return next(((library, prompt) for prompt in prompts if library and prompt.key == key), None)
 
     def _read_library(self, name: str) -> Library | None:
-        """Read one library without the others: the one that a scan would find first."""
+        """Read one library, without a scan: the first with this name that a scan would find."""
         for root in self.roots:
             with suppress(OSError):
                 for folder in _list_libraries(root)[0]:
@@ -229,7 +229,7 @@ class Libraries:
         return None
 
     def describe_file(self, library: Library, prompt: LibraryPrompt) -> str:
-        """Return the path of a prompt's file for its reader: in the library, or as on the command line."""
+        """Return the path of a prompt's file for error messages: in the library or, on the command line, on disk."""
         path = os.path.join(library.folder, PROMPTS, prompt.file)
         if not self._shows_roots:
             return path
@@ -241,7 +241,7 @@ class Libraries:
         return self._scan(folder)
 
     def is_library(self, folder: str) -> bool:
-        """Return whether a folder of the first root is a library, regardless of its name."""
+        """Return whether a folder in the first root is a library, whatever its name."""
         with files.open_folder(os.path.join(self.roots[0], folder)) as opened:
             return self._read_manifest(self.roots[0], folder, opened) is not None
 
@@ -281,7 +281,7 @@ class Libraries:
         return Catalog(ordered, tuple(problems), tuple(folders))
 
     def _load(self, root: str, folder: str, folders: list[str], problems: list[Problem]) -> Library | None:
-        """Read a library; None if the folder is not one, or cannot be served."""
+        """Read a library; None if the folder is not a library, or cannot be served."""
         path = os.path.join(root, folder)
         try:
             with files.open_folder(path) as opened:
@@ -321,7 +321,7 @@ class Libraries:
         )
 
     def _read_manifest(self, root: str, folder: str, opened: int) -> Manifest | None:
-        """Return the manifest of a library; a broken one keeps the prompts of its last valid version."""
+        """Return the manifest of a library; for a broken one, return its problems and the last valid prompts."""
         key = (root, folder)
         signature = files.sign(opened, NAME)
         if signature is None:
@@ -416,10 +416,10 @@ class Libraries:
         return Source(text) if prompt.declared_in == NAME else _drop_front_matter(text)
 
     def render(self, library: Library, prompt: LibraryPrompt, values: dict[str, str], work: Work | None = None) -> str:
-        """Fill in a prompt as one text.
+        """Fill in a prompt, and return it as one text.
 
         Raises:
-            ContentMissing: its file does not exist.
+            ContentMissing: the prompt's file does not exist.
             RenderFailed: the template is wrong, or exceeds a limit.
             Abandoned: the work was cancelled.
         """
@@ -430,13 +430,13 @@ class Libraries:
     def render_messages(
         self, library: Library, prompt: LibraryPrompt, values: dict[str, str], work: Work | None = None
     ) -> list[Message]:
-        """Fill in a prompt as the messages of its sections. Raises as `render`."""
+        """Fill in a prompt, and return its sections as messages. Raises what `render` raises."""
         found = self._ask(library, prompt, lambda text, parts: self.renderer.render_messages(text, values, work, parts))
         self._log_undeclared(library, prompt)
         return found
 
     def _log_undeclared(self, library: Library, prompt: LibraryPrompt) -> None:
-        """Log the variables that no argument declares, at the first use of a prompt after each change."""
+        """Log the variables that no argument declares, once after each change of a prompt, at its first use."""
         place = (library.path, prompt.key)
         try:
             parts = self._parts.get((library.root, library.folder, prompt.file), ())
@@ -453,7 +453,7 @@ class Libraries:
         """Return the names that a prompt and its included files use without setting them first.
 
         Raises:
-            ContentMissing: its file does not exist.
+            ContentMissing: the prompt's file does not exist.
             RenderFailed: the template is wrong, or exceeds a limit.
         """
         offset = self.read(library, prompt).offset
@@ -461,12 +461,12 @@ class Libraries:
         return names.shift(offset) if offset else names
 
     def list_included(self, library: Library) -> frozenset[str]:
-        """List the files of a library that its prompts include, as far as renders have found them."""
+        """List the files of a library that its prompts are known to include, from renders so far."""
         place = (library.root, library.folder)
         return frozenset(path for key, paths in self._parts.items() if key[:2] == place for path in paths)
 
     def _ask(self, library: Library, prompt: LibraryPrompt, job: Callable[[str, Parts], Result]) -> Result:
-        """Send a job to a worker, and repeat it with each file that the worker asks for."""
+        """Send a job to a worker; send it again, with the missing files, when the worker asks for them."""
         source = self.read(library, prompt)
         path, place = f"{PROMPTS}/{prompt.file}", (library.root, library.folder, prompt.file)
         found = {one: _read_part(library, one) for one in self._parts.get(place, ())}
@@ -491,7 +491,7 @@ class Libraries:
 
 
 def _list_libraries(root: str) -> tuple[list[str], list[str]]:
-    """List the folders in a root, including links to folders, and the links that lead to no folder."""
+    """List a root's folders, including links to folders, and the links in it that lead to no folder."""
     with files.open_folder(root) as opened:
         names, links = files.list_folders(opened)
     followed = [link for link in links if os.path.isdir(os.path.join(root, link))]
@@ -508,7 +508,7 @@ def _drop_front_matter(text: str) -> Source:
 
 
 def _read_part(library: Library, path: str) -> str | None:
-    """Read a file that a template names, by its path in the library; None if there is none.
+    """Read the file of a library that a template names by its path; None if there is no such file.
 
     The worker checks paths too, but it is not trusted, because it runs templates.
 
@@ -552,7 +552,7 @@ def _sign_all(root: str, folder: str, opened: int, file: str, paths: tuple[str, 
 
 
 def _list_watched(root: str, folder: str, only: str | None = None) -> list[str]:
-    """List the folders in a library that may hold texts, or `only` one of them. Skills are read on request."""
+    """List the folders in a library that may hold texts, or just the folder `only`. Skills are read on request."""
     found: list[tuple[str, ...]] = []
     waiting: list[tuple[str, ...]] = [()]
     while waiting and len(found) < _MAX_WATCHED:

@@ -46,7 +46,7 @@ class Wish(Struct, frozen=True, kw_only=True):
 
 
 class Origin(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The source of a library, and the version that is installed."""
+    """Where a library comes from, and which version is installed."""
 
     kind: str  # git, folder or archive
     source: str  # an address or a path
@@ -90,7 +90,7 @@ def add(root: str, wish: Wish) -> Installed:
 
 
 def update(root: str, folder: str, *, takes_problems: bool = False) -> Installed | None:
-    """Update a library to the newest version of its source; return None if it is already installed.
+    """Update a library to the newest version of its source; return None if that version is already installed.
 
     Raises:
         SourceRefused: the source cannot be read or used, or local files were changed; the old version stays.
@@ -113,7 +113,7 @@ def remove(root: str, folder: str, *, is_forced: bool = False) -> Origin:
     """Remove a library that was added.
 
     Raises:
-        SourceRefused: it was not added, or local files were changed.
+        SourceRefused: the library was not added, or local files were changed.
     """
     with _working(root) as work:
         origin = _get_origin(root, folder)
@@ -241,7 +241,7 @@ def _prepare(work: str, folder: str, found: _Unpacked, wish: Wish) -> Installed:
 
 
 def _swap(new: str, root: str, folder: str) -> None:
-    """Replace a library by two renames; `_clear_up` undoes the first if the process is killed between them."""
+    """Put a new library in place of an old one by two renames; if it is interrupted, `_clear_up` undoes the first."""
     old, aside = os.path.join(root, folder), os.path.join(root, _OLD + folder)
     os.rename(old, aside)
     try:
@@ -295,7 +295,7 @@ def _make_name(source: str) -> str:
 
 @contextmanager
 def _working(root: str) -> Iterator[str]:
-    """Make a hidden folder beside the libraries, and delete it at the end; only one process at a time may have one.
+    """Make a hidden folder beside the libraries, and delete it after the block; one process at a time may do this.
 
     Raises:
         SourceRefused: another process has one, or the library folder cannot be written.

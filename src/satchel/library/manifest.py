@@ -36,11 +36,11 @@ class Problem(Struct, frozen=True):
     is_warning: bool = False  # it has no effect, but is probably a mistake
 
     def below(self, folder: str) -> "Problem":
-        """Return the problem with a folder prepended to the path of its file."""
+        """Return the problem with `folder` put before the path of its file."""
         return structs.replace(self, file=f"{folder}/{self.file}")
 
     def within(self, folder: str) -> "Problem":
-        """Return the problem with the path of its file relative to a folder."""
+        """Return the problem with the path of its file made relative to `folder`."""
         return structs.replace(self, file=self.file.removeprefix(f"{folder}/"))
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class LibraryPrompt(Struct, frozen=True):
 
     @property
     def file(self) -> str:
-        """The name of its file in the folder of prompts."""
+        """The name of the prompt's file in the folder of prompts."""
         return f"{self.key}{_ENDING}"
 
 
@@ -76,7 +76,7 @@ class Manifest(Struct, frozen=True):
 
 
 def parse(content: bytes, renderer: Renderer) -> Manifest:
-    """Parse a manifest; its mistakes are part of the result."""
+    """Parse a manifest; the result includes the problems that it has."""
     try:
         text = files.decode(content)
         import tomllib  # takes 2.5 ms of a start, and is needed only for a folder with libraries
@@ -161,7 +161,7 @@ class _Reader:
 
 
 def _find_mistake(entry: Any, number: int, before: dict[str, Argument]) -> str | None:
-    """Explain the mistake in an argument; None if there is none."""
+    """Return the mistake in an argument, in words; None if there is none."""
     name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(name, str):
         return f"argument {number} has no name"
@@ -269,7 +269,7 @@ def _declare(key: str, file: str, text: str) -> tuple[LibraryPrompt | None, tupl
 
 
 def _normalise(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments in the form of a manifest; front matter may also list names, or map names to descriptions."""
+    """Return arguments as a manifest declares them; front matter may also list names, or map names to descriptions."""
     arguments = fields.get("arguments")
     if isinstance(arguments, Mapping):
         arguments = [

@@ -31,7 +31,7 @@ def find_names(sandbox: Sandbox, source: str) -> Names:
 def add_names_of_parts(
     sandbox: Sandbox, source: str, names: Names, texts: Sequence[tuple[Part, str]]
 ) -> dict[str, str]:
-    """Add the names that a template's included files use; return the file of each.
+    """Add the names that a template's included files use; return, for each name, the file that uses it.
 
     A name counts as set if any of the files sets it, because an included file sees the variables of surrounding loops.
     """
@@ -93,7 +93,7 @@ def _find_hidden(sandbox: Sandbox, source: str) -> dict[str, int]:
 
 
 def _find_stored(tree: nodes.Template) -> Iterator[str]:
-    """Yield every name that a template sets, regardless of its scope."""
+    """Yield every name that a template sets in any scope."""
     for one in tree.find_all(nodes.Name):
         if one.ctx != "load":
             yield one.name
@@ -106,7 +106,7 @@ def _find_stored(tree: nodes.Template) -> Iterator[str]:
 
 
 def _list_blocks(tree: nodes.Template) -> set[str]:
-    """Return the blocks of a template that replace those of its parent."""
+    """Return the names of the blocks with which a template replaces those of its parent."""
     return {
         block.name
         for block in tree.find_all(nodes.Block)
@@ -123,7 +123,7 @@ def _empty_blocks(tree: nodes.Template, replaced: set[str]) -> None:
 
 
 def _find_reads(node: nodes.Node, bound: frozenset[str]) -> Iterator[nodes.Name]:
-    """Yield the names that a node reads, except those bound by a surrounding loop, macro or the like."""
+    """Yield the names that a node reads, except names that a surrounding loop, macro or the like binds."""
     if isinstance(node, nodes.Name) and node.ctx == "load" and node.name not in bound:
         yield node
     outside: Sequence[nodes.Node] = ()
@@ -156,7 +156,7 @@ def _find_parts(tree: nodes.Template, reads: set[int]) -> dict[str, int]:
 
 
 def _find_assigned(node: nodes.Node) -> Iterator[str]:
-    """Yield the names that a `set` outside of loops and blocks assigns, even if it is under a condition."""
+    """Yield the names that a `set` outside of loops and blocks assigns, even under a condition."""
     for child in node.iter_child_nodes():
         if isinstance(child, nodes.Assign | nodes.AssignBlock):
             yield from _names_of(child.target)
@@ -176,7 +176,7 @@ def _names_of(target: nodes.Node) -> set[str]:
 
 
 def _find_guarded(node: nodes.Node, asked: frozenset[str] = frozenset()) -> Iterator[int]:
-    """Yield the ids of name nodes with a fallback, in a condition, or below a condition on the name."""
+    """Yield the ids of name nodes with a fallback, in a condition, or below a condition on the same name."""
     if isinstance(node, nodes.Name) and node.name in asked:
         yield id(node)
     is_question = (isinstance(node, nodes.Filter) and node.name in _FALLBACKS) or (

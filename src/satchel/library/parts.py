@@ -69,7 +69,7 @@ def is_inside(path: str) -> bool:
 
 
 def resolve(path: str, name: str, files: Files) -> str | None:
-    """Return the path of the file for a name; None if there is none."""
+    """Return the path of the file that `name` means in the file `path`; None if there is none."""
     return next((one for one in find_candidates(path, name) if files.get(one) is not None), None)
 
 

@@ -69,7 +69,7 @@ class TemplateNames(Struct, frozen=True):
     files: dict[str, str] = {}  # the file of each name that another file of the library uses
 
     def shift(self, offset: int) -> "TemplateNames":
-        """Return the same names with line numbers increased, for a template that begins further down in its file."""
+        """Return the same names with their lines increased by `offset`, for a template that begins further down."""
         shifted = {
             field: {name: line if name in self.files else line + offset for name, line in getattr(self, field).items()}
             for field in ("variables", "empty", "functions", "optional", "unusual")
@@ -78,7 +78,7 @@ class TemplateNames(Struct, frozen=True):
 
 
 class Parts(Struct, frozen=True):
-    """The path of a template in its library, and the texts of files that it includes; None if there is no file."""
+    """The path of a template in its library, and the texts of the files that it includes; None for a missing file."""
 
     path: str = ""
     files: dict[str, str | None] = {}
@@ -88,7 +88,7 @@ NO_PARTS = Parts()  # for a template outside a library
 
 
 class NeedsParts(Exception):
-    """A template includes files of its library; `paths` are those that the worker lacks."""
+    """A template includes files of its library, and the worker lacks those at `paths`."""
 
     def __init__(self, paths: list[str]) -> None:
         super().__init__()
@@ -186,7 +186,7 @@ class Renderer:
 
         Raises:
             RenderFailed: the template is wrong, or exceeds a limit.
-            NeedsParts: it includes files that were not given.
+            NeedsParts: the template includes files that were not given.
             Abandoned: the work was cancelled.
         """
         job = {**_describe("render", template, files), "values": values, "in_messages": False}
@@ -196,12 +196,12 @@ class Renderer:
     def render_messages(
         self, template: str, values: dict[str, str], work: Work | None = None, files: Parts = NO_PARTS
     ) -> list[Message]:
-        """Render a template that may have sections of several roles. Raises as `render` does."""
+        """Render a template that may have sections of several roles. Raises what `render` raises."""
         job = {**_describe("render", template, files), "values": values, "in_messages": True}
         return [(role, text) for role, text in self._ask(job, RENDER_TIMEOUT, work)["messages"]]
 
     def check(self, template: str, work: Work | None = None, files: Parts = NO_PARTS) -> TemplateNames:
-        """Return the names that a template uses without setting them first. Raises as `render` does."""
+        """Return the names that a template uses without setting them first. Raises what `render` raises."""
         return TemplateNames(**self._ask(_describe("check", template, files), RENDER_TIMEOUT, work)["names"])
 
     def parse_toml(self, text: str) -> dict[str, Any]:
@@ -269,7 +269,7 @@ class Renderer:
 
     @contextmanager
     def _hold_place(self, work: Work) -> Iterator[None]:
-        """Wait for a free slot for a running job, and hold it; one user holds at most half of the slots."""
+        """Wait for a free slot, and hold it while a job runs; one user holds at most half of the slots."""
 
         def may_go() -> bool:
             has_share = work.user == LOCAL or self._rendering[work.user] < self._share

@@ -18,7 +18,7 @@ def has_sections(source: str) -> bool:
 
 
 def mark(source: str, token: str) -> str:
-    """Replace each line that begins a section with a mark; line numbers stay the same.
+    """Put a mark in place of each line that begins a section; line numbers stay the same.
 
     This happens before a template is rendered, so that a value cannot begin a message.
     """
@@ -47,6 +47,6 @@ def split_text(text: str) -> list[Message]:
 
 
 def _make_messages(sections: Iterable[tuple[str, str]]) -> list[Message]:
-    """Return the non-empty sections. MCP has no role `system`, so such a section is sent as the user's."""
+    """Make messages of sections that are not empty. MCP has no role `system`, so such a section becomes the user's."""
     plain = [("assistant" if role == "assistant" else "user", part.strip("\r\n")) for role, part in sections]
     return [one for one in plain if one[1].strip()] or [("user", "")]

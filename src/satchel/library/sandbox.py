@@ -92,7 +92,7 @@ NotGiven.__name__ = "undefined"  # for error messages of Python
 
 
 def _act_as_text(name: str) -> None:
-    """Define an operator of `NotGiven`, on either side, that acts as on an empty text."""
+    """Define an operator that treats a `NotGiven` on either side as an empty text."""
     operate = getattr(operator, f"__{name}__")
     setattr(NotGiven, f"__{name}__", lambda _, other: operate("", other))
     setattr(NotGiven, f"__r{name}__", lambda _, other: operate(other, ""))
@@ -103,7 +103,7 @@ for _operator in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lt"
 
 
 class Container(str):
-    """A text on the right side of `in`; Python itself finds only a text in a text."""
+    """The text on the right side of `in`; any value may be on the left, not only a text as in Python."""
 
     __slots__ = ()
 
@@ -209,7 +209,7 @@ def _to_text(value: Any) -> Any:
 
 
 def _fill_undefined(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments of a call, with an empty text for each without a value."""
+    """Return the arguments of a call, with an empty text for each argument without a value."""
     return (
         tuple(map(_to_text, args)),
         {name: _to_text(one) for name, one in kwargs.items()},

@@ -108,7 +108,7 @@ def copy_folder(path: str, into: Unpacking) -> None:
     """Copy all files of a folder.
 
     Raises:
-        SourceRefused: it contains links or other special files, or is too large.
+        SourceRefused: the folder contains links or other special files, or is too large.
     """
     for name, content in _read_folder(path, into):
         into.add(name, content)
@@ -118,7 +118,7 @@ def _read_folder(path: str, bounds: Unpacking | None = None) -> list[tuple[str, 
     """Read the files of a folder that are not hidden, in path order.
 
     Raises:
-        SourceRefused: it contains other things than plain files, or is too large.
+        SourceRefused: the folder contains anything but plain files, or is too large.
     """
     found: list[tuple[str, bytes]] = []
     waiting: list[tuple[str, ...]] = [()]
@@ -165,7 +165,7 @@ def unpack_archive(path: str, into: Unpacking) -> str:
     """Unpack all files of a zip, tar or tar.gz archive, and return its digest.
 
     Raises:
-        SourceRefused: the file is not such an archive, is damaged or too large, or contains other things than files.
+        SourceRefused: the file is not such an archive, is damaged or too large, or contains anything but files.
     """
     try:
         with open(path, "rb") as file:
@@ -311,7 +311,7 @@ def check_ref(ref: str) -> None:
     """Check that a text is a valid name of a branch, tag or commit.
 
     Raises:
-        SourceRefused: it is not.
+        SourceRefused: the text is not a valid name.
     """
     if not _REF.fullmatch(ref) or ".." in ref or "@{" in ref or ref.endswith((".lock", "/", ".")):
         raise SourceRefused(f"{ref!r} is not the name of a branch, a tag or a commit.", 2)
@@ -345,7 +345,7 @@ def unpack_repository(source: str, protocol: str, ref: str | None, work: str, in
 
 
 def _run_git(folder: str, protocol: str, words: Sequence[str]) -> str:
-    """Run git to its end within limits of time and space, and return the path of its output."""
+    """Run git to its end within limits of time and space; return the path of the file with its output."""
     program = which("git")
     if program is None:
         raise SourceRefused("git is not installed. Install it, or give a folder or an archive.")

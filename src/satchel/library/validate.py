@@ -80,7 +80,7 @@ def _check_template(libraries: Libraries, library: Library, prompt: LibraryPromp
     """Yield the problems of a template that can be parsed.
 
     Raises:
-        RenderFailed: it cannot be parsed, or fails when rendered with sample values.
+        RenderFailed: the template cannot be parsed, or fails when rendered with sample values.
     """
     names, file = libraries.check(library, prompt), f"{PROMPTS}/{prompt.file}"
     declared = [argument.name for argument in prompt.arguments]

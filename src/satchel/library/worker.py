@@ -66,7 +66,7 @@ class Templates:
 
         Raises:
             TemplateFailed: the template is wrong, or its result too large.
-            NeedsFiles: it includes files that were not given.
+            NeedsFiles: the template includes files that were not given.
         """
         self._gather(source, path, files)
         template = self._compile(source, path)
@@ -83,7 +83,7 @@ class Templates:
     def render_messages(
         self, source: str, values: dict[str, str], path: str = "", files: parts.Files = _NO_FILES
     ) -> list[roles.Message]:
-        """Render a template that may have sections of several roles. Raises as `render`."""
+        """Render a template that may have sections of several roles. Raises what `render` raises."""
         if not roles.has_sections(source):
             return [("user", self.render(source, values, path, files))]
         marked = {name: text and roles.mark(text, self._token) for name, text in files.items()}
@@ -94,9 +94,9 @@ class Templates:
             raise TemplateFailed(str(error)) from None
 
     def find_names(self, source: str, path: str = "", files: parts.Files = _NO_FILES) -> tuple[Names, dict[str, str]]:
-        """Return the names that a template uses without setting them first, and the file of those used in other files.
+        """Return the names that a template uses without setting them first, and the included file that uses each.
 
-        Raises as `render`.
+        Raises what `render` raises.
         """
         found = self._gather(source, path, files)
         self._compile(source, path)
@@ -165,7 +165,7 @@ def _collect(pieces: Iterator[str]) -> str:
 def _fail(error: Exception, path: str) -> NoReturn:
     """Explain an error of the engine with the line of the template that caused it.
 
-    For an error in an included file, this is the line that includes it; the text names the line in that file.
+    For an error in an included file, this is the line that includes it; the message names the line in that file.
     """
     line, other, other_line = _find_place(error, path)
     if isinstance(error, TemplateSyntaxError):
@@ -234,7 +234,7 @@ def main() -> None:
 
 
 def open_memory_meter() -> Callable[[], int]:
-    """Return a function that measures the memory of this process in bytes; it returns 0 if it cannot.
+    """Return a function that measures the memory of this process in bytes; it returns 0 if the system does not tell.
 
     getrusage is unsuitable: its maximum includes the caller's memory at the start of this process.
     """
@@ -253,7 +253,7 @@ def render(templates: Templates, job: dict[str, Any]) -> dict[str, Any]:
 
 
 def check(templates: Templates, job: dict[str, Any]) -> dict[str, Any]:
-    """Compile a template without rendering it, and return the names that it uses without setting them."""
+    """Compile a template without rendering it; return the names that it uses without setting them."""
     names, files = templates.find_names(job["template"], job["path"], job["files"])
     return {"names": {**names, "files": files}}
 
@@ -288,7 +288,7 @@ def send(writer: int, answer: dict[str, Any]) -> None:
 
 
 def read_exactly(reader: int, size: int) -> bytes:
-    """Read this many bytes; return none at the end of the input."""
+    """Read exactly `size` bytes; return empty bytes at the end of the input."""
     content = bytearray()
     while len(content) < size:
         chunk = os.read(reader, min(size - len(content), 65536))

@@ -14,7 +14,7 @@ _KNOWN = 10  # suggested values of an argument
 
 
 def show(visit: Visit) -> Answer:
-    """Show the form with the values in it or in the address, and its result."""
+    """Show the form, filled with the sent values or those in the address, and the prompt that they make."""
     with visit.read() as tx:
         prompt = prompts.get_by_name(tx, visit.scope, visit.path["name"])
         key = templates.key_within(visit.scope.project, prompt.name)
@@ -32,12 +32,12 @@ def show(visit: Visit) -> Answer:
 
 
 def _read_values(visit: Visit, arguments: Sequence[Argument]) -> dict[str, str]:
-    """Return the value of each argument in the form, or without a form in the address; empty if none was given."""
+    """Return the value of each argument, from the form or, if none was sent, the address; empty if there is none."""
     return {one.name: visit.field(one.name, "" if visit.form else visit.query.get(one.name, "")) for one in arguments}
 
 
 def _explain(render: Callable[[], str]) -> tuple[str, str]:
-    """Return the result of a render, or the fault of the template."""
+    """Return the text that `render` makes, and an empty problem; or an empty text, and the template's problem."""
     try:
         return render(), ""
     except RenderFailed as failure:
@@ -59,7 +59,7 @@ def show_libraries(visit: Visit) -> Answer:
 
 
 def show_template(visit: Visit) -> Answer:
-    """Show one prompt of a library, filled in with the values in the form or in the address."""
+    """Show one prompt of a library, filled in with the values from the form or the address."""
     name = f"{visit.path['library']}:{visit.path['name']}"
     found = visit.server.libraries.find(name)
     if found is None:

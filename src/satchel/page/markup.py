@@ -84,7 +84,7 @@ def to_html(text: str) -> Markup:
 
 
 def compare(old: str, new: str) -> list[DiffLine]:
-    """Return the difference between two texts: changed lines with a few lines around them."""
+    """Return the lines in which two texts differ, with a few lines around them."""
     differing = find_differing(old, new, _CONTEXT)
     if differing.is_large:  # all lines are shown as changed, so context would be wrong
         differing = find_differing(old, new, 0)
@@ -157,12 +157,12 @@ def describe_time(moment: str) -> Markup:
 
 
 def describe_count(count: int) -> str:
-    """Format a count that stops at a limit."""
+    """Format a count; a plus sign follows the number at which counting stopped."""
     return f"{MOST_COUNTED:,}+" if count > MOST_COUNTED else f"{count:,}"
 
 
 def describe_author(author: Author, own_user: str | None) -> str:
-    """Return the author of a change, and the program."""
+    """Return who made a change: a person, a program, or Satchel itself."""
     if author.caller == "person" or author.contract == "cli":
         who = (
             "you" if own_user and author.user == own_user else f"user {author.user[:8]}" if author.user else "a person"

@@ -18,7 +18,7 @@ _TAGS = 40  # the limit of tags to filter by
 
 
 class TemplateCheck(Struct, frozen=True):
-    """The arguments of a text as a template, or its fault."""
+    """The arguments that a template declares, or the problem that makes it invalid."""
 
     arguments: tuple[Argument, ...] = ()
     problem: str = ""
@@ -88,7 +88,7 @@ def add(visit: Visit) -> Answer:
 
 
 def save(visit: Visit) -> Answer:
-    """Save a prompt, or show the difference first; if it changed meanwhile, show base, theirs and yours."""
+    """Save a prompt, or first show the difference; if others changed it meanwhile, show the old and both new texts."""
     prompt = _find(visit)
     content, version = visit.field("content"), visit.number("version")
     if visit.field("do") == "check":
@@ -119,7 +119,7 @@ def delete(visit: Visit) -> Answer:
 
 
 def pin(visit: Visit) -> Answer:
-    """Pin a prompt to the first page, or unpin it, by means of a tag that agents can set, too."""
+    """Pin a prompt to the first page, or unpin it; a pin is a tag, which agents can set, too."""
     prompt = _find(visit)
     tags = [tag for tag in prompt.tags if tag != prompts.PINNED]
     is_pinned = len(tags) < len(prompt.tags)
@@ -152,7 +152,7 @@ def _show_form(visit: Visit, prompt: Prompt | None, **more: Any) -> Shown:
 
 
 def _check(visit: Visit, content: str, known: Sequence[Argument]) -> TemplateCheck:
-    """Return the arguments that a text would have after saving, or its fault."""
+    """Return the arguments that `content` would have after saving, or the problem that makes it invalid."""
     try:
         return TemplateCheck(_find_arguments(visit, content, known))
     except RenderFailed as failure:
@@ -163,7 +163,7 @@ def _find_arguments(visit: Visit, content: str, known: Sequence[Argument]) -> tu
     """Return the arguments of a template, from the form or the stored prompt; none for plain text.
 
     Raises:
-        RenderFailed: it cannot be parsed.
+        RenderFailed: the template cannot be parsed.
     """
     checked = templates.check(visit.server.libraries.renderer.check, [content])
     settled = templates.settle(checked, content, None)
@@ -174,7 +174,7 @@ def _find_arguments(visit: Visit, content: str, known: Sequence[Argument]) -> tu
 
 
 def _read_argument(visit: Visit, argument: Argument) -> Argument:
-    """Return an argument as the form describes it; unchanged if it is not in the form."""
+    """Return an argument with the changes that the form makes; unchanged if the form does not have it."""
     field = f"argument.{argument.name}"
     if f"{field}.description" not in visit.form:
         return argument

@@ -57,7 +57,7 @@ def revoke_token(visit: Visit) -> Answer:
 
 
 def end_session(visit: Visit) -> Answer:
-    """End a session of the user; a limited caller can end only its own."""
+    """End a session of the user; a caller with limited rights can end only their own."""
     id = visit.path["id"]
     if not _is_limited(visit) or id == visit.session:
         # Not `visit.write`, because a read-only caller may log out, too.
@@ -66,7 +66,7 @@ def end_session(visit: Visit) -> Answer:
 
 
 def may_manage_tokens(visit: Visit) -> bool:
-    """Return whether the caller may manage tokens: the owner of the store may, a limited caller may not."""
+    """Return whether the caller may manage tokens: the owner of the store may, a caller with limited rights may not."""
     return not _is_limited(visit) and not visit.server.database.has_row_security
 
 

@@ -39,7 +39,7 @@ class PageResponse(Struct, frozen=True):
 
 
 class Match(Struct, frozen=True):
-    """The views of a path, by method, and the named parts of the path."""
+    """The views at a path, by method, and the values of the path's named parts."""
 
     views: Mapping[str, View]
     parts: Mapping[str, str]
@@ -60,7 +60,7 @@ class Site:
         return None
 
     def answer(self, view: View, visit: Visit, said: str = "") -> PageResponse:
-        """Return the response of a view; `said` is the message from the previous page."""
+        """Return the response that a view makes; `said` is the message from the previous page."""
         if "project" in visit.path:
             visit = visit.within(visit.path["project"])
         try:
@@ -82,7 +82,7 @@ class Site:
     def show_login(
         self, *, message: str = "", next: str = "/", code: str = "", obstacle: str = "", status: int = 200
     ) -> PageResponse:
-        """Return the page that asks for a token, or redirects to the issuer unless there is an obstacle."""
+        """Return the page that asks for a token, or the redirect to the issuer unless there is an obstacle."""
         values = {"message": message, "next": next, "code": code, "auth": self.server.auth, "obstacle": obstacle}
         return _respond(status, markup.render("login.html", values))
 
@@ -141,7 +141,7 @@ def _redirect(answer: Redirect) -> PageResponse:
 
 
 def _send_file(file: File) -> PageResponse:
-    """Send a stored document. It may be hostile, so it is a download in a sandbox, unless it is a picture."""
+    """Send a stored document as a sandboxed download, because it may be hostile; show only pictures."""
     kind = file.mime_type if file.is_inline else "application/octet-stream"
     how = "inline" if file.is_inline else "attachment"
     headers = (

@@ -102,7 +102,7 @@ def set_status(visit: Visit) -> Answer:
 
 
 def move(visit: Visit, numbers: Sequence[int], page: str) -> Redirect:
-    """Change the status or priority of tasks, all of them or none, and return to a page.
+    """Change the status or priority of all given tasks, or of none, and return to a page.
 
     Raises:
         NotFound: there is no such task or status.

@@ -39,7 +39,7 @@ def restore(visit: Visit) -> Answer:
 
 
 def _locate(visit: Visit) -> tuple[str, str]:
-    """Return the URI of the item that the path names, and its address."""
+    """Return the URI and the address of the item that the path names."""
     if number := visit.path.get("number"):
         return uri_of("task", number), link("tasks", number)
     plural, name = visit.path["kind"], visit.path["name"]
@@ -60,7 +60,7 @@ class Conflict(Struct, frozen=True):
 
 
 def find_conflict(visit: Visit, reference: str, theirs: str, version: int) -> Conflict:
-    """Return the changes since a version, if any."""
+    """Return the conflict of a form with later changes: the text that the form showed, and `theirs`, the new one."""
     with visit.read() as tx:
         item, revisions, _ = history.list_versions(tx, visit.scope, reference, limit=1)
         try:

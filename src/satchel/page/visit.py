@@ -64,7 +64,7 @@ class Visit(Struct, frozen=True, kw_only=True):
 
     @property
     def back(self) -> str:
-        """The address to return to, from the form; empty if there is none."""
+        """The address to which the form wants to return; empty if there is none."""
         address = self.field("back")
         return address if address.startswith("/") and not address.startswith(("//", "/\\")) else ""
 
@@ -129,7 +129,7 @@ Answer = Shown | Redirect | File
 
 
 def link(*parts: str, **query: str | None) -> str:
-    """Return an address of the page from its parts, which are encoded, and the query fields that have a value."""
+    """Return the address of a page; encode its parts, and omit query fields without a value."""
     path = "/" + "/".join(quote(part, safe="") for part in parts)
     fields = {name: value for name, value in query.items() if value}
     return f"{path}?{urlencode(fields)}" if fields else path

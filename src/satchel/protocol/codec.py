@@ -41,8 +41,8 @@ def decode(raw: Bytes) -> Any:
     """Decode one message.
 
     Raises:
-        TooManyElements: it has more than MAX_ELEMENTS.
-        BadJson: it is not JSON or not UTF-8, contains NaN, or is nested deeper than MAX_DEPTH.
+        TooManyElements: the message has more than MAX_ELEMENTS.
+        BadJson: the message is not JSON or not UTF-8, contains NaN, or is nested deeper than MAX_DEPTH.
     """
     brackets = raw.count(b"[") + raw.count(b"{")
     # A few bytes of text become a hundred bytes of objects, so elements are counted first. Most texts have few marks.
@@ -86,7 +86,7 @@ def has_surrogates(text: str) -> bool:
 
 
 def _has_too_many_elements(raw: Bytes) -> bool:
-    """Return whether a text has too many elements, counted by commas and opening brackets."""
+    """Return whether a text has too many elements, estimated by its commas and opening brackets."""
     found = place = 0
     while found <= MAX_ELEMENTS and place < len(raw):
         step = _STEP.match(raw, place)

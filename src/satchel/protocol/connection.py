@@ -57,7 +57,7 @@ _TOO_LARGE_BATCH = f"the answers to a batch have at most {MAX_BATCH_ANSWER_BYTES
 
 
 class Offer(Struct, frozen=True, kw_only=True):
-    """The server's description, capabilities and methods, in the form for clients."""
+    """What the server offers its clients: its description, capabilities and methods."""
 
     server: Json  # name, version, and icons if there are any
     capabilities: Json
@@ -122,11 +122,11 @@ class Exchange:
 
     @property
     def is_answered(self) -> bool:
-        """Whether there is a response; notifications and responses get none."""
+        """Whether the message gets a response, as notifications and responses do not."""
         return bool(self._replies)
 
     def error_code(self) -> int | None:
-        """Return the error code of the response; None if it is not a single error."""
+        """Return the error code of the response; None unless the response is a single error."""
         if self._is_batch or len(self._replies) != 1 or isinstance(self._replies[0], Subscription):
             return None
         reply = self._replies[0]
@@ -160,7 +160,7 @@ class Exchange:
         self._settled[call] = self._fit(call, reply) if self._is_batch else reply
 
     def _fit(self, call: Call, reply: Json) -> Raw:
-        """Encode a reply of a batch, so that memory holds it once; replace it with an error if it does not fit."""
+        """Encode a reply of a batch, so that memory holds it once; if it does not fit, encode an error instead."""
         raw = encode(reply)
         if "result" in reply and self._batch_bytes + len(raw) > MAX_BATCH_ANSWER_BYTES:
             self._is_full = True
@@ -191,7 +191,7 @@ class Exchange:
 
 
 def _join(messages: list[Json | Raw]) -> bytearray:
-    """Join the messages of a batch into one list; free each after copying, because all may be large."""
+    """Join the messages of a batch into one list; free each as soon as it is copied, because all may be large."""
     joined = bytearray(b"[")
     messages.reverse()
     while messages:
@@ -237,7 +237,7 @@ class Connection:
             return self.reject(explain_bad_json(bad), readable_id(bad.value))
 
     def receive_value(self, value: object) -> Exchange:
-        """Receive one decoded message or batch; for an answer to a question, return the exchange of the question."""
+        """Receive one decoded message or batch; for the answer to a question, return the exchange that asked it."""
         if isinstance(value, dict) and "method" not in value:
             waiting = self.questions.take_answer(value)
             if waiting is not None:
@@ -280,7 +280,7 @@ class Connection:
     def report_progress(
         self, call: Call, progress: float, total: float | None = None, message: str | None = None
     ) -> list[bytes]:
-        """Return the progress notification of a call; none if its client did not request any."""
+        """Return the progress notification of a call; none if the client did not request any."""
         if call.progress_token is None or call.is_cancelled:
             return []
         given = {"progressToken": call.progress_token, "progress": progress, "total": total, "message": message}

@@ -17,7 +17,7 @@ _POSITION = f"at {NUMBER}"
 
 
 def encode_cursor(*key: str | int) -> str:
-    """Return the cursor of the page that follows a key."""
+    """Return the cursor of the page that follows an entry with this key."""
     plain = " ".join(map(str, key))
     checksum = f"{crc_hqx(plain.encode(), 0):04x}"
     return b2a_base64(f"{plain} {checksum}".encode(), newline=False).decode()

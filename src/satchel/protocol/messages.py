@@ -37,7 +37,7 @@ class ProtocolError(Exception):
         return body
 
     def with_reason(self) -> "ProtocolError":
-        """Return this error with its details in the message too, because many hosts show only that to models."""
+        """Return this error with its details also in the message, because many hosts show models only the message."""
         details = self.data.get("details") if isinstance(self.data, dict) else None
         if not isinstance(details, str):
             return self
@@ -66,7 +66,7 @@ _MAX_CLIENT = 100  # characters of a name or version
 
 
 def read_client(info: object) -> Client:
-    """Return the client in a `clientInfo`, shortened and without control characters. It is not verified."""
+    """Return the client named in a `clientInfo`, shortened and without control characters; nothing verifies it."""
     if not isinstance(info, dict):
         return NO_CLIENT
     return Client(*(_clean(info.get(member)) for member in ("name", "version")))
@@ -88,7 +88,7 @@ _LARGEST_ID = 10**400  # the codec replaces numbers with thousands of digits by 
 
 
 def readable_id(value: object) -> Id | None:
-    """Return the id of a message that may be malformed otherwise; None if its id is not valid."""
+    """Return the id of a message that may be malformed elsewhere; None if the id is not valid."""
     found = value.get("id") if isinstance(value, dict) else None
     if isinstance(found, int) and not isinstance(found, bool):
         return found if abs(found) < _LARGEST_ID else None
@@ -99,7 +99,7 @@ def parse_message(value: object) -> Message:
     """Check the form of one decoded message.
 
     Raises:
-        ProtocolError: it is not a JSON-RPC 2.0 message.
+        ProtocolError: the value is not a JSON-RPC 2.0 message.
     """
     if not isinstance(value, dict):
         raise invalid_request("a message is a JSON object")

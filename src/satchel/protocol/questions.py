@@ -42,7 +42,7 @@ class Question(Struct, frozen=True):
 
     @property
     def result(self) -> Json:
-        """The result of a call that waits for the answer."""
+        """The result of a call that asks a question, and therefore has to be repeated with the answer."""
         return {"resultType": INPUT_REQUIRED, "inputRequests": {self.key: self.request}}
 
 
@@ -54,7 +54,7 @@ def can_ask(revision: Revision, capabilities: object) -> bool:
 
 
 def make_question(params: Json, message: str) -> Question:
-    """Return a question about a call; its key depends on the call, so that an answer cannot apply to another call."""
+    """Return a question about a call; the key depends on the call, so that the answer applies to no other call."""
     asked = json.dumps([params.get("name"), params.get("arguments"), message], sort_keys=True)
     return Question(f"confirm-{hashlib.sha256(asked.encode()).hexdigest()[:16]}", message)
 
@@ -90,7 +90,7 @@ class _OpenQuestion(Struct, frozen=True):
 
 
 class Questions:
-    """The calls of one client of the handshake generation that wait for its user's answer."""
+    """The calls of a client of the handshake generation that wait for answers from the client's user."""
 
     def __init__(self) -> None:
         self._open: dict[str, _OpenQuestion] = {}
@@ -116,7 +116,7 @@ class Questions:
         return {"jsonrpc": "2.0", "id": id, **request}
 
     def take_answer(self, value: object) -> "Exchange | None":
-        """Return the exchange to resume if a message answers a question, else None; an error counts as "cancel"."""
+        """Return the exchange that a message resumes by answering its question, or None; errors count as "cancel"."""
         if not self._open or not isinstance(value, dict) or not isinstance(value.get("id"), str):
             return None
         asked = self._open.pop(value["id"], None)
@@ -128,14 +128,14 @@ class Questions:
         return asked.exchange
 
     def withdraw(self, call: "Call") -> list[Json]:
-        """Drop the question of a call that its client cancelled; return the messages that cancel it."""
+        """Drop the question of a call that its client cancelled; return the messages that withdraw the question."""
         withdrawn = [id for id, asked in self._open.items() if asked.call is call]
         for id in withdrawn:
             del self._open[id]
         return [_cancel(id) for id in withdrawn]
 
     def give_up(self, now: float | None = None) -> "list[Exchange]":
-        """Answer expired questions, or all of them, with "cancel"; return the exchanges to resume."""
+        """Answer expired questions, or all questions, with "cancel"; return the exchanges to resume."""
         overdue = {id: asked for id, asked in self._open.items() if now is None or asked.deadline <= now}
         for id, asked in overdue.items():
             del self._open[id]

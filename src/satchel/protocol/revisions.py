@@ -74,7 +74,7 @@ def find_revision(method: str, params: Json, agreed: Revision | None) -> Revisio
 
 
 def unsupported_version(date: str) -> ProtocolError:
-    """Return the error for an unknown revision, with the list of those that a request may name."""
+    """Return the error for an unknown revision, with the list of revisions that a request may name."""
     data = {"supported": PER_REQUEST_DATES, "requested": date}
     return ProtocolError(UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", data)
 
@@ -93,7 +93,7 @@ def _parse_revision(meta: Json) -> Revision:
 
 
 def fit_result(revision: Revision, result: Json) -> Json:
-    """Remove members that a revision does not have from a result; encoded members stay as they are."""
+    """Return a result without members that its revision does not have; encoded members stay as they are."""
     fitted = dict(result)
     if not revision.has_structured_content:
         fitted.pop("structuredContent", None)

@@ -84,7 +84,7 @@ def find_handshake_revision(headers: Headers) -> Revision | None:
 
 
 def make_session_id(unique: str, client: Client) -> str:
-    """Return a session id that carries the name and version of the client, because no state is kept between POSTs."""
+    """Return a session id that contains the client's name and version, because no state is kept between POSTs."""
     described = base64.urlsafe_b64encode(encode([client.name, client.version])).decode().rstrip("=")
     return f"{unique}.{described}"
 

@@ -55,13 +55,13 @@ class Subscription(Struct, eq=False):
         return [change] if change.what in self.lists else []
 
     def tag(self, notification: Json) -> Json:
-        """Return a notification with this subscription's id."""
+        """Return a notification with the id of this subscription in it."""
         params: Json = {**notification.get("params", {}), "_meta": {SUBSCRIPTION_KEY: self.id}}
         return {**notification, "params": params}
 
     @property
     def acknowledgement(self) -> Json:
-        """The first message of the stream: the notifications that the client will get."""
+        """The first message of the stream, which lists the notifications that the client will get."""
         honoured: Json = {name: True for what, name in LIST_FILTERS.items() if what in self.lists}
         if self.uris is not None:
             honoured["resourceSubscriptions"] = list(self.uris)
@@ -77,15 +77,15 @@ def announces(capabilities: Json, what: str) -> bool:
 
 
 def find_announced(capabilities: Json) -> frozenset[str]:
-    """Return the lists whose changes a server with these capabilities announces."""
+    """Return the lists whose changes a server with these capabilities announces to its clients."""
     return frozenset(what for what in LIST_FILTERS if announces(capabilities, what))
 
 
 def check_uris(uris: Collection[str]) -> None:
-    """Check the number and the size of the URIs to keep while a client listens.
+    """Check the number and the size of the URIs that the server keeps while a client listens.
 
     Raises:
-        ProtocolError: they are too many or too long.
+        ProtocolError: the URIs are too many or too long.
     """
     if len(uris) > MAX_URIS or sum(len(uri.encode("utf-8", "replace")) for uri in uris) > MAX_URI_BYTES:
         raise invalid_params(

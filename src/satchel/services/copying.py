@@ -12,12 +12,12 @@ Notes = tuple[str, ...]  # the differences in the new project, in sentences
 def copy(tx: Tx, scope: Scope, item: Copyable, to: str, *, renames: bool = True) -> tuple[Copyable, Notes]:
     """Copy an item to a project; return the copy and notes.
 
-    If its name, title or URI is taken there, the copy gets the next free one. The copy of a task is open, and blocks no
-    other task.
+    If the item's name, title or URI is taken there, the copy gets the next free one. The copy of a task is open, and
+    blocks no other task.
 
     Raises:
-        NotFound, Forbidden: as `projects.current`, about the project.
-        Taken: its name, title or URI is taken there, and `renames` is false.
+        NotFound, Forbidden: see `projects.current`; the project is `to`.
+        Taken: the item's name, title or URI is taken there, and `renames` is false.
     """
     there = projects.enter(scope, to)
     projects.current(tx, there)
@@ -44,7 +44,7 @@ def move(tx: Tx, scope: Scope, item: Copyable, to: str, *, renames: bool = True)
     its history.
 
     Raises:
-        NotFound, Forbidden, Taken: as `copy`.
+        NotFound, Forbidden, Taken: see `copy`.
         WrongArgument: the prompt or document is already in that project.
     """
     if isinstance(item, Task):

@@ -91,7 +91,7 @@ def _write_fields(tx: Tx, version: Item) -> list[str]:
 
 
 def _compare_fields(old: Sequence[str], new: Sequence[str]) -> list[str]:
-    """List the fields that differ; they have no line numbers, because they are not part of the text."""
+    """List the fields that differ; they get no line numbers, because they are not part of the text."""
     lines: list[str] = []
     for i, j, k, m in _find_changes(old, new):
         for sign, fields in (("-", old[i:j]), ("+", new[k:m])):
@@ -100,7 +100,7 @@ def _compare_fields(old: Sequence[str], new: Sequence[str]) -> list[str]:
 
 
 def _compare(old: str, new: str, *, context: int) -> list[str]:
-    """Return the hunks of a unified difference. Only a line feed ends a line, because callers count lines that way."""
+    """Return the hunks of a unified difference. Only line feeds end lines, because callers count lines that way."""
     differing = find_differing(old, new, context)
     if differing.is_large:
         return _write_replaced(find_differing(old, new, 0))
@@ -157,7 +157,7 @@ def _find_line_end(text: str, place: int) -> int:
 
 
 def _split(text: str | None) -> tuple[list[str], int]:
-    """Return the first lines of a text and the number of the others; None has no lines."""
+    """Return the first lines of a text, and the number of the others; None counts as a text without lines."""
     if text is None:
         return [], 0
     # Not splitlines, which would hide a change of line ends.
@@ -167,7 +167,7 @@ def _split(text: str | None) -> tuple[list[str], int]:
 
 
 def _write_replaced(differing: Differing) -> list[str]:
-    """Write one hunk for too many lines to compare."""
+    """Write one hunk that replaces all lines; used if there are too many to compare."""
     old, new, before = differing.old, differing.new, differing.before
     ends = before + len(old) + differing.more_old, before + len(new) + differing.more_new
     lines = [f"@@ -{_range(before, ends[0])} +{_range(before, ends[1])} @@"]
@@ -211,5 +211,5 @@ def _count_equal(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def _range(start: int, end: int) -> str:
-    """Format a range of lines for the head of a hunk: the first one and the count."""
+    """Format a range of lines for the head of a hunk: the number of the first line, and the number of lines."""
     return f"{start + 1 if end > start else start},{end - start}"

@@ -1,7 +1,7 @@
 """Documents of a project: text or bytes with a name, a URI and a MIME type.
 
-All functions raise NotFound and Forbidden about the scope's project as `projects.current` does, NotFound if it has no
-such document, and WrongArgument if a value breaks a rule.
+All functions raise NotFound and Forbidden about the scope's project as `projects.current` does, NotFound if the project
+has no such document, and WrongArgument if a value breaks a rule.
 """
 
 import re
@@ -50,7 +50,7 @@ def add(tx: Tx, scope: Scope, draft: DocumentDraft) -> Document:
 
 
 def make_name(given: str) -> str:
-    """Make a valid name from any text; return an empty one if too little is left.
+    """Make a valid name from any text; return an empty text if too little is left.
 
     Characters that a name cannot have become hyphens: `Q3 / Größe (new).md` is `Q3-Grosse-new.md`.
     """
@@ -82,7 +82,7 @@ def iterate_all(tx: Tx, scope: Scope, *, size: int) -> Iterator[Sequence[Documen
 
 
 def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Document]:
-    """Yield the whole documents of the project one by one, in order of creation; read them in batches."""
+    """Yield the whole documents of the project one by one, in order of creation; they are read in batches."""
     current(tx, scope)
     read = partial(rows.list_whole, tx, scope.project)
     return chain.from_iterable(read_batches(read, size))
@@ -96,7 +96,7 @@ def list_all(tx: Tx, scope: Scope) -> list[Document]:
 def list_page(
     tx: Tx, scope: Scope, query: str = "", *, limit: int, after: int = 0
 ) -> tuple[tuple[Document, ...], bool]:
-    """List documents with a higher number, without content, in order of creation; say whether there are more.
+    """List the documents numbered above `after`, without content, in order of creation; say whether there are more.
 
     The query is literal text in the name, URI or description, in any case.
     """
@@ -146,7 +146,7 @@ def delete(tx: Tx, scope: Scope, name: str) -> None:
 
 
 def restore(tx: Tx, scope: Scope, number: int) -> Document:
-    """Restore a deleted document of the scope's project, under the next free name and URI if they are taken."""
+    """Restore a deleted document of the scope's project; a taken name or URI becomes the next free one."""
     current(tx, scope)
     was = recording.check_deleted(rows.find_deleted(tx, number), "document")
     name, uri = choose_free(tx, scope, was.name, was.uri, was.id)
@@ -168,7 +168,7 @@ def choose_free(tx: Tx, scope: Scope, name: str, uri: str, id: str) -> tuple[str
 
 
 def _clean(value: Changes) -> Changes:
-    """Return a draft or patch in its stored form; content without a MIME type stays as it is, for `_fit` to clean."""
+    """Return a draft or patch in its stored form; leave content without a MIME type to `_fit`."""
     value = rules.clean("document", value)
     cleaned: dict[str, Any] = {}
     if value.content is not UNSET and value.mime_type is not UNSET:
@@ -261,6 +261,6 @@ _TYPES = {
 
 
 def guess_type(*names: str, is_text: bool = True) -> str:
-    """Return the MIME type of the first known extension among some names, or that of plain text or bytes."""
+    """Return the MIME type for the first known extension among the names; plain text or bytes if none is known."""
     extensions = (name.rpartition(".")[2].lower() for name in names if "." in name)
     return next((_TYPES[one] for one in extensions if one in _TYPES), _PLAIN if is_text else _BYTES)

@@ -63,14 +63,14 @@ def list_versions(
     before: int = 2**53,
     limit: int = 50,
 ) -> tuple[Item, list[Version], bool]:
-    """Return an item, its revisions before a version, newest first, and whether there are more."""
+    """Return an item, those of its revisions that precede `before`, newest first, and whether there are more."""
     item = lookup.find(tx, scope, reference)
     found = _list_versions(tx, scope, item, query=query, before=before, limit=limit + 1)
     return item, found[:limit], len(found) > limit
 
 
 def read_version(tx: Tx, scope: Scope, reference: lookup.Reference, version: int | None = None) -> Item:
-    """Return an item at a version; by default in its present state, or as it was when it was deleted."""
+    """Return an item at a version; by default as it is now, or as it was when it was deleted."""
     old = read_version_of(tx, scope, lookup.find(tx, scope, reference), version)
     if old.kind != "task" or scope.projects is None:
         return old
@@ -106,7 +106,7 @@ def read_version_of(tx: Tx, scope: Scope, item: Item, version: int | None = None
 
 
 def kept_versions(tx: Tx, scope: Scope, item: Item) -> tuple[int, ...]:
-    """Return the newest readable versions of an item, newest first."""
+    """Return those of an item's versions that can still be read, newest first."""
     found = _list_versions(tx, scope, item, limit=_SHOWN)
     return tuple(revision.version for revision in found if revision.action != "delete")
 
@@ -114,14 +114,14 @@ def kept_versions(tx: Tx, scope: Scope, item: Item) -> tuple[int, ...]:
 def _list_versions(
     tx: Tx, scope: Scope, item: Item, *, query: ChangeQuery = EVERY_CHANGE, before: int = 2**53, limit: int
 ) -> list[Version]:
-    """Return the revisions of an item and of deleted items with its name; for a task, only those that are visible."""
+    """Return the revisions of an item and of deleted items with its name; of a task, only the visible ones."""
     where = projects.list_allowed(tx, scope) if item.kind == "task" else None
     numbers = [item.number, *item.former]
     return revisions.of_items(tx, item.kind, numbers, where, query=query, before=before, limit=limit)
 
 
 def _rebuild(tx: Tx, item: Item, revision: Version) -> bytes:
-    """Return the state of a revision, rebuilt from the newest one."""
+    """Return the state of an item at a revision, rebuilt from the newest state."""
     is_live = revision.item == item.number and not item.is_deleted
     newest = item if is_live else recording.read_deleted(tx, item, revision.item)
     if newest is None:
@@ -168,7 +168,7 @@ def list_audit_trail(tx: Tx, query: ChangeQuery, limit: int) -> list[FeedEntry]:
 
 
 def label(tx: Tx, scope: Scope, found: Sequence[Version]) -> list[FeedEntry]:
-    """Add to revisions the names that their items have now, or had when they were deleted.
+    """Return changes with the names that their items have now, or had when they were deleted.
 
     A task in a project that the scope may not enter gets no title.
     """
@@ -191,7 +191,7 @@ def label(tx: Tx, scope: Scope, found: Sequence[Version]) -> list[FeedEntry]:
 
 
 def find_last_visit(tx: Tx, scope: Scope, client: str) -> Timestamp:
-    """Return the time of a client's last change for the user, or the time a day ago if that is earlier."""
+    """Return the time of the user's last change through a client, or the time a day ago if that is earlier."""
     a_day_ago = clock.days_before(tx.now, 1)
     where = projects.list_allowed(tx, scope)
     last = revisions.last_change_by(tx, scope.owner, client, where) if client else None
@@ -222,7 +222,7 @@ def list_done(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tuple[lis
 
 
 def _is_of_same_call(group: Doing, one: Doing) -> bool:
-    """Return whether one call made both changes, of the same action and kind of item."""
+    """Return whether the call that made the changes in a group also made this one, to the same kind of item."""
     first, other = group.revision, one.revision
     return (first.kind, first.at, first.author, group.did, group.adder) == (
         other.kind,
@@ -244,7 +244,7 @@ def find_known(tx: Tx, scope: Scope, revision: Version) -> Item:
     """Find the item of a revision, wherever it is now.
 
     Raises:
-        NotFound: it was removed permanently, its project was deleted, or the scope may not see it.
+        NotFound: the item was removed permanently, its project was deleted, or the scope may not see it.
     """
     [entry] = label(tx, scope, [revision])
     if entry.key == "?":
@@ -288,7 +288,7 @@ def prune(database: Database, *, pause: Callable[[], object] = lambda: None, emp
 
 
 def clean_words(database: Database, *, pause: Callable[[], object] = lambda: None) -> None:
-    """Remove words that no item has any more from the index."""
+    """Remove from the index the words that no item has any more."""
     position: tuple[int, str] | None = (0, "")
     while position is not None and not pause():
         with database.write() as tx:

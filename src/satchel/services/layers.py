@@ -37,7 +37,7 @@ class Position(Struct, frozen=True):
 
 
 def enter_personal(scope: Scope) -> Scope | None:
-    """Return the scope of the personal project below the call's project, or None if the caller may not read it."""
+    """Return the scope of the personal project that the call's project reads, too; None if the caller may not."""
     is_open = scope.projects is None or scope.personal in scope.projects
     if not scope.personal or scope.personal == scope.project or not is_open:
         return None
@@ -45,7 +45,7 @@ def enter_personal(scope: Scope) -> Scope | None:
 
 
 def find_personal(tx: Tx, scope: Scope) -> Scope | None:
-    """Return the scope of the personal project below the call's project if that project exists."""
+    """Return the scope of the personal project that the call's project reads, too; None if that does not exist."""
     lower = enter_personal(scope)
     return lower if lower is not None and project_rows.by_name(tx, lower.project) is not None else None
 
@@ -60,7 +60,7 @@ _ROWS: dict[LayeredKind, Callable[[Tx, str, Any, str], Any]] = {
 
 
 def find_prompt(tx: Tx, scope: Scope, reference: str, *, to_change: bool = False) -> Prompt:
-    """Find a prompt by id, name, title or an unambiguous other spelling, in the project or else in the personal one.
+    """Find a prompt by id, name or title, or by an unambiguous other spelling, in the project or the personal one.
 
     A name takes precedence over a title, and both over another spelling, so every listed item is found by its name.
     """
@@ -72,7 +72,7 @@ def find_prompt(tx: Tx, scope: Scope, reference: str, *, to_change: bool = False
 
 
 def find_document(tx: Tx, scope: Scope, reference: str, *, to_change: bool = False) -> Document:
-    """Find a document by name, URI or an unambiguous other spelling, in the project or else the personal one.
+    """Find a document by name or URI, or by an unambiguous other spelling, in the project or the personal one.
 
     `satchel://resource/NAME` means the document with that name; if there is none, the document with that URI.
     """
@@ -83,13 +83,13 @@ def find_document(tx: Tx, scope: Scope, reference: str, *, to_change: bool = Fal
 
 
 def get_document_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:
-    """Return the document with a URI from the project, or else from the personal one."""
+    """Return the document with a URI from the project or, if it has none, from the personal project."""
     found: Document = _find(tx, scope, "document", uri, [[("uri", uri)]])
     return found
 
 
 def has_personal(tx: Tx, scope: Scope, kind: LayeredKind, name: str) -> bool:
-    """Return whether the personal project has a prompt or document of a name that the call's project does not hide."""
+    """Return whether the personal project has this prompt or document, and the call's project does not hide it."""
     lower = enter_personal(scope)
     return lower is not None and _look(tx, scope, lower, kind, [("name", name)]) is not None
 
@@ -104,7 +104,7 @@ def _find(
     alike: str = "",
     to_change: bool = False,
 ) -> Any:
-    """Return the first item that matches a round of keys, in the project or else in the personal one.
+    """Try each round of keys in the project, then in the personal one; return the first item found.
 
     The last round matches other spellings of `alike`, if only one item does. With `to_change`, the item must be
     in the project itself.
@@ -121,13 +121,13 @@ def _find(
 
 
 def _list_alike(tx: Tx, place: Scope, kind: LayeredKind, text: str) -> list[Key]:
-    """Return the key of the item whose name is another spelling of a text, if it is the only one."""
+    """Return the key of the only item whose name is another spelling of a text; empty if there is none, or several."""
     numbers = lookup.find_alike(tx, place, kind, text) if text else []
     return [("number", str(numbers[0]))] if len(numbers) == 1 else []
 
 
 def _look(tx: Tx, scope: Scope, place: Scope, kind: LayeredKind, keys: Sequence[Key]) -> Any:
-    """Return the item for the first key that matches in a place: the call's project, or the personal one below it.
+    """Return the item for the first of the keys that matches in `place`: the call's project, or the personal one.
 
     Return None if there is none, or if the call's project hides it.
     """
@@ -140,7 +140,7 @@ def _look(tx: Tx, scope: Scope, place: Scope, kind: LayeredKind, keys: Sequence[
 
 
 def find_missing(tx: Tx, missing: NotFound) -> Item | None:
-    """Return the prompt or document that is in the personal project only, if there is one."""
+    """Return the missing prompt or document if the personal project has it."""
     lower = enter_personal(missing.scope)
     if lower is None or missing.kind not in ("prompt", "document", "item"):
         return None
@@ -175,7 +175,7 @@ def list_documents(
 
 
 def position_of(one: PromptHeader | PromptSummary | Document) -> Position:
-    """Return the position of an item in its list, for the page after it."""
+    """Return the position of an item in its list; the next page starts after it."""
     key = prompts.position_of(one) if isinstance(one, PromptSummary) else one.number
     return Position(key, is_personal=bool(one.layer))
 
@@ -188,7 +188,7 @@ def _list(
     limit: int,
     after: Position,
 ) -> tuple[tuple[Listed, ...], bool]:
-    """Return a page, which may begin in one project and end in the other, and whether there are more items."""
+    """Return a page, which may begin in the project's list and end in the personal one, and whether there are more."""
     own: tuple[Listed, ...] = ()
     has_more = False
     if after.is_personal:
@@ -212,7 +212,7 @@ def _list(
 
 
 def _start_after(key: Any) -> dict[str, Any]:
-    """Return the argument of a list query that starts after a position; none for the first page."""
+    """Return the arguments that make a query start after a position; for the first page, none."""
     return {} if key is None else {"after": key}
 
 
@@ -233,7 +233,7 @@ def list_tags(tx: Tx, scope: Scope) -> list[TagCount]:
 
 
 def suggest(tx: Tx, scope: Scope, kind: LayeredKind, reference: str) -> tuple[str, ...]:
-    """Suggest up to three names for a mistyped one: from the project, then from the personal one."""
+    """Suggest up to three names similar to a mistyped one, first from the project, then from the personal one."""
     lower = find_personal(tx, scope)
     places = [scope] if lower is None else [scope, lower]
     names = (name for place in places for _, name, _ in lookup.suggest(tx, place, kind, reference))

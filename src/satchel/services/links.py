@@ -19,7 +19,7 @@ Linked = Prompt | Document | Task | Item
 
 
 def record(tx: Tx, item: Item, before: Item | None = None) -> None:
-    """Update the links from the text of an item that was just written."""
+    """Update the links that the text of an item contains, after a write of that item."""
     if before is not None and before.content == item.content:
         return
     if before is not None and _has_links(before):
@@ -30,7 +30,7 @@ def record(tx: Tx, item: Item, before: Item | None = None) -> None:
 
 
 def record_note(tx: Tx, owner: str, task: int, note: str) -> None:
-    """Add the links of a new note on a task, up to a hundred for all its notes."""
+    """Add the links of a new note on a task, up to a hundred for all notes of the task."""
     if rows.SCHEME not in note:
         return
     known = rows.of(tx, "task", task, ["note"])
@@ -39,7 +39,7 @@ def record_note(tx: Tx, owner: str, task: int, note: str) -> None:
 
 
 def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked) -> tuple[list[Link], list[Link]]:
-    """Return the links from and to an item, as far as the scope may see their ends."""
+    """Return the links from and to an item whose other end the scope may see."""
     found = rows.of(tx, kind, item.number) if isinstance(item, Task) or _has_links(item) else []  # tasks: in notes too
     targets = list(dict.fromkeys(found))[:_SHOWN]
     titles = _titles(tx, scope, targets)
@@ -52,7 +52,7 @@ def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked) -> tuple[list[Link], 
 
 
 def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked) -> list[Link]:
-    """List the visible items that link to a given one. A name in a URI belongs to the same project."""
+    """List the visible items that link to a given one. A name in a URI means an item of the same project."""
     if isinstance(item, Task) or kind == "task":
         target: Target = ("task", str(item.number))
         within = None if scope.projects is None else project_rows.numbers(tx, scope.projects)
@@ -64,7 +64,7 @@ def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked) -> list[Link]:
 
 
 def _titles(tx: Tx, scope: Scope, targets: Sequence[Target]) -> dict[str, str]:
-    """Return the titles of the tasks among the targets, by number, for tasks that the scope may see."""
+    """Return the titles of those targets that are tasks, by number; omit tasks that the scope may not see."""
     numbers = [int(key) for kind, key in targets if kind == "task"]
     if not numbers or scope.user is None:
         return {}

@@ -1,7 +1,7 @@
 """Finds items by the references that people and agents use, deleted ones too.
 
-A reference is `#4` or `4` for a task, a `satchel://` URI, the URI of a document, a UUID, a name or a title. A name
-that no other item has may also be a project's. Exact matches take precedence over others.
+A reference is `#4` or `4` for a task, a `satchel://` URI, the URI of a document, a UUID, a name or a title. A name may
+also be a project's if no other item has it. Exact matches take precedence over others.
 """
 
 from collections.abc import Iterable, Sequence
@@ -41,7 +41,7 @@ _MOST_SPACES = 16  # spaces to search for these names
 
 
 def without_scheme(kind: ItemKind, reference: str) -> str:
-    """Return the name or number in a `satchel://` URI of a kind of items; any other reference unchanged."""
+    """Return the name or number in a `satchel://` URI for items of `kind`; return any other reference unchanged."""
     text = reference.strip()
     start = uri_of(kind, "")
     if not text.startswith(start):
@@ -72,7 +72,7 @@ def _parse(reference: str) -> tuple[ItemKind | None, str]:
 
 
 def find_all(tx: Tx, scope: Scope, references: Sequence[str]) -> list[Item | None]:
-    """Return the items that references name exactly, without their content, in one statement.
+    """Return the items that references name exactly, without content; this takes one statement.
 
     None stands for a reference that matches nothing or several items; `find` raises the error.
     """
@@ -84,13 +84,13 @@ def find_all(tx: Tx, scope: Scope, references: Sequence[str]) -> list[Item | Non
 
 
 def _list_keys(kind: ItemKind | None, key: str) -> list[str]:
-    """Return the texts that a column may hold for a key, preferred ones first."""
+    """Return the forms of a key that a column may hold, preferred forms first."""
     texts = [without_scheme("document", key), key] if kind == "document" else [key]
     return [text for text in dict.fromkeys(texts) if rules.is_storable(text)]
 
 
 def _find_named(tx: Tx, scope: Scope, keys: Sequence[str]) -> dict[str, list[tuple[int, Item]]]:
-    """Map each key to its matches: in the project, if the scope may enter it, and among the user's tasks."""
+    """Return the matches of each key in the project, if the scope may enter it, and among the user's tasks."""
     named: dict[str, list[tuple[int, Item]]] = {}
     is_open = scope.projects is None or scope.project in scope.projects
     project = scope.project if is_open and rules.is_storable(scope.project) else ""
@@ -105,7 +105,7 @@ def _find_named(tx: Tx, scope: Scope, keys: Sequence[str]) -> dict[str, list[tup
 
 
 def _choose(named: dict[str, list[tuple[int, Item]]], kind: ItemKind | None, key: str) -> list[Item]:
-    """Return the items that a key matches: by id or number, else within each kind by name, else by title."""
+    """Return the items that a key names: by id or number, else, within each kind, by name, else by title."""
     matches = [one for text in _list_keys(kind, key) for one in named.get(text, ()) if kind in (None, one[1].kind)]
     by_id = [item for rank, item in matches if rank == 0]
     if by_id or is_number(key) or (clock.parse_id(key) is not None and kind in (None, "task")):
@@ -141,7 +141,7 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> Item:
 
 
 def find_deleted(tx: Tx, scope: Scope, kind: ItemKind | None, reference: str) -> Item | None:
-    """Return the item that a reference names, of one kind or of any, if it is deleted; otherwise None."""
+    """Return the deleted item, of one kind or of any, that a reference names; None if there is none."""
     if kind is None:
         kind, key = _parse(reference)
     else:
@@ -160,7 +160,7 @@ def find_deletion(tx: Tx, item: Item) -> Version | None:
 
 
 def find_destination(tx: Tx, scope: Scope, deleted: Item) -> str | None:
-    """Return the project to which a deleted prompt or document was moved; None if it was not."""
+    """Return the project to which a deleted prompt or document was moved; None if it was not moved."""
     deletion, where = find_deletion(tx, deleted), projects.list_allowed(tx, scope)
     if deletion is None or deleted.kind not in ("prompt", "document"):
         return None
@@ -172,7 +172,7 @@ def find_destination(tx: Tx, scope: Scope, deleted: Item) -> str | None:
 
 
 def name_of_deleted(tx: Tx, project: int | None) -> str:
-    """Return the name of a deleted project; empty if its history is gone."""
+    """Return the name of a deleted project; empty if its history was removed."""
     return next((one.name for one in trash.by_number(tx, "project", [project or 0])), "")
 
 
@@ -183,7 +183,7 @@ def may_see(tx: Tx, scope: Scope, item: Item) -> bool:
 
 
 def _find_again(tx: Tx, scope: Scope, kind: ItemKind | None, key: str) -> Item | None:
-    """Return the item with a key; in a writing transaction, look for it twice.
+    """Return the item with a key; a writing transaction looks for it twice.
 
     On PostgreSQL, another transaction may commit in between: an item may be restored after the search among existing
     items and before the search in the trash.
@@ -229,7 +229,7 @@ def _find_project(tx: Tx, scope: Scope, key: str) -> Item | None:
 
 
 def _find_deleted_id(tx: Tx, scope: Scope, kinds: Sequence[FoundKind], key: str) -> list[Item]:
-    """Return the deleted item with an id, or task with a number, without former items of its name."""
+    """Return the deleted item whose id, or task whose number, is `key`; deleted items of the same name are left out."""
     since, id = trash.kept_since(tx), clock.parse_id(key)
     found: list[Item] = []
     if is_number(key):
@@ -241,7 +241,7 @@ def _find_deleted_id(tx: Tx, scope: Scope, kinds: Sequence[FoundKind], key: str)
 
 
 def _list_deleted(tx: Tx, scope: Scope, kinds: Sequence[ItemKind], name: str = "") -> list[Item]:
-    """List the deleted items of the given kinds with a name, then the items deleted last."""
+    """List the deleted items of some kinds: those with this name, then those that were deleted last."""
     since = trash.kept_since(tx)
     texts = [kind for kind in kinds if kind in ("prompt", "document")]
     found: list[Item] = []
@@ -258,7 +258,7 @@ def _list_deleted(tx: Tx, scope: Scope, kinds: Sequence[ItemKind], name: str = "
 def _choose_deleted(
     tx: Tx, deleted: Sequence[Item], kinds: Sequence[FoundKind], key: str, *, is_exact: bool
 ) -> list[Item]:
-    """Return the last deleted item of each kind with a key as its name, else as its title, else in another spelling."""
+    """Return, for each kind, the last deleted item with `key` as its name, else its title, else another spelling."""
     chosen: list[Item | None] = []
     for kind in kinds:
         own = [one for one in deleted if one.kind == kind]
@@ -294,7 +294,7 @@ def _read(tx: Tx, scope: Scope, kind: ItemKind, number: int) -> Item | None:
 
 
 def _complete(tx: Tx, scope: Scope, item: Item) -> Item | None:
-    """Return an existing item whole, with deleted ones of its name as former ones; return a deleted one unchanged."""
+    """Return an existing item whole, with deleted ones of its name in `former`; return a deleted item unchanged."""
     if item.is_deleted:
         return item
     whole = item if item.state.id else _read(tx, scope, item.kind, item.number)
@@ -304,7 +304,7 @@ def _complete(tx: Tx, scope: Scope, item: Item) -> Item | None:
 
 
 def _gather(named: Sequence[Item]) -> Item | None:
-    """Return the newest of several items with one name; `former` has the numbers of the others."""
+    """Return the newest of several items of one name, with the numbers of the others in `former`."""
     return replace(named[0], former=tuple(one.number for one in named[1:])) if named else None
 
 
@@ -312,14 +312,14 @@ def _gather(named: Sequence[Item]) -> Item | None:
 
 
 def find_alike(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[int]:
-    """Return the first items whose name, or else title, matches a reference apart from case, accents and separators."""
+    """Return the first items whose name, or else title, equals a reference apart from case, accents and separators."""
     if not rules.is_storable(reference):
         return []
     return search.find_alike(tx, _list_spaces(tx, scope, kind), kind, reference)
 
 
 def find_by_words(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[int]:
-    """Return up to three items whose name or title has a word of a reference, even if that word is mistyped."""
+    """Return up to three items that have a word of a reference, even a mistyped one, in their name or title."""
     spaces = _list_spaces(tx, scope, kind)
     if not spaces or not rules.is_storable(reference):
         return []
@@ -330,7 +330,7 @@ def find_by_words(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list
 
 
 def suggest(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[tuple[int, str, str]]:
-    """Return number, name and title of up to three items with a name or title like a reference, or with its words.
+    """Return number, name and title of up to three items whose name or title resembles a reference or has its words.
 
     A task's number or id gets no suggestions: the caller might delete the suggested task, and the next number is
     unrelated.
@@ -351,7 +351,7 @@ def suggest(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[tuple
 
 
 def suggest_deleted(tx: Tx, scope: Scope, kinds: Iterable[ItemKind], reference: str) -> tuple[str, ...]:
-    """Return the references of the deleted items of the given kinds whose names are most similar to a mistyped one."""
+    """Return references of those deleted items of the given kinds whose names are most similar to a mistyped one."""
     if not rules.is_storable(reference) or reference.lstrip("#").isdigit():
         return ()
     known = _list_deleted(tx, scope, [*kinds])
@@ -361,7 +361,7 @@ def suggest_deleted(tx: Tx, scope: Scope, kinds: Iterable[ItemKind], reference: 
 
 
 def _list_spaces(tx: Tx, scope: Scope, kind: FoundKind) -> list[int]:
-    """Return the spaces in which a scope refers to items of a kind."""
+    """Return the spaces in which the items of `kind` are that a scope may refer to."""
     if kind == "task":
         return search.list_task_spaces(tx, scope.user, scope.projects) if scope.user is not None else []
     is_open = scope.projects is None or scope.project in scope.projects

@@ -40,7 +40,7 @@ def find(tx: Tx, name: str) -> Project | None:
 
 
 def find_deleted(tx: Tx, name: str) -> Item | None:
-    """Return the last deleted project of a name that can still be restored."""
+    """Return the last deleted project with a name, if it can still be restored."""
     if not rules.is_storable(name):
         return None
     with tx.in_all_projects():
@@ -66,8 +66,8 @@ def current(tx: Tx, scope: Scope) -> Project:
     unless there is a deleted one of the same name. The first write restores a deleted `default`.
 
     Raises:
-        Forbidden: the scope may not enter it, whether it exists or not.
-        NotFound: it does not exist.
+        Forbidden: the scope may not enter the project, whether it exists or not.
+        NotFound: the project does not exist.
     """
     check_access(scope)
     project = find(tx, scope.project)
@@ -106,7 +106,7 @@ def check_unlimited(scope: Scope, name: str) -> None:
 def find_within(
     tx: Tx, scope: Scope, kind: str, find: Callable[..., Value | None], column: Literal["id", "name", "uri"], key: str
 ) -> Value:
-    """Return the item of the scope's project with a key in a column.
+    """Return the item of the scope's project whose `column` has the value `key`.
 
     `find` is a query by the name of the project, so that one statement is enough.
     """
@@ -120,7 +120,7 @@ def find_within(
 
 
 def read_batches(read: Callable[[int, int], Sequence[Numbered]], size: int) -> Iterator[Sequence[Numbered]]:
-    """Yield the items of a list in batches; `read` takes the number of the last item and the size of the batch."""
+    """Yield the items of a list in batches; `read` takes the last item's number and the size of a batch."""
     after, has_more = 0, True
     while has_more:
         batch = read(after, size)
@@ -144,7 +144,7 @@ def get_existing(tx: Tx, scope: Scope, name: str) -> Project:
 
 
 def require(database: Database, scope: Scope) -> None:
-    """Make sure that the project of a server or a command exists, unless the first write makes it.
+    """Make sure that the project of a server or command exists, unless the first write creates it.
 
     Only `default` is created, or restored.
     """
@@ -171,12 +171,12 @@ def list_alike(tx: Tx, scope: Scope, name: str) -> list[str]:
 
 
 def list_all(tx: Tx, scope: Scope | None = None, most: int = 2**31) -> list[tuple[Project, ProjectCounts]]:
-    """List the projects that a scope may enter, by name, with counts of their items up to a bound."""
+    """List the projects that a scope may enter, by name, each with counts of its items, which stop at `most`."""
     return rows.list_all(tx, None if scope is None else scope.projects, most)
 
 
 def describe_why(scope: Scope, *, exists: bool) -> str:
-    """Explain why the scope's project is the current one and, if it does not exist, what creates it."""
+    """Explain why the scope's project is the current one and, if the project does not exist, what creates it."""
     if exists:
         return scope.why
     return f"{scope.why}, {'made by the first write' if scope.project == scope.makes else 'which names no project'}"
@@ -188,7 +188,7 @@ def list_names(tx: Tx, scope: Scope) -> list[str]:
 
 
 def count_tasks(tx: Tx, name: str) -> int:
-    """Count the tasks of the user, or of all users in an embedded store, in a project that exists."""
+    """Count the tasks in an existing project: the user's or, in an embedded store, all users'."""
     return rows.count_tasks(tx, name)
 
 
@@ -205,7 +205,7 @@ def count_open_tasks(tx: Tx, scope: Scope) -> dict[int, int]:
 
 
 def list_tags(tx: Tx, scope: Scope, limit: int) -> list[str]:
-    """List the tags that most prompts and open tasks of the project have, most frequent first."""
+    """List the most frequent tags of the project's prompts and open tasks, most frequent first."""
     return rows.tags_in_use(tx, current(tx, scope).number, scope.owner, limit)
 
 
@@ -247,7 +247,7 @@ def delete(tx: Tx, name: str) -> None:
 
 
 def restore(tx: Tx, number: int) -> Project:
-    """Restore a deleted project with everything in it, under the next free name if its name is taken."""
+    """Restore a deleted project with everything in it; a taken name becomes the next free one."""
     was = recording.check_deleted(rows.find_deleted(tx, number), "project")
     name = rules.choose_free(rules.list_free_names(was.name, was.id), lambda one: rows.by_name(tx, one) is None)
     project = recording.check_deleted(rows.restore(tx, was, name), "project")
@@ -257,7 +257,7 @@ def restore(tx: Tx, number: int) -> Project:
 
 
 def list_allowed(tx: Tx, scope: Scope) -> list[int] | None:
-    """Return the numbers of the projects that a scope may enter; None for all, and for tasks of none."""
+    """Return the numbers of the projects that a scope may enter; None means all, and tasks of no project."""
     return None if scope.projects is None else rows.numbers(tx, scope.projects)
 
 

@@ -1,7 +1,7 @@
 """Use cases of prompts.
 
-All functions raise NotFound and Forbidden about the scope's project as `projects.current` does, NotFound if it has no
-such prompt, and WrongArgument if a value breaks a rule.
+All functions raise NotFound and Forbidden about the scope's project as `projects.current` does, NotFound if the project
+has no such prompt, and WrongArgument if a value breaks a rule.
 """
 
 import re
@@ -79,7 +79,7 @@ def get_by_name(tx: Tx, scope: Scope, name: str) -> Prompt:
 
 
 def list_headers(tx: Tx, scope: Scope, *, limit: int = 2**31, after: int = 0) -> tuple[tuple[PromptHeader, ...], bool]:
-    """Return prompts with a higher number as MCP lists them, in order of creation, and whether there are more."""
+    """Return the prompts numbered above `after` as MCP lists them, in order of creation, and whether there are more."""
     found = rows.headers(tx, current(tx, scope).number, after=after, limit=limit + 1)
     return tuple(found[:limit]), len(found) > limit
 
@@ -91,7 +91,7 @@ def iterate_headers(tx: Tx, scope: Scope, *, size: int) -> Iterator[Sequence[Pro
 
 
 def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Prompt]:
-    """Yield the whole prompts of the project one by one, in order of creation; read them in batches."""
+    """Yield the whole prompts of the project one by one, in order of creation; they are read in batches."""
     current(tx, scope)
     read = partial(rows.list_whole, tx, scope.project)
     return chain.from_iterable(read_batches(read, size))
@@ -159,7 +159,7 @@ def delete(tx: Tx, scope: Scope, *ids: str, permanently: bool = False) -> None:
 
 
 def restore(tx: Tx, scope: Scope, number: int) -> Prompt:
-    """Restore a deleted prompt of the scope's project, under the next free name and title if they are taken."""
+    """Restore a deleted prompt of the scope's project; a taken name or title becomes the next free one."""
     current(tx, scope)
     was = recording.check_deleted(rows.find_deleted(tx, number), "prompt")
     names, titles = rules.list_free_names(was.name, was.id), rules.list_free_titles(was.title, was.id)
@@ -173,7 +173,7 @@ def restore(tx: Tx, scope: Scope, number: int) -> Prompt:
 
 
 def list_counted(tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, offset: int) -> Page:
-    """Return the prompts that match a query from an offset on, last updated first, and their total."""
+    """Return the prompts that match a query, last updated first, beginning at an offset, and their total."""
     wanted = rules.clean_query("prompt", query)
     project = current(tx, scope).number
     if wanted is None:
@@ -185,7 +185,7 @@ def list_counted(tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, offset
 def list_page(
     tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, after: PromptPosition | None = None
 ) -> tuple[tuple[PromptSummary, ...], bool]:
-    """Return the prompts that match a query after a position, last updated first, and whether there are more."""
+    """Return the prompts after a position that match a query, last updated first, and whether there are more."""
     wanted = rules.clean_query("prompt", query)
     project = current(tx, scope).number
     if wanted is None:
@@ -195,19 +195,19 @@ def list_page(
 
 
 def position_of(prompt: PromptSummary) -> PromptPosition:
-    """Return the position of a prompt in the list, for the page after it."""
+    """Return the position of a prompt in the list; the next page starts after it."""
     return prompt.updated_at, prompt.number
 
 
 def list_tags(tx: Tx, scope: Scope, limit: int = 2**31) -> list[TagCount]:
-    """List the tags in use in the project by name; if there are too many, the most frequent ones."""
+    """List the tags in use in the project by name; if there are too many, only the most frequent ones."""
     counts = rows.tag_counts(tx, current(tx, scope).number)
     frequent = sorted(counts, key=lambda tag: -tag.prompts)[:limit] if len(counts) > limit else counts
     return sorted(frequent, key=lambda tag: tag.name)
 
 
 def list_matched_tags(tx: Tx, scope: Scope, tags: Sequence[str]) -> list[str]:
-    """Return which of the given tags prompts of the project have, in the given order and without repeats."""
+    """Return those of the given tags that prompts of the project have, in the given order and without repeats."""
     folded = dict.fromkeys(tag.lower() for tag in tags if tag.isascii() and rules.is_storable(tag))
     known = rows.tags_in_use(tx, current(tx, scope).number, list(folded))
     return [tag for tag in folded if tag in known]
@@ -224,7 +224,7 @@ def make_name(title: str) -> str:
 
 
 def _insert(tx: Tx, scope: Scope, id: str, draft: PromptDraft, names: Iterator[str], titles: Iterator[str]) -> Prompt:
-    """Insert a prompt under the first free name and the first free title of the candidates."""
+    """Insert a prompt with the first free one of some names, and the first free one of some titles."""
     check_access(scope)
     if not rules.is_storable(scope.project):
         current(tx, scope)  # the project is missing

@@ -71,7 +71,7 @@ def delete(tx: Tx, *deleted: Recorded, permanently: bool = False) -> None:
 
 
 def _list_words(tx: Tx, item: Item) -> set[str]:
-    """Return the words of all versions of an item that can serve to correct mistyped words."""
+    """Return those words of all versions of an item to which mistyped words can be corrected."""
     item = item if item.state.id else read_deleted(tx, item, item.number) or item
     words, state = {*list_correctable(make_words(_text(item)))}, encode(item)
     with tx.in_all_projects():  # the task may have been in other projects
@@ -102,7 +102,7 @@ def restore(tx: Tx, deleted: Recorded, restored: Recorded) -> None:
 
 
 def _keep_state(tx: Tx, before: Item, after: Item) -> int:
-    """Store the state that a change replaced; return how many bytes the store grew by."""
+    """Store the state that a change replaced; return by how many bytes the store grew."""
     if is_same(before, after):
         return 0
     old, new = encode(before), encode(after)
@@ -113,7 +113,7 @@ def _keep_state(tx: Tx, before: Item, after: Item) -> int:
 
 @contextmanager
 def restoring(tx: Tx, undone: int = 0) -> Iterator[None]:
-    """Record the changes of the block as a restore; `undone` is the number of the revision that it reverses."""
+    """Record the changes in the block as a restore that reverses the revision with the number `undone`."""
     before, tx.restores = tx.restores, undone
     try:
         yield
@@ -153,7 +153,7 @@ def of(value: Recorded) -> Item:
 
 
 def read_deleted(tx: Tx, item: Item, number: int) -> Item | None:
-    """Read an item, or a former one of its name, whole from the trash; None if it was restored or purged meanwhile."""
+    """Read a whole item, or a former one of its name, from the trash; None if it was restored or purged meanwhile."""
     if item.kind == "task":
         found: Recorded | None = task_rows.find_deleted(tx, item.owner or "", number)
     else:
@@ -190,7 +190,7 @@ def is_same(one: Item, other: Item) -> bool:
 
 
 def find_status(item: Item) -> TaskStatus:
-    """Return whether a task is pending, completed or cancelled; other items are pending."""
+    """Return whether a task is pending, completed or cancelled; other kinds of items are always pending."""
     if item.state.completed_at is None:
         return "pending"
     return "cancelled" if item.state.is_cancelled else "completed"

@@ -64,7 +64,7 @@ def find(tx: Tx, scope: Scope, reference: lookup.Reference) -> Item:
 
 
 def bring_back(tx: Tx, scope: Scope, item: Item, version: int | None = None, *, undone: int = 0) -> Restored:
-    """Restore a deleted item, as it was or at an older version."""
+    """Restore a deleted item in its last state, or in the state of an older version."""
     with restoring(tx, undone):
         try:
             now = _bring_back(tx, scope, item)
@@ -83,7 +83,7 @@ def bring_back(tx: Tx, scope: Scope, item: Item, version: int | None = None, *, 
 
 
 def put(tx: Tx, scope: Scope, live: Item, old: Item, *, undone: int = 0, is_always_recorded: bool = False) -> Restored:
-    """Restore the state of another version; an item that already has it changes only if `is_always_recorded`."""
+    """Give an item the state of another version; if it already has that state, do so only if `is_always_recorded`."""
     wanted = old
     if live.kind == "task":
         blockers = tuple(_choose_blockers(tx, scope, live, old))
@@ -122,7 +122,7 @@ def delete(tx: Tx, scope: Scope, live: Item, *, undone: int = 0) -> None:
 
 
 def _read_former(tx: Tx, item: Item) -> Item:
-    """Return the last deleted item that had the name of an item."""
+    """Return the last deleted item that had the same name as `item`."""
     found = trash.by_number(tx, item.kind, item.former[:1])
     if not found:
         raise StoreConflict(f"another call restored or purged {item.kind} {item.key}")
@@ -130,7 +130,7 @@ def _read_former(tx: Tx, item: Item) -> Item:
 
 
 def _version_before_last_change(item: Item, own: Sequence[Version]) -> int | None:
-    """Return the version before the newest; None means the newest itself, if that is a restore or the only one."""
+    """Return the version before the newest one; None stands for the newest, if it is a restore or the only one."""
     if not own or own[0].version != item.version or own[0].action == "restore":
         return None
     if len(own) == 2:
@@ -149,7 +149,7 @@ def _bring_back(tx: Tx, scope: Scope, deleted: Item) -> Item:
 
 
 def _bring_back_project(tx: Tx, scope: Scope, deleted: Item) -> Item:
-    """Restore a project and, if an undo deleted it, the items in it that this undo deleted too."""
+    """Restore a project and, if an undo deleted the project, also the items in it that the same undo deleted."""
     deletions = revisions.of_items(tx, "project", [deleted.number], limit=1)
     project = recording.of(projects.restore(tx, deleted.number))
     for one in deletions:
@@ -163,7 +163,7 @@ def _bring_back_project(tx: Tx, scope: Scope, deleted: Item) -> Item:
 
 
 def _choose_blockers(tx: Tx, scope: Scope, live: Item, old: Item) -> list[int]:
-    """Return the blockers of an old version that still exist, and the present ones that the scope cannot see."""
+    """Return the blockers of an old version that still exist, and those present blockers that the scope cannot see."""
     present = live.state.blocked_by
     hidden = {*present} - {*tasks.keep_existing_blockers(tx, scope, present)}
     former = tasks.keep_existing_blockers(tx, scope, old.state.blocked_by)
@@ -171,7 +171,7 @@ def _choose_blockers(tx: Tx, scope: Scope, live: Item, old: Item) -> list[int]:
 
 
 def _is_same(live: Item, wanted: Item) -> bool:
-    """Return whether an item has the content of an old version; for a project, compare the name."""
+    """Return whether an item has the content of an old version; of projects, compare only the names."""
     kept = structs.replace(wanted.state, id=live.state.id, created_at=live.state.created_at, uri=live.state.uri)
     if live.kind != "project":
         kept = structs.replace(kept, name=live.name)
@@ -227,7 +227,7 @@ def _missing_blockers(tx: Tx, scope: Scope, old: Item) -> list[str]:
 
 
 class Step(Struct, frozen=True):
-    """One call or command of a user that can be undone: its changes, newest first."""
+    """One call or command of a user, which can be undone: its changes, newest first."""
 
     at: str
     changes: tuple[FeedEntry, ...]
@@ -288,7 +288,7 @@ def take_back(tx: Tx, scope: Scope, revision: Version) -> None:
 
 
 def purge(tx: Tx, scope: Scope, reference: str) -> Item:
-    """Remove an item with its history for good, and the deleted ones of the same name; return the item."""
+    """Permanently remove an item and the deleted items of the same name, with their history; return the item."""
     item = lookup.find(tx, scope, reference)
     if not item.is_deleted:
         delete(tx, scope, item)

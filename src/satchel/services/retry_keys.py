@@ -28,7 +28,7 @@ def digest(scope: Scope, *parts: bytes) -> str:
 
 
 def recall(tx: Tx, scope: Scope, tool: str, key: str, digest: str) -> bytes | None:
-    """Return the answer to the earlier call of a tool with this key; None if this is the first.
+    """Return the answer to the earlier call of a tool with this key; None if there was no such call.
 
     Raises:
         WrongArgument: the key is empty, too long, or cannot be stored.

@@ -66,7 +66,7 @@ _TEXT_SUBTYPES = {
 
 
 def clean_name(kind: str, name: str) -> str:
-    """Return the name of a project, prompt or document."""
+    """Check the name of a project, prompt or document, and return it."""
     if not name:
         raise WrongArgument("name", "minLength", limit=1, value=name, kind=kind)
     if len(name) > MAX_NAME:
@@ -77,7 +77,7 @@ def clean_name(kind: str, name: str) -> str:
 
 
 def clean_new_name(kind: str, name: str) -> str:
-    """Return the name of a new project, prompt or document. A name in the form of an id is refused as ambiguous."""
+    """Check the name of a new project, prompt or document, and return it. The form of an id is refused as ambiguous."""
     clean_name(kind, name)
     if clock.parse_id(name) is not None:
         raise WrongArgument("name", "reserved", value=name, kind=kind)
@@ -85,7 +85,7 @@ def clean_new_name(kind: str, name: str) -> str:
 
 
 def list_free_names(name: str, id: str) -> Iterator[str]:
-    """Yield a name, then alternatives if it is taken: -2 to -9 before its extension, then digits of an id."""
+    """Yield a name, then alternatives to it: with -2 to -9 before the extension, then with digits of an id."""
     yield name
     found = re.search(_EXTENSION, name)
     end = found[0] if found else ""
@@ -94,21 +94,21 @@ def list_free_names(name: str, id: str) -> Iterator[str]:
 
 
 def list_free_titles(title: str, id: str) -> Iterator[str]:
-    """Yield a title, cut to its limit, then alternatives if it is taken: with (2) to (9), then with digits of an id."""
+    """Yield a title, cut to its limit, then alternatives to it: with (2) to (9), then with digits of an id."""
     yield title[:MAX_TITLE]
     for mark in _list_marks(id):
         yield title[: MAX_TITLE - len(f" ({mark})")] + f" ({mark})"
 
 
 def list_free_uris(uri: str, id: str) -> Iterator[str]:
-    """Yield a URI, then alternatives if it is taken. Its limit is in bytes."""
+    """Yield a URI, then alternatives to it, within the limit of bytes."""
     yield uri
     for mark in _list_marks(id):
         yield f"{uri.encode()[: MAX_URI_BYTES - len(mark) - 1].decode(errors='ignore')}-{mark}"
 
 
 def choose_free(candidates: Iterable[str], is_free: Callable[[str], bool]) -> str:
-    """Return the first free candidate; if none is free, the last one, which the database refuses."""
+    """Return the first free candidate; if none is free, the last one, so that the database refuses it."""
     last = ""
     for last in candidates:
         if is_free(last):
@@ -117,7 +117,7 @@ def choose_free(candidates: Iterable[str], is_free: Callable[[str], bool]) -> st
 
 
 def _list_marks(id: str) -> tuple[str, ...]:
-    """Return the suffixes of copies of a name. The last one is always free, because ids are unique."""
+    """Return the endings that make names of copies. The last one is always free, because ids are unique."""
     return (*map(str, range(2, 10)), id[:8], id)
 
 
@@ -142,7 +142,7 @@ def clean_title(kind: str, title: str) -> str:
 
 
 def check_new(tx: Tx, kind: str, field: str, new: object, old: str | None = None) -> None:
-    """Refuse hidden characters in a new title or URI, if the scope asks for this; a restored one may have some."""
+    """Refuse hidden characters in a new title or URI, if the scope asks for this; keep those of restored items."""
     if isinstance(new, str) and new != old and tx.scope.refuses_hidden and tx.restores is None:
         check_shown(kind, field, new)
 
@@ -156,7 +156,7 @@ def clean_description(kind: str, description: str) -> str | None:
 
 
 def clean_uri(kind: str, uri: str) -> str:
-    """Return a URI, which has a scheme and neither spaces nor control characters."""
+    """Check a URI, which needs a scheme and may have neither spaces nor control characters; return it."""
     check_text("uri", uri)
     if not re.fullmatch(_URI, uri) or len(uri.encode()) > MAX_URI_BYTES:
         raise WrongArgument("uri", "format", limit="uri", value=uri, kind=kind)
@@ -164,7 +164,7 @@ def clean_uri(kind: str, uri: str) -> str:
 
 
 def check_own_uri(name: str, uri: str) -> None:
-    """Refuse a `satchel:` URI that names another item, in upper or lower case."""
+    """Refuse a URI with the scheme `satchel`, in upper or lower case, that names another item."""
     if is_own_uri(uri) and uri != make_own_uri(name):
         raise WrongArgument("uri", "reserved", value=uri, kind="document")
 
@@ -180,7 +180,7 @@ def is_own_uri(uri: str) -> bool:
 
 
 def clean_mime_type(kind: str, mime_type: str) -> str:
-    """Return a MIME type."""
+    """Check a MIME type, and return it."""
     if len(mime_type) > MAX_NAME or not re.fullmatch(_MIME_TYPE, mime_type):
         raise WrongArgument("mime_type", "format", limit="mime type", value=mime_type, kind=kind)
     return mime_type
@@ -195,7 +195,7 @@ def is_text(mime_type: str) -> bool:
 
 
 def clean_prompt_content(kind: str, content: str) -> str:
-    """Return the content of a prompt, which is not blank."""
+    """Check the content of a prompt, which must not be blank; return it."""
     check_text("content", content)
     if not content or content.isspace():
         raise WrongArgument("content", "minLength", limit=1, kind=kind)
@@ -210,7 +210,7 @@ def check_template(content: str) -> None:
 
 
 def fits(text: str, most: int) -> bool:
-    """Return whether a text has at most `most` bytes; encode it only if its length does not decide."""
+    """Return whether a text has at most `most` bytes, encoding it only if its length does not tell."""
     return len(text) * 4 <= most or len(text.encode()) <= most
 
 
@@ -261,14 +261,14 @@ def clean_tags(kind: str, tags: Sequence[str]) -> list[str]:
 
 
 def clean_tag_changes(kind: str, tags: Sequence[str] | ListChange) -> Sequence[str] | ListChange:
-    """Return the tags of an update, which may be a list, or additions and removals."""
+    """Return the tags of an update in their stored form: a list, or additions and removals."""
     if not isinstance(tags, ListChange):
         return clean_tags(kind, tags)
     return ListChange(added=tuple(clean_tags(kind, tags.added)), removed=tuple(clean_tags(kind, tags.removed)))
 
 
 def read_changes(field: str, given: Sequence[str]) -> Sequence[str] | ListChange:
-    """Read a list of an update: additions and removals if its entries look like +x and -x, else the list itself.
+    """Read a list of an update: as additions and removals if its entries look like +x and -x, else as the new list.
 
     Raises:
         WrongArgument: only some of the entries have a sign.
@@ -287,7 +287,7 @@ def read_changes(field: str, given: Sequence[str]) -> Sequence[str] | ListChange
 
 
 def apply_changes(current: Sequence[str], given: Sequence[str] | ListChange) -> list[str]:
-    """Return the tags that an item has after an update; removing one that it does not have changes nothing."""
+    """Return the tags that an item has after an update; the removal of a tag that it does not have changes nothing."""
     if not isinstance(given, ListChange):
         return list(given)
     removed = {entry.lower() for entry in given.removed}
@@ -296,7 +296,7 @@ def apply_changes(current: Sequence[str], given: Sequence[str] | ListChange) -> 
 
 
 def clean_query(kind: str, query: Query) -> Query | None:
-    """Return a query with texts and tags as they are stored; None if nothing can match. A tag may be any text."""
+    """Return a query with text and tags in their stored form; None if nothing can match. A tag may be any text."""
     _check_number_of_tags(kind, query.tags)
     for index, tag in enumerate(query.tags):
         check_text("tags", tag, f"tags[{index}]")
@@ -322,7 +322,7 @@ def fold_query(query: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return a text as literal searches compare it: case-folded, with each letter composed with its marks."""
+    """Return a text in the form that literal searches compare: case-folded, and composed to single letters."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).casefold()
 
 
@@ -346,7 +346,7 @@ def clean_choice(kind: str, field: str, value: str, choices: tuple[str, ...]) ->
 
 
 def clean_blockers(kind: str, blockers: Sequence[int] | BlockerChange) -> Sequence[int] | BlockerChange:
-    """Return the numbers of the tasks that block a task, or the changes to them."""
+    """Check the blockers of an update, and return their numbers, or which of them to add and to remove."""
     if len(blockers.added if isinstance(blockers, BlockerChange) else blockers) > MAX_BLOCKERS:
         raise WrongArgument("blocked_by", "maxItems", limit=MAX_BLOCKERS, kind=kind)
     return blockers
@@ -397,7 +397,7 @@ def check_text(field: str, text: str, place: str | None = None) -> None:
 
 
 def is_storable(text: str) -> bool:
-    """Return whether both engines accept a text: PostgreSQL refuses NUL, and a lone surrogate cannot be encoded."""
+    """Return whether both engines can store a text: PostgreSQL refuses NUL, and lone surrogates cannot be encoded."""
     if "\0" in text:
         return False
     try:
@@ -440,7 +440,7 @@ def drop_hidden(text: str) -> str:
 
 
 def find_hidden(text: str) -> str | None:
-    """Return the first hidden character of a text, or None."""
+    """Return the first hidden character of a text; None if there is none."""
     if text.isascii():
         found = re.search(_CONTROLS, text)
         return found[0] if found else None
@@ -513,7 +513,7 @@ def clean(kind: str, value: Value) -> Value:
 
 
 def clean_prompt(draft: PromptDraft) -> PromptDraft:
-    """Return a new prompt in its stored form; it has a title, a name, or both."""
+    """Return a new prompt in its stored form; refuse a prompt that has neither title nor name."""
     draft = clean("prompt", draft)
     if draft.arguments:
         check_template(draft.content)

@@ -67,7 +67,7 @@ def search(tx: Tx, scope: Scope, query: SearchQuery, libraries: Sequence[Library
 
     Raises:
         WrongArgument: the query is empty.
-        NotFound, Forbidden: as `projects.current`.
+        NotFound, Forbidden: see `projects.current`.
     """
     text = query.text.strip()
     literal = text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' else None
@@ -125,13 +125,13 @@ def _drop_shadowed(tx: Tx, where: _Layers, found: Sequence[RankedItem]) -> Seque
 
 
 def _index(place: int, one: LibraryText) -> IndexedItem:
-    """Convert a library's prompt to an indexed item; its number is its place in the list."""
+    """Convert a library's prompt to an indexed item; its number is its index in the list of library prompts."""
     text = ItemText(title=one.name, description=one.description, text=one.text)
     return IndexedItem(-1 - place, "prompt", -1 - place, make_key(one.name), "", make_words(text))
 
 
 def _put_open_first(tx: Tx, found: Sequence[RankedItem]) -> list[IndexedItem]:
-    """Rank closed tasks below open ones that match about as well; keep the order otherwise."""
+    """Rank closed tasks below open ones with about the same score; otherwise keep the order."""
     numbers = [one.item.item for one in found if one.item.kind == "task"]
     closed = rows.keep_closed(tx, numbers) if numbers else set()
     weights = {True: _CLOSED, False: 1.0}
@@ -249,7 +249,7 @@ def _scan_layers(tx: Tx, where: _Layers, folded: str, wanted: int) -> list[Found
 
 
 def _find_line(terms: Sequence[Term], text: str) -> tuple[int, str] | None:
-    """Find the line with most terms; return its number, from 1, and the part around the match.
+    """Find the line with the most terms; return its number, from 1, and the part around the match.
 
     Only the indexed part of the text is read, because the rest would hold up other threads for too long.
     """
@@ -275,7 +275,7 @@ def _find_line(terms: Sequence[Term], text: str) -> tuple[int, str] | None:
 
 
 def _find_literal_line(folded: str, text: str) -> tuple[int, str] | None:
-    """Find the first line of a text in which a folded text begins."""
+    """Find the line of a text where a folded text first begins."""
     whole = rules.fold(text)
     start = whole.find(folded)
     if start < 0:
@@ -291,20 +291,20 @@ def _show_start(text: str) -> str:
 
 
 def _find_term(term: Term, text: str) -> dict[int, int]:
-    """Find the lines of a folded text that contain a term; map their numbers, from 0, to the position of the term."""
+    """Find the lines of a folded text that contain a term; map their numbers, from 0, to the term's position."""
     roots = {one.word for one in term.alternatives if one.is_prefix}
     sought = [one for one in term.alternatives if one.is_prefix or not one.word.startswith(tuple(roots))]
     return _find_lines([place for one in sought for place in _find_places(text, one)], text)
 
 
 def _find_compound(term: Term, text: str) -> dict[int, int]:
-    """Find lines as `_find_term` does, for a word that is written as a compound."""
+    """Find lines as `_find_term` does, for a word that texts write as a compound."""
     pattern = re.compile(_JOINING.join(map(re.escape, term.word)))
     return _find_lines([match.start() for match in islice(pattern.finditer(text), _MOST_PLACES)], text)
 
 
 def _find_lines(places: list[int], text: str) -> dict[int, int]:
-    """Map the numbers of the lines that contain the given positions, from 0, to the first position in each."""
+    """Map the numbers, from 0, of the lines in which the given positions are to the first position in each line."""
     found: dict[int, int] = {}
     number, start = 0, 0  # the last counted line
     for place in sorted(places):
@@ -315,7 +315,7 @@ def _find_lines(places: list[int], text: str) -> dict[int, int]:
 
 
 def _find_places(text: str, wanted: Alternative) -> Iterator[int]:
-    """Yield the first positions in a text where the word, or a longer one that begins with it, starts."""
+    """Yield the first positions in a text at which the word begins, alone or as the start of a longer word."""
     place = text.find(wanted.word)
     for _ in range(_MOST_PLACES):
         if place == -1:

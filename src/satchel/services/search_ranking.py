@@ -1,8 +1,8 @@
 """Finds the items of the given spaces that have the words of a query, best ones first.
 
-A query becomes terms, each with alternative spellings. The index has lists of the items with a
-word at a level; the best of these are then scored exactly, by the words that the index stores. Long lists are
-cut, so that a common word costs no more than a rare one.
+A query becomes terms, each with alternative spellings. For each word and level of relevance, the index lists the items;
+the best of these are then scored exactly, by the words that the index stores. Long lists are cut, so that a common word
+costs no more than a rare one.
 """
 
 import math
@@ -100,7 +100,7 @@ def parse(text: str) -> Query:
 
 
 def list_corrections(word: str) -> list[str]:
-    """List the words that are one typing error away: a letter added, omitted, replaced or swapped."""
+    """List the words that are one typing error away from `word`: a letter added, omitted, replaced or swapped."""
     if len(word) < _SHORTEST_CORRECTED or not word.isalpha():
         return []
     letters = next((one for one in _LETTERS.values() if word[0] in one), "")
@@ -113,13 +113,13 @@ def list_corrections(word: str) -> list[str]:
 
 
 def split_in_two(word: str) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of words that a word may be split into."""
+    """Yield every way to split a word into two."""
     for place in range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1):
         yield word[:place], word[place:]
 
 
 def _parts(words: Sequence[str]) -> Sequence[str]:
-    """Return the parts of a compound; a compound in a text matches too, because neighbours are joined."""
+    """Return a compound's parts, which also match the whole compound in a text, because neighbours are joined."""
     return words[1:] if len(words) > 1 and words[0] == "".join(words[1:]) else words
 
 
@@ -144,7 +144,7 @@ def _first_alternatives(word: str) -> Iterable[Alternative]:
 
 
 def _cut_ending(word: str) -> str:
-    """Strip the ending of a verb or its noun: delete, deleted, deleting and deletion share a stem."""
+    """Strip the ending of a verb or of its noun; delete, deleted, deleting and deletion share a stem."""
     for ending, fewest in _ENDINGS.items():
         stem = word.removesuffix(ending)
         if fewest <= len(stem) < len(word):
@@ -154,7 +154,7 @@ def _cut_ending(word: str) -> str:
 
 
 def _respell(word: str) -> str:
-    """Return the British or American spelling of a word: summarise, summarize; colour, color."""
+    """Return the other spelling of a word, British or American: summarise, summarize; colour, color."""
     other = {"is": "iz", "iz": "is", "or": "our", "our": "or"}
     return re.sub(_SAME_SOUND, lambda match: other[match[0]], word, count=1)
 
@@ -177,7 +177,7 @@ class Found(Struct):
 
 
 class _List(Struct):
-    """The items that contain an alternative of a term at a level."""
+    """The items that contain an alternative of a term, at one level of relevance."""
 
     place: int  # the index of the term
     alternative: Alternative
@@ -233,7 +233,7 @@ def score_item(query: Query, weights: Sequence[float], item: IndexedItem) -> flo
 
 
 def match(term: Term, words: str) -> float:
-    """Return the weight of the best alternative of a term that is among the words of an item."""
+    """Return the weight of the best alternative of a term that is one of an item's words."""
     best = 0.0
     for one in term.alternatives:
         impact = _find_impact(words, one.word, is_prefix=one.is_prefix)
@@ -244,7 +244,7 @@ def match(term: Term, words: str) -> float:
 
 
 def _find_impact(words: str, wanted: str, *, is_prefix: bool = False) -> float:
-    """Return the impact of a word in an item; of a prefix, the highest of its words; 0 if there is none."""
+    """Return the impact of a word in an item; for a prefix, the highest of the words that begin with it; else 0."""
     best, place = 0.0, words.find(f".{wanted}" if is_prefix else f".{wanted} ")
     while place != -1:
         best = max(best, IMPACTS[words[place - 1]])
@@ -253,7 +253,7 @@ def _find_impact(words: str, wanted: str, *, is_prefix: bool = False) -> float:
 
 
 def _drop_unknown(tx: Tx, spaces: Sequence[int], query: Query, others: Sequence[IndexedItem]) -> None:
-    """Drop alternatives that no item has, if this can be checked: each costs a lookup at every level."""
+    """Drop alternatives that no item has, if the index can tell, because each costs a lookup at every level."""
     words = {one.word for term in query.terms for one in term.alternatives if not one.is_prefix}
     checked = [word for word in words if is_correctable(word)]
     unknown = set(checked) - set(_keep_known(tx, spaces, checked, others))
@@ -277,7 +277,7 @@ def _read_lists(tx: Tx, spaces: Sequence[int], query: Query) -> list[_List]:
 
 
 def _without_covered(term: Term) -> list[Alternative]:
-    """Return the alternatives of a term, except those whose items are also in the list of a shorter prefix."""
+    """Return the alternatives of a term, except those that a shorter prefix among them also finds."""
     prefixes = {one.word for one in term.alternatives if one.is_prefix}
     roots = tuple(word for word in prefixes if not any(word != other and word.startswith(other) for other in prefixes))
     return [
@@ -297,7 +297,7 @@ def _read_these(tx: Tx, spaces: Sequence[int], wanted: Sequence[tuple[int, Alter
 
 
 def _count_all(query: Query, lists: Iterable[_List], others: Sequence[IndexedItem]) -> list[int]:
-    """Count the items that have each term: the word itself, or else its alternatives."""
+    """Count, for each term, the items that have the word itself or, if there are none, its alternatives."""
     exact, all_of_them = [0] * len(query.terms), [0] * len(query.terms)
     for one in lists:
         all_of_them[one.place] += one.total
@@ -349,7 +349,7 @@ def _keep_known(tx: Tx, spaces: Sequence[int], words: list[str], others: Sequenc
 
 
 def _complete_lists(tx: Tx, spaces: Sequence[int], lists: Sequence[_List]) -> set[int]:
-    """Add items of some spaces to lists that were cut, in case other items displaced them; return their numbers."""
+    """Add to cut lists those items of some spaces that other items may have displaced; return their numbers."""
     cut = [one for one in lists if one.total > len(one.numbers)]
     if not cut or not spaces:
         return set()
@@ -369,7 +369,7 @@ def _choose(
     weights: Sequence[float],
     preferred: set[int],
 ) -> list[int]:
-    """Choose the items to score exactly: most promising first, preferred ones first among equals."""
+    """Choose the items to score exactly, the most promising first; of equal ones, the preferred first."""
     best: list[dict[int, float]] = [{} for _ in query.terms]
     valued = [(weights[one.place] * one.alternative.factor * IMPACTS[one.level], one) for one in lists]
     for value, one in sorted(valued, key=lambda pair: pair[0]):
@@ -389,7 +389,7 @@ def _choose(
 
 
 def _find_together(tx: Tx, spaces: Sequence[int], query: Query, weights: Sequence[float]) -> list[int]:
-    """Find items that have all terms, or else the rarest two, when some lists were cut."""
+    """Find items that have all terms; if they are few, add items that have the rarest term and any other."""
     terms = [(term, weight) for term, weight in zip(query.terms, weights, strict=True) if weight]
     terms.sort(key=lambda pair: -pair[1])
     words = [(term.word, False) for term, _ in terms]

@@ -40,7 +40,7 @@ _DOUBTS = {
 
 
 class TaskLine(Struct, frozen=True, kw_only=True):
-    """A task as a line describes it; a field that is not mentioned has the default of a new task."""
+    """A task that a line describes; a field that the line does not mention has the default of a new task."""
 
     title: str
     label: int | None = None
@@ -90,7 +90,7 @@ def _unescape(title: str) -> str:
 
 
 def _find_fact(text: str) -> int | None:
-    """Find where the fact at the end of a text begins, or the backslashes that escape one."""
+    """Find where the fact at the end of a text begins, or the backslashes that escape it."""
     if not re.search(r"[!:+@]", text):  # true of most titles
         return None
     start = _start_of_last_word(text, len(text))
@@ -134,12 +134,12 @@ def read(texts: Sequence[str]) -> list[TaskLine]:
 
 
 def place_of(place: int) -> str:
-    """Return how an error names the first line of a task."""
+    """Return the name that errors use for the first line of a task."""
     return f"lines[{place}]"
 
 
 def find_doubts(title: str) -> tuple[str, list[str]] | None:
-    """Find words at the end of a title that may be mistaken facts, and return the correct form of these."""
+    """Find words at the end of a title that look like mistyped facts; return them, and advice on the correct form."""
     tail: list[str] = []
     doubts: list[str] = []
     for word in reversed(title.split()):
@@ -153,7 +153,7 @@ def find_doubts(title: str) -> tuple[str, list[str]] | None:
 
 
 def _split(text: str) -> list[tuple[int, str, list[str]]]:
-    """Split a text into tasks: the place of the first line, that line, and the description without indent."""
+    """Split a text into tasks; each is the place of its first line, that line, and the unindented description."""
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     first = next((line for line in lines if line.strip()), "")
     outer = _indent(first)
@@ -215,7 +215,7 @@ def add_all(
 
     Raises:
         EntryRefused: a task cannot be added; the cause is as in `tasks.add`, or tasks would wait for each other.
-        NotFound, Forbidden: as `projects.get`, about `project`.
+        NotFound, Forbidden: see `projects.get`, about `project`.
     """
     known: dict[str, int] = {}  # project numbers by name
     if project is not None and not all(line.project for line in lines):
@@ -282,7 +282,7 @@ def _list_earlier(line: TaskLine, labels: dict[int, int], count: int) -> list[in
 
 
 def _sort(lines: Sequence[TaskLine], waits: Sequence[Sequence[int]]) -> list[int]:
-    """Sort the indexes of lines so that each comes after those that it waits for; otherwise keep the order."""
+    """Sort the indexes of lines so that each follows those that it waits for; otherwise keep the order."""
     order: dict[int, None] = {}
     left = list(range(len(waits)))
     while left:

@@ -1,8 +1,8 @@
 """Tasks, with their claims, notes and blockers. A task belongs to one user.
 
-A claim says which agent works on a task, and until when. It expires by itself, and its fence distinguishes old
-holders from new ones. Every claim and every change locks the row of its task first, so a claim never overlaps a
-change with a fence. Claims and notes make no versions of a task.
+A claim says which agent works on a task, and until when. It ends then without a call, and its fence distinguishes old
+holders from new ones. Every claim and every change locks the row of its task first, so a claim never overlaps a change
+with a fence. Claims and notes make no versions of a task.
 
 All functions raise NotFound, Forbidden and AmbiguousItem about a task as `lock` and `find` do, and about a project as
 `projects.get` does; WrongArgument if a value breaks a rule; and VersionConflict or StaleFence if the task has another
@@ -92,7 +92,7 @@ def iterate_all(tx: Tx, scope: Scope, status: TaskStatus | None = None) -> Itera
 def list_page(
     tx: Tx, scope: Scope, query: TaskQuery, *, limit: int, after: TaskPosition | None = None
 ) -> tuple[tuple[Task, ...], bool]:
-    """Return a page of the user's tasks after a position, by default the first page, and whether there are more.
+    """Return a page of the user's tasks, by default the first one, and whether there are more.
 
     Open tasks are sorted by priority, then by due day, then oldest first; closed ones by closing time, last first;
     all tasks, newest first.
@@ -114,7 +114,7 @@ class Board(Struct, frozen=True):
 
 
 def list_board(tx: Tx, scope: Scope, project: str | None, *, most_open: int, most_done: int) -> Board:
-    """Return the board of a project: its tasks, and those of no project; None means all tasks."""
+    """Return the board of a project: its tasks, and those of no project. For None, return the board of all tasks."""
     query = TaskQuery(filter="pending", project=project, takes_unfiled=True)
     pending, has_more = list_page(tx, scope, query, limit=most_open)
     done, _ = list_page(tx, scope, replace(query, filter="completed"), limit=most_done)
@@ -126,7 +126,7 @@ def list_board(tx: Tx, scope: Scope, project: str | None, *, most_open: int, mos
 
 
 def list_some(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[Task]:
-    """Return the user's tasks with these numbers that the scope may see, in the given order."""
+    """Return those of the user's tasks that have the given numbers and that the scope may see, in the given order."""
     return _hide_blockers(tx, scope, rows.details(tx, scope.owner, numbers, scope.projects))
 
 
@@ -136,13 +136,13 @@ def list_blocked(tx: Tx, scope: Scope, number: int) -> list[Task]:
 
 
 def count_held(tx: Tx, scope: Scope, query: TaskQuery) -> int:
-    """Count the ready tasks that a query omits because others hold them."""
+    """Count the ready tasks that a query leaves out because others hold them."""
     wanted = rules.clean_query("task", query)
     return 0 if wanted is None else rows.count_held(tx, scope.owner, wanted, scope.projects)
 
 
 def count_listed(tx: Tx, scope: Scope, query: TaskQuery) -> int:
-    """Count the tasks of a query, up to a thousand."""
+    """Count the tasks that match a query, up to a thousand."""
     return len(rows.numbers(tx, scope.owner, query, scope.projects, _MOST_COUNTED))
 
 
@@ -159,7 +159,7 @@ def list_tags(tx: Tx, scope: Scope, project: str | None, newest: int = _NEWEST) 
 
 
 def position_of(filter: TaskFilter, task: Task) -> TaskPosition:
-    """Return the position of a task in the order of a filter, for the page after it."""
+    """Return the position of a task in the list for a filter; the next page starts after it."""
     if filter in ("completed", "cancelled"):
         return TaskPosition(task.completed_at or "", task.number)
     if filter == "all":
@@ -187,7 +187,7 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> Task:
 
 
 def find_number(tx: Tx, scope: Scope, reference: Reference) -> int:
-    """Return the number of the task that `find` returns; a number is not checked."""
+    """Return the number of the task that `find` returns; if the reference is a number, do not check that it exists."""
     numbers = _find_numbers(tx, scope, reference)
     if not numbers:
         raise NotFound("task", str(reference), scope)
@@ -211,12 +211,12 @@ def lock(tx: Tx, scope: Scope, reference: Reference) -> Task:
 
 
 def _locked(tx: Tx, scope: Scope, task: Task | Reference) -> Task:
-    """Return the task as `lock` does; a task that is already locked is returned unchanged."""
+    """Return what `lock` returns; a task that is already locked is returned unchanged."""
     return task if isinstance(task, Task) else lock(tx, scope, task)
 
 
 def _find_numbers(tx: Tx, scope: Scope, reference: Reference) -> Sequence[int]:
-    """Return the given number, which may not exist, or the number of the only task with the given title."""
+    """Return the number that a reference gives, which may not exist, or that of the only task with this title."""
     text = lookup.without_scheme("task", str(reference))
     if not rules.is_storable(text):
         return ()
@@ -270,7 +270,7 @@ def update(
     *,
     renews_time: bool = False,
 ) -> Task:
-    """Change a task, open or closed. A reference is locked first; a task must come from `lock`.
+    """Change a task, open or closed; `task` is a task from `lock`, or a reference, which is locked first.
 
     An update without a difference makes no version, but may renew the time. A task that is closed again in the same way
     keeps the time of the first closing.
@@ -353,7 +353,7 @@ def check_unchanged(tx: Tx, task: Task, expected_version: int | None = None, fen
 def complete(
     tx: Tx, scope: Scope, task: Task | Reference, fence: int | None = None, *, keeps_cancelled: bool = False
 ) -> tuple[Task, bool]:
-    """Complete a task; return whether it was already completed, in which case nothing changes.
+    """Complete a task; return it, and whether it was already completed, in which case nothing changes.
 
     With `keeps_cancelled` a cancelled task counts as completed, for callers that do not distinguish the two.
     """
@@ -428,7 +428,7 @@ def _index(tx: Tx, task: Task) -> None:
 
 
 def _announce(tx: Tx, task: Task, *, with_blocked: bool = False) -> None:
-    """Announce that a task changed, and that others became ready or blocked by it."""
+    """Announce that a task changed and, if `with_blocked`, that the tasks that it blocks changed."""
     tx.changed(StoreChange("task", task.project, task.owner, str(task.number)))
     if with_blocked:
         with tx.in_all_projects():
@@ -440,13 +440,13 @@ def _announce(tx: Tx, task: Task, *, with_blocked: bool = False) -> None:
 
 
 def keep_existing_blockers(tx: Tx, scope: Scope, blockers: Sequence[int]) -> list[int]:
-    """Return the former blockers that still exist and are visible to the scope, including deleted ones."""
+    """Return those former blockers, deleted ones included, that still exist and that the scope may see."""
     seen = rows.visible(tx, scope.owner, blockers, scope.projects, with_deleted=True) if blockers else set()
     return [number for number in blockers if number in seen]
 
 
 def _change_blockers(tx: Tx, scope: Scope, task: Task, given: Sequence[int] | BlockerChange) -> tuple[int, ...]:
-    """Return the blockers of a task after an update; those that the scope may not see stay."""
+    """Return the blockers that a task has after an update, including those that the scope may not see."""
     present = task.blocked_by if tx.restores is None else (*task.blocked_by, *task.deleted_blockers)
     seen = present if scope.projects is None else keep_existing_blockers(tx, scope, present)
     if isinstance(given, BlockerChange):
@@ -456,7 +456,7 @@ def _change_blockers(tx: Tx, scope: Scope, task: Task, given: Sequence[int] | Bl
 
 
 def _store_blockers(tx: Tx, scope: Scope, before: Task, after: Task) -> Task:
-    """Replace the blockers of a locked task; deleted ones stay, except in a restore."""
+    """Replace the blockers of a locked task; its deleted blockers stay, except in a restore."""
     user, number, restores = before.owner, before.number, tx.restores is not None
     if number in after.blocked_by:
         raise WrongArgument("blocked_by", "acyclic", value=number, kind="task")
@@ -514,7 +514,7 @@ def _hide_blockers(tx: Tx, scope: Scope, found: list[Task]) -> list[Task]:
 
 
 def make_holder(client: str, session: str, scope: Scope) -> Holder:
-    """Make the holder of a caller's claims from the client's name, and the session, token or user."""
+    """Make the holder of a caller's claims, from the client's name and the session, token or user."""
     name = " ".join(client.split())[:_LONGEST_NAME] if rules.is_storable(client) else ""
     apart = session or scope.author.token or scope.owner
     key = f"{name} {apart if rules.is_storable(apart) else ''}"
@@ -528,7 +528,7 @@ def claim(tx: Tx, scope: Scope, task: Task | Reference, holder: Holder, minutes:
 
     Raises:
         TaskHeld: another agent has claimed it.
-        TaskClosed: it is completed or cancelled.
+        TaskClosed: the task is completed or cancelled.
     """
     _check_minutes(minutes)
     task = _locked(tx, scope, task)

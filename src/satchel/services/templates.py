@@ -39,12 +39,12 @@ class Settled(Struct, frozen=True, kw_only=True):
 
 
 def looks_like_template(content: str) -> bool:
-    """Return whether a text has the beginning of an expression or a statement."""
+    """Return whether a text contains the opening mark of an expression or a statement."""
     return any(mark in content for mark in _MARKS)
 
 
 def check(check: Callable[[str], TemplateNames], contents: Iterable[str]) -> Checked:
-    """Check each content that may be a template with the renderer."""
+    """Check, with the renderer, each content that may be a template."""
     checked: dict[str, TemplateNames | RenderFailed] = {}
     for content in contents:
         if content not in checked and _can_be_checked(content):
@@ -61,7 +61,7 @@ def settle(checked: Checked, content: str, declared: Sequence[Argument] | None, 
     If none were declared (None), they are taken from the template, unless the prompt `is_plain`.
 
     Raises:
-        WrongArgument: it has arguments, and its content is not a template.
+        WrongArgument: the prompt has arguments, and its content is not a template.
         StoreConflict: the content has not been checked.
     """
     if not declared and (declared is not None or is_plain or not looks_like_template(content)):
@@ -119,12 +119,12 @@ def describe_failure(failure: RenderFailed) -> str:
 
 
 def key_within(project: str, prompt: str) -> str:
-    """Return the key of the values that users gave to a project's prompt."""
+    """Return the key under which the values that users gave to a project's prompt are stored."""
     return f"{project}/{prompt}"
 
 
 def has_new_values(tx: Tx, scope: Scope, key: str, values: Mapping[str, str]) -> bool:
-    """Return whether any of the values was not stored within the last day."""
+    """Return whether any of the values is new, that is, was not stored within the last day."""
     kept = _list_storable(values)
     used = rows.used_values(tx, scope.owner, key) if kept else {}
     day_ago = clock.days_before(tx.now)
@@ -141,7 +141,7 @@ def remember_values(tx: Tx, scope: Scope, key: str, values: Mapping[str, str]) -
 
 
 def recall_values(tx: Tx, scope: Scope, key: str, argument: str, text: str = "") -> tuple[str, ...]:
-    """Return the user's values for an argument: those that start with a text, then those that contain it.
+    """Return earlier values of the user for an argument: those that start with a text, then those that contain it.
 
     Case does not matter. In both groups the newest come first.
     """

@@ -85,7 +85,7 @@ def _fit_line_ends(text: str, edit: Edit) -> Edit:
 
 
 def _with_ends_of(text: str, part: str) -> str:
-    """Return a part with the line ends of the text that it will be inserted in."""
+    """Return a part with the line ends of the text into which it will be inserted."""
     return re.sub(r"\r?\n", "\r\n", part) if _line_end(text) == "\r\n" else part
 
 
@@ -120,7 +120,7 @@ def _replace(text: str, spans: list[Span], edit: Edit, index: int) -> tuple[str,
 
 
 def _follow(span: Span, places: Sequence[int], length: int, growth: int) -> Span:
-    """Return a span after replacements: it moves, and one that overlaps a replacement includes all of it."""
+    """Return where a span is after replacements; a span that overlaps a replacement grows to include it."""
     start, end = span
     before = bisect_right(places, start)  # replacements that begin at or before its start
     first = start + before * growth
@@ -139,7 +139,7 @@ def _line_starts(text: str) -> list[int]:
 
 
 def _describe(text: str, spans: Sequence[Span]) -> tuple[tuple[ChangedLine, ...], int]:
-    """Return the first lines that spans touch, and how many others they touch."""
+    """Return the first lines that the spans touch, and the number of other lines that they touch."""
     starts = _line_starts(text)
     lines: dict[int, int] = {}  # line number to the offset at which the change begins
     for start, end in spans:
@@ -156,7 +156,7 @@ def _describe(text: str, spans: Sequence[Span]) -> tuple[tuple[ChangedLine, ...]
 
 
 def shorten_around(line: str, place: int) -> str:
-    """Cut a long line to the surroundings of a place in it."""
+    """Cut a long line to the part around a position."""
     if len(line) <= _SHORT:
         return line
     start = min(max(0, place - _SHORT // 4), len(line) - _SHORT)
@@ -165,7 +165,7 @@ def shorten_around(line: str, place: int) -> str:
 
 
 def _find_nearest(text: str, old: str) -> tuple[int, str] | None:
-    """Find the line that has most words of a missing text's longest line, and at least half of them."""
+    """Find the line that has most words of a missing text's longest line, and at least half of these words."""
     wanted = set(_words(max(old[:2_000].split("\n"), key=len)))
     best, most = None, (len(wanted) + 1) // 2 - 1
     for number, line in enumerate(text[:_LOOKED_AT].split("\n"), 1):
@@ -240,7 +240,7 @@ def take_lines(text: str, wanted: str) -> TextPart:
 
 
 def take_section(text: str, heading: str) -> tuple[TextPart, tuple[int, ...]]:
-    """Take a section up to the next heading of its level or above; also return the lines of equal headings.
+    """Return a section, up to the next heading of its level or above, and the lines of all headings with that text.
 
     Raises:
         MissingPart: there is no such heading; the error names similar ones.
@@ -265,7 +265,7 @@ def take_beginning(text: str) -> TextPart:
 
 
 def make_outline(text: str) -> tuple[tuple[Heading, ...], int]:
-    """List the headings of a text; if there are many, only upper levels or first ones. Also count the omitted ones."""
+    """Return the headings of a text; of many, only the upper levels or the first, with the number of the others."""
     headings = tuple(islice(find_headings(text), _MOST_KNOWN))
     for level in range(6, 0, -1):
         kept = tuple(one for one in headings if one.level <= level)
@@ -306,7 +306,7 @@ def _take(text: str, first: int, last: int) -> TextPart:
 
 
 def _find_line(text: str, number: int) -> int:
-    """Find the offset of a line, or the end of the text. A list of all lines could take 200 MB."""
+    """Find the offset of a line, or the end of the text, without a list of all lines, which could take 200 MB."""
     if number == 1:
         return 0
     end = next(islice(re.finditer("\n", text), number - 2, None), None)
@@ -362,7 +362,7 @@ def excerpt_around(text: str, start: int, end: int, *, has_start: bool, has_end:
 
 
 def _end_of_word(plain: str, offset: int, least: int) -> int:
-    """Find where to end a text at or before an offset: at the last space, if that is near."""
+    """Return where to end a text, at or before an offset: at the last space, if that is near."""
     if offset >= len(plain) or " " in plain[offset - 1 : offset + 1]:
         return offset
     space = plain.rfind(" ", max(least, offset - _REACH), offset)
@@ -370,7 +370,7 @@ def _end_of_word(plain: str, offset: int, least: int) -> int:
 
 
 def _start_of_word(plain: str, offset: int, most: int) -> int:
-    """Find where to begin a text at or after an offset: after the next space, if that is near."""
+    """Return where to begin a text, at or after an offset: after the next space, if that is near."""
     if offset <= 0 or " " in plain[offset - 1 : offset + 1]:
         return offset
     space = plain.find(" ", offset, min(most, offset + _REACH))
@@ -378,7 +378,7 @@ def _start_of_word(plain: str, offset: int, most: int) -> int:
 
 
 def unfold_offset(text: str, folded_offset: int) -> tuple[int, int]:
-    """Return where the source of a folded character begins and ends in the original text.
+    """Return where the characters that became a folded character begin and end in the original text.
 
     The folded form is longer where ß became ss, and shorter where a letter was composed with its marks.
     """
@@ -396,14 +396,14 @@ def unfold_offset(text: str, folded_offset: int) -> tuple[int, int]:
 
 
 def _end_of_letter(text: str, offset: int) -> int:
-    """Return the first offset, at or after one, whose character does not compose with the one before it."""
+    """Return the first offset, at or after `offset`, whose character does not compose with the one before it."""
     while offset < len(text) and not text[offset].isascii() and _is_composed(text[offset - 1], text[offset]):
         offset += 1
     return min(offset, len(text))
 
 
 def _is_composed(before: str, character: str) -> bool:
-    """Return whether a character is a mark, or composes with the one before it, as parts of Hangul do."""
+    """Return whether a character is a mark, or otherwise composes with the one before it, as parts of Hangul do."""
     if unicodedata.combining(character) or "\u1160" <= character <= "\u11ff":
         return True
     return len(unicodedata.normalize("NFC", before + character)) < 2
@@ -429,19 +429,19 @@ _ALIKE = 0.5  # the minimum similarity of similar names
 
 
 def closest_name(name: str, names: Iterable[str]) -> str | None:
-    """Return the name most similar to a typed one, ignoring case, or None if none is similar."""
+    """Return the name most similar to a typed one, ignoring case; None if none is similar."""
     return next(iter(closest_names(name, names, 1)), None)
 
 
 def closest_entries(text: str, known: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Return up to three names of the entries whose name, title or URI is most similar to a text."""
+    """Return up to three names: those of the entries whose name, title or URI is most similar to a text."""
     entries = list(known)
     names = {other: name for name, other in entries} | {name: name for name, _ in entries}
     return tuple(dict.fromkeys(names[one] for one in closest_names(text, names, 6)))[:3]
 
 
 def closest_names(name: str, names: Iterable[str], count: int = 3) -> tuple[str, ...]:
-    """Return the names most similar to a typed one, ignoring case, best first; of very many, compare only the first."""
+    """Return the names most similar to a typed one, ignoring case, best first; of too many, compare only the first."""
     if len(name) > _LONGEST_NAME:
         return ()
     wanted, letters = _pairs(name.casefold()), sorted(name.casefold())
@@ -458,7 +458,7 @@ def closest_names(name: str, names: Iterable[str], count: int = 3) -> tuple[str,
 
 
 def _pairs(name: str) -> set[str]:
-    """Return the pairs of letters at a distance of one or two, which survive a swap.
+    """Return the pairs of letters that are adjacent or one letter apart; some of them survive a swap.
 
     Comparing them takes a few microseconds for any names; the ratio of difflib took up to a millisecond.
     """

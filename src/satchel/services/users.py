@@ -36,7 +36,7 @@ def find_kept(database: Database) -> str | None:
 
 
 def read_kept(tx: Tx) -> str | None:
-    """Return the local user in the store; None if there is none, as in a shared store."""
+    """Return the local user in the store; None in a shared store, which has none."""
     return rows.get_setting(tx, _NAME)
 
 

@@ -109,7 +109,7 @@ class Voice(Struct, frozen=True, kw_only=True):
 
 
 def explain(error: SatchelError, voice: Voice) -> str:
-    """Describe an error and the next step; the first letter is lower case."""
+    """Describe an error and the next step; the first letter is in lower case."""
     return f"{describe(error, voice)}. {advise(error, voice)}".rstrip()
 
 

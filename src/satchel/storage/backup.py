@@ -102,7 +102,7 @@ def restore(store: str, file: str, *, needs_seal: bool = True, progress: Progres
 
 
 def restore_dump(store: str, file: BinaryIO, progress: Progress = lambda _d, _a: None) -> Replaced:
-    """Replace a store with a new one that has the content of a dump. Raises as `restore` does."""
+    """Replace a store with a new one that has the content of a dump. Raises what `restore` raises."""
     path = os.path.realpath(store)
     dump = Dump(file, progress)
     with _stage(path) as staged:
@@ -138,7 +138,7 @@ def _check(connection: apsw.Connection) -> int:
     """Check that an open file is an intact store; return its schema.
 
     Raises:
-        _Damaged: it is not intact.
+        _Damaged: the file is not intact.
     """
     try:
         number = int(connection.pragma("user_version"))
@@ -159,7 +159,7 @@ def _check_objects(connection: apsw.Connection, number: int) -> None:
     """Check that a store has only the tables, views and triggers of its schema.
 
     Raises:
-        _Damaged: it has other objects. A trigger would run with our rights at every write.
+        _Damaged: the store has other objects. A trigger would run with our rights at every write.
     """
     with closing(open_empty(number)) as empty:
         ours = set(empty.execute(_OBJECTS))
@@ -227,7 +227,7 @@ def _quote(name: str) -> str:
 
 @contextmanager
 def _stage(path: str) -> Iterator[str]:
-    """Yield the path for a new store beside another; remove leftovers at the end of the block."""
+    """Yield the path for a new store beside another one; at the end of the block, remove what is left there."""
     check_kind(path)
     staged = f"{path}.{clock.new_id()}.part"
     try:
@@ -244,7 +244,7 @@ def _stage(path: str) -> Iterator[str]:
 
 
 def _put_in_place(staged: str, path: str) -> str | None:
-    """Replace a store by renaming a new one to its path; return the old one's new path. Both stay complete."""
+    """Put a new store in place of another by renaming both; return the old one's new path. Both stay complete."""
     with closing(apsw.Connection(staged, flags=apsw.SQLITE_OPEN_READWRITE)) as new:
         new.execute("pragma journal_mode = delete")  # leaves one file without a log
     sync(staged)
@@ -279,7 +279,7 @@ def _empty_log(connection: apsw.Connection, path: str) -> bool:
     """Move the log of a store into its file, and lock out all writers; return False if the store is damaged.
 
     Raises:
-        StoreUnusable: it is another program's database, or another process keeps reading it.
+        StoreUnusable: the file is another program's database, or another process keeps reading it.
         StoreFailed: another program writes to it.
     """
     try:

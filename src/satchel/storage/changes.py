@@ -36,7 +36,7 @@ def encode(changes: list[StoreChange]) -> str:
 
 
 def decode(text: str) -> list[StoreChange]:
-    """Decode changes; return `everything` for a change that only a newer Satchel knows."""
+    """Decode changes; return `everything` for kinds of changes that only a newer Satchel knows."""
     try:
         return _DECODER.decode(text)
     except msgspec.DecodeError:
@@ -44,7 +44,7 @@ def decode(text: str) -> list[StoreChange]:
 
 
 class Watcher:
-    """Polls an engine for changes in a thread, and passes them to a listener, until it is stopped."""
+    """Polls an engine for changes in its own thread, and passes them to a listener, until it is stopped."""
 
     interval = 0.0  # seconds between polls
 
@@ -122,7 +122,7 @@ class SqliteWatcher(Watcher):
         self._connection.close()
 
     def _find_last(self) -> int:
-        """Return the highest number ever used, even if its row was deleted."""
+        """Return the highest number that was ever used, even if its row was deleted."""
         rows: list[Row] = self._connection.execute("select seq from sqlite_sequence where name = 'changes'").fetchall()
         return int(rows[0][0]) if rows else 0
 
@@ -131,7 +131,7 @@ _FIRST_WAIT = 2.0  # seconds that the first look-up of a watcher waits behind lo
 
 
 class LookUp(Protocol):
-    """Runs a short read on the server; the number is the time in seconds to wait for a connection."""
+    """Runs a short read on the server; the number is how many seconds to wait for a connection."""
 
     def __call__(self, find: Callable[[Tx], Found], wait: float) -> Found: ...
 

@@ -35,12 +35,12 @@ _CONTAINING = "select name from ({}) as names where instr(lower(name), :text) > 
 
 
 def names_starting(tx: Tx, names: str, project: int | None, text: str, limit: int) -> list[str]:
-    """Return the names in one of the lists above that start with a text."""
+    """Return the names in `names`, one of the lists above, that start with a text."""
     return [name for (name,) in tx.all(names, project=project, start=text, end=text + _LAST, most=limit)]
 
 
 def names_containing(tx: Tx, names: str, project: int | None, folded: str, limit: int) -> list[str]:
-    """Return the names in one of the lists above that contain a text, ignoring the case of ASCII letters."""
+    """Return the names in `names`, one of the lists above, that contain a text, ignoring the case of ASCII letters."""
     sql = _CONTAINING.format(names)
     most = _MOST_TAGS if names is PROMPT_TAGS else _MOST_NAMES
     return [name for (name,) in tx.all(sql, project=project, start="", end=_LAST, text=folded, most=most, limit=limit)]
@@ -62,7 +62,7 @@ def used_values(tx: Tx, owner: str, prompt: str) -> dict[tuple[str, str], Timest
 
 
 def put_values(tx: Tx, owner: str, prompt: str, values: Mapping[str, str]) -> None:
-    """Store values with the present time, and delete all but the newest."""
+    """Store values with the present time, and delete all stored values except the newest."""
     keep = """
         insert into argument_values (owner, prompt, argument, value, used_at)
         values (:owner, :prompt, :argument, :value, :now)
@@ -86,8 +86,9 @@ def put_values(tx: Tx, owner: str, prompt: str, values: Mapping[str, str]) -> No
 def find_forgotten_values(tx: Tx, libraries: Sequence[str] | None, before: Timestamp) -> list[str]:
     """Return the keys of deleted prompts that have values of any user.
 
-    A library's prompt counts as deleted if it is not in `libraries` and was not used since a time. If that is None,
-    the libraries are unknown, and no prompt counts. PostgreSQL has the function `satchel_forget_values` for this.
+    A library's prompt counts as deleted if it is not in `libraries` and was not used since a time. If `libraries` is
+    None, the libraries are unknown, and none of their prompts counts. PostgreSQL has the function
+    `satchel_forget_values` for this.
     """
     sql = """
         select v.prompt, max(v.used_at) from argument_values v

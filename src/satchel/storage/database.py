@@ -96,22 +96,22 @@ class Tx:
         return self.execute(sql, values)
 
     def one(self, sql: str, **values: object) -> Row | None:
-        """Return the first row of a statement's result, or None."""
+        """Return the first row of a statement's result; None if it has no rows."""
         rows = self.all(sql, **values)
         return rows[0] if rows else None
 
     def value(self, sql: str, **values: object) -> Any:
-        """Return the first column of the first row of a statement's result, or None."""
+        """Return the first column of the first row of a statement's result; None if it has no rows."""
         row = self.one(sql, **values)
         return row[0] if row else None
 
     def one_to_change(self, columns: str, table: str, where: str, **values: object) -> Row | None:
-        """Return the given columns of a row that this transaction will update or delete, or None."""
+        """Return the given columns of a row that this transaction will update or delete; None if there is no row."""
         self.settle()
         return self.one(f"select {columns} from {table} where {where}", **values)
 
     def all_beside(self, sql: str, column: str, text: str, limit: int, **values: object) -> list[Row]:
-        """Return the rows of a `select … where …` before and after a text in the order of a column, nearest first."""
+        """Return the rows of a `select … where …` nearest to a text in the order of a column, on both sides of it."""
         before = f"{sql} and {column} < :text order by {column} desc limit :limit"
         after = f"{sql} and {column} >= :text order by {column} limit :limit"
         return [row for one in (before, after) for row in self.all(one, **values, text=text, limit=limit)]
@@ -123,7 +123,7 @@ class Tx:
     def renew(
         self, table: str, changes: str, where: str, *, columns: str, version: int | None = None, **values: Any
     ) -> Row | None:
-        """Update the row that a condition selects, and return the given columns; None if there is no such row.
+        """Update the row that a condition selects, and return the given columns of it; None if there is no such row.
 
         The row gets the next version and a later time, even if the clock goes back or two writers wait for each
         other: a row that is not older than this transaction gets the next tick after its own time. With `version`,
@@ -152,7 +152,7 @@ class Tx:
             self.execute(sql, row)
 
     def gather(self, put: Callable[["Tx", Key, list[Value]], None], key: Key, value: Value) -> None:
-        """Call `put` now with one value or, inside `gathering`, later with all values of the same key."""
+        """Call `put` with one value now or, inside `gathering`, later with all values that have the same key."""
         if self._gathered is None:
             put(self, key, [value])
         else:
@@ -160,7 +160,7 @@ class Tx:
 
     @contextmanager
     def gathering(self) -> Iterator[None]:
-        """Batch the values of `gather` in the block, and put them at its end or before a row is changed.
+        """Collect the values of `gather` in the block; put them at its end, or earlier if a row is about to change.
 
         Queries do not see them until then. In the full-text index, many rows at once cost a fraction of single ones.
         """
@@ -236,14 +236,14 @@ class Tx:
     def prompts_containing(
         self, project: int, query: PromptQuery, limit: int, *, offset: int = 0, after: PromptPosition | None = None
     ) -> tuple[list[int], int]:
-        """Return a page of the numbers of prompts with a folded text, last updated first, and the total.
+        """Return a page of the numbers of prompts that contain a folded text, last updated first, and the total.
 
         The total does not depend on where the page starts.
         """
         raise NotImplementedError
 
     def find_words(self, spaces: Sequence[int], lists: Sequence[WordList], most: int) -> list[tuple[list[int], int]]:
-        """Return for each list up to `most` index numbers of items, and an estimate of the list's length."""
+        """Return, for each list, up to `most` index numbers of items, and an estimate of the list's length."""
         raise NotImplementedError
 
     def find_together(self, spaces: Sequence[int], words: Sequence[tuple[str, bool]], most: int) -> list[int]:
@@ -251,7 +251,7 @@ class Tx:
         raise NotImplementedError
 
     def add_words(self, space: int, words: Sequence[str]) -> None:
-        """Store words for correcting mistyped ones."""
+        """Store words to which mistyped ones can be corrected."""
         raise NotImplementedError
 
     def clean_words(self, after: tuple[int, str]) -> tuple[int, str] | None:
@@ -259,7 +259,7 @@ class Tx:
         raise NotImplementedError
 
     def forget_words(self, space: int, words: Sequence[str]) -> None:
-        """Delete those of the given words that no item in a space has any more."""
+        """Delete from a space those of the words that no item has any more."""
         raise NotImplementedError
 
     def clear_search(self) -> None:
@@ -288,7 +288,7 @@ class Database:
         """Begin a transaction that may write; it commits when the block ends, and rolls back when the block raises.
 
         Raises:
-            StoreConflict: it was rolled back, or the connection was lost before the commit; nothing was changed.
+            StoreConflict: the transaction was rolled back, or the connection lost before the commit; nothing changed.
         """
         raise NotImplementedError
 
@@ -305,7 +305,7 @@ class Database:
             return run(tx)
 
     def look_up(self, find: Callable[[Tx], Found]) -> Found:
-        """Return the rows of one statement, such as a token, even while calls use all other connections."""
+        """Return the rows that one statement finds, such as a token, even while calls use all other connections."""
         with self.read() as tx:
             return find(tx)
 
@@ -318,7 +318,7 @@ class Database:
         raise NotImplementedError
 
     def forget_values(self, libraries: Sequence[str] | None, before: str) -> int:
-        """Delete the values of `completion.find_forgotten_values` in separate transactions; return their number."""
+        """Delete the values that `completion.find_forgotten_values` finds, in several transactions; count them."""
         raise NotImplementedError
 
     def measure_tables(self, tables: Sequence[str]) -> tuple[int, int | None]:
@@ -344,7 +344,7 @@ class Database:
 
 
 def explain_damage(what: str, error: Exception) -> StoreFailed:
-    """Return the error for a malformed row, which another program or the disk must have changed."""
+    """Return the error for a malformed row; only another program or the disk can have made it so."""
     return StoreFailed(f"{what} in the store cannot be read: {error}. Restore a backup of it")
 
 

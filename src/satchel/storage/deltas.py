@@ -1,7 +1,7 @@
 """Old states as compressed differences from the next state, without the common prefix and suffix.
 
 zlib uses the replaced part of the next state as its dictionary, so that two distant edits cost little.
-Its window is 32 KiB; text outside of it is compressed by itself.
+Its window is 32 KiB; text outside of it is compressed without the dictionary.
 """
 
 import zlib
@@ -14,7 +14,7 @@ _WORTH_COMPRESSING = 48  # bytes; below this, the header of zlib costs more than
 
 
 def make_delta(old: bytes, new: bytes) -> bytes:
-    """Return the difference from which `apply_delta` rebuilds `old`, given `new`; for an empty `new`, all of `old`."""
+    """Return the difference from which `apply_delta` rebuilds `old`, given `new`; if `new` is empty, all of `old`."""
     start = common_prefix(old, new)
     end = common_prefix(old[start:][::-1], new[start:][::-1])
     middle = old[start : len(old) - end]
@@ -28,7 +28,7 @@ def make_delta(old: bytes, new: bytes) -> bytes:
 
 
 def apply_delta(delta: bytes, new: bytes) -> bytes:
-    """Return the old state from its difference and the next state.
+    """Rebuild the old state from its difference and the next state.
 
     Raises:
         StoreFailed: the difference is damaged.

@@ -42,7 +42,7 @@ def add(tx: Tx, project: int, draft: DocumentDraft) -> Document | None:
 
 
 def find(tx: Tx, project: str, column: Literal["name", "uri", "number"], key: str) -> Document | None:
-    """Return the whole document with a value in a column, in a project given by name."""
+    """Return the whole document whose `column` has the value `key`, in the project with the name `project`."""
     sql = _BY[column]
     row = tx.one(sql, project=project, key=key)
     return _document(row) if row else None
@@ -55,13 +55,13 @@ def find_to_change(tx: Tx, project: str, _column: Literal["name"], key: str) -> 
 
 
 def list_after(tx: Tx, project: int, *, after: int = 0, limit: int = 2**31) -> list[Document]:
-    """List documents with a higher number, without content, in order of creation."""
+    """List the documents numbered above `after`, without content, in order of creation."""
     sql = f"{_WITHOUT_CONTENT} and number > :after order by number limit :limit"
     return [_document(row) for row in tx.all(sql, project=project, after=after, limit=limit)]
 
 
 def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Document]:
-    """List whole documents with a higher number, in order of creation, in a project given by name."""
+    """List whole documents numbered above `after`, in order of creation, in the project with the name `project`."""
     sql = f"{_FIND} and number > :after order by number limit :limit"
     return [_document(row) for row in tx.all(sql, project=project, after=after, limit=limit)]
 

@@ -63,14 +63,14 @@ class Table(Struct, frozen=True, kw_only=True):
     is_numbered: bool  # its key is a number that is never used again, even after deletion
 
     def fill(self, sql: str) -> str:
-        """Fill the names of this table into a statement: {table}, {columns}, {key}, and a ? per column for {marks}."""
+        """Fill this table's names into a statement: {table}, {columns}, {key}, and {marks}, a ? for each column."""
         columns, marks = ", ".join(self.columns), ", ".join("?" * len(self.columns))
         return sql.format(table=self.name, columns=columns, key=", ".join(self.key), marks=marks)
 
 
 @cache
 def list_tables() -> tuple[Table, ...]:
-    """List every table with data, after the tables that it refers to. The schema is read, so that none is missing."""
+    """List every table with data, after the tables to which it refers; the list is read from the schema."""
     with closing(open_empty()) as empty:
         names = [str(row[0]) for row in empty.execute("select name from pragma_table_list where type = 'table'")]
         # The table `changes` is only for processes that watch the store.
@@ -325,7 +325,7 @@ def dump(where: str, write: Callable[[bytes], object], progress: Progress = lamb
 
 
 def _list_lines(store: _Store) -> Iterator[Struct | Row]:
-    """Yield the values of all lines of a dump except the last."""
+    """Yield the values of all lines of a dump but the last."""
     yield Head(satchel_dump=FORMAT, schema=schema.newest(), made_at=clock.now())
     for table in list_tables():
         last = None
@@ -339,7 +339,7 @@ def dump_to_file(where: str, file: str, progress: Progress = lambda _d, _a: None
     """Write a store to a new compressed file with mode 0600; return its size in bytes and the result of `dump`.
 
     Raises:
-        StoreUnusable: as in `dump`, or if the file already exists.
+        StoreUnusable: for the reasons given at `dump`, or the file already exists.
     """
     with open_new(file) as raw, gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=1, mtime=0) as packed:
         counts = dump(where, packed.write, progress)
@@ -348,7 +348,7 @@ def dump_to_file(where: str, file: str, progress: Progress = lambda _d, _a: None
 
 @contextmanager
 def open_new(file: str) -> Iterator[BinaryIO]:
-    """Write a new file with mode 0600. Raises as `make_part` does."""
+    """Open a new file with mode 0600, to write to it in the block. Raises what `make_part` raises."""
     with make_part(file) as part, open(part, "wb") as opened:
         yield opened
 
@@ -359,7 +359,7 @@ def make_part(file: str) -> Iterator[str]:
 
     Raises:
         StoreUnusable: the file exists already, or another process created it meanwhile.
-        StoreFailed: it cannot be written.
+        StoreFailed: the file cannot be written.
     """
     part = f"{file}.{clock.new_id()}.part"
     try:

@@ -94,7 +94,7 @@ def find_targets(text: str) -> list[Target]:
 def add(
     tx: Tx, kind: ItemKind, number: int, project: int | None, owner: str | None, part: Part, targets: Sequence[Target]
 ) -> None:
-    """Add links from one part of an item. A task has an owner but no project here, because its project may change."""
+    """Add links from one part of an item. A task needs an owner but no project, because its project may change."""
     ends = {one: number if one == kind else None for one in get_args(Kind)}
     values: dict[str, object] = {**ends, "project": project, "owner": owner, "part": part}
     tx.many(_ADD, [{**values, "to_kind": to_kind, "to_key": key} for to_kind, key in targets])
@@ -107,7 +107,7 @@ def remove(tx: Tx, kind: ItemKind, number: int, part: Part) -> None:
 
 
 def of(tx: Tx, kind: str, number: int, parts: Sequence[Part] = PARTS) -> list[Target]:
-    """List the targets of the links in some parts of an item: its text first, then its notes."""
+    """List the targets to which some parts of an item link, first the text's, then the notes'."""
     sql = _OF[kind]
     return [(to_kind, to_key) for to_kind, to_key in tx.all(sql, number=number, parts=parts)]
 

@@ -46,7 +46,7 @@ _ALL = by_confinement(f"{_TEXTS} {_TASKS}")
 def find_exactly(
     tx: Tx, project: str, owner: str | None, keys: Sequence[str], allowed: Allowed
 ) -> list[tuple[str, int, Item]]:
-    """Find the items of a project and an owner by the given keys; return key, rank of the matching column, and item.
+    """Find the items of a project and an owner by the given keys; return key, rank of the column that has it, and item.
 
     The items come without content. Only the first tasks with the same title are returned.
     """

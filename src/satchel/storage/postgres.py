@@ -120,7 +120,7 @@ class PostgresDatabase(Database):
         return tx
 
     def _list_shown(self, scope: Scope | None) -> dict[str, str]:
-        """Return the settings of row-level security for a scope; empty if it does not apply."""
+        """Return the settings of row-level security for a scope; empty if row-level security does not apply."""
         if not self.has_row_security:
             return {}
         user = scope.user if scope is not None and scope.user is not None else ""
@@ -172,7 +172,7 @@ class PostgresDatabase(Database):
 
 
 def _end_read(connection: Connection) -> None:
-    """Commit; a rollback would make psycopg forget its prepared statements."""
+    """Commit a read, because a rollback would make psycopg forget its prepared statements."""
     with suppress(psycopg.Error):  # all rows have been read
         connection.commit()
 

@@ -103,7 +103,7 @@ class Address:
 
 
 def is_lost(connection: Connection) -> bool:
-    """Return whether the server closed the connection, without a query.
+    """Return whether the server has closed the connection; this sends no query.
 
     The connection is idle, so readable data means that the server closed it. A notice looks the same, and costs one new
     connection.
@@ -137,7 +137,7 @@ def complete(address: str) -> str:
 
 @contextmanager
 def operators_connection(address: str | Address) -> Iterator[tuple[Connection, str]]:
-    """Begin a transaction for maintenance, without timeouts; yield it with the store's address without password.
+    """Begin a transaction for maintenance, without timeouts; yield the connection, and the address without a password.
 
     Raises:
         StoreUnusable: the server cannot be reached, or refuses the connection.
@@ -169,7 +169,7 @@ def _connect(conninfo: str) -> Connection:
 
 
 def _is_behind_pooler(connection: Connection) -> bool:
-    """Return whether our server process differs from the one in the greeting, which a pooler would invent."""
+    """Return whether the server process is not the one named in the greeting, because a pooler invented that one."""
     row = connection.execute("select pg_backend_pid()").fetchone()
     connection.commit()  # it may hold the only session of the pooler
     return row != (connection.info.backend_pid,)

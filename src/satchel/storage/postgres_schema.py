@@ -102,7 +102,7 @@ def version(connection: Connection) -> int:
 
 
 def migrate(connection: Connection, name: str, as_tx: Callable[[Connection], Tx]) -> None:
-    """Create a store, or migrate it to the newest schema; if several processes try, only one does it.
+    """Create a store, or migrate it to the newest schema; of several processes that try, only one does it.
 
     Raises:
         StoreUnusable: the schema is unknown, or this role may not change it.
@@ -234,7 +234,7 @@ def _build_index(connection: Connection, statement: str, _failures: int) -> None
 
 
 def _retry(what: str, attempt: Callable[[int], Result]) -> Result:
-    """Retry an attempt until no other process's lock stops it; the attempt gets the number of failures so far."""
+    """Retry an attempt as long as another process's lock stops it; pass it the number of failures so far."""
     deadline, failures = time.monotonic() + _LONGEST_WAIT, 0
     while True:
         try:

@@ -124,7 +124,7 @@ def names_of(tx: Tx, numbers: list[int]) -> dict[int, str]:
 
 
 def tags_in_use(tx: Tx, project: int, owner: str, limit: int) -> list[str]:
-    """List the tags of a project's prompts and an owner's open tasks in it, most frequent first."""
+    """List the tags of a project's prompts, and of an owner's open tasks in it, most frequent first."""
     sql = """
         select tag from (
             select tag from prompt_tags where project = :project
@@ -165,11 +165,11 @@ _TAGS = f"""
 
 
 def find_shadowed(tx: Tx, kind: LayeredKind, upper: int, numbers: Sequence[int]) -> set[int]:
-    """Return the items of the lower project whose name or URI also exists in the upper project."""
+    """Return those items of the lower project whose name or URI an item of the upper project also has."""
     sql = _SHADOWED_PROMPTS if kind == "prompt" else _SHADOWED_DOCUMENTS
     return {number for (number,) in tx.all(sql, upper=upper, numbers=list(numbers))} if numbers else set()
 
 
 def count_visible_tags(tx: Tx, upper: int, lower: int) -> list[TagCount]:
-    """Count the tags of the lower project's prompts that the upper project does not shadow, by name."""
+    """Count the tags of those of the lower project's prompts that the upper project does not shadow, by tag."""
     return [TagCount(tag, prompts) for tag, prompts in tx.all(_TAGS, upper=upper, lower=lower)]

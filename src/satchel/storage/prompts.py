@@ -60,7 +60,7 @@ _ADD = """
 
 
 def add(tx: Tx, project: str, id: str, name: str, draft: PromptDraft) -> Prompt | None:
-    """Insert a prompt with its tags and return it; None if its name or title is taken, or the project is missing.
+    """Insert a prompt with its tags and return it; None if its name or title is taken, or there is no such project.
 
     The project is given by name.
     """
@@ -87,7 +87,7 @@ def add(tx: Tx, project: str, id: str, name: str, draft: PromptDraft) -> Prompt 
 
 
 def find(tx: Tx, project: str, column: Literal["id", "name", "title", "number"], key: str) -> Prompt | None:
-    """Return the whole prompt with a value in a column, in a project given by name."""
+    """Return the whole prompt whose `column` has the value `key`, in the project with the name `project`."""
     sql = _BY[column]
     return _prompt(tx.one(sql, project=project, key=key))
 
@@ -101,7 +101,7 @@ def decode_arguments(text: str | None) -> tuple[Argument, ...]:
 
 
 def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Prompt]:
-    """Return whole prompts with a higher number, in order of creation, in a project given by name."""
+    """Return whole prompts numbered above `after`, in order of creation, in the project with the name `project`."""
     sql = f"{_FIND} and number > :after order by number limit :limit"
     rows = tx.all(sql, project=project, after=after, limit=limit)
     return [prompt for row in rows if (prompt := _prompt(row))]
@@ -119,7 +119,7 @@ def find_deleted(tx: Tx, number: int) -> Prompt | None:
 
 
 def update(tx: Tx, seen: Prompt, patch: PromptPatch, version: int | None) -> tuple[str, int] | None:
-    """Update a prompt, except its tags; return its new time and version, or None if its version differs.
+    """Update a prompt, except its tags; return its new time and version, or None if it no longer has this version.
 
     Raises:
         Violation: prompts_title, if the title is taken.
@@ -147,7 +147,7 @@ def mark_deleted(tx: Tx, project: str, _column: Literal["id"], key: str) -> Item
 
 
 def leave_lists(tx: Tx, numbers: Sequence[int]) -> None:
-    """Remove prompts marked as deleted from the lists by tag and text."""
+    """Remove prompts that are marked as deleted from the lists by tag and by text."""
     tx.run("update prompt_tags set project = null where prompt in :numbers", numbers=list(numbers))
     tx.run("delete from prompt_texts where prompt in :numbers", numbers=list(numbers))
 
@@ -175,7 +175,7 @@ def set_tags(tx: Tx, project: int, number: int, tags: Sequence[str]) -> None:
 
 
 def renew_time(tx: Tx, number: int, moment: str) -> None:
-    """Set a later time on a prompt without making a version."""
+    """Set the time of a prompt to a later one without making a version."""
     tx.run("update prompts set updated_at = :moment where number = :number", moment=moment, number=number)
 
 
@@ -218,7 +218,7 @@ def tag_counts(tx: Tx, project: int) -> list[TagCount]:
 
 
 def tags_in_use(tx: Tx, project: int, tags: Sequence[str]) -> set[str]:
-    """Return which of the given tags any prompt of the project has."""
+    """Return those of the given tags that any prompt of the project has."""
     sql = "select distinct tag from prompt_tags where project = :project and tag in :tags"
     return {tag for (tag,) in tx.all(sql, project=project, tags=list(tags))}
 
@@ -343,7 +343,7 @@ def numbers(tx: Tx, project: int, query: PromptQuery, limit: int, after: PromptP
 
 
 def numbers_and_total(tx: Tx, project: int, query: PromptQuery, *, limit: int, offset: int) -> tuple[list[int], int]:
-    """Return a page of `numbers` from an offset on, and the total."""
+    """Return a page of what `numbers` returns, beginning at an offset, and the total."""
     if query.text:
         return tx.prompts_containing(project, query, limit, offset=offset)
     count = "select count(*) from prompts where project = :project and deleted_at is null"
@@ -354,7 +354,7 @@ def numbers_and_total(tx: Tx, project: int, query: PromptQuery, *, limit: int, o
 
 
 def _scan_newest(tx: Tx, sql: str, values: dict[str, object], wanted: int) -> list[int] | None:
-    """Return the first prompts of a list by scanning only the newest prompts; None if these are not enough.
+    """Find the first prompts of a list by scanning only the newest prompts; return None if these are not enough.
 
     A common word or tag occurs in many of the newest prompts, so these often fill the page. The number of hits in the
     first scan predicts how many prompts the second must read.
@@ -371,13 +371,13 @@ def _scan_newest(tx: Tx, sql: str, values: dict[str, object], wanted: int) -> li
 
 
 def _collect_tagged(tx: Tx, query: PromptQuery, values: dict[str, object]) -> list[int]:
-    """Return a page of the prompts with the tags, by reading and sorting all of them."""
+    """Return a page of the prompts that have the tags, by reading and sorting all of them."""
     sql = _COLLECT_WITH_ALL_TAGS if query.needs_all_tags else _COLLECT_WITH_ONE_TAG
     return [number for (number,) in tx.all(sql, **values)]
 
 
 def _few(tx: Tx, project: int, query: PromptQuery) -> list[int] | None:
-    """Return the prompts with one of the tags, or with the first rare tag; None if there are many."""
+    """Return the prompts with any of the tags or, if all are required, with the first rare tag; None for too many."""
     sql = "select prompt from prompt_tags where project = :project and tag in :tags limit :limit"
     for tags in [[tag] for tag in query.tags] if query.needs_all_tags else [list(query.tags)]:
         rows = tx.all(sql, project=project, tags=tags, limit=_FEW + 1)
@@ -387,7 +387,7 @@ def _few(tx: Tx, project: int, query: PromptQuery) -> list[int] | None:
 
 
 def headers(tx: Tx, project: int, *, after: int, limit: int) -> list[PromptHeader]:
-    """Return prompts with a higher number in the form of MCP's list, in order of creation."""
+    """Return the prompts numbered above `after` in the form of MCP's list, in order of creation."""
     sql = """
         select number, name, title, description, arguments from prompts
         where project = :project and deleted_at is null and number > :after order by number limit :limit

@@ -94,7 +94,7 @@ def remove(tx: Tx, kind: ItemKind, item: int) -> None:
 
 
 def remove_deleted(tx: Tx, kind: ItemKind, items: Sequence[int]) -> None:
-    """Remove items marked as deleted; a trigger removes their history, except for the deletion."""
+    """Remove items that are marked as deleted; a trigger removes their history, except the record of the deletion."""
     sql = _DELETE[kind]
     tx.run(sql, items=list(items))
 

@@ -4,7 +4,7 @@ from satchel.storage.database import Tx
 
 
 def find(tx: Tx, owner: str, tool: str, key: str, since: str) -> tuple[str, bytes] | None:
-    """Return the input's digest and the answer stored for an owner's key, unless it is older than a time."""
+    """Return the digest and the answer stored for an owner's key; None if they are missing, or older than `since`."""
     sql = """
         select digest, answer from retry_keys
         where owner = :owner and tool = :tool and retry_key = :key and at >= :since
@@ -27,7 +27,7 @@ def add(tx: Tx, owner: str, tool: str, key: str, *, digest: str, answer: bytes) 
 
 
 def remove_oldest(tx: Tx, owner: str, *, before: str, most: int) -> None:
-    """Remove an owner's keys that are older than a time, and the oldest of the rest beyond a maximum number."""
+    """Remove an owner's keys that are older than `before`, and the oldest others if there are more than `most`."""
     sql = """
         delete from retry_keys where owner = :owner and (
             at < :before

@@ -93,7 +93,7 @@ def add(tx: Tx, item: Item, action: Action, version: int, size: int = 0) -> None
 
 
 def find_author(tx: Tx) -> int:
-    """Return the number of the transaction's author, adding the author if needed."""
+    """Return the number of the transaction's author, who is added if needed."""
     sql = f"select number from authors where {_IS_AUTHOR}"
     while (row := tx.one(sql, **_author_values(tx))) is None:
         _add_author(tx)
@@ -101,7 +101,7 @@ def find_author(tx: Tx) -> int:
 
 
 def make_author(row: Row) -> Author:
-    """Make an author from the columns of AUTHOR; an unknown one if they are null."""
+    """Make an author from the columns of AUTHOR; the unknown author if the columns are null."""
     return Author() if row[0] is None else Author(*row)
 
 
@@ -124,7 +124,7 @@ def of_items(
     before: int = 2**53,
     limit: int = 2**31,
 ) -> list[Version]:
-    """Return matching revisions of the given items before a version, newest first, in all or some projects."""
+    """Return matching revisions of the given items, older than `before`, newest first, in all or some projects."""
     sql = f"""
         {_SELECT} where r.kind = :kind and r.item in :items and r.version < :before
             and (:all_projects or r.project in :projects) and {_IS_WANTED}
@@ -136,7 +136,7 @@ def of_items(
 
 
 def states_since(tx: Tx, kind: ItemKind, item: int, version: int) -> list[tuple[int, bytes | None]]:
-    """Return the version and the stored state of an item's revisions down to a version, newest first."""
+    """Return version and stored state of each revision of an item, from the newest one down to `version`."""
     sql = """
         select version, state from revisions left join revision_states on revision = number
         where kind = :kind and item = :item and version >= :version order by version desc
@@ -153,7 +153,7 @@ def time_of(tx: Tx, number: int) -> str:
 def feed(
     tx: Tx, query: ChangeQuery, *, projects: Sequence[int] | None, has_loose: bool, owner: str | None, limit: int
 ) -> list[Version]:
-    """Return changes in some or all projects, newest first; of tasks, only those of one owner (None: all owners).
+    """Return changes in some or all projects, newest first; for tasks, only those of `owner`, or of anyone if None.
 
     `has_loose` adds the tasks of no project.
     """
@@ -168,7 +168,7 @@ def feed(
 def _choose_walks(
     tx: Tx, query: ChangeQuery, projects: Sequence[int] | None, *, has_loose: bool
 ) -> list[tuple[str, int | None]]:
-    """Choose the statements that together find the changes, each with the number of its author or project.
+    """Choose the statements that together find the changes, each with the number of the author or project to read.
 
     If the caller is limited to some projects (not `has_loose`), run one statement for each project.
     """
@@ -197,7 +197,7 @@ _IS_WITHIN = "(:all_projects or r.kind <> 'project' and r.project in :projects)"
 
 
 def last_by(tx: Tx, user: str, projects: Sequence[int] | None, limit: int) -> list[str]:
-    """Return the times of a user's last transactions, newest first, without undone ones and undos.
+    """Return the times of a user's last transactions, newest first, except undone ones and undos.
 
     With `projects`, return only transactions that changed something in one of these. Transactions that only removed
     items permanently are omitted.
@@ -221,7 +221,7 @@ def last_change_by(tx: Tx, user: str, client: str, projects: Sequence[int] | Non
 
 
 def taken_back(tx: Tx, changes: Sequence[Version]) -> set[tuple[str, str]]:
-    """Return the times and users of the given changes that were undone."""
+    """Return the time and the user of each of the given changes that was undone."""
     sql = """
         select distinct t.at, a.user_id from revisions u join revisions t on t.number = u.undoes
             join authors a on a.number = t.author where t.at in :times
@@ -231,7 +231,7 @@ def taken_back(tx: Tx, changes: Sequence[Version]) -> set[tuple[str, str]]:
 
 
 def of_transaction(tx: Tx, user: str, at: str, projects: Sequence[int] | None) -> list[Version]:
-    """Return a user's changes in one transaction, newest first; with `projects`, only in these."""
+    """Return a user's changes in one transaction, newest first; with `projects`, only changes in these."""
     sql = f"""
         {_SELECT} where r.at = :at and user_id = :user and r.author = a.number and {_IS_WITHIN} order by r.number desc
     """
@@ -282,7 +282,7 @@ _NAMES: dict[ItemKind, str] = {
 def names_of(
     tx: Tx, kind: ItemKind, numbers: Sequence[int], projects: Sequence[int] | None
 ) -> dict[int, tuple[str, str]]:
-    """Return names and titles of some items, deleted or not.
+    """Return the name and title of each of the given items, deleted or not.
 
     Tasks must be in one of `projects`; None means any project, or none.
     """

@@ -1,8 +1,8 @@
 """The word index: adding and removing items, finding items by words, and the texts of hits.
 
 An item is indexed in a space, the part of the store to which a search can be limited. Index rows are deleted with the
-rows of their items. Words that correct mistyped ones stay until `Tx.clean_words` runs after pruning, except words of
-permanently removed items.
+rows of their items. Words to which mistyped ones are corrected stay until `Tx.clean_words` runs after pruning, except
+words of permanently removed items.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -42,7 +42,7 @@ class IndexedItem(Struct, frozen=True):
 
 
 class FoundText(Struct, frozen=True):
-    """The texts of a found item; a hit shows a line of them."""
+    """The texts of a found item, a line of which is shown in its hit."""
 
     number: int
     name: str  # empty for a task
@@ -163,7 +163,7 @@ def forget_words(tx: Tx, space: Space, words: Iterable[str]) -> None:
 
 
 def read_items(tx: Tx, spaces: Sequence[int], numbers: Sequence[int]) -> list[IndexedItem]:
-    """Return which of the given indexed items are in some spaces."""
+    """Return those of the numbered items that are in the given spaces, as the index has them."""
     sql = """
         select number, prompt, document, task, name_key, title_key, words, space from search_items
         where number in :numbers
@@ -180,13 +180,13 @@ def read_items(tx: Tx, spaces: Sequence[int], numbers: Sequence[int]) -> list[In
 
 
 def keep_known(tx: Tx, spaces: Sequence[int], words: Sequence[str]) -> list[str]:
-    """Return which of the given words items of some spaces have, or had since the last purge."""
+    """Return those of the given words that items of the given spaces have, or had since the last purge."""
     sql = "select distinct word from search_words where space in :spaces and word in :words"
     return [word for (word,) in tx.all(sql, spaces=list(spaces), words=list(words))]
 
 
 def find_alike(tx: Tx, spaces: Sequence[int], kind: FoundKind, reference: str) -> list[int]:
-    """Return the first items whose name, or else title, has the same `make_key` as a reference."""
+    """Return the first items whose name, or else title, has the `make_key` key of a reference."""
     key = make_key(reference)
     if not key or not spaces:
         return []
@@ -197,7 +197,7 @@ def find_alike(tx: Tx, spaces: Sequence[int], kind: FoundKind, reference: str) -
 
 
 def list_beside(tx: Tx, space: int, kind: FoundKind, key: str, limit: int) -> list[int]:
-    """Return the items of a space next to a `make_key` key, in the order of names and in the order of titles."""
+    """Return the items of a space nearest to a `make_key` key, in the order of names and in the order of titles."""
     sql = _OF_SPACE[kind]
     found = tx.all_beside(sql, "title_key", key, limit, space=space)
     if kind != "task":  # tasks have no names
@@ -243,7 +243,7 @@ def index_all(tx: Tx) -> None:
 def read_batch(
     tx: Tx, kind: FoundKind, after: int, last: int = 2**63 - 1, batch: int = _BATCH
 ) -> Iterator[tuple[int, Space, ItemText]]:
-    """Yield number, space and text of a batch of items of one kind, between two numbers."""
+    """Yield number, space and text of each item of one kind in a batch between two numbers."""
     sql = _ITEMS[kind]
     found: list[Row] = tx.all(sql, after=after, last=last, batch=batch, longest=MAX_INDEXED)
     for number, project, owner, title, name, tags, description, text in found:
@@ -282,19 +282,19 @@ def read_texts(tx: Tx, kind: FoundKind, numbers: Sequence[int], owner: str, allo
 
 
 def keep_closed(tx: Tx, numbers: Sequence[int]) -> set[int]:
-    """Return which of the given tasks are completed or cancelled."""
+    """Return those of the given tasks that are completed or cancelled."""
     sql = "select number from tasks where number in :numbers and completed_at is not null"
     return {number for (number,) in tx.all(sql, numbers=list(numbers))}
 
 
 def read_documents(tx: Tx, project: int, before: int, batch: int) -> list[FoundText]:
-    """Return the documents of a project with lower numbers, newest first."""
+    """Return the documents of a project with numbers below `before`, newest first."""
     found = tx.all(_DOCUMENTS, project=project, before=before, batch=batch)
     return [FoundText(number, name, name, description, text or "") for number, name, description, text in found]
 
 
 def find_shared_names(tx: Tx, projects: Sequence[int], names: Sequence[str]) -> set[str]:
-    """Return which of the given names both a prompt and a document of the projects have."""
+    """Return those of the given names that both a prompt and a document of the projects have."""
     sql = """
         select p.name from prompts p join documents r on r.name = p.name
         where p.project in :projects and r.project in :projects and p.name in :names

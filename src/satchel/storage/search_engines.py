@@ -50,7 +50,7 @@ _FORGET = f"delete from search_words where space = :space and word in :words and
 def find_in_sqlite(
     tx: "Tx", spaces: Sequence[int], lists: Sequence["WordList"], most: int
 ) -> list[tuple[list[int], int]]:
-    """Return for each list up to `most` of its items, newest first, and their count."""
+    """Return, for each list, up to `most` of its items, newest first, and the number of all its items."""
     return [_find_list(tx, spaces, one, most) for one in lists]
 
 
@@ -63,12 +63,12 @@ def find_together_in_sqlite(tx: "Tx", spaces: Sequence[int], words: Sequence[tup
 
 
 def add_words_in_sqlite(tx: "Tx", space: int, words: Sequence[str]) -> None:
-    """Store words for correcting mistyped ones."""
+    """Store words to which mistyped ones can be corrected."""
     tx.run(_ADD, space=space, words=" ".join(words))
 
 
 def clean_words_in_sqlite(tx: "Tx", after: Position) -> Position | None:
-    """Delete a batch of unused words after a position; return the position of the next batch, if any."""
+    """Delete a batch of unused words after the position `after`; return the position of the next batch, if any."""
     sql = """
         select space, word from search_words where (space, word) > (:space, :word)
         order by space, word limit 1 offset :most
@@ -81,7 +81,7 @@ def clean_words_in_sqlite(tx: "Tx", after: Position) -> Position | None:
 
 
 def forget_words_in_sqlite(tx: "Tx", space: int, words: Sequence[str]) -> None:
-    """Delete words that no item has any more from a space."""
+    """Delete from a space those of the words that no item has any more."""
     tx.run(_FORGET, space=space, words=list(words))
 
 
@@ -98,7 +98,7 @@ def _find_list(tx: "Tx", spaces: Sequence[int], wanted: "WordList", most: int) -
 
 
 def _write_match(spaces: Sequence[int], levels: str, word: str, is_prefix: bool) -> str:
-    """Write the FTS5 expression for a word at some levels in some spaces."""
+    """Write the FTS5 expression that finds a word at some levels in some spaces."""
     end = '" *' if is_prefix else '"'
     return " OR ".join(f'"{space}.{level}.{word}{end}' for space in spaces for level in levels)
 
@@ -131,7 +131,7 @@ def find_prompts_in_sqlite(
     offset: int = 0,
     after: PromptPosition | None = None,
 ) -> tuple[list[int], int]:
-    """Return a page of the numbers of prompts with a folded text, last updated first, and the total."""
+    """Return a page of the numbers of prompts that contain a folded text, last updated first, and the total."""
     hits = _find_text(tx, query.text, project)
     if hits and query.tags:
         tagged = _find_tagged(tx, project, query)
@@ -152,7 +152,7 @@ def find_prompts_in_sqlite(
 
 
 def _find_text(tx: "SqliteTx", folded: str, project: int) -> list[int]:
-    """Return the numbers of prompts with a text in title or content, in no particular order.
+    """Return the numbers of prompts that have a text in their title or content, in no particular order.
 
     The prompts may belong to any project. For a caller limited to some projects, only the given project is read: the
     index has the texts of all projects, so its response time would reveal the others.
@@ -205,7 +205,7 @@ _ADD_ALL = """
 def find_in_postgres(
     tx: "Tx", spaces: Sequence[int], lists: Sequence["WordList"], most: int
 ) -> list[tuple[list[int], int]]:
-    """Return for each list up to `most` of its items, and an estimate of their count."""
+    """Return, for each list, up to `most` of its items, and an estimate of the number of all its items."""
     found: list[tuple[list[int], int]] = [([], 0)] * len(lists)
     levels, words, prefixes = ([one[part] for one in lists] for part in range(3))
     values = {"spaces": list(spaces), "levels": levels, "words": words, "prefixes": prefixes, "most": most}
@@ -225,7 +225,7 @@ def find_together_in_postgres(
 
 
 def add_words_in_postgres(tx: "Tx", space: int, words: Sequence[str]) -> None:
-    """Store words for correcting mistyped ones."""
+    """Store words to which mistyped ones can be corrected."""
     tx.run(_ADD_ALL, space=space, words=list(words))
 
 
@@ -236,7 +236,7 @@ def clean_words_in_postgres(tx: "Tx", after: Position) -> Position | None:
 
 
 def forget_words_in_postgres(tx: "Tx", space: int, words: Sequence[str]) -> None:
-    """Delete words that no item has any more from a space."""
+    """Delete from a space those of the words that no item has any more."""
     sql = "select satchel_forget_words(:space, :words::text[], :levels::text[])"
     tx.run(sql, space=space, words=list(words), levels=list(LEVELS))
 
@@ -279,7 +279,7 @@ def find_prompts_in_postgres(
     offset: int = 0,
     after: PromptPosition | None = None,
 ) -> tuple[list[int], int]:
-    """Return a page of the numbers of prompts with a folded text, last updated first, and the total."""
+    """Return a page of the numbers of prompts that contain a folded text, last updated first, and the total."""
     # `like` uses the trigram index; for a text too short for trigrams, `strpos` is faster.
     hits = _HITS.format(_LIKE if len(query.text) >= 3 else _POSITION)
     if tx.is_guarded:

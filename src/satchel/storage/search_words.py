@@ -75,7 +75,7 @@ def fold(text: str) -> str:
 
 
 def make_key(text: str) -> str:
-    """Return a key that ignores case, diacritics, spaces, hyphens and underscores of a name or title."""
+    """Return a key for a name or title, without its case, diacritics, spaces, hyphens and underscores."""
     return re.sub(r"[-_\s]+", "", fold(text))[:200]
 
 
@@ -104,7 +104,7 @@ def count_words(text: str) -> dict[str, int]:
 
 @lru_cache(maxsize=8192)
 def expand(token: str) -> tuple[str, ...]:
-    """Return the words in one run of letters, digits and joining marks, the whole run first."""
+    """Return the words in one run of letters, digits and joining marks; the first is the whole run."""
     words = re.findall(_LETTERS, fold(token))  # folding may split a word, as in ½
     if len(words) > 1:
         words = [*(["".join(words)] if len(words) <= _MOST_PARTS else ()), *words]
@@ -144,13 +144,13 @@ def make_words(item: ItemText) -> str:
 
 
 def list_correctable(words: str) -> list[str]:
-    """Return the sorted words of an item that can correct mistyped words."""
+    """Return, sorted, the words of an item to which mistyped words can be corrected."""
     least, most = _SHORTEST_CORRECTED + 2, _LONGEST_CORRECTED + 2  # including level and dot
     return sorted([one[2:] for one in words.split() if least <= len(one) <= most and one[2:].isalpha()])
 
 
 def is_correctable(word: str) -> bool:
-    """Return whether a word can correct mistyped words."""
+    """Return whether mistyped words can be corrected to this word."""
     return _SHORTEST_CORRECTED <= len(word) <= _LONGEST_CORRECTED and word.isalpha()
 
 

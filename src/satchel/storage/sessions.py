@@ -63,7 +63,7 @@ def list_of(tx: Tx, owner: str) -> list[BrowserSession]:
 
 
 def delete(tx: Tx, id: str, owner: str) -> bool:
-    """End a session of a user; return whether there was one."""
+    """End a session of a user; return False if there was none."""
     return bool(tx.all("delete from sessions where id = :id and owner = :owner returning id", id=id, owner=owner))
 
 

@@ -336,7 +336,7 @@ class SqliteDatabase(Database):
 
 
 def _roll_back(connection: apsw.Connection) -> bool:
-    """Roll back an open transaction and return True; if that fails, close the connection and return False."""
+    """Roll back an open transaction, and return True; if that fails, close the connection, and return False."""
     try:
         if connection.in_transaction:
             connection.execute("rollback")
@@ -360,7 +360,7 @@ def _spell_lists(sql: str) -> tuple[str, frozenset[str]]:
 
 @lru_cache(maxsize=16)
 def _repeat_values(sql: str, count: int) -> str:
-    """Repeat the values of an `insert … values (…)` for several rows; parameters end in the row's position."""
+    """Repeat the values of an `insert … values (…)` for several rows; names of parameters end in the row's number."""
     before, row, after = re.split(r"(?<=values )(\([^()]*\))", sql, maxsplit=1)  # values without inner parentheses
     rows = (re.sub(r":(\w+)", rf":\1_{place}", row) for place in range(count))
     return f"{before}{', '.join(rows)}{after}"

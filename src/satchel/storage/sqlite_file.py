@@ -38,7 +38,7 @@ def check_kind(path: str) -> None:
     """Check that a path is a regular file or does not exist.
 
     Raises:
-        StoreUnusable: it is a folder, a device, …
+        StoreUnusable: the path is a folder, a device, …
     """
     if os.path.exists(path) and not os.path.isfile(path):
         raise StoreUnusable(f"{path} is not a file. Name one with --database or SATCHEL_DATABASE.")
@@ -48,7 +48,7 @@ def make_private(path: str) -> None:
     """Create the file with mode 0600 unless it exists; SQLite gives its log files the same mode.
 
     Raises:
-        StoreUnusable: it is not a regular file.
+        StoreUnusable: the path is not a regular file.
     """
     check_kind(path)
     if not os.path.exists(path):
@@ -58,7 +58,7 @@ def make_private(path: str) -> None:
 
 
 def check_owner(path: str) -> None:
-    """Check that a store and its files belong to this user, and that no other user can replace it.
+    """Check that a store and its files belong to this user, and that no other user can replace them.
 
     Raises:
         StoreUnusable: the store or its folder belongs to another user.

@@ -71,7 +71,7 @@ def read_status(where: str) -> StoreStatus:
     """Read the status of the store at a file path or a `postgresql://` address; nothing is created or migrated.
 
     Raises:
-        StoreUnusable: it does not exist, is not a store, or cannot be reached.
+        StoreUnusable: the store does not exist, is not a store, or cannot be reached.
     """
     return _read_postgres(where) if is_postgres(where) else _read_file(os.path.realpath(where))
 
@@ -110,7 +110,7 @@ def check_file(path: str) -> list[str]:
     """List the damage of a SQLite file, without changing it.
 
     Raises:
-        StoreUnusable: it cannot be read.
+        StoreUnusable: the file cannot be read.
     """
     with _open_file(os.path.realpath(path)) as connection:
         return list_damage(connection)

@@ -33,7 +33,7 @@ CONFINED = "(not :is_confined or project in :allowed)"
 
 
 def by_confinement(sql: str) -> dict[bool, str]:
-    """Return a query in two forms: for callers limited to some projects (True), and for others (False)."""
+    """Return two forms of a query: for callers limited to some projects (True), and for others (False)."""
     return {is_confined: sql.format(owned=owned) for is_confined, owned in _OWNED.items()}
 
 
@@ -66,7 +66,7 @@ _WITH_CLAIM = f"""
 
 
 def confine(tx: Tx, allowed: Allowed) -> dict[str, object]:
-    """Return the parameters of the condition CONFINED."""
+    """Return the parameters that the condition CONFINED needs."""
     if allowed is None:
         return {"is_confined": False, "allowed": ()}
     sql = "select number from projects where name in :names and deleted_at is null"
@@ -95,7 +95,7 @@ _LIST_OPEN = by_confinement(f"""
 
 
 def find_number(tx: Tx, owner: str, id: str, allowed: Allowed) -> int | None:
-    """Return the number of an owner's task by its id."""
+    """Return the number of the owner's task that has this id."""
     sql = f"select number from tasks where {_BY_ID}"
     found: int | None = tx.value(sql, owner=owner, key=id, **confine(tx, allowed))
     return found
@@ -108,7 +108,7 @@ def numbers_with_title(tx: Tx, owner: str, title: str, limit: int, allowed: Allo
 
 
 def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed, *, with_deleted: bool = False) -> set[int]:
-    """Return which of the given numbers belong to an owner's tasks in the allowed projects."""
+    """Return those of the given numbers that belong to an owner's tasks in the allowed projects."""
     sql = f"""
         select number from tasks where owner || '' = :owner and number in :numbers
             and (:with_deleted or deleted_at is null) and {CONFINED}
@@ -147,7 +147,7 @@ def find_deleted(tx: Tx, owner: str, number: int) -> Task | None:
 def list_newest(
     tx: Tx, owner: str, allowed: Allowed, *, is_open: bool, before: tuple[str, int], limit: int
 ) -> list[Task]:
-    """Return an owner's tasks created before a time and number, all or only open ones, newest first."""
+    """Return an owner's tasks older than `before` (time and number), all or only open ones, newest first."""
     sql = _LIST_OPEN[allowed is not None] if is_open else _LIST[allowed is not None]
     values = {"owner": owner, "moment": before[0], "last": before[1], "limit": limit}
     return [Task(*row) for row in tx.all(sql, **values, **confine(tx, allowed))]
@@ -252,9 +252,9 @@ def change_tags(tx: Tx, owner: str, number: int, before: Sequence[str], after: S
 
 
 def set_blockers(tx: Tx, owner: str, task: int, blockers: Sequence[int], *, with_deleted: bool = False) -> list[int]:
-    """Replace the blockers of a task; return those stored, which must be the owner's tasks.
+    """Replace the blockers of a task by those of the given ones that are the owner's tasks; return these.
 
-    Deleted blockers are kept, and none is added; `with_deleted` replaces them too.
+    Deleted blockers stay, and no deleted one is added, unless `with_deleted`.
     """
     values = {"owner": owner, "task": task, "blockers": list(blockers), "with_deleted": with_deleted}
     # Unchanged blockers are not inserted again, because row-level security may hide those tasks.
@@ -269,7 +269,7 @@ def set_blockers(tx: Tx, owner: str, task: int, blockers: Sequence[int], *, with
 
 
 def add_blockers(tx: Tx, owner: str, task: int, blockers: Sequence[int], *, with_deleted: bool = False) -> list[int]:
-    """Add blockers that a task may already have; return those stored, as `set_blockers` does."""
+    """Add blockers, which the task may already have; return those that are the owner's tasks."""
     sql = """
         insert into task_blocks (task, blocker, owner)
         select :task, number, owner from tasks
@@ -317,7 +317,7 @@ def last_claim(tx: Tx, owner: str, task: int) -> Claim | None:
 
 
 def put_claim(tx: Tx, owner: str, task: int, holder: Holder, until: str) -> Claim:
-    """Claim an owner's task with the next fence, whoever holds it."""
+    """Claim an owner's task with the next fence, even if another holds it."""
     sql = f"""
         insert into task_claims (task, owner, holder, holder_key, until, fence)
         values (:task, :owner, :holder, :holder_key, :until, 1)
@@ -352,7 +352,7 @@ def _read_claim(row: Row) -> Claim:
 
 
 def add_note(tx: Tx, owner: str, task: int, text: str, at: str | None = None) -> None:
-    """Add a note by the transaction's author to an owner's task, with the transaction's time or the given one."""
+    """Add a note by the transaction's author to an owner's task, at the transaction's time or the given one."""
     sql = """
         insert into task_notes (task, owner, author, at, text) values (:task, :owner, :author, :at, :text)
     """
@@ -376,7 +376,7 @@ def newest_notes(tx: Tx, owner: str, task: int, limit: int) -> list[TaskNote]:
 
 
 def notes_of(tx: Tx, owner: str, tasks: Sequence[int]) -> list[tuple[int, str, str]]:
-    """Return task, time and text of each note on the given tasks of an owner, oldest first."""
+    """Return the task, time and text of each note on the given tasks of an owner, oldest first."""
     sql = "select task, at, text from task_notes where owner = :owner and task in :tasks order by number"
     return [(task, at, text) for task, at, text in tx.all(sql, owner=owner, tasks=list(tasks))]
 
@@ -494,7 +494,7 @@ _AMONG_FEW = """
 def numbers(
     tx: Tx, owner: str, query: TaskQuery, allowed: Allowed, limit: int, after: TaskPosition | None = None
 ) -> list[int]:
-    """Return the numbers of the tasks that match a query (text and tags folded), after a position."""
+    """Return the numbers of the tasks after a position that match a query (text and tags folded)."""
     few, are_of_text = _few(tx, owner, query, allowed)
     if few == []:
         return []
@@ -523,7 +523,7 @@ def numbers(
 
 
 def _walk(tx: Tx, sql: str, ranges: Sequence[_Range], limit: int, values: dict[str, object]) -> list[int]:
-    """Return the numbers of the first tasks in the given ranges, in the order of the ranges."""
+    """Return the numbers of the first tasks in the given ranges, range by range."""
     found: list[int] = []
     # Include only the requested conditions, so that the engine plans for no others.
     for condition, order in ranges:
@@ -548,13 +548,13 @@ def count_held(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> int:
 
 
 def count_blocked(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> int:
-    """Count the blocked tasks among the open ones that match a query (text and tags folded)."""
+    """Count the blocked ones among the open tasks that match a query (text and tags folded)."""
     sql = " ".join([_COUNT_BLOCKED[allowed is not None], *_conditions(query)])
     return tx.value(sql, **_values(tx, owner, query, allowed)) or 0
 
 
 def _conditions(query: TaskQuery) -> tuple[str, ...]:
-    """Return the conditions of a query, except its filter."""
+    """Return the conditions that a query adds, except its filter."""
     return (
         "" if query.project is None else _IN_PROJECT_OR_NONE if query.takes_unfiled else _IN_PROJECT,
         _TAGGED if query.tags else "",
@@ -588,9 +588,9 @@ def _ranges(filter: TaskFilter, after: TaskPosition | None) -> Sequence[_Range]:
 
 
 def _few(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> tuple[list[int] | None, bool]:
-    """Return the tasks with any of the tags, with a rare tag, or with the text; None if there are many.
+    """Return the tasks with any of the tags, with a tag that few tasks have, or with the text; None if too many match.
 
-    Also return whether the text selected them. For a caller who may not see all of the owner's tasks, return None,
+    Also return whether the text selected the tasks. For a caller who may not see all of the owner's tasks, return None,
     because these lookups read all of them.
     """
     if allowed is not None:

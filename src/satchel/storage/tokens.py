@@ -29,7 +29,7 @@ def by_hash(tx: Tx, hash: str) -> Token | None:
 
 
 def starting(tx: Tx, prefix: str, owner: str | None = None) -> list[str]:
-    """Return up to two ids that start with a prefix, of all tokens or of an owner's."""
+    """Return up to two ids of tokens that start with `prefix`; with `owner`, only of that user's tokens."""
     # A range uses the index. "~" sorts after every character of an id.
     sql = "select id from tokens where id >= :prefix and id < :beyond and (:is_any or owner = :owner) limit 2"
     values = {"prefix": prefix, "beyond": f"{prefix}~", "is_any": owner is None, "owner": owner or ""}
@@ -60,7 +60,7 @@ def to_columns(access: Struct) -> dict[str, Any]:
 
 
 def from_columns(names: str, row: Row) -> Mapping[str, Any]:
-    """Return the fields of a token or session from the names and values of its columns."""
+    """Return the fields of a token or session, from the names and the values of their columns."""
     columns = dict(zip(names.split(", "), row, strict=True))
     projects = None if columns["projects"] is None else tuple(columns["projects"].split(","))
     return {**columns, "is_read_only": bool(columns["is_read_only"]), "projects": projects}

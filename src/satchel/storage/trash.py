@@ -25,7 +25,7 @@ _NEWEST_FIRST = "order by deleted_at desc, number desc"
 
 
 def kept_since(tx: Tx) -> str:
-    """Return the earliest time of a deletion that can still be undone."""
+    """Return the time since when a deletion can still be undone."""
     days = tx.retention.trash_days
     return clock.days_before(tx.now, days) if days else tx.now
 
@@ -43,7 +43,7 @@ def by_id(tx: Tx, id: str, since: str) -> list[Item]:
 
 
 def by_number(tx: Tx, kind: ItemKind, numbers: Sequence[int], since: str = "") -> list[Item]:
-    """Return the deleted items of a kind that have the given numbers."""
+    """Return the deleted items of one kind that have the given numbers."""
     sql = f"{_SELECT} and kind = :kind and number in :numbers"
     return _all(tx, sql, kind=kind, numbers=list(numbers), since=since)
 
@@ -58,7 +58,7 @@ def list_newest(
     since: str,
     limit: int,
 ) -> list[Item]:
-    """List the deleted items of these kinds in some or all projects, last deleted first; for tasks, only one owner's.
+    """List the deleted items of these kinds in some or all projects, last deleted first; tasks only of `owner`.
 
     `has_loose` adds the tasks of no project.
     """

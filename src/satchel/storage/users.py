@@ -4,14 +4,14 @@ from satchel.storage.database import Tx
 
 
 def read_usage(tx: Tx, user: str) -> tuple[int, int]:
-    """Return a user's number of items and bytes, which triggers on revisions maintain."""
+    """Return how many items and bytes a user has; triggers on revisions keep these numbers."""
     sql = "select coalesce(sum(items), 0), coalesce(sum(bytes), 0) from user_usage where owner = :user"
     [[items, size]] = tx.all(sql, user=user)
     return int(items), int(size)
 
 
 def get_setting(tx: Tx, name: str) -> str | None:
-    """Return the value of a setting, or None."""
+    """Return the value of a setting; None if it is not set."""
     found: str | None = tx.value("select value from settings where name = :name", name=name)
     return found
 

@@ -100,7 +100,7 @@ def make_server(
 
 
 async def _answer(offer: Offer, context: ServerRequestContext[SdkSession], _: RequestParams) -> Json:
-    """Answer a request in a worker thread, from its raw parameters: the SDK's models drop unknown members."""
+    """Answer a request in a worker thread, from its raw parameters, because the SDK's models drop unknown members."""
     client, capabilities = _find_client(context)
     call = Call(
         id=context.request_id or 0,
@@ -140,7 +140,7 @@ async def _ask(context: ServerRequestContext[SdkSession], call: Call, result: Re
 
 
 def _find_client(context: ServerRequestContext[SdkSession]) -> tuple[Client, object]:
-    """Return the client and its capabilities, from the handshake or from this request."""
+    """Return the client and the client's capabilities, from the handshake or from this request."""
     known = context.session.client_params
     if known is None:
         meta = (context.params or {}).get("_meta") or {}

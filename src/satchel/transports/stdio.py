@@ -121,7 +121,7 @@ class StdioServer:
         self._lock = threading.Lock()
 
     def run(self) -> None:
-        """Run the calls in this thread, and read in another."""
+        """Run the calls in this thread, and read their messages in another."""
         self._shutdown.on_signal = self._wake
         threading.Thread(target=self._read, name="satchel-reader", daemon=True).start()
         with suppress(OSError):  # the client closed its end
@@ -269,7 +269,7 @@ class StdioServer:
 
 
 class _Input(io.FileIO):
-    """The input; it waits for bytes even if the client has made the shared pipe non-blocking."""
+    """The input, which waits for bytes even if the client has made the shared pipe non-blocking."""
 
     def readinto(self, buffer: "Buffer") -> int:
         while (count := super().readinto(buffer)) is None:

@@ -37,7 +37,7 @@ def check_title(kind: str, title: str) -> None:
 
 
 def none_if_empty(text: str | UnsetType) -> str | UnsetType | None:
-    """Return the text of an update, or None if it is empty, which clears the field."""
+    """Return `text`, or None if it is empty, which clears the field in an update."""
     return text if isinstance(text, UnsetType) else text or None
 
 
@@ -51,7 +51,7 @@ def reply(context: Context, text: str, facts: str = "", /, *, notes: Sequence[st
 
 
 def make_reply(context: Context, text: str, facts: str = "", /, *, notes: Sequence[str] = (), **members: Any) -> Reply:
-    """Make an answer as `reply` does, without a transaction."""
+    """Make an answer as `reply` does, but without a transaction."""
     texts = ["\n".join([text, *notes])]
     if facts:
         texts = [text, "\n".join([facts, *notes])]
@@ -65,7 +65,7 @@ def reply_echo(context: Context, done: str, line: str, notes: Sequence[str] = ()
 
 
 def fit_page(rows: list[Row], found: tuple[Found, ...], *, has_more: bool) -> tuple[list[Row], tuple[Found, ...], bool]:
-    """Return the rows of a page that fit into an answer, their contents, and whether there are more."""
+    """Return as many rows as fit on a page, the same number of items in `found`, and whether there are more."""
     fitting = count_fitting(rows)
     return rows[:fitting], found[:fitting], has_more or fitting < len(found)
 
@@ -110,7 +110,7 @@ def shorten(text: str) -> str:
 
 
 def mark_layer(description: str | None, layer: str) -> str | None:
-    """Return the description that MCP lists, marked if the item is from the personal project."""
+    """Return the description that MCP lists, with a mark if the item is from the personal project."""
     return f"{description} ({layer})" if description and layer else description or layer or None
 
 
@@ -135,7 +135,7 @@ _FORMS = {
 
 
 def decode_cursor(cursor: str | UnsetType, *lists: str) -> tuple[str, ...] | None:
-    """Decode a cursor into the name of its list and its key; None if there is no cursor.
+    """Decode a cursor into the name of a list and a key in that list; None if there is no cursor.
 
     Raises:
         WrongArgument: this server never issued the cursor for one of these lists.
@@ -172,7 +172,7 @@ def add_all(
     key: str | UnsetType,
     add: Callable[[Entry], tuple[Any, str, list[str]]],
 ) -> Reply:
-    """Answer a tool that adds all entries or none; `add` adds one, and returns its row, a line of text, and notes."""
+    """Answer a call that adds all entries or none; `add` adds one, and returns its row, a line of text, and notes."""
 
     def act() -> Reply:
         check_number(field, entries)
@@ -220,7 +220,7 @@ def answer_once(
 
 
 def describe_place(context: Context) -> list[str]:
-    """Return a note if the project of the transaction did not exist before."""
+    """Return notes on the transaction's project if the call makes it, or if it does not exist yet."""
     if not context.scope.makes and not context.scope.personal:
         return []
     tx = context.tx
@@ -247,7 +247,7 @@ def describe_place(context: Context) -> list[str]:
 
 
 def read_tags(given: Sequence[str] | UnsetType) -> list[str]:
-    """Return the tags of a filter without the `+` in front, with which lists print them."""
+    """Return the tags of a filter, without the leading `+` that lists print."""
     return [] if given is UNSET else [tag.strip().removeprefix("+") for tag in given]
 
 

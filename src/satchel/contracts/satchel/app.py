@@ -16,7 +16,7 @@ _ABOUT = {"ui": {"prefersBorder": True, "permissions": {"clipboardWrite": {}}}}
 
 @cache
 def read_app() -> str:
-    """Read the app: one HTML file that includes the design tokens of the page."""
+    """Read the app: one HTML file, into which the page's design tokens are inserted."""
     with open(os.path.join(_FOLDER, "chat", "show.html"), encoding="utf-8") as file:
         app = file.read()
     with open(os.path.join(_FOLDER, "static", "tokens.css"), encoding="utf-8") as file:
@@ -25,12 +25,12 @@ def read_app() -> str:
 
 @cache
 def app_uri() -> str:
-    """Return the URI of the app. It changes with the content, because hosts cache it for good."""
+    """Return the URI of the app, which changes with the app's content, because hosts cache the app for good."""
     return f"{URI}@{crc32(read_app().encode()):08x}"
 
 
 def read_app_resource(uri: str) -> dict[str, Any] | None:
-    """Return the app for `resources/read` by its URI of any version; None for another URI."""
+    """Return the app for `resources/read`, whichever version its URI names; None if the URI is not the app's."""
     if uri != URI and not uri.startswith(f"{URI}@"):
         return None
     return {"uri": uri, "mimeType": MIME_TYPE, "text": read_app(), "_meta": _ABOUT}

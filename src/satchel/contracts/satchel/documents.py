@@ -74,7 +74,7 @@ def update_resource(context: Context, args: tools.UpdateResource) -> Body:
 
 
 def _add(context: Context, new: tools.NewDocument | tools.AddResource) -> tuple[Document, list[str]]:
-    """Add a document; return it, and a note if it has another name than it was given."""
+    """Add a document; return it, and a note if its name differs from the given one."""
     given, uri = new.name.strip(), (new.uri or "").strip()
     name = documents.make_name(given) or given  # the rule about names refuses this one
     check_shown("document", "uri", uri)
@@ -99,7 +99,7 @@ def _read_part(text: str, mime_type: str, args: tools.ReadResource) -> Reading:
 
 
 def make_row(document: Document, *, is_echo: bool = False) -> DocumentAnswer:
-    """Describe a document in a list or an echo of a change."""
+    """Return the row that describes a document in a list or an echo of a change."""
     return DocumentAnswer(
         name=document.name,
         layer=document.layer,
@@ -112,7 +112,7 @@ def make_row(document: Document, *, is_echo: bool = False) -> DocumentAnswer:
 
 
 def format_row(row: DocumentAnswer) -> str:
-    """Format a row as a line."""
+    """Return a row as a line."""
     facts = [row.uri, format_count(row.size or 0, "byte"), row.mime_type]
     facts.append(f"version {row.version}" if row.version else None)
     facts.append(f"from {row.layer}" if row.layer else None)
@@ -123,7 +123,7 @@ def format_row(row: DocumentAnswer) -> str:
 def _reply_binary(context: Context, document: Document) -> Reply:
     """Answer with bytes: image or audio content, which clients show, or an embedded resource.
 
-    Only the content has the bytes: a model that is shown the structured answer cannot read them in base64.
+    Only the content has the bytes: a model that is shown the structured answer cannot read them from base64.
     """
     answer = _describe(context, document, None)
     encoded = encode_document(document)

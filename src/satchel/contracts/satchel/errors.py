@@ -25,7 +25,7 @@ class TemplateFailed(errors.Refused):
 
 
 class WrongValue(errors.Refused):
-    """A value that a prompt or another item does not accept, or a missing one."""
+    """A prompt or another item does not accept a value, or lacks one."""
 
     def __init__(self, message: str, hint: str, argument: str, near: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -166,7 +166,7 @@ _NO_TASKS = "Look into other projects with list_tasks, or add tasks with add_tas
 
 
 def explain_entry(refused: errors.EntryRefused) -> Body:
-    """Return the error of one entry, with its place; the whole call was rolled back."""
+    """Return the error of one entry, with the entry's place; nothing of the call remains."""
     explain = find_row(FAILURES, refused.cause)
     assert explain is not None, "the table is total"
     body = explain(refused.cause)
@@ -256,7 +256,7 @@ def _sentence(error: errors.SatchelError) -> str:
 
 
 def _who_names(missing: errors.NotFound) -> str:
-    """Return a note about the user's file that names the missing project, if there is one."""
+    """Return a note about the user's file that names the missing project; empty if there is no such file."""
     if missing.kind != "project" or not missing.scope.is_named_by_file:
         return ""
     return f", but {missing.scope.why} names it: correct that file, or make the project"
@@ -274,7 +274,7 @@ def _describe_ambiguity(ambiguous: errors.AmbiguousItem) -> str:
 
 
 def protocol_error(missing: errors.NotFound | errors.Forbidden) -> ProtocolError:
-    """Return the JSON-RPC error of a method for a missing item."""
+    """Return the JSON-RPC error that a method raises for a missing item."""
     what = f"{missing.kind.capitalize()} '{missing.key}'"
     if isinstance(missing, errors.Forbidden):
         return ProtocolError(INVALID_PARAMS, f"{what} is not open here")
@@ -306,7 +306,7 @@ METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
 
 
 def describe(wrong: errors.WrongArgument) -> tuple[str, str]:
-    """Describe what is wrong with an argument in a sentence, with a hint at a remedy."""
+    """Describe in a sentence what is wrong with an argument; also return a hint at the remedy."""
     field, rule, limit = "tags" if wrong.field == "tag" else wrong.field, wrong.rule, wrong.limit
     place = wrong.place if len(wrong.place) <= _MAX_PLACE else f"{wrong.place[:_MAX_PLACE]}..."
     if rule == "readOnly":

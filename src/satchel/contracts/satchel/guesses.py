@@ -27,7 +27,7 @@ _LIKENESS = 0.75  # the minimum similarity, out of 1, of two spellings
 
 
 def explain_missing(context: Context, error: Refused) -> Refused:
-    """Return an error with names similar to the missing one, or with what happened to the item."""
+    """Return an error that suggests similar names, or tells what happened to the item."""
     missing = error.cause if isinstance(error, EntryRefused) else error
     if not isinstance(missing, NotFound):
         return error
@@ -39,7 +39,7 @@ def explain_missing(context: Context, error: Refused) -> Refused:
 
 
 def _explain_project(context: Context, missing: NotFound) -> NotFound:
-    """Return the error with projects of similar names, or with all projects if there are none."""
+    """Return the error with the names of similar projects, or of all projects if none is similar."""
     if context.scope.projects is None and projects.find_deleted(context.tx, missing.key) is not None:
         uri = uri_of("project", missing.key)
         tool, command = f"Use restore with item {uri}", f"A person can use satchel restore {uri}"
@@ -55,7 +55,7 @@ def _explain_project(context: Context, missing: NotFound) -> NotFound:
 
 
 def _find_personal(context: Context, missing: NotFound) -> NotFound | None:
-    """Explain where to change an item that the project reads from the personal one."""
+    """Return the error with a hint where to change an item that the project reads from the personal one."""
     if layers.find_missing(context.tx, missing) is None:
         return None
     there, here = missing.scope.personal, missing.scope.project
@@ -66,7 +66,7 @@ def _find_personal(context: Context, missing: NotFound) -> NotFound | None:
 
 
 def _find_deleted(context: Context, missing: NotFound) -> NotFound | None:
-    """Explain who deleted or moved an item, and when."""
+    """Return the error with who deleted or moved an item, and when."""
     kind = next((one for one in lookup.NAMED if one == missing.kind), None)
     found = lookup.find_deleted(context.tx, missing.scope, kind, missing.key)
     if found is None or found.kind == "project" or not may_read(context, found.kind):
@@ -83,7 +83,7 @@ def _find_deleted(context: Context, missing: NotFound) -> NotFound | None:
 
 
 def _suggest(context: Context, missing: NotFound) -> NotFound:
-    """Return the error with items that a mistyped reference may mean."""
+    """Return the error with the names of items that a mistyped reference may mean."""
     tx, scope, key = context.tx, missing.scope, missing.key
     kinds = [one for one in lookup.NAMED if missing.kind in (one, "item") and may_read(context, one)]
     near: dict[str, str] = {}
@@ -106,7 +106,7 @@ def _suggest(context: Context, missing: NotFound) -> NotFound:
 
 
 def describe_tags(missing: Sequence[str], what: str, known: Iterable[str]) -> list[str]:
-    """Return a note for each tag that no item has, with similar tags in use."""
+    """Return a note on each tag that no item has, with similar tags that items have."""
     known = list(known)
     notes = []
     for tag in missing:
@@ -140,7 +140,7 @@ def shorten_name(name: str) -> str:
 
 
 def find_argument(name: str, known: Sequence[str], given: Iterable[str] = ()) -> str | None:
-    """Return the argument that was probably meant, if any; prefer those that the call lacks."""
+    """Return the argument that was probably meant, if any; prefer arguments that the call does not give."""
     unused = [one for one in known if one not in set(given)]
     return _find_argument(name, unused) or _find_argument(name, known)
 
@@ -157,6 +157,6 @@ def _find_argument(name: str, known: Sequence[str]) -> str | None:
 
 
 def split_words(name: str) -> list[str]:
-    """Split a name into words, so that dueDate, due-date and DUE_DATE are the same."""
+    """Split a name into words; dueDate, due-date and DUE_DATE give the same words."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name[:_LONGEST_READ])
     return re.findall(r"[a-z0-9]+", spaced.lower())

@@ -106,10 +106,10 @@ def _list_changes(context: Context, args: History) -> Body:
 
 
 def read_since(context: Context, text: str) -> tuple[int, str]:
-    """Parse `since` into a revision number or a time after which to list changes.
+    """Parse `since` into a revision number or a time; changes after it are listed.
 
     Raises:
-        WrongArgument: it is neither the `since` of an answer nor a time.
+        WrongArgument: `since` is neither the `since` of an answer nor a time.
     """
     if not text:
         return 0, ""
@@ -146,7 +146,7 @@ def _list_versions(context: Context, item: Item, args: History) -> Body:
 
 
 def _find(context: Context, reference: str, find: Callable[[Tx, Scope, str], Item] = lookup.find) -> Item:
-    """Return the item that a reference names if the caller may read it, deleted or not."""
+    """Return the item that a reference names, deleted or not, if the caller may read it."""
     item = find(context.tx, context.scope, reference)
     if not may_read(context, item.kind):
         raise NotFound("item", reference, context.scope)
@@ -171,7 +171,7 @@ def _format_change(entry: FeedEntry, scope: Scope) -> str:
 
 
 def name_author(author: Author, scope: Scope) -> str:
-    """Name the author of a change: the program, and the user unless it is the caller."""
+    """Return the name of a change's author: the program, and the user unless it is the caller."""
     program = f"{author.client} {author.client_version}".strip() or author.contract or "unknown"
     if author.caller == "person":
         program = f"a person with {program}"

@@ -50,7 +50,7 @@ def _find_items(context: Context, given: Sequence[str]) -> list[Item]:
 
 
 def _check_found(context: Context, reference: str, item: Item | None = None) -> Item:
-    """Return the item that a reference names, if the caller may change it; look it up unless it is given."""
+    """Return `item`, or else the item that a reference names, if the caller may change it."""
     in_library = find_in_libraries(context, reference)
     if in_library is not None:
         raise WrongArgument("prompt", "readOnly", value=in_library.name)
@@ -266,7 +266,7 @@ def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed:
 def _reply_changes(
     context: Context, args: tools.UpdateItems, versions: list[int], changed: _Changed, notes: list[str]
 ) -> Body:
-    """Answer with the items; `versions` are their former versions."""
+    """Answer with the changed items; `versions` are the versions that they had before."""
     here = context.scope.project
     there = args.to or here
     numbers = [one for one in changed.items if isinstance(one, int)]
@@ -288,7 +288,7 @@ def _reply_changes(
 
 
 def _show(one: Prompt | Document | Task, here: str, there: str) -> tuple[dict[str, Any], str]:
-    """Describe a changed item in a row and in a line."""
+    """Describe a changed item, as a row and as a line."""
     if isinstance(one, Task):
         line = f"{task_answers.format_task(one, here)}, version {one.version}"
         return to_builtins(task_answers.make_row(one, here, is_echo=True)), line

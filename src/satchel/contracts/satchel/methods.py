@@ -45,7 +45,7 @@ START_ENTRY: Result = {
 
 
 def answer_prompts_list(context: Context, params: dict[str, Any]) -> Result:
-    """Answer prompts/list: the prompt that starts a task, stored prompts, personal ones, then those of libraries."""
+    """Answer prompts/list: the prompt that starts a task, then stored, personal and library prompts."""
     page, after, start = PageRows(), layers.Position(), 0
     if params.get("cursor") is not None:
         source, number = decode_cursor(params["cursor"], _CURSOR)
@@ -199,7 +199,7 @@ def _complete_template(context: Context, uri: str, argument: str, text: str) -> 
 
 
 def _complete_prompt(context: Context, name: str, argument: str, text: str) -> Completion:
-    """Complete the value of an argument: declared values, earlier ones, then values that its name implies."""
+    """Complete the value of an argument: from declared values, earlier values, and what the argument's name implies."""
     if name == START_TASK and may_read(context, "task"):
         if argument != "task":
             raise invalid_params(f"Prompt '{name}' has no argument {argument}")
@@ -253,7 +253,7 @@ class GeneratedPage(Struct, frozen=True):
 
 
 def read_page(context: Context, uri: str) -> GeneratedPage | None:
-    """Return the page behind a URI; None if no page has this URI.
+    """Return the page that a URI names; None if there is no such page.
 
     Raises:
         NotFound, Forbidden: there is no such prompt, task or project in this scope.
@@ -315,7 +315,7 @@ def write_start_page(context: Context, task: Task) -> str:
 
 
 def write_project_page(context: Context) -> str:
-    """Return the current project in JSON: how much it holds, its first documents and open tasks."""
+    """Return the current project in JSON: its size, its first documents and its first open tasks."""
     held = projects.count_current(context.tx, context.scope)
     open_tasks, has_more = tasks.list_page(
         context.tx, context.scope, TaskQuery(filter="pending", project=context.scope.project), limit=_MOST

@@ -75,7 +75,7 @@ def catch_up(context: Context, args: CatchUp) -> Body:
 
 
 def _read_since(context: Context, args: CatchUp) -> tuple[ChangeQuery, str]:
-    """Return a query for the requested changes, and its start in words."""
+    """Return a query for the requested changes, and words for the time since when."""
     after, moment = (0, "") if args.since is UNSET else read_since(context, args.since)
     if not after and not moment:
         moment = history.find_last_visit(context.tx, context.scope, context.client.name)
@@ -114,7 +114,7 @@ def _tell_projects(context: Context) -> Part:
 
 
 def _tell_done(context: Context, query: ChangeQuery, said: str) -> Part:
-    """Report changes since the caller's last visit with their authors, and the last notes on open tasks."""
+    """Report the changes since the caller's last visit, with their authors, and the latest notes on open tasks."""
     found, has_more = history.list_done(context.tx, context.scope, query, _MOST_DONE)
     rows = [_format_done(context, one) for one in found]  # as texts, because JSON objects need twice as many tokens
     notes = _list_notes(context, query)
@@ -177,7 +177,7 @@ def _tell_ready(context: Context) -> Part:
 
 
 def _count(context: Context, held: ProjectCounts, open_tasks: int) -> dict[str, int]:
-    """Count the items of a project by kind, for the kinds that the caller may read."""
+    """Count a project's items of each kind that the caller may read."""
     counts: tuple[tuple[ItemKind, str, int], ...] = (
         ("prompt", "prompts", held.prompts),
         ("document", "documents", held.documents),
@@ -207,7 +207,7 @@ def _format_done(context: Context, one: Doing) -> str:
 
 
 def _name_items(one: Doing) -> str:
-    """Format several items: a few tasks with their titles, many as ranges of numbers."""
+    """Name several items: a few tasks by title, many by ranges of numbers."""
     entries = one.entries[::-1]
     if one.revision.kind == "task" and len(entries) > _MOST_TITLES:
         return _format_numbers(sorted(entry.revision.item for entry in entries))
@@ -236,5 +236,5 @@ def _shorten(text: str, longest: int = _LONGEST_TITLE) -> str:
 
 
 def _write_time(context: Context, at: str) -> str:
-    """Format a time of today as a time of day, any other as a day."""
+    """Format a time of today as hours and minutes, and any other time as a day."""
     return at[11:16] if at[:10] == context.tx.now[:10] else at[:10]

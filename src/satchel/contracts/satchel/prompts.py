@@ -114,7 +114,7 @@ def _list_stored(
 
 
 def _list_libraries(context: Context, query: str | None, behind: str) -> list[PromptRow]:
-    """Return the prompts of libraries after a name, sorted by name, that contain a text in name or description."""
+    """Return the library prompts that sort after `behind` and have the query in name or description, sorted by name."""
     folded = rules.fold(query or "")
     # Sort by name, not by the library's order, so that a cursor stays valid after its prompt is deleted.
     templates = sorted(context.libraries.catalog.view, key=lambda one: one[0].partition(":"))
@@ -199,7 +199,7 @@ def _add(
 
 
 def _read_arguments(given: Sequence[tools.DeclaredArgument] | UnsetType) -> tuple[Argument, ...] | None:
-    """Return the arguments that a call declares for a prompt; None if it does not mention them."""
+    """Return the arguments that a call declares for a prompt; None if the call does not mention arguments."""
     if isinstance(given, UnsetType):
         return None
     return tuple(
@@ -211,7 +211,7 @@ def _read_arguments(given: Sequence[tools.DeclaredArgument] | UnsetType) -> tupl
 
 
 def make_row(prompt: Prompt | PromptSummary, *, is_echo: bool = False) -> PromptRow:
-    """Describe a stored prompt in a list or an echo of a change."""
+    """Return the row that describes a stored prompt in a list or an echo of a change."""
     return PromptRow(
         name=prompt.name,
         layer=prompt.layer,

@@ -41,7 +41,7 @@ def answer_skills_list(context: Context, params: dict[str, Any]) -> Result:
 
 
 def answer_skills_get(context: Context, params: dict[str, Any]) -> Result:
-    """Answer skills/get: return the skill whose SKILL.md has a URI."""
+    """Answer skills/get: return the skill whose SKILL.md has the requested URI."""
     uri: str = params["uri"]
     base = uri.removesuffix(f"/{SKILL}")
     skill = _find(context, base) if base != uri else None
@@ -84,7 +84,7 @@ def _list_all(context: Context) -> Iterator[tuple[str, Skill]]:
 
 
 def _find(context: Context, base: str) -> Skill | None:
-    """Return the skill in a folder, or None."""
+    """Return the skill whose folder has the URI `base`; None if there is none."""
     if base == _OWN:
         return _read_own()
     if base.startswith(_LIBRARY):
@@ -115,7 +115,7 @@ def _read_own() -> Skill:
 
 
 def _make_skill(prompt: Prompt) -> Skill:
-    """Convert a prompt to a skill; its description or title tells an agent when to use it."""
+    """Convert a prompt to a skill; the prompt's description or title tells an agent when to use the skill."""
     about = " ".join((prompt.description or prompt.title).split())[:_LONGEST_DESCRIPTION]
     frontmatter = {"name": prompt.name, "description": about}
     text = write_front_matter(frontmatter, f"\n{prompt.content}")

@@ -20,7 +20,7 @@ MARKS: dict[str, Mark] = {"pending": "", "in_progress": "~", "completed": "x", "
 
 
 def make_row(task: Task, here: str, *, is_echo: bool = False) -> TaskRow:
-    """Make the row of a task in an answer about a project."""
+    """Return the row that describes a task in an answer about the project `here`."""
     return TaskRow(
         number=task.number,
         title=task.title,
@@ -64,7 +64,7 @@ def list_blockers(task: Task) -> list[str]:
 
 
 def format_claim(claim: Claim) -> str:
-    """Format the holder of a claim and its end in UTC."""
+    """Format a claim: who holds it, and when it ends, in UTC."""
     return f"{claim.holder} until {claim.until[11:16]}"
 
 
@@ -74,14 +74,14 @@ def find_holder(context: Context) -> Holder:
 
 
 def describe_holder(context: Context, task: Task, what: str = "It") -> list[str]:
-    """Describe the other agent that held a task, if one did."""
+    """Describe the other agent that held a task, if there was one."""
     if task.claim is None or task.claim.holder_key == find_holder(context).key:
         return []
     return [f"{what} was held by {format_claim(task.claim)}."]
 
 
 def find_unblocked(context: Context, closed: Sequence[int]) -> list[Task]:
-    """Find the tasks that became ready because others were closed, each once."""
+    """Return the tasks, each once, that became ready because others were closed."""
     found = {
         task.number: task
         for number in closed
@@ -92,7 +92,7 @@ def find_unblocked(context: Context, closed: Sequence[int]) -> list[Task]:
 
 
 def show_ready(unblocked: Sequence[Task], here: str) -> tuple[dict[str, Any], list[str]]:
-    """Return the members and the lines of an answer that list tasks that became ready."""
+    """Return, for an answer, the members and the lines that list the tasks that became ready."""
     if not unblocked:
         return {}, []
     lines = ["Ready now:", *(format_task(task, here) for task in unblocked)]

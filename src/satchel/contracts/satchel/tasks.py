@@ -218,7 +218,7 @@ def _release(context: Context, args: tools.ClaimTask) -> Body:
 
 
 def _lock_task(context: Context, reference: str) -> Task:
-    """Lock the task that a reference names; the result has blockers that the caller may not see."""
+    """Lock the task that a reference names; the result includes blockers that the caller may not see."""
     try:
         return tasks.lock(context.tx, context.scope, reference)
     except Forbidden as error:

@@ -75,7 +75,7 @@ def find_stored(context: Context, reference: str) -> Prompt:
 
 
 def find_in_libraries(context: Context, reference: str) -> LibraryTemplate | None:
-    """Return a library's prompt by its full name, which takes precedence over a stored prompt with that title.
+    """Return a library's prompt by its full name, even if a stored prompt has that name as its title.
 
     If none has exactly this name, return the only one that differs in case and separators.
     """
@@ -126,7 +126,7 @@ def fill_in(
 
 
 def _remember(context: Context, key: str, given: dict[str, str]) -> None:
-    """Store the values given to a prompt; a failure is only logged, because the call has succeeded."""
+    """Store the values that filled a prompt; only log a failure, because the call has succeeded."""
     try:
         with context.write() as opened:
             templates.remember_values(opened.tx, context.scope, key, given)
@@ -161,7 +161,7 @@ def read_template(context: Context, found: FoundPrompt) -> str:
     """Return the content of a prompt without filling it in.
 
     Raises:
-        TemplateFailed: its file is missing from its library, too large, or not a text.
+        TemplateFailed: the file of the prompt is missing from its library, too large, or not a text.
     """
     if isinstance(found, Prompt):
         return found.content
@@ -218,14 +218,14 @@ def _explaining(context: Context, found: FoundPrompt) -> Iterator[None]:
 
 
 def check_templates(context: Context, contents: Iterable[str]) -> templates.Checked:
-    """Check each content that may be a template, outside of transactions."""
+    """Check, outside of transactions, those contents that may be templates."""
     return templates.check(lambda content: context.libraries.renderer.check(content, context.work), contents)
 
 
 def settle_update(
     checked: templates.Checked, seen: Prompt, content: str | UnsetType, declared: Sequence[Argument] | None
 ) -> tuple[Sequence[Argument] | UnsetType, list[str]]:
-    """Return the arguments after an update, and notes about the template; see `templates.settle`."""
+    """Return a prompt's arguments after an update, and notes about its template; see `templates.settle`."""
     if content is UNSET and declared is None:
         return UNSET, []
     if content is UNSET:

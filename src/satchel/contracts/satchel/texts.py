@@ -37,7 +37,7 @@ class Reading(Struct, frozen=True, kw_only=True):
 
     @property
     def facts(self) -> list[str]:
-        """Return the same facts in lines, for clients that show a model only the texts."""
+        """Return what `members` says as lines, for clients that show a model only the texts."""
         part = [f"lines {self.lines} of {self.of}"] if self.lines else []
         return [*part, *(["outline:", *self.outline] if self.outline else [])]
 
@@ -45,7 +45,7 @@ class Reading(Struct, frozen=True, kw_only=True):
 def read_part(
     text: str, lines: str | UnsetType, heading: str | UnsetType, *, is_whole: bool = False, has_headings: bool = True
 ) -> Reading:
-    """Return the requested part of a text; by default a short text whole, or the beginning of a long one.
+    """Return the requested part of a text; by default, all of a short text, or the beginning of a long one.
 
     Raises:
         WrongArgument: `lines` is not a range, or both lines and a heading are given.
@@ -99,7 +99,7 @@ def reply_text(context: Context, reading: Reading, facts: str, link: dict[str, A
 
 
 def make_link(uri: str, name: str, mime_type: str, size: int) -> dict[str, Any]:
-    """Return a link by which clients read a text with resources/read; None for revisions without links."""
+    """Return a link at which clients read a text with resources/read; None if the revision has no links."""
     return {"type": "resource_link", "uri": uri, "name": name, "mimeType": mime_type, "size": size}
 
 
@@ -125,7 +125,7 @@ def _format_link(link: links.Link) -> str:
 def format_facts(
     kind: str, answer: WholePrompt | DocumentAnswer, read: Reading | None, lines: Sequence[str], size: str = ""
 ) -> str:
-    """Format the facts about an item that its text does not contain; `lines` are those of its kind."""
+    """Format what an item's text does not say about it; `lines` are the lines that only its kind of item has."""
     head = [
         f"{kind} {answer.name}",
         f"from {answer.layer}" if answer.layer else "",

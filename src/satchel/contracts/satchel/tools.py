@@ -607,7 +607,7 @@ def _tool(
     opens_transactions: bool = False,
     **more: Any,
 ) -> Tool:
-    """Return a tool that runs the function with its name in a module; `more` are fields of `Tool`."""
+    """Return a tool that runs the function of the same name in a module; `more` are fields of `Tool`."""
 
     def run(context: Context, args: Any) -> Body:
         if isinstance(args, InProject):

@@ -74,7 +74,7 @@ OTHER_NAMES = {
 
 
 def find_name(given: str) -> str | None:
-    """Return the name of a format from any spelling of it, or None."""
+    """Return the name of the format that a spelling of it means; None if there is none."""
     key = given.strip().lower().replace("_", "-").replace(" ", "-").replace(".", "-").strip("-")
     name = OTHER_NAMES.get(key, key)
     return name if name in BY_NAME else None

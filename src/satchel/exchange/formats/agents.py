@@ -13,7 +13,7 @@ TAG = "agent"
 
 
 def recognise(file: SourceFile) -> bool:
-    """Recognise Markdown with name and description in a folder `agents`, or with tools and a model."""
+    """Recognise Markdown in a folder `agents` with a name and a description, or anywhere with tools and a model."""
     if file.extension != "md" or file.name == "SKILL.md" or file.name.endswith(".prompt.md") or file.fields is None:
         return False
     has_names = "name" in file.fields and "description" in file.fields

@@ -19,7 +19,7 @@ _WORDS = {"pending": "To Do", "completed": "Done", "cancelled": "Done"}
 
 
 def recognise(file: SourceFile) -> bool:
-    """Recognise Markdown with id, title and status of a task, and files in `docs` and `decisions` of a backlog."""
+    """Recognise Markdown with the id, title and status of a task, and files in a backlog's `docs` and `decisions`."""
     if file.extension != "md" or file.fields is None:
         return False
     if _is_beside_tasks(file):
@@ -30,7 +30,7 @@ def recognise(file: SourceFile) -> bool:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """Read a task; archived ones are cancelled, drafts get the tag `draft`. Docs and decisions become documents."""
+    """Read a task: an archived one is cancelled, a draft gets the tag `draft`. Docs and decisions become documents."""
     fields = file.fields or {}
     if _is_beside_tasks(file):
         yield shared.make_document(file, file.name, shared.text_of(fields, "title"))
@@ -79,7 +79,7 @@ def _list_tags(file: SourceFile, status: str) -> list[str]:
 
 
 def _split_notes(body: str) -> tuple[str, tuple[NoteEntry, ...]]:
-    """Split implementation notes from a body; they become a note on the task."""
+    """Split the implementation notes off a body, because they become a note on the task."""
     before, heading, notes = body.partition("\n## Implementation Notes\n")
     if not heading:
         return body, ()

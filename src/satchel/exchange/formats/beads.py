@@ -32,7 +32,7 @@ def _is_issue(value: object) -> bool:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """Read a task from each issue; comments become notes, the type a tag, and deleted issues are left out."""
+    """Read a task from each issue; comments become notes, the type becomes a tag, and deleted issues are skipped."""
     for where, issue in shared.read_json_lines(file):
         if isinstance(issue, Problem):
             yield issue

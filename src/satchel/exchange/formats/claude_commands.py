@@ -24,7 +24,7 @@ def recognise(file: SourceFile) -> bool:
 
 
 def _find_root(folders: Sequence[str]) -> int | None:
-    """Return the index of the first folder that is part of the name of a command."""
+    """Return the index of the first of the folders whose names are part of the command's name."""
     for place in range(len(folders) - 1, -1, -1):
         is_inside = any(one in (".claude", ".claude-plugin") for one in folders[:place])
         if folders[place] == "commands" and is_inside:
@@ -59,7 +59,7 @@ def write(entries: Sequence[Entry]) -> shared.Written:
 
 
 def write_prompt(prompt: PromptEntry, name: str | None = None) -> str:
-    """Return a prompt as a file of Claude Code, with a name for skills and agents."""
+    """Return a prompt as a file of Claude Code; files of skills and agents get a `name`, too."""
     text, names = write_arguments(shared.take_apart(prompt))
     description, kept = cleaning.split_fields(prompt.description)
     fields = {"name": name, "description": description or (prompt.title if name else None), **kept}
@@ -115,7 +115,7 @@ def _read(text: str, hint: str, names: Sequence[str]) -> list[templates.Piece]:
 
 
 def _is_meant(text: str, found: set[int]) -> bool:
-    """Return whether `$1` without a hint is an argument; it is none if it occurs only in code, such as awk."""
+    """Return whether a `$1` without a hint is an argument, and not a part of code in another language, such as awk."""
     prose = re.sub(r"```.*?(?:```|\Z)|(?<!!)`[^`\n]*`", "", text, flags=re.S)
     is_from_start = min(found) < 2 and max(found) - min(found) == len(found) - 1
     return is_from_start and re.search(_POSITION, prose) is not None

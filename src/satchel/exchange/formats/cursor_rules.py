@@ -18,7 +18,7 @@ def recognise(file: SourceFile) -> bool:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """Read a prompt with the tag `rule`; the files to which the rule applies go into its description."""
+    """Read a prompt with the tag `rule`; the description names the files to which the rule applies."""
     fields = file.fields or {}
     yield shared.make_prompt(
         file.shown,

@@ -9,12 +9,12 @@ from satchel.exchange.templates import convert, read_braces, write_with
 
 
 def recognise(file: SourceFile) -> bool:
-    """Recognise the file of the system prompt, and those beside it."""
+    """Recognise the file of a system prompt, and the files beside it."""
     return file.name == "system.md" or (file.name in ("user.md", "README.md") and file.beside("system.md").exists)
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """Read a prompt with the name of the folder; the text of `user.md` follows that of `system.md`."""
+    """Read a prompt named after its folder; the text of `user.md` follows the text of `system.md`."""
     if file.name != "system.md":
         if file.beside("system.md").exists:
             return  # read together with system.md

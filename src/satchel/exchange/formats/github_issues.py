@@ -101,7 +101,7 @@ def _read_comments(issue: shared.Fields) -> Iterator[NoteEntry]:
 
 
 def _find_priority(labels: Sequence[str]) -> Priority:
-    """Return the priority of a label like `priority: high` or `P1`."""
+    """Return the priority that a label such as `priority: high` or `P1` means."""
     for label in labels:
         if found := re.fullmatch(_PRIORITY_LABEL, label.strip()):
             return cleaning.clean_priority(found[1])

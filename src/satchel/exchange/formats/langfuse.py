@@ -90,7 +90,7 @@ def _read_prompt(where: str, row: shared.Fields, versions: int) -> Found:
 
 
 def _join_messages(messages: list[Any]) -> tuple[str, list[str]]:
-    """Join the messages of a chat to one text, each below its role; return it with notes on omissions."""
+    """Join the messages of a chat into one text, each below its role; return it, and notes on omissions."""
     parts, lost = [], 0
     for one in shared.list_mappings(messages):
         if isinstance(one.get("content"), str):

@@ -15,7 +15,7 @@ _MAX_YAML = 4 * 1024 * 1024  # characters
 
 
 def recognise(file: SourceFile) -> bool:
-    """Recognise YAML with a prompt or a system prompt, and only fields of such a template."""
+    """Recognise YAML with a prompt or a system prompt, and no fields that `llm` does not have."""
     if file.extension not in ("yaml", "yml"):
         return False
     try:
@@ -39,7 +39,7 @@ def _read(file: SourceFile) -> shared.Fields:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """Read a prompt; a system prompt is put above it."""
+    """Read a prompt; its system prompt comes first."""
     fields = _read(file)
     system, prompt = fields.get("system"), fields.get("prompt")
     texts = [one.strip("\n") for one in (system, prompt) if isinstance(one, str) and one.strip()]

@@ -61,7 +61,7 @@ def _read_template(text: str, fields: shared.Fields) -> Template:
 
 
 def read_arguments(given: object) -> list[Argument]:
-    """Return arguments from a list of names or mappings, or a mapping of names to descriptions or mappings."""
+    """Return arguments from a list of names or mappings, or from a mapping of names to descriptions or mappings."""
     found: list[tuple[str, object]] = []
     if isinstance(given, Mapping):
         found = [(str(name), value) for name, value in given.items()]

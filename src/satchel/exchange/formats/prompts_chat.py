@@ -22,7 +22,7 @@ def recognise(file: SourceFile) -> bool:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """Read a prompt from each row; the store makes its name from its title."""
+    """Read a prompt from each row; the store makes the prompt's name from its title."""
     columns = _find_columns(_read_header(file))
     if columns is None:
         raise Unreadable("its first line must name the columns act and prompt")
@@ -81,7 +81,7 @@ def _read_row(where: str, row: dict[str, str | None], title: str, content: str) 
 
 
 def _read_template(text: str) -> templates.Template:
-    """Read `${name}` as prompts.chat does, or else `{{name}}` as `satchel prompt add` does."""
+    """Read a template with `${name}` as prompts.chat does, or else with `{{name}}` as `satchel prompt add` does."""
     template = templates.convert(text, templates.read_dollar_braces)
     if template.arguments:
         return template

@@ -17,7 +17,7 @@ def recognise(file: SourceFile) -> bool:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """Read the folder; in the folder of a store, each entry gets the project of its subfolder."""
+    """Read a folder; if it is a whole store's, each entry gets the project of its subfolder."""
     root, shown = os.path.dirname(file.path), os.path.dirname(file.shown)
     kind, _ = folder.read_marker(file.data)
     if kind == "project":

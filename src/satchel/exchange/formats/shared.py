@@ -38,12 +38,12 @@ class Format(Struct, frozen=True):
 
     @property
     def write(self) -> Callable[[Sequence[Entry]], Written] | None:
-        """The function that writes entries; None if no tool reads such files."""
+        """The function that writes entries; None if Satchel does not write this format."""
         return getattr(self.module, "write", None)
 
     @property
     def file(self) -> str:
-        """The name of the single file that it writes; empty if it writes a folder."""
+        """The name of the single file that the format writes; empty if it writes a folder."""
         return getattr(self.module, "FILE", "")
 
 
@@ -133,7 +133,7 @@ def read_first_line(file: SourceFile) -> Any:
 
 
 def join_parts(*parts: tuple[str, object]) -> str:
-    """Join parts of a description that are not empty, each below its heading."""
+    """Join the parts of a description that are not empty, each below its heading."""
     texts = []
     for heading, value in parts:
         text = value.strip() if isinstance(value, str) else ""
@@ -182,13 +182,13 @@ def list_mappings(value: object) -> list[Fields]:
 
 
 def get_list(fields: Fields, key: str) -> list[Any]:
-    """Return the list in a field, or an empty list."""
+    """Return the list in a field; empty if there is none."""
     value = fields.get(key)
     return value if isinstance(value, list) else []
 
 
 def text_of(fields: Fields, *keys: str) -> str:
-    """Return the text of the first field that has one."""
+    """Return the text of the first of the named fields that has a text."""
     return next((text for key in keys if (text := cleaning.to_text(fields.get(key)))), "")
 
 
@@ -196,7 +196,7 @@ def text_of(fields: Fields, *keys: str) -> str:
 
 
 def take(entries: Sequence[Entry], kind: Kind, title: str) -> tuple[list[Any], tuple[str, ...]]:
-    """Return the entries of the kind that a format supports, and a note on the others."""
+    """Return the entries of `kind`, the only one that a format supports, and a note on the others."""
     found = [one for one in entries if one.kind == kind]
     left = len(entries) - len(found)
     notes = (f"Left out, because {title} has no place for it: {left} of other kinds.",) if left else ()
@@ -230,7 +230,7 @@ def take_apart(prompt: PromptEntry) -> list[Piece]:
 
 
 def write_prompts(entries: Sequence[Entry], title: str, path: str, write: Callable[[PromptEntry], str]) -> Written:
-    """Return a file for each prompt, with a safe name for {} in its path, and notes on omissions."""
+    """Return a file for each prompt, whose safe name replaces {} in `path`, and notes on omissions."""
     prompts, notes = take(entries, "prompt", title)
     names = name_files("", [str(prompt.name) for prompt in prompts])
     files: dict[str, bytes] = {}

@@ -24,7 +24,7 @@ def is_part(file: SourceFile) -> bool:
 
 
 def _find_skill(file: SourceFile) -> str | None:
-    """Return the folder of the skill to which another file belongs."""
+    """Return the folder of the skill to which a file other than SKILL.md belongs."""
     folder = os.path.dirname(file.path)
     for _ in range(_DEPTH):
         if os.path.isfile(os.path.join(folder, "SKILL.md")):
@@ -36,7 +36,7 @@ def _find_skill(file: SourceFile) -> str | None:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """Read a prompt with the tag `skill`; other files of the folder are documents named after it."""
+    """Read a prompt with the tag `skill`; other files of the folder become documents named after the prompt."""
     skill = None if file.name == "SKILL.md" else _find_skill(file)
     if skill is not None:
         path = os.path.relpath(file.path, skill)

@@ -41,7 +41,7 @@ def _find_lists(value: Any) -> dict[str, list[shared.Fields]]:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """Read a task from each task and subtask; the tag of a list becomes their tag, unless it is `master`."""
+    """Read a task from each task and subtask; their list's tag becomes their tag, unless it is `master`."""
     lists = _find_lists(shared.read_json(file))
     if not lists:
         raise Unreadable("it has no list of tasks")

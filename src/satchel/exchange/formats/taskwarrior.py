@@ -31,7 +31,7 @@ def recognise(file: SourceFile) -> bool:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """Read the tasks; deleted ones are cancelled, annotations become notes."""
+    """Read the tasks; deleted tasks become cancelled, annotations become notes."""
     value = shared.guess_json(file)
     if value is not None:
         rows = [(f"{file.shown}, task {number}", one) for number, one in enumerate(_as_list(value), 1)]

@@ -73,7 +73,7 @@ class _Facts:
         self.letter = self.key = ""
 
     def take(self, word: str) -> bool:
-        """Record a word if it is a fact, and return whether it is. Other words belong to the title."""
+        """Record a word that is a fact, and return True; return False for a word of the title."""
         key, colon, value = word.partition(":")
         if re.fullmatch(r"\+\S*\w\S*", word):
             self.projects.append(word[1:])

@@ -59,7 +59,7 @@ class AllowedNames(Struct, frozen=True):
     origins: frozenset[str]  # in addition to the origins of this machine
 
     def has_host(self, host: str) -> bool:
-        """Return whether a Host is allowed, with any port or with exactly this one."""
+        """Return whether a Host is allowed: its name with any port, or with exactly this port."""
         folded = host.lower()
         return folded in self.hosts or _find_name(folded) in self.hosts
 
@@ -76,7 +76,7 @@ def allow(hosts: Iterable[str], origins: Iterable[str]) -> AllowedNames:
 
 
 def _find_name(host: str) -> str | None:
-    """Return the name in a host with or without a port; None if the host is malformed."""
+    """Return the name in a Host, which may also have a port; None if the Host is malformed."""
     found = _HOST.fullmatch(host)
     return found[1] if found is not None and 0 < int(found[2] or 1) <= 65535 else None
 
@@ -202,7 +202,7 @@ def _make_refusal(scope: Scope, headers: Headers, error: Exception, started: flo
 
 
 def _share_with(origin: str) -> list[tuple[bytes, bytes]]:
-    """Return the headers that let pages of an origin read a response."""
+    """Return the headers that allow pages of an origin to read a response."""
     return [
         (b"access-control-allow-origin", origin.encode("latin-1")),
         (b"access-control-expose-headers", b"www-authenticate, mcp-session-id"),
@@ -224,7 +224,7 @@ def build_app(
     close: Callable[[], None],
     pages: Pages | None = None,
 ) -> Guard:
-    """Build a server's application from endpoints by path; `url` is for clients, `issuer` is for OAuth tokens."""
+    """Build a server's application from endpoints by path; clients use `url`, and OAuth tokens come from `issuer`."""
 
     async def show_metrics(request: Request) -> Response:
         await identify(request, callers)
@@ -236,7 +236,7 @@ def build_app(
         return BytesResponse(200, page, [("content-type", kind)])
 
     async def describe_resource(request: Request) -> Response:
-        """Return the metadata that tells clients of a path where to get a token (RFC 9728)."""
+        """Return the metadata of a path: where its clients get a token (RFC 9728)."""
         return json_response(
             200,
             {
@@ -276,7 +276,7 @@ def build_app(
 
 
 def _refuse(path: str, refusal: Refusal) -> Response:
-    """Return a refusal in the form that clients of a path expect."""
+    """Return a refusal in the form that the clients of a path expect."""
     if path.startswith(tasks_api.PREFIX):
         return tasks_api.refuse(refusal)
     if path == "/mcp" or path.startswith("/mcp/"):

@@ -14,7 +14,7 @@ _UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """A connection. It is `waiting` until a whole request has arrived, and again after the answer."""
+    """A connection, which is `waiting` until a whole request has arrived, and again after the answer."""
 
     def __init__(self, *, connections: int, timeouts: Timeouts, waiting: "Waiting", **options: Any) -> None:
         super().__init__(**options)

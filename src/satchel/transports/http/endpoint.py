@@ -46,7 +46,7 @@ class Calls:
         self._running: dict[CallKey, Work] = {}  # only for clients with a session: ids of others are not unique
 
     def begin(self, scope: CallScope) -> Work:
-        """Return the work of one request. Without authentication, all callers count as one user without limits."""
+        """Return a new Work for one request. Without authentication, all callers count as one user without limits."""
         return Work(LOCAL if self.callers.identify is None else scope.user or LOCAL)
 
     async def run(
@@ -216,7 +216,7 @@ class Endpoint:
         """Check a message before any of its calls runs, and carry out its cancellation of an earlier call.
 
         Raises:
-            Refusal: the message writes but its caller may only read, or the caller has made too many calls.
+            Refusal: a call writes but its caller may only read, or the caller has made too many calls.
         """
         for name in post.exchange.refused_tools:
             log_call(name, "InvalidParams", time.perf_counter())
@@ -336,4 +336,4 @@ class Endpoint:
 
 
 def _ignore(*_: object) -> None:
-    """Discard the progress of a call whose client did not request it."""
+    """Ignore progress, because the client did not ask for it."""

@@ -51,7 +51,7 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     shutdown: int = 10  # for running requests when the server shuts down
 
     def for_request(self, body_size: int) -> float:
-        """Return the seconds that a request may take after a number of bytes of its body have arrived."""
+        """Return how many seconds a request may take once a number of bytes of its body have arrived."""
         return min(self.request + body_size / self.body_rate, self.body)
 
 
@@ -169,7 +169,7 @@ class Account:
         self._size = 0
 
     def belongs_to(self, user: str) -> None:
-        """Count the request for a user from now on, instead of an address."""
+        """Count the request for a user from now on, no longer for an address."""
         self._in_flight.add(self._holder, -self._size)
         self._holder = f"user {user}"
         self._in_flight.add(self._holder, self._size)
@@ -180,10 +180,10 @@ class Account:
         self._in_flight.add(self._holder, size)
 
     def check(self, id: str | int | None = None) -> None:
-        """Check whether the request may continue. Raises Refusal as `InFlight.check` does."""
+        """Check whether the request may continue. Raises what `InFlight.check` raises."""
         self._in_flight.check(self._holder, id)
 
     def close(self) -> None:
-        """Remove all bytes of the request after the answer was sent."""
+        """Remove all bytes of the request from the count, after the answer was sent."""
         self._in_flight.add(self._holder, -self._size)
         self._size = 0

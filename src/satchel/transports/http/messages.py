@@ -35,7 +35,7 @@ _EVENT_HEADERS = {
 
 
 class Refusal(Exception):
-    """A request that gets an HTTP error: its status, the part at fault, a sentence, extra headers.
+    """A request is refused with an HTTP error: a status, the part at fault, a sentence, extra headers.
 
     If the request was parsed, `id` is its JSON-RPC id and `tools` are the names of the tools that it calls.
     """
@@ -79,7 +79,7 @@ def account_of(request: Request) -> "Account":
 
 
 def path_of(scope: Scope) -> str:
-    """Return the path below the mount point of the application."""
+    """Return the path of a request below the point where the application is mounted."""
     path: str = scope["path"]
     root: str = scope.get("root_path") or ""
     return path[len(root) :] if root and (path == root or path.startswith(f"{root}/")) else path
@@ -104,7 +104,7 @@ async def identify(request: Request, callers: Callers) -> CallScope:
 
 
 def check_token(request: Request, callers: Callers) -> None:
-    """Check the token of a call again if the call had to wait. Raises AccessDenied."""
+    """Check the token of a call again after the call had to wait. Raises AccessDenied."""
     if time.monotonic() - request.scope["satchel.identified"] > _TOKEN_AGE:
         find_caller(request, callers)
         request.scope["satchel.identified"] = time.monotonic()
@@ -128,7 +128,7 @@ def check_body(headers: Headers) -> None:
 
 
 async def read_body(request: Request) -> bytearray:
-    """Return the whole body, whose size the guard limits. Check the token again if the body came after the head."""
+    """Return the whole body, whose size the guard limits; check the token again if the body arrived later."""
     started = time.monotonic()
     body = bytearray()
     async for piece in request.stream():
@@ -165,7 +165,7 @@ def json_response(status: int, value: object, headers: HeaderLines = ()) -> Byte
 
 
 def event_stream(messages: AsyncIterator[Bytes | None]) -> StreamingResponse:
-    """Return a response that sends messages as events; None becomes a comment, which keeps proxies from closing it."""
+    """Return a response that sends messages as events; None becomes a comment, so that proxies keep the stream open."""
 
     async def events() -> AsyncIterator[bytes]:
         async for message in messages:

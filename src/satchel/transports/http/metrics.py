@@ -65,7 +65,7 @@ class Metrics:
             self._refusals.labels(str(status)).inc()
 
     def stream_opened(self, by: int = 1) -> None:
-        """Count an opened stream, or a closed one with -1."""
+        """Count a stream that was opened or, with -1, closed."""
         if IS_COUNTING:
             self._streams.inc(by)
 
@@ -83,7 +83,7 @@ class Metrics:
         _forget_dead_workers(folder)
 
         class Workers(MultiProcessCollector):
-            """Adds up the counters of the workers, except the empty file of one that is just starting."""
+            """Adds up the counters of all workers; skips the empty file of a worker that is just starting."""
 
             def collect(self) -> Iterator[Metric]:
                 files = [str(file) for file in folder.glob("*.db") if file.stat().st_size]

@@ -204,7 +204,7 @@ class Pages:
         return _respond(site.show_entrance(_read_next(unquote(next))), cookies)
 
     def _write_step(self, value: str, age: int) -> str:
-        """Return the cookie of a login at an issuer; it is SameSite=Lax, because the issuer redirects back here."""
+        """Return the cookie of a login with an issuer; it is SameSite=Lax, because the issuer redirects back here."""
         secure = "; Secure" if self._is_secure else ""
         return f"{_STEP}={value}; Path=/login; Max-Age={age}; HttpOnly; SameSite=Lax{secure}"
 
@@ -279,7 +279,7 @@ async def _read_form(
     """Return the fields of a form, and its files.
 
     Raises:
-        Refusal: it is not a form, it is too large, or it cannot be read.
+        Refusal: the body is not a form, is too large, or cannot be read.
     """
     from satchel.page.visit import Upload
 
@@ -311,7 +311,7 @@ def _decode_fields(raw: bytes) -> dict[str, list[str]]:
     """Decode the fields of a form that has no files.
 
     Raises:
-        Refusal: it has too many fields.
+        Refusal: the form has too many fields.
     """
     if raw.count(b"&") >= _MAX_FIELDS:
         raise Refusal(400, "body", "The form cannot be read.")

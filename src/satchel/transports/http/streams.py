@@ -58,7 +58,7 @@ class Listener(Generic[Change]):
         self._wakeup.set()
 
     async def take(self, timeout: float) -> list[Change]:
-        """Wait for changes; return none after the timeout, or at the end."""
+        """Wait for changes; return an empty list after the timeout, or at the end."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 await self._wakeup.wait()
@@ -106,11 +106,11 @@ class Streams:
     ) -> AsyncIterator[list[Change]]:
         """Open a stream and return its changes; an empty list keeps it alive. `watch` starts the watchers.
 
-        It ends with the listener, or when its owner loses access. The token is checked again with each empty list, and
-        at once after a token of the owner was revoked.
+        The stream ends with the listener, or when its owner loses access. The token is checked again with each empty
+        list, and at once after a token of the owner was revoked.
 
         Raises:
-            Refusal: as `check_room`; 503 if the store cannot be watched.
+            Refusal: for the reasons given at `check_room`; 503 if the store cannot be watched.
         """
         self.check_room(listener.owner)
         try:
@@ -156,7 +156,7 @@ class Streams:
         """Return a stream of changes for an MCP client; `watch` starts the watchers, unless they run.
 
         Raises:
-            Refusal: as `open`.
+            Refusal: see `open`.
         """
         listener = Listener(
             lambda changes: filter(connection.wants, translate(changes)), ClientChange("everything"), owner

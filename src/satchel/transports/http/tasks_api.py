@@ -74,7 +74,7 @@ class TasksApi(Struct, frozen=True):
 
 
 async def _read_arguments(request: Request) -> bytearray:
-    """Read a body. An absent body means an empty object, whatever its type; in chunks, it shows only at the end."""
+    """Read a body. A missing one means `{}`, whatever its type; in chunks, only its end shows that it is empty."""
     head = messages.head_of(request)
     is_chunked = "transfer-encoding" in head.last
     raw = bytearray()
