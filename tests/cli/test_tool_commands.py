@@ -203,7 +203,8 @@ def test_a_task_is_added_from_one_line(satchel: Command) -> None:
     done(satchel("task", "add", "Learn \\+1"))
     over = ("--priority", "low", "-t", "y", "--due", "2027-01-01")
     done(satchel("task", "add", "Over !urgent +x due:2026-12-01", *over))
-    assert satchel("task", "add", "Odd !P1").stderr == b"'!P1' is in the title; a priority is !low, !high or !urgent.\n"
+    said = b"'!P1' stays in the title; write a priority as !low, !high or !urgent.\n"
+    assert satchel("task", "add", "Odd !P1").stderr == said
     assert done(satchel("task", "list")) == (
         "2\t\t#12 crashes\thigh\t2026-12-01\tx\t#1\tdefault\n1\t\tFirst\t\t\t\t\tdefault\n"
         "3\t\tLearn +1\t\t\t\t\tdefault\n5\t\tOdd !P1\t\t\t\t\tdefault\n4\t\tOver\tlow\t2027-01-01\ty\t\tdefault\n"

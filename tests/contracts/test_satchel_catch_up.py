@@ -88,7 +88,7 @@ def test_it_reports_changes_claims_and_ready_tasks(
         "In progress:",
         f"#2 [~] Fix login !high ({claimed['holder']} until {claimed['until'][11:16]})",
         "No task is ready in this project.",
-        "Ready in other projects, or in none: 1",
+        "Ready outside this project: 1",
     ]
     assert ok(own, "catch_up", project="other")["ready"] == [{"number": 4, "title": "Far"}]
 

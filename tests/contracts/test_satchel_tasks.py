@@ -88,8 +88,9 @@ def test_all_lines_are_added_or_none_and_the_wrong_one_is_named(own: Client) -> 
 def test_words_that_look_like_mistyped_facts_are_reported(own: Client) -> None:
     said, value = faces(own, "add_tasks", lines=["A +x !P1 due:tomorrow", "B", "C #tagme"])
     notes = [
-        "#1: '+x !P1 due:tomorrow' is in the title; a priority is !low, !high or !urgent, a day is due:2026-12-01.",
-        "#3: '#tagme' is in the title; a tag is +docs, of letters, digits, - and _.",
+        "#1: '+x !P1 due:tomorrow' stays in the title; write a priority as !low, !high or !urgent; "
+        "write a day as due:2026-12-01.",
+        "#3: '#tagme' stays in the title; write a tag as +docs, with letters, digits, - and _ only.",
     ]
     assert value == {
         "project": "default",

@@ -145,7 +145,7 @@ def test_satchel_does_not_say_that_nothing_was_changed_where_nobody_knows() -> N
     assert said.structured["error"] == {
         "code": "unavailable",
         "message": "The connection to the store was lost, so it is unknown whether the call took effect.",
-        "hint": "Check whether it did before you repeat it. If this persists, the server's log says why.",
+        "hint": "Check whether the call took effect before you repeat it. If this persists, the server's log says why.",
     }
 
 

@@ -133,8 +133,8 @@ def test_an_indented_text_is_of_the_task_before_it() -> None:
     ]
 
 
-PRIORITY, DAY = "a priority is !low, !high or !urgent", "a day is due:2026-12-01"
-AFTER, TAG = "what it waits for is after:#7,2", "a tag is +docs, of letters, digits, - and _"
+PRIORITY, DAY = "write a priority as !low, !high or !urgent", "write a day as due:2026-12-01"
+AFTER, TAG = "write blockers as after:#7,2", "write a tag as +docs, with letters, digits, - and _ only"
 
 
 @pytest.mark.parametrize(

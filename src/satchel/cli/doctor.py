@@ -263,7 +263,7 @@ def check_store(where: str, direct: str | None = None, *, is_fixing: bool) -> It
         return
     known = {name: number for name, number in status.counts.items() if number is not None}
     counts = ", ".join(count(number, name.removesuffix("s")) for name, number in known.items())
-    yield Finding(check="store", status="ok", message=f"{status.engine} {status.store} opens: {counts or 'empty'}")
+    yield Finding(check="store", status="ok", message=f"{status.engine} {status.store} opens{f': {counts}' if counts else '; it is empty'}")
     if not is_shared:
         yield attempt("integrity", lambda: _look_at_file(where))
         yield attempt("privacy", lambda: check_private(where, 0o600), is_fixing=is_fixing)

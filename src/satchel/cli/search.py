@@ -78,7 +78,7 @@ def _write_parts(value: dict[str, Any]) -> Iterator[list[str]]:
     ready = [f"- {_name_task(task)}" for task in value["ready"]]
     more = [f"- {value['more_ready']} more: satchel task ready -p {project}"] if "more_ready" in value else []
     if "ready_elsewhere" in value:
-        more.append(f"{value['ready_elsewhere']} in other projects, or in none: satchel task ready")
+        more.append(f"- {value['ready_elsewhere']} more outside this project: satchel task ready")
     yield ["Ready:", *ready, *more] if ready else ["No task is ready in this project.", *more]
 
 

@@ -121,7 +121,7 @@ def add(
         advice = f"Make it first, or write \\@{project} to keep the word in the title."
         end(f"project '{project}' does not exist. {advice}", "not_found", as_json=session.as_json)
     if doubts := task_lines.find_doubts(line.title):
-        answer.value.setdefault("notes", []).append(f"'{doubts[0]}' is in the title; {', '.join(doubts[1])}.")
+        answer.value.setdefault("notes", []).append(f"'{doubts[0]}' stays in the title; {'; '.join(doubts[1])}.")
     _show_task(session, "Added task {number}: {title}", answer)
 
 

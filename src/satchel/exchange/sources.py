@@ -215,7 +215,7 @@ def write_file(root: str, path: str, data: bytes) -> bool:
                 return False
         files.write_file(target, data, mode=None)
     except OSError as error:
-        raise Unreadable(f"{target} cannot be written: {error.strerror}") from error
+        raise Unreadable(f"cannot write to {target}: {error.strerror}") from error
     return True
 
 

@@ -174,7 +174,7 @@ def read_braces(text: str) -> list[Piece]:
     if "{{" not in text:
         raise NotTemplate("")
     if re.search(r"\{%|\{#|\$\{\{", text):
-        raise NotTemplate("it has statements, comments or ${{ of another language")
+        raise NotTemplate("it uses {%, {# or ${{, which belong to another template language")
     pieces: list[Piece] = []
     for one in split(text, r"\{\{([^{}]*)\}\}"):
         if isinstance(one, str):

@@ -304,7 +304,7 @@ def _working(root: str) -> Iterator[str]:
         os.makedirs(root, exist_ok=True)
         lock = os.open(os.path.join(root, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        raise SourceRefused(f"{root} cannot be written: {error.strerror}.") from None
+        raise SourceRefused(f"cannot write to {root}: {error.strerror}.") from None
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -317,6 +317,6 @@ def _working(root: str) -> Iterator[str]:
             with tempfile.TemporaryDirectory(prefix=_WORK, dir=root, ignore_cleanup_errors=True) as work:
                 yield work
         except OSError as error:
-            raise SourceRefused(f"{root} cannot be written: {error.strerror or error}.") from None
+            raise SourceRefused(f"cannot write to {root}: {error.strerror or error}.") from None
     finally:
         os.close(lock)

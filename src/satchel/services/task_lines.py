@@ -32,10 +32,10 @@ _DAY = r"(?i:due:)[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _FACT = rf"(?i:!(?:low|normal|high|urgent))|{_DAY}|{_AFTER}|\+[A-Za-z0-9_-]{{1,50}}|@[A-Za-z0-9._-]{{1,255}}"
 # Texts that resemble a fact, and the correct form of that fact.
 _DOUBTS = {
-    r"![A-Za-z0-9]\S*|(?i:prio|priority)[:=]\S+": "a priority is !low, !high or !urgent",
-    r"(?i:due|deadline)[:=]\S+": "a day is due:2026-12-01",
-    r"(?i:after|deps?|depends(?:[-_]?on)?|blocked[-_]?by)[:=]\S+": "what it waits for is after:#7,2",
-    r"#[A-Za-z]\S*|\+[^\s+]*[A-Za-z][^\s+]*|(?i:tags?|labels?)[:=]\S+": "a tag is +docs, of letters, digits, - and _",
+    r"![A-Za-z0-9]\S*|(?i:prio|priority)[:=]\S+": "write a priority as !low, !high or !urgent",
+    r"(?i:due|deadline)[:=]\S+": "write a day as due:2026-12-01",
+    r"(?i:after|deps?|depends(?:[-_]?on)?|blocked[-_]?by)[:=]\S+": "write blockers as after:#7,2",
+    r"#[A-Za-z]\S*|\+[^\s+]*[A-Za-z][^\s+]*|(?i:tags?|labels?)[:=]\S+": "write a tag as +docs, with letters, digits, - and _ only",
 }
 
 

@@ -58,7 +58,7 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("lines", "contentEncoding"): "A document of type {value} has no lines",
     ("heading", "contentEncoding"): "A document of type {value} has no headings",
     ("blocked_by", "acyclic"): "A task cannot wait for itself, directly or through other tasks",
-    ("after", "acyclic"): "Some lines wait for each other",
+    ("after", "acyclic"): "Some lines block each other in a circle",
     ("after", "maximum"): "after:{value} is not a task of this call, which has {limit}",
     ("lines", "grammar"): "{value} exclude each other",
     ("lines", "claims"): "A new task cannot be in progress",

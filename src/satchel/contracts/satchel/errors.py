@@ -227,7 +227,7 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     TemplateFailed: lambda failed: error("invalid_argument", failed.message, failed.hint),
     errors.StoreError: lambda _: error("unavailable", _UNABLE, f"Nothing was changed. {_SEE_LOG}"),
     errors.OutcomeUnknown: lambda _: error(
-        "unavailable", _UNKNOWN, f"Check whether it did before you repeat it. {_SEE_LOG}"
+        "unavailable", _UNKNOWN, f"Check whether the call took effect before you repeat it. {_SEE_LOG}"
     ),
     errors.StoreGone: lambda _: error("unavailable", _GONE, f"Nothing was changed. {_RESTART}"),
     Exception: lambda _: error("internal", _UNABLE, _SEE_LOG),

@@ -172,7 +172,7 @@ def _tell_ready(context: Context) -> Part:
         lines.append(f"and {more} more: list_tasks")
     if elsewhere > 0:
         members["ready_elsewhere"] = elsewhere
-        lines.append(f"Ready in other projects, or in none: {elsewhere}")
+        lines.append(f"Ready outside this project: {elsewhere}")
     return members, lines
 
 

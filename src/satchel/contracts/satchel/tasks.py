@@ -116,7 +116,7 @@ def _add_lines(context: Context, args: tools.AddTasks) -> Reply:
     added = task_lines.add_all(context.tx, context.scope, lines, here, report)
     text = "\n".join(["Added:", *(task_answers.format_task(task, here) for task in added)])
     doubts = [(task, found) for task in added if (found := task_lines.find_doubts(task.title))]
-    notes = [f"#{task.number}: '{words}' is in the title; {', '.join(advice)}." for task, (words, advice) in doubts]
+    notes = [f"#{task.number}: '{words}' stays in the title; {'; '.join(advice)}." for task, (words, advice) in doubts]
     rows = [task_answers.make_row(task, here) for task in added]
     return answers.reply(context, text, notes=notes, project=here, tasks=rows)
 
