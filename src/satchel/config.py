@@ -127,7 +127,7 @@ SETTINGS = (
         default=(),
         default_note="libraries in the data folder, and ~/.local/share/twig/prompts",
     ),
-    Setting("user", "UUID", "The only user to act as", short_flag="-u", kind="uuid", default_note="the local user"),
+    Setting("user", "UUID", "The user of all calls", short_flag="-u", kind="uuid", default_note="the local user"),
     Setting(
         "toolsets",
         "LIST",
@@ -138,8 +138,8 @@ SETTINGS = (
         default_note="all",
     ),
     _flag("read_only", "Change nothing"),
-    _number("trash_days", "How many days deleted items can be restored; 0: none", (0, 36_500), 30),
-    _number("history_days", "How many days every version is kept", (0, 36_500), 90),
+    _number("trash_days", "For how many days deleted items can be restored; 0: not at all", (0, 36_500), 30),
+    _number("history_days", "For how many days every version is kept", (0, 36_500), 90),
     _number("history_versions", "How many versions of each item are kept regardless of age", (1, 1_000_000), 20),
     Setting(
         "transport", "stdio|http", "How clients connect", short_flag="-t", choices=("stdio", "http"), default="stdio"
@@ -190,7 +190,7 @@ SETTINGS = (
         "oauth_audience",
         "TEXT",
         "the audience that OAuth tokens must name",
-        default_note="the public URL with a path of the server",
+        default_note="the public URL with the path of a contract",
     ),
     _http("oauth_algorithm", "NAME", "the signature algorithm of OAuth tokens", default="RS256"),
     _http(

@@ -290,7 +290,7 @@ def test_a_failing_server_is_reported_with_its_last_output(doctor: Doctor, home:
     assert status == 1
     assert "not JSON to stdout: b'hello\\n'; it said: no store here" in found["client cursor"][0]["message"]
     assert "project 'nowhere' does not exist" in found["client claude-code"][0]["message"]
-    assert found["client claude-code"][0]["remedy"].startswith("Correct what it says, or rewrite the entry: ")
+    assert found["client claude-code"][0]["remedy"].startswith("Correct the reported cause, or rewrite the entry: ")
     assert "line 1, column 16" in found["client gemini-cli"][0]["message"]
 
 

@@ -205,7 +205,7 @@ def test_a_restore_is_reported_also_as_json(satchel: Command) -> None:
     satchel("prompt", "add", "Tea", "white")
     gone = value(satchel("trash", "list", "--json"))["trash"][0]["id"]
     back = value(satchel("restore", gone, "--json"))
-    notes = ["The name tea is taken; it came back as tea-2.", "The title Tea is taken; it came back as Tea (2)."]
+    notes = ["The name tea is taken; the item is now called tea-2.", "The title Tea is taken; it is now Tea (2)."]
     facts = {"version": 5, "from_version": 3, "was_deleted": True, "changed": True, "notes": notes}
     assert back == {**told, "item": "tea-2", "title": "Tea (2)", **facts}
     satchel("prompt", "delete", "tea-2")

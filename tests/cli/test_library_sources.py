@@ -175,7 +175,7 @@ def test_one_of_several_libraries_is_chosen_by_path(tmp_path: Path) -> None:
     taken = satchel(tmp_path, "add", str(tmp_path / "pack"), "--path", "one", "--name", "Mine")
     assert (taken.returncode, "satchel library update mine" in taken.stderr) == (5, True)
     (tmp_path / "empty").mkdir()
-    assert "there is no library in it" in satchel(tmp_path, "add", str(tmp_path / "empty")).stderr
+    assert "there is no library in the source" in satchel(tmp_path, "add", str(tmp_path / "empty")).stderr
 
 
 def test_an_update_that_does_not_validate_keeps_the_old_version(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_a_task_has_all_that_the_tools_know(satchel: Command) -> None:
     text = done(satchel("task", "show", "2"))
     assert text.startswith("2  Second\nopen, low priority, tags docs, web, project web\n")
     assert re.search(r"\n\nMore\n\nNotes:\n- \S+ satchel \S+: Half done\n$", text)
-    assert "--note goes to one task" in failed(satchel("task", "done", "1", "2", "--note", "x"), 2)
+    assert "--note applies to one task only" in failed(satchel("task", "done", "1", "2", "--note", "x"), 2)
     assert "2026-13-01' is not a day" in failed(satchel("task", "edit", "2", "--due", "2026-13-01"), 2)
     assert "cannot wait for itself" in failed(satchel("task", "edit", "2", "--after", "2"), 2)
     assert "has version 2, not 1" in failed(satchel("task", "edit", "2", "New", "--version", "1"), 1)
@@ -123,7 +123,7 @@ def test_a_task_has_all_that_the_tools_know(satchel: Command) -> None:
 
 def test_tasks_are_claimed_and_given_back(satchel: Command) -> None:
     nothing = failed(satchel("task", "claim"), 3)
-    assert "nothing is ready in project 'default': 0 tasks blocked, 0 tasks held. See the open tasks with" in nothing
+    assert "no task is ready in project 'default': 0 blocked, 0 held by others. See the open tasks with" in nothing
     done(satchel("task", "add", "One"))
     assert re.match(
         r"Claimed until \S+, fence 1:\n1  One\nin progress, ", done(satchel("task", "claim", "--minutes", "5"))

@@ -67,8 +67,8 @@ def test_a_missing_word_is_named(tmp_path: Path) -> None:
         ("document add @docs/guide.md", "NAME is missing. Try 'satchel document add guide.md @docs/guide.md'."),
         (
             "document add url.md https://example.com",
-            "https://example.com is taken as the URI, and CONTENT is missing. "
-            "Give it as an argument, @FILE, or - for stdin.",
+            "https://example.com was read as the URI, so CONTENT is missing. "
+            "Give CONTENT as text, @FILE, or - for stdin.",
         ),
     ]:
         ended = run(*words.split(), environment={"SATCHEL_HOME": str(tmp_path)})

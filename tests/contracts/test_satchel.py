@@ -199,7 +199,7 @@ WRONG: list[tuple[Any, ...]] = [
             "arguments[1].name can have letters, digits and _ only, must not begin with a digit, "
             "and cannot be a Jinja2 keyword.",
             "arguments",
-            "For example user_name, but neither 2nd nor if.",
+            "Use a name like user_name, not 2nd or if.",
         )
         for name in ("", "1a", "a-b", "é", "if", "True")
     ),

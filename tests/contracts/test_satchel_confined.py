@@ -80,7 +80,7 @@ def test_a_task_blocked_elsewhere_reveals_only_that(server: HttpInProcess) -> No
     assert f"#3 Waiting (waits for {ELSEWHERE})" in text(server, "list_tasks", status="pending")
     assert [task["number"] for task in ok(server, "list_tasks")["tasks"]] == [FREE]
     answer = server.ask("prompts/get", {"name": "start-task", "arguments": {"task": "3"}}).result
-    assert f"It waits for {ELSEWHERE}: see to that first" in answer["messages"][0]["content"]["text"]
+    assert f"Open blockers: {ELSEWHERE}. Finish them first" in answer["messages"][0]["content"]["text"]
 
 
 def test_a_token_neither_adds_nor_removes_blockers_that_it_cannot_see(

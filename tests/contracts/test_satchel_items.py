@@ -12,9 +12,7 @@ from tests.support.stdio import META, NEWEST, Client
 
 ANN = "11111111-1111-4111-8111-111111111111"
 LOOK = "Look for it with search or a list tool; restore brings back what was deleted."
-BY_A_PERSON = (
-    "A person renames or deletes it with satchel project rename or satchel project delete NAME, or on the page."
-)
+BY_A_PERSON = "Only a person can do this: with satchel project rename or satchel project delete NAME, or on the page."
 
 
 @pytest.fixture
@@ -178,7 +176,7 @@ def test_a_copy_keeps_everything_but_a_name_that_is_taken(own: Client) -> None:
         {"kind": "document", "name": "dot-2.png", "size": 3, "version": 1, "uri": "x:dot",
          "project": "other"},
     ]  # fmt: skip
-    assert answer["notes"] == ["dot.png: The name dot.png is taken there; the copy has dot-2.png."]
+    assert answer["notes"] == ["dot.png: The name dot.png is taken there; the copy is called dot-2.png."]
     pair = [ok(own, "get_prompt", prompt="letter", project=one)["prompt"] for one in ("default", "other")]
     assert pair[0] == pair[1]
     here, there = (
@@ -256,7 +254,7 @@ def test_a_project_is_added(own: Client) -> None:
     assert refusal(own, "add_project", name="web") == {
         "code": "already_exists",
         "message": "A project with the name 'web' already exists.",
-        "hint": "Pass its name in project to work there, or choose another name.",
+        "hint": "To work there, pass its name as project; or choose another name.",
     }
     assert refusal(own, "add_project", name="no name")["code"] == "invalid_argument"
 

@@ -89,7 +89,7 @@ INSTRUCTIONS = (
     "Satchel keeps the user's prompts, documents and tasks by project, across sessions. Begin with catch_up. Name an "
     "item by #4, its name or its URI, like satchel://task/4; such a URI in a text is a link. Search here before you "
     "ask the user. Change texts with edit_text; do not send them whole. Use claim_task before you work beside others. "
-    "Pass expected_version as you read it. `near` in an error is what was probably meant."
+    "Pass the expected_version that you read. `near` in an error lists what you probably meant."
 )
 CAPABILITIES = {
     "tools": {"listChanged": False},
@@ -149,7 +149,7 @@ def test_prompts_are_got(filled: str, ask: Callable[..., Any]) -> None:
     assert got("Literal {{ x }}") == ("As it is", "{{ x }}")
     assert got("desk:letter", to="Ann") == ("About letter", "Dear Ann")
     assert ask("prompts/get", name="greeting") == wrong(
-        "The prompt needs a value for tone. Give it in arguments, by name."
+        "The prompt needs a value for tone. Give each value by its name in arguments."
     )
     assert ask("prompts/get", name="greeting", arguments={"tone": "cold"}) == wrong(
         "tone must be one of warm, dry, Wry. Choose one of them."
@@ -211,7 +211,7 @@ def test_start_task_renders_a_task_with_what_it_needs(filled: str, ask: Callable
                     "content": {
                         "type": "text",
                         "text": f"Work on this task.\n\n{TASK_PAGE}\n"
-                        "It waits for #1: see to that first, or tell me why it can begin anyway.\n\n"
+                        "Open blockers: #1. Finish them first, or tell me why work can begin anyway.\n\n"
                         "Read the documents that matter with read_resource.\n\n"
                         'Its project is not the current one: pass project: "garden" to read_resource, list_resources, '
                         "get_prompt, add_tasks.\n\n"

@@ -111,5 +111,5 @@ def test_the_instructions_mention_only_served_tools(start: Callable[..., Ask]) -
     assert ask("server/discover", {})["result"]["instructions"] == (
         "Satchel keeps the user's documents and tasks by project, across sessions. Begin with catch_up. Name an "
         "item by #4, its name or its URI, like satchel://task/4; such a URI in a text is a link. Search here "
-        "before you ask the user. `near` in an error is what was probably meant."
+        "before you ask the user. `near` in an error lists what you probably meant."
     )

@@ -121,7 +121,7 @@ def test_prompts_are_filled_in(client: Client, tool: str) -> None:
         "name": "desk:letter",
         "text": "Dear Ann, ",
     }
-    needs = "Give it in arguments, by name."
+    needs = "Give each value by its name in arguments."
     for spelling in ("DESK:Letter", "satchel://prompt/desk:letter", " desk:LETTER "):
         assert ok(client, tool, prompt=spelling, arguments={"to": "Ann"})["name"] == "desk:letter"
     assert refusal(client, tool, prompt="desk:letter", arguments={}) == wrong(
@@ -218,7 +218,7 @@ def test_reading_and_changing_mean_the_same_prompt(client: Client) -> None:
         no = wrong(
             "Prompt 'desk:plain' belongs to a library and cannot be changed here.",
             "prompt",
-            "The stored prompt of this title is called 'desk-plain': use that name.",
+            "The stored prompt with this title is called 'desk-plain': use that name.",
         )
         assert refusal(client, "update_prompt", prompt=reference, content="x") == no
     assert ok(client, "get_prompt", prompt="desk-plain")["prompt"]["content"] == "mine"

@@ -112,7 +112,7 @@ def test_while_it_is_in_the_trash_reads_say_so_and_writes_do_not_make_it(start: 
 def test_a_server_that_only_reads_shows_it_as_empty(start: Start, database: Database, repository: Path) -> None:
     answer = ok(start("--read-only"), "list_prompts")
     assert answer["prompts"] == []
-    assert answer["notes"][0] == f"Project 'web' is empty; nothing made it yet for the repository {repository}."
+    assert answer["notes"][0] == f"Project 'web' is empty; no write has made it yet for the repository {repository}."
     assert names(database) == ["default"]
 
 

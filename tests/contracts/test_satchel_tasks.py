@@ -73,7 +73,7 @@ def test_all_lines_are_added_or_none_and_the_wrong_one_is_named(own: Client) -> 
         (["A", "  about", "B due:2026-02-30"], "lines[2]: due must be a day like 2026-11-30.", HINT),
         (["A", "B", "C @wep"], "lines[2]: Project 'wep' does not exist.", "Did you mean web?"),
         (["A after:#9"], "lines[0]: Task 9 does not exist.", HINT),
-        (["A after:2"], "lines[0]: after:2 is not a task of this call, which has 1.", HINT),
+        (["A after:2"], "lines[0]: after:2 names no task of this call: the highest position is 1.", HINT),
         (["A", "after:1"], "lines[1]: title must not be empty.", HINT),
         (["A +a!b", "[~] B"], "lines[1]: A new task cannot be in progress.", HINT),
     ]:
@@ -90,7 +90,7 @@ def test_words_that_look_like_mistyped_facts_are_reported(own: Client) -> None:
     notes = [
         "#1: '+x !P1 due:tomorrow' stays in the title; write a priority as !low, !high or !urgent; "
         "write a day as due:2026-12-01.",
-        "#3: '#tagme' stays in the title; write a tag as +docs, with letters, digits, - and _ only.",
+        "#3: '#tagme' stays in the title; write a tag as +docs: letters, digits, - or _.",
     ]
     assert value == {
         "project": "default",
@@ -301,7 +301,7 @@ def test_others_see_who_holds_a_task_and_cannot_take_it(own: Client, other: Clie
     assert ok(other, "claim_task")["task"]["number"] == 3
     assert refusal(other, "claim_task") == {
         "code": "not_found",
-        "message": "Nothing is ready in project 'default': 1 task blocked, 2 tasks held.",
+        "message": "No task is ready in project 'default': 1 blocked, 2 held by others.",
         "hint": "See list_tasks with status pending, or try again later.",
         "blocked": 1,
         "held": 2,
@@ -327,7 +327,7 @@ def test_closing_or_deleting_a_held_task_names_its_holder(own: Client, other: Cl
 def test_without_a_task_the_claim_is_in_the_project(own: Client) -> None:
     ok(own, "add_tasks", lines=["A @web !urgent"])
     assert (
-        refusal(own, "claim_task")["message"] == "Nothing is ready in project 'default': 0 tasks blocked, 0 tasks held."
+        refusal(own, "claim_task")["message"] == "No task is ready in project 'default': 0 blocked, 0 held by others."
     )
     assert ok(own, "claim_task", project="web")["project"] == "web"
     assert refusal(own, "claim_task", project="wep")["near"] == ["web"]

@@ -45,7 +45,7 @@ def test_a_template_that_cannot_be_parsed_is_refused_with_its_line(client: Clien
         assert refusal(client, "edit_text", {"item": "p", argument: value}) == wrong(
             f"With these edits, content is not a valid template: {what}. Nothing was changed.",
             argument,
-            "Correct the edit; update_prompt with arguments: [] makes it plain text.",
+            "Correct the edit, or make the prompt plain text: update_prompt with arguments: [].",
         )
     ok(client, "add_prompt", title="Plain", content="a\n{% if %}", arguments=[])
     only_arguments = {"prompt": "plain", "arguments": [{"name": "x"}]}

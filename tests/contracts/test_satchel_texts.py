@@ -88,7 +88,9 @@ def test_an_edit_that_does_not_fit_changes_nothing(client: Client) -> None:
         assert refusal(client, "edit_text", item="p", **nothing) == none
     whole = edit("p", ("one two\ntwo three\nfour five six", ""))
     assert refusal(client, "edit_text", whole) == wrong(
-        "With these edits, content must not be empty. Nothing was changed.", "edits", "Leave some text, or delete it."
+        "With these edits, content must not be empty. Nothing was changed.",
+        "edits",
+        "Leave some text, or delete the item.",
     )
     assert refusal(client, "edit_text", edit("p", ("one", "1"), expected_version=7)) == {
         "code": "conflict",
@@ -204,8 +206,8 @@ def test_a_long_text_is_shown_by_its_outline_and_beginning(read: Any) -> None:
 def test_other_headings_with_the_same_text_are_listed(read: Any) -> None:
     read.add("# A\n## Same\n1\n# B\n## Same\n2\n")
     part, content = read(heading="same")
-    assert (part["text"], part["notes"]) == ("## Same\n1\n", ["Other headings of this text: in lines 5."])
-    assert content[1]["text"].endswith("Other headings of this text: in lines 5.")
+    assert (part["text"], part["notes"]) == ("## Same\n1\n", ["The same heading is also in lines 5."])
+    assert content[1]["text"].endswith("The same heading is also in lines 5.")
 
 
 def test_a_filled_in_prompt_has_no_parts(client: Client) -> None:

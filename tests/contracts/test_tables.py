@@ -53,7 +53,7 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
     ],
     errors.MissingPart: [errors.MissingPart("Set up", ("Setup",)), errors.MissingPart("Set up", ())],
     WrongValue: [WrongValue("It has no argument 'x'.", "It takes none.", "x")],
-    MissingValue: [MissingValue("It needs a value for x.", "Give it in arguments, by name.", "x")],
+    MissingValue: [MissingValue("It needs a value for x.", "Give each value by its name in arguments.", "x")],
     errors.EntryRefused: [
         errors.EntryRefused("lines[3]", cause)
         for cause in (

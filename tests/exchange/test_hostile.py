@@ -45,7 +45,7 @@ def test_huge_and_binary_files_are_refused_without_being_read_whole(
     told = {Path(one.where).name: one.what.partition(" (")[0] for one in problems}
     assert told == {
         "huge.md": f"it has more than {sources.MAX_FILE} bytes",
-        "nul.md": "it is not a text: it has NUL in it",
+        "nul.md": "it is not a text: it contains NUL",
         "bad.csv": "it is not a text in UTF-8",
     }
     assert [one.label for one in entries] == ["cut"]

@@ -292,7 +292,7 @@ def test_a_document_with_new_conflict_markers_is_left_alone_until_the_merge_is_r
     (part / "merging.md").write_text(f"Resolve that:\n{merge}")
     report = sync()
     assert [(one.where, one.what) for one in report.problems] == [
-        (str(part / name), "it has conflict markers of git in it. Resolve the conflict, and remove them")
+        (str(part / name), "it contains conflict markers of git. Resolve the conflict, and remove the markers")
         for name in ("d.md", "new.md")
     ]
     assert report.lines == ["folder → store: changed document 'merging.md'"]

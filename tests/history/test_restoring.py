@@ -101,7 +101,7 @@ def test_an_expired_blocker_does_not_keep_an_older_version_from_coming_back(data
     assert (done.item.title, done.notes) == ("Task", ())
     history.prune(database)
     done = restore(database, ADA, f"#{task}", 2)
-    assert (done.item.title, done.notes) == ("Other", (f"It was blocked by #{blocker}, which no longer exists.",))
+    assert (done.item.title, done.notes) == ("Other", (f"Blockers that no longer exist were left out: #{blocker}.",))
 
 
 def test_an_old_version_of_a_task_leaves_it_in_a_project_that_is_in_the_trash(database: Database) -> None:

@@ -122,7 +122,10 @@ def test_a_document_whose_name_was_taken_is_restored_beside_the_other(database: 
     write(database, ADA, lambda tx: documents.delete(tx, ADA, "notes.md"))
     add_resource(database, ADA, "notes.md", "new")
     done = restore(database, ADA, "notes.md")
-    assert (done.item.name, done.notes) == ("notes-2.md", ("The name notes.md is taken; it came back as notes-2.md.",))
+    assert (done.item.name, done.notes) == (
+        "notes-2.md",
+        ("The name notes.md is taken; the item is now called notes-2.md.",),
+    )
     found = read(
         database, ADA, lambda tx: [documents.get_by_name(tx, ADA, one).content for one in ("notes.md", "notes-2.md")]
     )

@@ -134,7 +134,7 @@ def test_an_indented_text_is_of_the_task_before_it() -> None:
 
 
 PRIORITY, DAY = "write a priority as !low, !high or !urgent", "write a day as due:2026-12-01"
-AFTER, TAG = "write blockers as after:#7,2", "write a tag as +docs, with letters, digits, - and _ only"
+AFTER, TAG = "write blockers as after:#7,2", "write a tag as +docs: letters, digits, - or _"
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def _explain_restore(where: str, file: str) -> str:
     if is_postgres(where):
         return (
             f"Restore it into a SQLite store with: {restore_it} --database {shlex.quote(f'{path}.db')}\n"
-            "Restore it into an empty PostgreSQL database with its address in --database."
+            "To restore it into an empty PostgreSQL database, give the address of the database as --database."
         )
     is_default = where == config.load({}).database
     return f"Bring it back with: {restore_it}{'' if is_default else f' --database {shlex.quote(where)}'}"
@@ -208,7 +208,7 @@ def dump(file: str, database: str | None, as_json: bool) -> None:
     The store may be in use.
     """
     if file == "-" and sys.stdout.isatty():
-        raise click.UsageError("A dump is not for a terminal. Name a FILE, or write it to one: > FILE")
+        raise click.UsageError("A dump cannot be written to a terminal. Name a FILE, or redirect stdout: > FILE")
     with report_errors(as_json=as_json):
         where = config.load({"database": database}).database
         with (

@@ -23,7 +23,7 @@ def cli() -> None:
 @click.option("--role", metavar="NAME", help="A PostgreSQL role that owns nothing, to grant access to.")
 @address_command
 def migrate(where: str, role: str | None) -> tuple[str, Any]:
-    """Migrate the store to the newest schema, or make it; on PostgreSQL, as its owner.
+    """Migrate the store to the newest schema, or create it; on PostgreSQL, run this as the owner.
 
     With --role, grant a role that owns nothing the rights to serve the store, and no others. Repeat it after each
     migration.
@@ -43,7 +43,7 @@ def migrate(where: str, role: str | None) -> tuple[str, Any]:
             notes = postgres_schema.grant(connection, role, name)
     done = f"Migrated the store from schema {before} to {newest}." if before else f"Made a store of schema {newest}."
     lines = [done if before < newest else f"The store has schema {before}, the newest."]
-    lines += [f"Role '{role}' may use it."] if role is not None else []
+    lines += [f"Role '{role}' may use the store."] if role is not None else []
     value = {"from": before, "schema": newest, "role": role, "notes": notes}
     return "\n".join([*lines, *(f"Note: {note}." for note in notes)]), value
 

@@ -207,11 +207,11 @@ def check_watcher(home: str) -> str:
     try:
         with tempfile.TemporaryDirectory(prefix=".doctor-", dir=base) as folder:
             if sees_changes(folder):
-                return "a touched file was noticed"
+                return "the change of a test file was noticed"
     except (OSError, RuntimeError) as error:
         why = f": {error}"
     remedy = "Changed templates are noticed within 30 seconds. On Linux raise fs.inotify.max_user_watches."
-    raise Problem(f"A touched file was not noticed{why}.", remedy, status="warning")
+    raise Problem(f"The change of a test file was not noticed{why}.", remedy, status="warning")
 
 
 def check_port(http: Http | None, *, is_needed: bool) -> str:
@@ -263,7 +263,8 @@ def check_store(where: str, direct: str | None = None, *, is_fixing: bool) -> It
         return
     known = {name: number for name, number in status.counts.items() if number is not None}
     counts = ", ".join(count(number, name.removesuffix("s")) for name, number in known.items())
-    yield Finding(check="store", status="ok", message=f"{status.engine} {status.store} opens{f': {counts}' if counts else '; it is empty'}")
+    held = f": {counts}" if counts else "; it is empty"
+    yield Finding(check="store", status="ok", message=f"{status.engine} {status.store} opens{held}")
     if not is_shared:
         yield attempt("integrity", lambda: _look_at_file(where))
         yield attempt("privacy", lambda: check_private(where, 0o600), is_fixing=is_fixing)
@@ -309,7 +310,7 @@ def _migrate(where: str, direct: str | None) -> str:
 
 def _look_at_search(where: str, direct: str | None, status: StoreStatus) -> str:
     if status.row_security:
-        what = "not compared: this role sees one user at a time. Run it as the owner of the store."
+        what = "not compared: this role sees one user at a time. Run satchel doctor as the owner of the store."
         raise Problem(what, status="note")
     try:
         with closing(open_database(where, direct)) as opened, opened.read() as tx:
@@ -317,7 +318,7 @@ def _look_at_search(where: str, direct: str | None, status: StoreStatus) -> str:
     except SatchelError as error:
         raise Problem(str(error), _remedy(where)) from error
     if not state.is_in_step:
-        what = f"the search index lacks {state.missing} items, and has {state.stale} wrong."
+        what = f"the search index lacks {state.missing} items, and {state.stale} of its entries are wrong."
         raise Problem(what, "satchel doctor --fix", lambda: _rebuild(where, direct))
     return f"the search index is up to date ({state.compared} items compared)"
 
@@ -378,7 +379,7 @@ def _look_at_entry(
     except probe.NoAnswer as error:
         repair = None
         if isinstance(target, Local):
-            remedy = f"Correct what it says, or rewrite the entry: {again}"
+            remedy = f"Correct the reported cause, or rewrite the entry: {again}"
             if shutil.which(target.command, path=machine.environment.get("PATH")) is None:
                 remedy, repair = again, partial(_renew_entry, machine, client, scope, name, path, target)
         elif target.token_variable and not machine.environment.get(target.token_variable):

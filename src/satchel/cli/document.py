@@ -49,7 +49,7 @@ def add(
     first_uri, content = _split(rest, uri)
     if first_uri and content is None and not sys.stdin.isatty():
         raise click.UsageError(
-            f"{first_uri} is taken as the URI, and CONTENT is missing. Give it as an argument, @FILE, or - for stdin."
+            f"{first_uri} was read as the URI, so CONTENT is missing. Give CONTENT as text, @FILE, or - for stdin."
         )
     raw = read_content(content)
     kind = mime_type or _guess_type(name, content, raw)

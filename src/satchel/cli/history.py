@@ -37,8 +37,12 @@ _PAGE = 500  # changes of the audit trail per transaction, so that a slow reader
 
 @click.command(cls=Command)
 @click.argument("item", type=ITEM, required=False)
-@click.option("--since", metavar="TIME", default="", help="Only since 2h, 3d, yesterday, monday, a day or a UTC time.")
-@click.option("--by", metavar="WHO", default="", help="Only by you, person, model, a user, token, client or contract.")
+@click.option(
+    "--since", metavar="TIME", default="", help="Changes since 2h, 3d, yesterday, monday, a day or a UTC time."
+)
+@click.option(
+    "--by", metavar="WHO", default="", help="Changes by you, person, model, a user, token, client or contract."
+)
 @click.option("--limit", type=click.IntRange(1, 10**9), help=f"The maximum.  [default: {_LIMIT}; jsonl: no limit]")
 @click.option("--all", "is_everything", is_flag=True, help="All projects and users: for the owner of the store.")
 @click.option("--format", type=click.Choice(["text", "jsonl"]), help="With --all: jsonl for one object a line.")

@@ -272,7 +272,7 @@ def _add_rule(report: Reporter, machine: Machine, client: Client, scope: Scope, 
     if path is None:
         text = f"{client.title} reads no instructions from a file of the {scope}, so no rule was written."
         if scope == "user" and client.project_files and client.project_rule:
-            text += f" In the folder of a project, --scope project writes it to {client.project_rule}."
+            text += f" In the folder of a project, --scope project writes the rule to {client.project_rule}."
         report.add(client, "unchanged", text)
     elif change is None:
         report.add(client, "unchanged", f"{client.title}: the rule is in {path} already.")

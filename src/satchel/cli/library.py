@@ -315,7 +315,7 @@ def update(name: str | None, anyway: bool, libraries: tuple[str, ...], as_json: 
     if as_json:
         click.echo(to_json({"libraries": results}))
     elif not folders:
-        say("No library was added from elsewhere. Add one: satchel library add GIT_URL|FOLDER|ARCHIVE")
+        say("No library was added from a source. Add one: satchel library add GIT_URL|FOLDER|ARCHIVE")
     raise SystemExit(1 if has_failed else 0)
 
 
@@ -370,5 +370,5 @@ def _find_added(added: dict[str, Origin], name: str) -> str:
     found = [folder for folder in added if name in (folder, library_name(folder))]
     if not found:
         hint = _hint(name, [library_name(folder) for folder in added])
-        end(f"no library '{name}' was added from elsewhere. {hint}", "not_found")
+        end(f"no library '{name}' was added from a source. {hint}", "not_found")
     return found[0]

@@ -68,7 +68,7 @@ def current(session: Session) -> None:
 @click.argument("new_name")
 @command(in_project=False)
 def rename(session: Session, name: str, new_name: str) -> None:
-    """Rename a project. A repository or file that names it by its old name is pointed out, and not changed."""
+    """Rename a project. If this folder still uses the old name, the command says so and changes no file."""
     with session.write() as tx:
         project = projects.rename(tx, name, new_name)
     value: dict[str, Any] = {"id": project.id, "name": project.name, "created_at": project.created_at}

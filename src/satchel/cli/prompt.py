@@ -77,8 +77,8 @@ def add(
 
 
 @cli.command("list")
-@tags_option(TAG, "Only with this tag, or one of several.")
-@click.option("--all-tags", is_flag=True, help="Only with all of the tags, not just one.")
+@tags_option(TAG, "Only items with this tag; if repeated, with at least one of the tags.")
+@click.option("--all-tags", is_flag=True, help="Require all tags given by --tag, not just one.")
 @click.option("--search", "query", metavar="TEXT", help="Only with this text in title or content, in any case.")
 @command(reads=True)
 @page_options

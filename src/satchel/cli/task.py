@@ -48,7 +48,7 @@ class _Status(click.Choice[str]):
 
 
 narrow_option = project_option("Only tasks of this project.  [default: all]")
-narrow_by_tag_option = tags_option(TASK_TAG, "Only with this tag, or one of several.")
+narrow_by_tag_option = tags_option(TASK_TAG, "Only tasks with this tag; if repeated, with at least one of the tags.")
 
 
 def blockers_option(help: str) -> Option:
@@ -133,7 +133,7 @@ def _read_line(text: str) -> "TaskLine":
         return task_lines.TaskLine(title=text)
     [line] = task_lines.read([text])
     if line.mark:
-        raise click.UsageError(f"A new task is open: leave [{line.mark}] out, or write \\[{line.mark}] for a title.")
+        raise click.UsageError(f"A new task is open: leave [{line.mark}] out, or keep it in the title: \\[{line.mark}]")
     # A label means other lines of a call. Here a number in front is a word of the title, as in '#12 crashes'.
     return line if line.label is None else replace(line, title=f"#{line.label} {line.title}")
 
@@ -142,7 +142,7 @@ def _read_line(text: str) -> "TaskLine":
 @click.option("--status", type=_Status(STATUSES), help="Only tasks in this state.  [default: open]")
 @click.option("--search", "query", metavar="TEXT", help="Only with this text in title or description, in any case.")
 @narrow_by_tag_option
-@click.option("--all-tags", is_flag=True, help="Only with all of the tags, not just one.")
+@click.option("--all-tags", is_flag=True, help="Require all tags given by --tag, not just one.")
 @narrow_option
 @command(in_project=False, as_user=True, reads=True)
 @page_options
@@ -264,7 +264,7 @@ def done(session: Session, refs: tuple[str, ...], note: str | None) -> None:
     if len(refs) == 1:
         _show_task(session, "Done: task {number}: {title}", session.call("complete_task", task=refs[0], note=note))
     elif note is not None:
-        raise click.UsageError("--note goes to one task: name one REF.")
+        raise click.UsageError("--note applies to one task only: name one REF.")
     else:
         _set_status(session, refs, "completed", "Done")
 

@@ -65,7 +65,7 @@ def clean_tags(given: object) -> tuple[tuple[str, ...], list[str]]:
         if tag:
             found[tag.strip("-")] = None
         elif one.strip():
-            notes.append(f"The tag {one.strip()!r} was left out: it has no letter or digit that a tag may have.")
+            notes.append(f"The tag {one.strip()!r} was left out: none of its characters is allowed in a tag.")
     if len(found) > rules.MAX_TAGS:
         notes.append(f"Only the first {rules.MAX_TAGS} of {len(found)} tags are kept.")
     return tuple(sorted(list(found)[: rules.MAX_TAGS])), notes

@@ -31,7 +31,7 @@ Details = dict[str, dict[str, Any]]  # by the document's name
 _LONGEST_FILE = 200  # characters of a name in a file name
 _RESERVED = {"con", "prn", "aux", "nul", *(f"com{n}" for n in range(1, 10)), *(f"lpt{n}" for n in range(1, 10))}
 _CONFLICT_LINES = ("<<<<<<<", "=======", ">>>>>>>")
-CONFLICT = "it has conflict markers of git in it. Resolve the conflict, and remove them"
+CONFLICT = "it contains conflict markers of git. Resolve the conflict, and remove the markers"
 
 
 class ReadFile(Struct, frozen=True):
@@ -152,7 +152,7 @@ def read_marker(data: bytes) -> tuple[str, str | None]:
         raise Unreadable(f"{sources.MARKER} does not say that this is a folder of Satchel")
     version = value.get("version")
     if not isinstance(version, int) or version > VERSION:
-        raise Unreadable(f"the folder is of a newer Satchel (version {version}, and this one knows {VERSION})")
+        raise Unreadable(f"a newer Satchel wrote the folder (format {version}; this one reads format {VERSION})")
     project = value.get("project")
     return kind, project if isinstance(project, str) else None
 
@@ -237,7 +237,7 @@ def read_details(root: str) -> Details:
     except (ValueError, RecursionError) as error:
         raise Unreadable(f"it is not JSON: {error}") from None
     if not isinstance(value, dict):
-        raise Unreadable("it must be an object with the names of documents")
+        raise Unreadable("it must be an object whose keys are names of documents")
     return {name: one for name, one in value.items() if isinstance(one, dict)}
 
 

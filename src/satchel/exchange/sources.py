@@ -189,7 +189,7 @@ def decode(data: bytes) -> str:
         what = f"it is not a text in UTF-8 (byte {data[error.start]:#04x} at {error.start})"
         raise Unreadable(f"{what}. Convert it first, for example with: iconv -f latin1 -t utf-8") from None
     if "\0" in text:
-        raise Unreadable("it is not a text: it has NUL in it")
+        raise Unreadable("it is not a text: it contains NUL")
     return text
 
 

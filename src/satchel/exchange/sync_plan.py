@@ -77,7 +77,7 @@ def load_state(root: str, project: str, user: str) -> tuple[SyncState, bool]:
             f"{path} is broken. Remove it to start over. The next sync keeps both versions of items that differ"
         ) from None
     if found is None:
-        raise Unreadable(f"{path} is of another version of Satchel. Remove it to start over")
+        raise Unreadable(f"another version of Satchel wrote {path}. Remove the file to start over")
     if found.project != project:
         return empty, False
     return (found if found.user == user else replace(found, user=user, task={})), True

@@ -187,7 +187,7 @@ def _find_library(whole: str, path: str) -> str:
     if path:
         plain = os.path.normpath(path)
         if plain.startswith((os.pardir, os.sep)) or not os.path.isdir(os.path.join(whole, plain)):
-            raise SourceRefused(f"there is no folder '{path}' in it.", 3)
+            raise SourceRefused(f"there is no folder '{path}' in the source.", 3)
         return plain
     if _is_library(whole):
         return ""
@@ -199,8 +199,8 @@ def _find_library(whole: str, path: str) -> str:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise SourceRefused(f"there is no library in it: no {NAME}, no text with front matter, and no skills.")
-    raise SourceRefused(f"there are several libraries in it. Choose one with --path: {', '.join(found)}", 2)
+        raise SourceRefused(f"there is no library in the source: no {NAME}, no text with front matter, and no skills.")
+    raise SourceRefused(f"there are several libraries in the source. Choose one with --path: {', '.join(found)}", 2)
 
 
 def _list_folders(path: str) -> list[str]:
@@ -280,7 +280,7 @@ def _check_free(root: str, folder: str) -> None:
 def _get_origin(root: str, folder: str) -> Origin:
     origin = read_origin(root, folder)
     if origin is None:
-        raise SourceRefused(f"{folder} was not added from elsewhere: its folder is yours to change or delete.", 2)
+        raise SourceRefused(f"{folder} was not added by a command: change or delete its folder yourself.", 2)
     return origin
 
 

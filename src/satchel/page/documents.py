@@ -74,7 +74,7 @@ def add(visit: Visit) -> Answer:
     """Add a document: typed text, or a file."""
     file = visit.files.get("file")
     if file is not None and visit.field("content").strip():
-        return _show_form(visit, None, error="There is a file and a text. Choose the file again, and empty the text.")
+        return _show_form(visit, None, error="You gave a file and a text. Choose the file again, and empty the text.")
     try:
         given = visit.field("name").strip() or (file.name if file else "")
         name = documents.make_name(given)

@@ -34,7 +34,7 @@ def restore(visit: Visit) -> Answer:
     reference, address = _locate(visit)
     version = visit.number("version")
     restored = visit.write(lambda tx: restoring.restore(tx, visit.scope, reference, version or None))
-    said = f"Version {version} is the newest again." if restored.is_changed else "It was like that already."
+    said = f"Version {version} is the newest again." if restored.is_changed else "It has this content already."
     return Redirect(address, " ".join([said, *restored.notes]), can_undo=restored.is_changed)
 
 

@@ -83,4 +83,4 @@ def _copy_document(tx: Tx, there: Scope, document: Document, *, renames: bool) -
 
 
 def _tell(what: str, wanted: str, got: str) -> str:
-    return "" if wanted == got else f"The {what} {wanted} is taken there; the copy has {got}."
+    return "" if wanted == got else f"The {what} {wanted} is taken there; the copy is called {got}."

@@ -72,9 +72,9 @@ def bring_back(tx: Tx, scope: Scope, item: Item, version: int | None = None, *, 
             raise StoreConflict(f"{item.kind} {item.key}: {violation}") from violation
     notes = []
     if now.name != item.name:
-        notes.append(f"The name {item.name} is taken; it came back as {now.name}.")
+        notes.append(f"The name {item.name} is taken; the item is now called {now.name}.")
     if item.kind == "prompt" and now.title != item.title:
-        notes.append(f"The title {item.title} is taken; it came back as {now.title}.")
+        notes.append(f"The title {item.title} is taken; it is now {now.title}.")
     if version in (None, item.version - 1):
         return Restored(item=now, from_version=item.version - 1, was_deleted=True, notes=tuple(notes))
     wanted = history.read_version_of(tx, scope, structs.replace(now, former=item.former), version)
@@ -220,7 +220,7 @@ def _missing_blockers(tx: Tx, scope: Scope, old: Item) -> list[str]:
         return []
     left = tasks.keep_existing_blockers(tx, scope, old.state.blocked_by)
     gone = [f"#{number}" for number in old.state.blocked_by if number not in left]
-    return [f"It was blocked by {', '.join(gone)}, which no longer exists."] if gone else []
+    return [f"Blockers that no longer exist were left out: {', '.join(gone)}."] if gone else []
 
 
 # -- undo -------------------------------------------------------------------------------------------------------------

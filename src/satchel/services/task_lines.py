@@ -35,7 +35,7 @@ _DOUBTS = {
     r"![A-Za-z0-9]\S*|(?i:prio|priority)[:=]\S+": "write a priority as !low, !high or !urgent",
     r"(?i:due|deadline)[:=]\S+": "write a day as due:2026-12-01",
     r"(?i:after|deps?|depends(?:[-_]?on)?|blocked[-_]?by)[:=]\S+": "write blockers as after:#7,2",
-    r"#[A-Za-z]\S*|\+[^\s+]*[A-Za-z][^\s+]*|(?i:tags?|labels?)[:=]\S+": "write a tag as +docs, with letters, digits, - and _ only",
+    r"#[A-Za-z]\S*|\+[^\s+]*[A-Za-z][^\s+]*|(?i:tags?|labels?)[:=]\S+": "write a tag as +docs: letters, digits, - or _",
 }
 
 

@@ -59,7 +59,7 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("heading", "contentEncoding"): "A document of type {value} has no headings",
     ("blocked_by", "acyclic"): "A task cannot wait for itself, directly or through other tasks",
     ("after", "acyclic"): "Some lines block each other in a circle",
-    ("after", "maximum"): "after:{value} is not a task of this call, which has {limit}",
+    ("after", "maximum"): "after:{value} names no task of this call: the highest position is {limit}",
     ("lines", "grammar"): "{value} exclude each other",
     ("lines", "claims"): "A new task cannot be in progress",
     ("lines", "uniqueItems"): "{value} is the label of another line",
@@ -68,7 +68,7 @@ SENTENCES: Mapping[tuple[str, str], str] = {
 # The same for values as people write them.
 _FOR_PEOPLE: Mapping[tuple[str, str], str] = {
     ("tag", "pattern"): "{quoted} cannot be a tag: use up to 50 letters, digits, - and _",
-    ("content", "contentEncoding"): "the content is not UTF-8 text, which its type needs",
+    ("content", "contentEncoding"): "the content is not UTF-8 text, as its MIME type requires",
     ("due", "format"): "{quoted} is not a day: write 2026-12-31, tomorrow, friday or 3d",
     ("user", "format"): "{quoted} is not a user: a user is a UUID, as `satchel user` prints it",
     ("expires_at", "format"): (
@@ -158,7 +158,7 @@ def _describe_task(error: SatchelError, voice: Voice) -> str | None:
         return _describe_fence(error)
     if isinstance(error, NothingReady):
         where = f" in project {quote(error.project)}" if error.project else ""
-        return f"nothing is ready{where}: {_count(error.blocked)} blocked, {_count(error.held)} held"
+        return f"no task is ready{where}: {error.blocked} blocked, {error.held} held by others"
     if isinstance(error, AnswerTooLarge):
         return f"the answer has more than {error.limit} bytes"
     if isinstance(error, MissingPart):
@@ -179,11 +179,7 @@ def _describe_fence(stale: StaleFence) -> str:
         return f"task #{stale.number} was never claimed"
     if stale.fence > stale.claim.fence:
         return f"fence {stale.fence} was never issued for task #{stale.number}"
-    return f"the fence of task #{stale.number} is {stale.claim.fence}, not {stale.fence}: it was claimed again"
-
-
-def _count(tasks: int) -> str:
-    return f"{tasks} task" if tasks == 1 else f"{tasks} tasks"
+    return f"the fence of task #{stale.number} is {stale.claim.fence}, not {stale.fence}: the task was claimed again"
 
 
 def _describe_wrong(error: WrongArgument, voice: Voice) -> str:
@@ -204,4 +200,4 @@ def _describe_wrong(error: WrongArgument, voice: Voice) -> str:
     if error.is_unstorable:
         return f"{what} contains NUL or bytes that are not UTF-8, and cannot be stored"
     is_short = isinstance(error.value, str) and len(error.value) <= _LONGEST_QUOTED
-    return f"{what} cannot be {voice.quote(error.value) if is_short else 'that'}"
+    return f"{what} cannot be {voice.quote(error.value) if is_short else 'the given value'}"

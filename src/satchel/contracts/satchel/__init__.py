@@ -37,7 +37,7 @@ _ADVICE = (  # each piece of advice has the tool that it concerns
     ("search", "Search here before you ask the user."),
     ("edit_text", "Change texts with edit_text; do not send them whole."),
     ("claim_task", "Use claim_task before you work beside others."),
-    ("update_items", "Pass expected_version as you read it."),
+    ("update_items", "Pass the expected_version that you read."),
 )
 
 
@@ -51,7 +51,7 @@ def write_instructions(tools: Sequence[Tool], _user: str | None) -> str:
         "Begin with catch_up.",
         "Name an item by #4, its name or its URI, like satchel://task/4; such a URI in a text is a link.",
         *(advice for tool, advice in _ADVICE if tool in names),
-        "`near` in an error is what was probably meant.",
+        "`near` in an error lists what you probably meant.",
     ]
     return " ".join(sentences)
 

@@ -238,7 +238,7 @@ def describe_place(context: Context) -> list[str]:
     if tx.scope.projects is None and projects.find_deleted(tx, tx.absent_project) is not None:
         uri = uri_of("project", tx.absent_project)
         return [f"Project '{tx.absent_project}' is in the trash: restore {uri} brings it back."]
-    makes = "nothing made it yet" if tx.scope.is_read_only else "the first write makes it"
+    makes = "no write has made it yet" if tx.scope.is_read_only else "the first write makes it"
     note = f"Project '{tx.absent_project}' is empty; {makes} for {tx.scope.why}."
     found = projects.list_all(tx, Scope(projects=(DEFAULT_PROJECT,)))
     counts = [(held.prompts, "prompt") for _, held in found] + [(held.documents, "document") for _, held in found]

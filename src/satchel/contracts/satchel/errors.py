@@ -87,7 +87,7 @@ def explain_forbidden(forbidden: errors.Forbidden) -> Body:
 
 def explain_taken(clash: errors.Taken) -> Body:
     if clash.kind == "project":
-        hint = "Pass its name in project to work there, or choose another name."
+        hint = "To work there, pass its name as project; or choose another name."
     else:
         hint = f"Choose another {clash.field}, or update the {clash.kind}."
     return error("already_exists", _sentence(clash), hint)
@@ -143,7 +143,7 @@ def explain_wrong_edit(wrong: errors.WrongEdit) -> Body:
 
 def explain_missing_part(missing: errors.MissingPart) -> Body:
     if not missing.near:
-        return error("not_found", _sentence(missing), "It has no headings: ask for lines.", argument="heading")
+        return error("not_found", _sentence(missing), "It has no headings at all: ask for lines.", argument="heading")
     hint = f"Did you mean {' or '.join(missing.near)}?"
     return error("not_found", _sentence(missing), hint, argument="heading", near=list(missing.near))
 
@@ -277,7 +277,7 @@ def protocol_error(missing: errors.NotFound | errors.Forbidden) -> ProtocolError
     """Return the JSON-RPC error that a method raises for a missing item."""
     what = f"{missing.kind.capitalize()} '{missing.key}'"
     if isinstance(missing, errors.Forbidden):
-        return ProtocolError(INVALID_PARAMS, f"{what} is not open here")
+        return ProtocolError(INVALID_PARAMS, f"{what} is not open to this token")
     message = f"{what} not found{_who_names(missing)}"
     data: dict[str, Any] = {"name": missing.key}
     if missing.near:
@@ -297,7 +297,7 @@ METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
     WrongValue: lambda wrong: invalid_params(f"{wrong.message} {wrong.hint}"),
     TemplateFailed: lambda failed: invalid_params(failed.message),
     errors.AnswerTooLarge: lambda large: invalid_params(f"The answer has more than {large.limit} bytes"),
-    errors.TooCostly: lambda _: ProtocolError(INTERNAL_ERROR, "Internal error", {"details": "This took too long."}),
+    errors.TooCostly: lambda _: ProtocolError(INTERNAL_ERROR, "Internal error", {"details": "The call took too long."}),
     errors.StoreGone: lambda _: ProtocolError(INTERNAL_ERROR, "Internal error", {"details": f"{_GONE} {_RESTART}"}),
 }
 
@@ -310,7 +310,7 @@ def describe(wrong: errors.WrongArgument) -> tuple[str, str]:
     field, rule, limit = "tags" if wrong.field == "tag" else wrong.field, wrong.rule, wrong.limit
     place = wrong.place if len(wrong.place) <= _MAX_PLACE else f"{wrong.place[:_MAX_PLACE]}..."
     if rule == "readOnly":
-        other = f"The stored prompt of this title is called '{limit}': use that name." if limit else None
+        other = f"The stored prompt with this title is called '{limit}': use that name." if limit else None
         message = f"Prompt '{wrong.value}' belongs to a library and cannot be changed here."
         return message, other or "Save a copy with add_prompts."
     if rule == "anyOf" and isinstance(limit, tuple):
@@ -401,7 +401,7 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("", "signs"): "Write +x to add, -x to remove; entries without signs replace all.",
     ("", "uniqueItems"): "Name each once.",
     ("cursor", "format"): "Leave it out to get the first page.",
-    ("since", "format"): "Leave it out for all changes.",
+    ("since", "format"): "Leave it out to get all changes.",
     ("due", "format"): "Leave it out if the task has no due day.",
     ("uri", "reserved"): "Leave it out to use satchel://resource/NAME.",
     ("", "hidden"): "Remove the character.",
@@ -416,14 +416,14 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("", "minItems"): "Give one or more.",
     ("lines", "format"): "Lines count from 1.",
     ("lines", "maximum"): "Ask for lines up to that number.",
-    ("content", "contentEncoding"): "Encode it, or give a mime_type of text.",
+    ("content", "contentEncoding"): "Encode the content, or give a mime_type like text/plain.",
     ("tags", "pattern"): "Write - instead of a space.",
     ("name", "pattern"): "For example code-review.",
     ("name", "not"): "Choose another, or leave it out: one is made from the title.",
-    ("arguments", "pattern"): "For example user_name, but neither 2nd nor if.",
+    ("arguments", "pattern"): "Use a name like user_name, not 2nd or if.",
     ("blocked_by", "acyclic"): "Remove a task from blocked_by.",
     ("after", "acyclic"): "Remove one of the after: parts.",
-    ("after", "maximum"): "A bare number counts the tasks of the call from 1; write an existing task with #.",
+    ("after", "maximum"): "A bare number is a task's position in the call, from 1; write an existing task with #.",
     ("lines", "minLength"): 'For example ["Write docs !high +docs", "Test after:1"].',
     ("lines", "grammar"): "Leave one of them out.",
     ("lines", "claims"): "Leave [~] out, then claim the task with claim_task.",

@@ -47,7 +47,7 @@ def restore(context: Context, args: Restore) -> Body:
     key = done.item.key
     what = f"{done.item.kind} {key}"
     if not done.is_changed:
-        text = f"Nothing changed: {what} is like that already, version {done.item.version}"
+        text = f"Nothing changed: {what} has this content already, version {done.item.version}"
     elif done.was_deleted:
         text = f"Brought back {what}, version {done.item.version}"
     else:

@@ -60,9 +60,7 @@ def _check_found(context: Context, reference: str, item: Item | None = None) -> 
         if missing.kind == "project":
             raise
     if item is not None and item.kind == "project" and not item.is_deleted:
-        hint = (
-            "A person renames or deletes it with satchel project rename or satchel project delete NAME, or on the page."
-        )
+        hint = "Only a person can do this: with satchel project rename or satchel project delete NAME, or on the page."
         raise WrongValue(f"'{item.name}' is a project.", hint, "item")
     if item is None or item.is_deleted or _CHANGING.get(item.kind) not in context.tools:
         raise NotFound("item", reference, context.scope)
@@ -120,8 +118,8 @@ def _find_referrers(context: Context, item: Item) -> list[links.Link]:
 # -- edit_text --------------------------------------------------------------------------------------------------
 
 _CORRECTING = {  # by the rule that the edited text would break
-    "template": "Correct the edit; update_prompt with arguments: [] makes it plain text.",
-    "minLength": "Leave some text, or delete it.",
+    "template": "Correct the edit, or make the prompt plain text: update_prompt with arguments: [].",
+    "minLength": "Leave some text, or delete the item.",
 }
 
 
@@ -213,15 +211,15 @@ def _check_change(context: Context, item: Item, args: tools.UpdateItems) -> None
     """Check that a change fits the kind of an item."""
     what = format_item(item)
     if args.status is not UNSET and item.kind != "task":
-        raise WrongValue(f"{what} has no status.", "Leave it out, or leave out status.", "status")
+        raise WrongValue(f"{what} has no status.", "Leave out this item or status.", "status")
     if args.tags is not UNSET and item.kind == "document":
-        raise WrongValue(f"{what} cannot have tags.", "Leave it out, or leave out tags.", "tags")
+        raise WrongValue(f"{what} cannot have tags.", "Leave out this item or tags.", "tags")
     if args.copy and item.kind == "task":
-        raise WrongValue(f"{what} cannot be copied.", "Move it, or add a new one with add_tasks.", "copy")
+        raise WrongValue(f"{what} cannot be copied.", "Move the task, or add a new one with add_tasks.", "copy")
     if args.copy and args.tags is not UNSET:
         raise WrongValue("A copy keeps its tags.", "Copy first, then tag the copies.", "tags")
     if args.to == context.scope.project and item.kind != "task" and not args.copy:
-        raise WrongValue(f"{what} is in project '{args.to}' already.", "Name another project in to.", "to")
+        raise WrongValue(f"{what} is in project '{args.to}' already.", "Give another project as to.", "to")
 
 
 def _change(context: Context, item: Item, args: tools.UpdateItems, changed: _Changed) -> list[str]:

@@ -302,7 +302,7 @@ def write_start_page(context: Context, task: Task) -> str:
     """Return a task as the first message of a conversation about it, with the tools that the caller may use."""
     page = ["Work on this task.", write_task_page(context, task).rstrip()]
     if blockers := list_blockers(task):
-        page.append(f"It waits for {', '.join(blockers)}: see to that first, or tell me why it can begin anyway.")
+        page.append(f"Open blockers: {', '.join(blockers)}. Finish them first, or tell me why work can begin anyway.")
     if "read_resource" in context.tools:
         page.append("Read the documents that matter with read_resource.")
     tools = ", ".join(tool for tool in _TOOLS_OF_PROJECT if tool in context.tools)

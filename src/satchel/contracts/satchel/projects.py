@@ -35,7 +35,7 @@ def add_project(context: Context, args: AddProject) -> Body:
     projects.check_access(projects.enter(context.scope, args.name))
     project = projects.add(context.tx, args.name)
     is_current = project.name == context.scope.project
-    text = f"Added project '{project.name}'." if is_current else f"Added project '{project.name}': name it in project."
+    text = f"Added project '{project.name}'{'' if is_current else ': pass its name as project to use it'}."
     alike = projects.list_alike(context.tx, context.scope, project.name)
     notes = [f"Project '{other}' exists too: upper and lower case differ in names." for other in alike]
     return answers.reply(context, text, notes=notes, project=project.name, added=True)

@@ -148,7 +148,7 @@ def _check_values(found: FoundPrompt, given: dict[str, str]) -> None:
             raise WrongValue(f"Prompt '{found.name}' has no argument '{name}'.", hint, name, near)
     if missing:
         message = f"The prompt needs a value for {' and '.join(missing)}."
-        raise MissingValue(message, "Give it in arguments, by name.", missing[0])
+        raise MissingValue(message, "Give each value by its name in arguments.", missing[0])
     for name, value in given.items():
         one = declared[name]
         # Clients send an empty text for an empty field.

@@ -60,7 +60,7 @@ def read_part(
             raise MissingPart(heading, ())
         part, others = texts.take_section(text, heading)
         also = ", ".join(map(str, others))
-        return _show(part, (f"Other headings of this text: in lines {also}.",) if others else ())
+        return _show(part, (f"The same heading is also in lines {also}.",) if others else ())
     if is_whole or len(text) <= texts.LONGEST_WHOLE:
         return Reading(text=text)
     return _show_beginning(text, has_headings=has_headings)
