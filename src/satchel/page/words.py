@@ -31,7 +31,7 @@ _ADVICE: dict[type[SatchelError], Callable[[Any], str]] = {
     NotFound: lambda _: _GONE,
     Forbidden: lambda _: _GONE,
     Taken: lambda error: f"Choose another {error.field}.",
-    VersionMissing: lambda _: "History no longer has it.",
+    VersionMissing: lambda _: "It may have been pruned from the history.",
     AmbiguousItem: lambda _: "Open the one you mean.",
 }
 _VOICE = wording.Voice(quote=lambda text: f"“{text}”", advice=_ADVICE)
