@@ -85,7 +85,7 @@ def test_a_role_with_a_hostile_name_is_only_a_name(satchel: Satchel, postgres: P
     assert "no role" in failed(satchel(owner, "database", "migrate", "--role", name))
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as connection:
         connection.execute('create role "a""; drop table tasks; --" login')
-    assert "may use it" in done(satchel(owner, "database", "migrate", "--role", name))
+    assert "may use the store" in done(satchel(owner, "database", "migrate", "--role", name))
     assert value(satchel(owner, "database", "status", "--json"))["counts"]["tasks"] == 0
 
 

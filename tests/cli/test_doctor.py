@@ -152,7 +152,7 @@ def test_an_index_that_is_out_of_step_is_found_and_made_again(doctor: Doctor, st
     assert found["search"][0] == {
         "check": "search",
         "status": "failure",
-        "message": "the search index lacks 1 items, and has 1 wrong.",
+        "message": "the search index is out of date: 1 items are missing, 1 wrong.",
         "remedy": "satchel doctor --fix",
     }
     status, found = doctor("--fix", *arguments)
@@ -169,7 +169,10 @@ def test_words_that_only_the_full_text_index_lost_are_missed(doctor: Doctor, hom
         tx.run("insert into search_index (search_index) values ('delete-all')")
     database.close()
     status, found = doctor()
-    assert (status, found["search"][0]["message"]) == (1, "the search index lacks 0 items, and has 3 wrong.")
+    assert (status, found["search"][0]["message"]) == (
+        1,
+        "the search index is out of date: 0 items are missing, 3 wrong.",
+    )
     assert doctor("--fix")[0] == 0
     assert doctor()[0] == 0
 

@@ -182,7 +182,7 @@ def test_the_rule_goes_to_the_file_that_the_client_reads(satchel: Satchel, home:
     said = done(satchel("install", "claude-code", "codex", "cursor", "--rule"))
     assert (
         "Cursor reads no instructions from a file of the user, so no rule was written. "
-        "In the folder of a project, --scope project writes it to AGENTS.md.\n"
+        "In the folder of a project, --scope project writes the rule to AGENTS.md.\n"
     ) in said
     work = home.parent / "work"
     files = [home / ".claude" / "CLAUDE.md", home / ".codex" / "AGENTS.md"]

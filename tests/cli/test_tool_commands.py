@@ -212,7 +212,7 @@ def test_a_task_is_added_from_one_line(satchel: Command) -> None:
     assert failed(satchel("task", "add", "Call @phone"), 3) == (
         "satchel: project 'phone' does not exist. Make it first, or write \\@phone to keep the word in the title.\n"
     )
-    assert "leave [x] out, or write \\[x] for a title" in failed(satchel("task", "add", "[x] Old"), 2)
+    assert "leave [x] out, or keep it in the title: \\[x]" in failed(satchel("task", "add", "[x] Old"), 2)
 
 
 def test_a_status_has_the_words_of_the_tools_too(satchel: Command) -> None:

@@ -318,7 +318,7 @@ def _look_at_search(where: str, direct: str | None, status: StoreStatus) -> str:
     except SatchelError as error:
         raise Problem(str(error), _remedy(where)) from error
     if not state.is_in_step:
-        what = f"the search index lacks {state.missing} items, and {state.stale} of its entries are wrong."
+        what = f"the search index is out of date: {state.missing} items are missing, {state.stale} wrong."
         raise Problem(what, "satchel doctor --fix", lambda: _rebuild(where, direct))
     return f"the search index is up to date ({state.compared} items compared)"
 
