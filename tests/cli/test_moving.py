@@ -87,4 +87,4 @@ def test_a_task_moves_with_its_number_and_its_history(satchel: Command, database
         _, versions, _ = history.list_versions(tx, ONE, "#1")
         assert [one.version for one in versions] == [2, 1]
     again = done(satchel("task", "move", "1", "--to", "two", "-u", ANN))
-    assert again == "Moved 1 task to project 'two':\n  #1 T\n#1 was there already.\n"
+    assert again == "Moved 1 task to project 'two':\n  #1 T\n#1 was in that project already.\n"

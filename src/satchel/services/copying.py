@@ -49,7 +49,7 @@ def move(tx: Tx, scope: Scope, item: Copyable, to: str, *, renames: bool = True)
     """
     if isinstance(item, Task):
         if item.project == to:
-            return item, (f"#{item.number} was there already.",)
+            return item, (f"#{item.number} was in that project already.",)
         return tasks.update(tx, scope, item.number, TaskPatch(project=to)), ()
     if scope.project == to:
         raise WrongArgument("to", "not", value=to, kind="prompt" if isinstance(item, Prompt) else "document")
