@@ -44,7 +44,7 @@ def log(line: str) -> None:
 
 
 def log_call(name: str, outcome: str, started: float) -> None:
-    """Log the outcome of a call that began at a `perf_counter` time. The name is not trusted."""
+    """Log the outcome of a call that began at a `perf_counter` time. An unsafe name is escaped and shortened."""
     is_plain = name.isascii() and name.isidentifier() and len(name) <= _MAX_NAME
     milliseconds = (time.perf_counter() - started) * 1000
     log(f"{name if is_plain else ascii(name[:_MAX_NAME])} {outcome} {milliseconds:.1f} ms")

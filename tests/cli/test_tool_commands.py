@@ -234,7 +234,7 @@ def test_a_taken_name_and_a_large_file_say_what_to_do(satchel: Command, tmp_path
     (tmp_path / "big.txt").write_text("a" * 5_000_000)
     for words, what in (("document add big.txt", "the content of a document"), ("prompt add Big", "the content")):
         assert failed(satchel(*words.split(), "@big.txt"), 2) == (
-            f"satchel: {what} has at most 4 MiB (4,194,304 bytes), and this one has 5,000,000 bytes.\n"
+            f"satchel: {what} can have at most 4 MiB (4,194,304 bytes), and this one has 5,000,000 bytes.\n"
         )
 
 

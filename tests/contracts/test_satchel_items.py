@@ -11,7 +11,7 @@ from tests.support.satchel import missing, ok, refusal, text, wrong
 from tests.support.stdio import META, NEWEST, Client
 
 ANN = "11111111-1111-4111-8111-111111111111"
-LOOK = "Look for it with search or a list tool; restore brings back what was deleted."
+LOOK = "Look for it with search or a list tool; restore brings back deleted items."
 BY_A_PERSON = "Only a person can do this: with satchel project rename or satchel project delete NAME, or on the page."
 
 

@@ -112,7 +112,7 @@ def test_a_text_that_cannot_be_edited_is_explained(client: Client) -> None:
         "prompt",
         "Save a copy with add_prompts.",
     )
-    look = "Look for it with search or a list tool; restore brings back what was deleted."
+    look = "Look for it with search or a list tool; restore brings back deleted items."
     assert refusal(client, "edit_text", item="zzz", append="x") == missing("Item 'zzz' does not exist.", look)
     assert refusal(client, "edit_text", item="leters", append="x")["near"] == ["letters"]
     ok(client, "add_tasks", lines=["Water the plants"])

@@ -125,7 +125,7 @@ _ADVICE: dict[type[SatchelError], Callable[[Any], str]] = {
     Taken: lambda error: error.advice or _advise_taken(error),
     WrongArgument: lambda error: _NEXT_ARGUMENT.get((error.field, error.rule), ""),
     VersionMissing: lambda error: f"Kept versions: {', '.join(map(str, error.kept)) or 'none'}.",
-    VersionConflict: lambda error: f"Nothing was changed. See what happened with: satchel log '{error.key}'",
+    VersionConflict: lambda error: f"Nothing was changed. To see the changes, run: satchel log '{error.key}'",
     AmbiguousItem: lambda error: f"Name one of them: {' or '.join(error.references)}",
     TaskHeld: lambda error: (
         f"Claim another task: satchel task claim. If that agent has stopped: satchel task release {error.number}"

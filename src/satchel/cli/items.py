@@ -201,7 +201,7 @@ def _open_editor(start: str) -> bytes:
         raise click.UsageError(
             "There is no terminal for an editor. Give CONTENT as an argument, @FILE, or - for stdin."
         )
-    # Pass bytes, because click changes the line ends of a text.
+    # Pass bytes, because click changes the line endings of a text.
     written = click.edit(start.encode(), extension=".md", require_save=True)
     if written is None:
         raise click.ClickException("the editor was left without saving; nothing was changed.")

@@ -17,7 +17,7 @@ class UnusableFile(Exception):
 
 
 def read(path: str) -> str | None:
-    """Return the text of a file, with its line ends as they are; None if there is no such file.
+    """Return the text of a file, with its line endings as they are; None if there is no such file.
 
     Raises:
         UnusableFile: the path is not a regular file, too large, not UTF-8, or cannot be read.

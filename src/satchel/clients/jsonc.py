@@ -1,6 +1,6 @@
 """Reads JSON with comments and trailing commas, and changes single members by their position in the text.
 
-Comments, trailing commas, indentation and line ends of the rest stay as they are. A text that is not such JSON is
+Comments, trailing commas, indentation and line endings of the rest stay as they are. A text that is not such JSON is
 refused with line and column.
 """
 
@@ -233,7 +233,7 @@ def _nest(path: Sequence[str], value: Any) -> Any:
 
 
 class _Style:
-    """The indentation and the line ends of a document."""
+    """The indentation and the line endings of a document."""
 
     def __init__(self, text: str, root: Node | None) -> None:
         self._text = text

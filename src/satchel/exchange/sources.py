@@ -64,7 +64,7 @@ class SourceFile:
 
     @cached_property
     def parts(self) -> tuple[Fields | None, str, str]:
-        """The front matter, the body with LF as line ends, and the problem if the front matter is not YAML."""
+        """The front matter, the body with LF as line endings, and the problem if the front matter is not YAML."""
         text = self.text.replace("\r\n", "\n")
         try:
             return *yaml_reader.read_front_matter(text), ""

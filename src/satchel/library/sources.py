@@ -214,7 +214,7 @@ def _unpack_zip(file: IO[bytes], into: Unpacking) -> None:
             if one.flag_bits & _ENCRYPTED:
                 raise SourceRefused(f"{one.filename} in the archive is encrypted")
             if one.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise SourceRefused(f"{one.filename} in the archive has a compression that is not supported")
+                raise SourceRefused(f"{one.filename} in the archive uses an unsupported compression method")
             with archive.open(one) as member:
                 into.add(one.filename, member.read(into.largest + 1))
 

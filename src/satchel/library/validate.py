@@ -119,7 +119,7 @@ def _find_other_files(library: Library, included: frozenset[str]) -> Iterator[Pr
 
 
 def _find_other_folders(libraries: Libraries) -> Iterator[Problem]:
-    """Yield folders beside libraries that do not look like a library."""
+    """Warn about folders next to libraries that have no manifest."""
     known = {os.path.join(one.root, one.folder) for one in libraries.catalog.libraries}
     for folder in libraries.catalog.folders:
         root, name = os.path.split(folder)

@@ -53,7 +53,7 @@ class Templates:
     """
 
     def __init__(self) -> None:
-        jinja2.lexer.newline_re = re.compile("(\n)")  # otherwise, Jinja2 would convert other line ends to this one
+        jinja2.lexer.newline_re = re.compile("(\n)")  # otherwise, Jinja2 would convert other line endings to this one
         for module in _LATE_IMPORTS:
             import_module(module)
         self._token = str(int.from_bytes(os.urandom(12), "big"))  # digits, because most filters do not change them

@@ -160,7 +160,7 @@ def _split(text: str | None) -> tuple[list[str], int]:
     """Return the first lines of a text, and the number of the others; None counts as a text without lines."""
     if text is None:
         return [], 0
-    # Not splitlines, which would hide a change of line ends.
+    # Not splitlines, which would hide a change of line endings.
     lines = text.split("\n", _MOST_LINES)
     rest = lines.pop() if len(lines) > _MOST_LINES else None
     return lines, 0 if rest is None else rest.count("\n") + 1

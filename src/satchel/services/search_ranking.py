@@ -349,7 +349,7 @@ def _keep_known(tx: Tx, spaces: Sequence[int], words: list[str], others: Sequenc
 
 
 def _complete_lists(tx: Tx, spaces: Sequence[int], lists: Sequence[_List]) -> set[int]:
-    """Add to cut lists those items of some spaces that other items may have displaced; return their numbers."""
+    """Add to each truncated list the items of `spaces` that others may have crowded out; return their numbers."""
     cut = [one for one in lists if one.total > len(one.numbers)]
     if not cut or not spaces:
         return set()

@@ -76,7 +76,7 @@ def apply_edits(text: str, edits: Sequence[Edit], *, prepend: str = "", append: 
 
 
 def _fit_line_ends(text: str, edit: Edit) -> Edit:
-    """Return an edit with the text's line ends: callers rarely write Windows line ends."""
+    """Give an edit the line endings of the text, because callers rarely send CRLF."""
     if "\n" not in edit.old:
         return Edit(edit.old, _with_ends_of(text, edit.new), edit.is_everywhere)
     if edit.old in text or "\r\n" not in text:
@@ -85,7 +85,7 @@ def _fit_line_ends(text: str, edit: Edit) -> Edit:
 
 
 def _with_ends_of(text: str, part: str) -> str:
-    """Return a part with the line ends of the text into which it will be inserted."""
+    """Return a part with the line endings of the text into which it will be inserted."""
     return re.sub(r"\r?\n", "\r\n", part) if _line_end(text) == "\r\n" else part
 
 

@@ -191,7 +191,7 @@ def _describe_wrong(error: WrongArgument, voice: Voice) -> str:
         value = error.value
         size = len(value.encode(errors="surrogatepass") if isinstance(value, str) else value)
         unit = f"{error.limit // 2**20} MiB" if error.limit >= 2**20 else f"{error.limit // 2**10} KiB"
-        return f"{what} has at most {unit} ({error.limit:,} bytes), and this one has {size:,} bytes"
+        return f"{what} can have at most {unit} ({error.limit:,} bytes), and this one has {size:,} bytes"
     for key in ((error.field, error.rule), ("", error.rule)):
         if known := _FOR_PEOPLE.get(key) or SENTENCES.get(key):
             facts = {"field": what, "name": name, "limit": error.limit, "value": error.value}

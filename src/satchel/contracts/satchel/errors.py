@@ -242,7 +242,7 @@ _HINTS = {
     "prompt": "Use list_prompts to see what there is.",
     "document": "Use list_resources to see what there is.",
     "task": "Use list_tasks with status all to see what there is.",
-    "item": "Look for it with search or a list tool; restore brings back what was deleted.",
+    "item": "Look for it with search or a list tool; restore brings back deleted items.",
     "project": "Use catch_up to see the projects; add_project makes a new one.",
 }
 

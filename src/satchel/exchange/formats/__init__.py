@@ -74,7 +74,7 @@ OTHER_NAMES = {
 
 
 def find_name(given: str) -> str | None:
-    """Return the name of the format that a spelling of it means; None if there is none."""
+    """Return the name of a format for any accepted spelling of it, or None."""
     key = given.strip().lower().replace("_", "-").replace(" ", "-").replace(".", "-").strip("-")
     name = OTHER_NAMES.get(key, key)
     return name if name in BY_NAME else None

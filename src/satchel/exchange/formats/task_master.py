@@ -78,7 +78,7 @@ def _read_task(where: str, task: shared.Fields, tag: str, parents: tuple[shared.
     )
     inner = shared.list_mappings(task.get("subtasks"))
     if inner and len(parents) >= _MAX_SUBTASKS:
-        yield Problem(where, f"its subtasks are nested deeper than {_MAX_SUBTASKS} levels, and left out")
+        yield Problem(where, f"its subtasks are nested more than {_MAX_SUBTASKS} levels deep and were left out")
         return
     for one in inner:
         yield from _read_task(f"{where}.{shared.text_of(one, 'id')}", one, tag, (*parents, task))
