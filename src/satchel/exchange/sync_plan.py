@@ -197,7 +197,7 @@ def _mark_broken(side: FolderSide, base: SyncState, path: str) -> None:
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """What to do about an item that differs between store and folder."""
+    """The action for an item that differs between store and folder."""
 
     kind: Kind
     key: str

@@ -46,7 +46,7 @@ class Wish(Struct, frozen=True, kw_only=True):
 
 
 class Origin(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where a library comes from, and which version is installed."""
+    """The source of an installed library, and its version."""
 
     kind: str  # git, folder or archive
     source: str  # an address or a path

@@ -57,7 +57,7 @@ _TOO_LARGE_BATCH = f"the answers to a batch have at most {MAX_BATCH_ANSWER_BYTES
 
 
 class Offer(Struct, frozen=True, kw_only=True):
-    """What the server offers its clients: its description, capabilities and methods."""
+    """The description, capabilities and methods that the server offers to its clients."""
 
     server: Json  # name, version, and icons if there are any
     capabilities: Json
