@@ -90,6 +90,11 @@ class Scope(Struct, frozen=True, kw_only=True):
         return self.why.startswith(NAMED_BY_FILE)
 
     @property
+    def is_person(self) -> bool:
+        """Whether a person acts, on the page or the command line, and not an agent."""
+        return self.author.caller == "person"
+
+    @property
     def owner(self) -> str:
         """The user whose tasks the call reads and writes."""
         assert self.user is not None, "a scope for tasks names a user"

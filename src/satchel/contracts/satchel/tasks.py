@@ -76,7 +76,7 @@ def _describe_missing_tags(context: Context, query: TaskQuery, found: Sequence[T
     return guesses.describe_tags(missing, "task", tasks.list_tags(context.tx, context.scope, query.project))
 
 
-def get_task(context: Context, args: tools.OneTask) -> Body:
+def get_task(context: Context, args: tools.GetTask) -> Body:
     task = tasks.find(context.tx, context.scope, args.task)
     here = task.project or context.scope.project
     text, whole = task_answers.show_whole(context, task, here)
@@ -128,7 +128,7 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
     patch = TaskPatch(
         title=args.title,
         description=answers.none_if_empty(args.description),
-        project=answers.none_if_empty(args.project),
+        project=answers.none_if_empty(args.to),
         tags=UNSET if args.tags is UNSET else rules.read_changes("tags", args.tags),
         priority=args.priority,
         due=answers.none_if_empty(args.due),

@@ -42,12 +42,22 @@ Lines = Annotated[
     str, Meta(description="Like 10-40", extra=hidden(takes_numbers=True, is_trimmed=True, max_length=100))
 ]
 Heading = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=1000))]
+DryRun = Annotated[bool, Meta(description="Only list the changes")]
+# Days after which an item is out of date, and what replaces it.
+Expires = Annotated[str, Meta(description="YYYY-MM-DD", extra=_LINE)]
+ReplacedBy = Annotated[str, Meta(extra=_ITEM)]
 
 
 class InProject(Struct, kw_only=True):
     """The arguments of a tool that works in one project: the current one, unless the call names another."""
 
     project: Project | UnsetType = UNSET
+
+
+class InProjects(Struct, kw_only=True):
+    """The arguments of a tool that works in one project or, with `all`, in all of them."""
+
+    project: Annotated[str, Meta(description="Or all", extra=_NAME)] | UnsetType = UNSET
 
 
 # -- answers ------------------------------------------------------------------------------------------------------
@@ -259,13 +269,17 @@ class Search(Struct):
         str, Meta(description='In "quotes": literally', extra=hidden(max_length=1000, is_blank_refused=True))
     ]
     kind: Literal["prompt", "document", "task"] | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Or all", extra=_NAME)] | UnsetType = UNSET
     limit: Annotated[int, Meta(le=50, extra=hidden(minimum=1))] = 10
     cursor: Cursor | UnsetType = UNSET
 
 
 class CatchUp(InProject):
     since: Annotated[str, Meta(description="Time, 2h, 3d", extra=_LINE)] | UnsetType = UNSET
+
+
+class Remember(InProject):
+    text: Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=1000, is_blank_refused=True))]
 
 
 class AddProject(Struct):
@@ -289,7 +303,7 @@ class NewPrompt(Struct):
 
 
 PromptReference = Annotated[
-    str, Meta(description="Name, title or id", extra=hidden(max_length=500, is_blank_refused=True))
+    str, Meta(description="Name, name@label, title or id", extra=hidden(max_length=500, is_blank_refused=True))
 ]
 PromptTitle = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=MAX_TITLE, is_blank_refused=True))]
 PromptContent = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES, is_blank_refused=True))]
@@ -330,13 +344,18 @@ class UpdatePrompt(InProject):
     description: Text | UnsetType = UNSET
     tags: ChangedTags | UnsetType = UNSET
     arguments: ChangedArguments | UnsetType = UNSET
+    expires: Expires | UnsetType = UNSET
+    replaced_by: ReplacedBy | UnsetType = UNSET
+    label: Annotated[str, Meta(description="For version; -label removes it", extra=_LINE)] | UnsetType = UNSET
+    version: Annotated[int, Meta(description="Default: newest", extra=_NUMBER)] | UnsetType = UNSET
     expected_version: Version | UnsetType = UNSET
 
 
-class ListPrompts(InProject):
+class ListPrompts(InProjects):
     query: Annotated[str, Meta(description="Text in title or content", extra=_QUERY)] | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
     match: Match = "any"
+    sort: Literal["new", "used"] = "new"
     limit: Limit = 50
     cursor: Cursor | UnsetType = UNSET
 
@@ -389,7 +408,7 @@ class AddResource(InProject):
     description: Text | UnsetType = UNSET
 
 
-class ListResources(InProject):
+class ListResources(InProjects):
     query: Annotated[str, Meta(description="Text in name, URI or description", extra=_QUERY)] | UnsetType = UNSET
     limit: Limit = 50
     cursor: Cursor | UnsetType = UNSET
@@ -404,9 +423,12 @@ class ReadResource(InProject):
 
 class UpdateResource(InProject):
     resource: DocumentReference
+    name: Text | UnsetType = UNSET
     content: DocumentContent | UnsetType = UNSET
     mime_type: Text | UnsetType = UNSET
     description: Text | UnsetType = UNSET
+    expires: Expires | UnsetType = UNSET
+    replaced_by: ReplacedBy | UnsetType = UNSET
     expected_version: Version | UnsetType = UNSET
 
 
@@ -435,7 +457,7 @@ class EditText(InProject):
 
 # -- tasks --------------------------------------------------------------------------------------------------------
 
-TASK_FIELDS = ("title", "description", "status", "tags", "priority", "due", "blocked_by", "project")
+TASK_FIELDS = ("title", "description", "status", "tags", "priority", "due", "blocked_by", "parent", "to")
 
 TaskTitle = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=500, is_blank_refused=True))]
 TaskReference = Annotated[
@@ -448,7 +470,8 @@ Fence = Annotated[int, Meta(description="From your claim", extra=_NUMBER)]
 
 _FILTERS = [*get_args(TaskFilter)]  # in this order, which msgspec loses
 _GRAMMAR = (
-    "Title !high due:2026-12-01 +tag @project after:#7,2 - #7 is a task, 2 the second here; indented: description"
+    "Title !high due:2026-12-01 +tag @project after:#7,2 in:#5 - #7 is a task, 2 the second here; "
+    "indented: description, or a subtask after '- '"
 )
 
 
@@ -469,13 +492,17 @@ class ListTasks(Struct):
     query: Annotated[str, Meta(description="Text in title or description", extra=_QUERY)] | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
     match: Match = "any"
+    due: Annotated[str, Meta(description="overdue, today, week, <2026-12-01", extra=_LINE)] | UnsetType = UNSET
+    priority: Priority | UnsetType = UNSET
     limit: Limit = 50
     cursor: Cursor | UnsetType = UNSET
     project: Annotated[str, Meta(description="Default: all", extra=_NAME)] | UnsetType = UNSET
 
 
-class OneTask(Struct):
+class GetTask(Struct):
     task: TaskReference
+    since: Annotated[str, Meta(description="Only newer notes and changes", extra=_LINE)] | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
 
 
 class AddTasks(Struct):
@@ -493,22 +520,26 @@ class UpdateTask(Struct):
     priority: Priority | UnsetType = UNSET
     due: Day | UnsetType = UNSET
     blocked_by: Blockers | UnsetType = UNSET
+    parent: Annotated[str, Meta(description="Makes it a subtask", extra=_ITEM)] | UnsetType = UNSET
     note: Text | UnsetType = UNSET
+    to: Annotated[str, Meta(description="Project to move to", extra=_NAME)] | UnsetType = UNSET
     expected_version: Version | UnsetType = UNSET
     fence: Fence | UnsetType = UNSET
-    project: Annotated[str, Meta(description="Where to move it", extra=_NAME)] | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
 
 
 class CompleteTask(Struct):
     task: TaskReference
     note: Text | UnsetType = UNSET
     fence: Fence | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
 
 
 class ClaimTask(Struct):
     task: Annotated[TaskReference, Meta(description="Default: the next ready")] | UnsetType = UNSET
     minutes: Annotated[int, Meta(extra=hidden(minimum=1, maximum=MAX_CLAIM_MINUTES))] = 30
     release: Annotated[bool, Meta(description="Release it")] = False
+    take_over: Annotated[bool, Meta(description="From another agent")] = False
     project: Project | UnsetType = UNSET
 
 
@@ -520,16 +551,40 @@ Items = Annotated[
 HistoryItem = Annotated[str, Meta(extra=_ITEM)]
 
 
+class Where(Struct):
+    """A query for the items of a bulk change."""
+
+    kind: Literal["prompt", "document", "task"] | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    status: TaskFilter | UnsetType = UNSET
+    query: Annotated[str, Meta(extra=_QUERY)] | UnsetType = UNSET
+
+
+Matching = Annotated[
+    Where,
+    Meta(
+        description="Instead of items: kind, tags, status, query",
+        extra_json_schema={"type": "object"},
+    ),
+]
+
+
 class Delete(InProject):
-    items: Items
+    items: Items | UnsetType = UNSET
+    where: Matching | UnsetType = UNSET
+    dry_run: DryRun | UnsetType = UNSET
 
 
 class UpdateItems(InProject):
-    items: Items
+    items: Items | UnsetType = UNSET
+    where: Matching | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
     status: Status | UnsetType = UNSET
+    priority: Priority | UnsetType = UNSET
+    due: Day | UnsetType = UNSET
     to: Annotated[str, Meta(description="Project to move to", extra=_NAME)] | UnsetType = UNSET
     copy: Annotated[bool, Meta(description="Copy there instead")] | UnsetType = UNSET
+    dry_run: DryRun | UnsetType = UNSET
 
 
 class History(InProject):
@@ -538,11 +593,13 @@ class History(InProject):
     version: Version | UnsetType = UNSET
     against: Annotated[int, Meta(description="Diff from it", extra=_NUMBER)] | UnsetType = UNSET
     by: Text | UnsetType = UNSET
+    lines: Lines | UnsetType = UNSET
     cursor: Cursor | UnsetType = UNSET
 
 
 class Restore(InProject):
-    item: HistoryItem
+    item: HistoryItem | UnsetType = UNSET
+    items: Items | UnsetType = UNSET
     version: Annotated[int, Meta(description="Default: before the last change", extra=_NUMBER)] | UnsetType = UNSET
 
 
@@ -610,7 +667,7 @@ def _tool(
     """Return a tool that runs the function of the same name in a module; `more` are fields of `Tool`."""
 
     def run(context: Context, args: Any) -> Body:
-        if isinstance(args, InProject):
+        if isinstance(args, InProject | InProjects):
             context = context.within(args.project)
         body: Body = getattr(find_module(), name)(context, args)
         return body
@@ -660,6 +717,14 @@ TOOLS = (
             **dict.fromkeys(("more_done", "more_in_progress"), BOOLEAN),
             others=list_of(COUNTED),
         ),
+    ),
+    _tool(
+        _projects,
+        "remember",
+        Remember,
+        "Remember one line for the project, or with project personal for all of the user's projects",
+        answer_of("added", added=BOOLEAN),
+        ADDS,
     ),
     _tool(_projects, "add_project", AddProject, "Make a project", answer_of("added", added=BOOLEAN), ADDS),
     _tool(
@@ -765,7 +830,7 @@ TOOLS = (
         "List tasks, most urgent first",
         answer_of("tasks", tasks=TASKS, next_cursor=STRING, held=INTEGER),
     ),
-    _task("get_task", OneTask, "The whole task, with notes", answer_of("task", task=WHOLE_TASK)),
+    _task("get_task", GetTask, "The whole task, with notes", answer_of("task", task=WHOLE_TASK)),
     _task("add_tasks", AddTasks, "Add tasks, one per line", answer_of("tasks", tasks=TASKS), ADDS),
     _task(
         "update_task",

@@ -16,7 +16,7 @@ from satchel.errors import StoreUnusable
 from satchel.storage.schema import history, items, search, tasks
 from satchel.storage.schema.migration import PROTECT_FUNCTIONS, Migration, Statements
 
-NUMBER = 21  # the number of the schema in these modules
+NUMBER = 22  # the number of the schema in these modules
 MIGRATIONS: tuple[Migration, ...] = (
     # the first one migrates a store to NUMBER + 1
 )
