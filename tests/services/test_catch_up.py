@@ -1,4 +1,4 @@
-"""The last visit of a client, and the last change of each item since."""
+"""The last visit of a client, and what each author did since."""
 
 from satchel import clock
 from satchel.model import Author, ChangeQuery, PromptDraft, PromptPatch, Scope
@@ -25,9 +25,9 @@ def test_a_client_was_last_here_when_it_changed_something_but_at_least_a_day_ago
         a_day_ago = clock.days_before(tx.now, 1)
         assert history.find_last_visit(tx, mine, "mine") == LONG_AGO
         assert history.find_last_visit(tx, mine, "other") == a_day_ago
-        assert history.find_last_visit(tx, mine, "third") == history.find_last_visit(tx, mine, "") == a_day_ago
-        found, has_more = history.list_done(tx, mine, ChangeQuery(since=a_day_ago), 5)
-        assert [(one.entries[0].key, one.did, one.revision.author.client, one.adder) for one in found] == [
-            ("a", "changed", "other", None)
+        assert history.find_last_visit(tx, mine, "third") is None and history.find_last_visit(tx, mine, "") is None
+        found, has_more = history.list_bursts(tx, mine, ChangeQuery(since=a_day_ago), "mine", limit=5, names=5)
+        assert [(one.entries[0].key, one.action, one.newest.author.client) for one in found] == [
+            ("a", "update", "other")
         ]
         assert not has_more

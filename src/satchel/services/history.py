@@ -4,7 +4,9 @@ Errors about an item are those of `lookup.find`, and about the scope's project t
 VersionMissing is raised if history does not have a version.
 """
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,11 +16,15 @@ from satchel.errors import NotFound, StoreConflict, VersionMissing, WrongArgumen
 from satchel.model import (
     EVERY_CHANGE,
     KINDS,
+    Action,
     Author,
     ChangeQuery,
     Item,
     ItemKind,
     Scope,
+    Task,
+    TaskNote,
+    TaskQuery,
     Timestamp,
     Version,
     uri_of,
@@ -29,7 +35,9 @@ from satchel.storage.database import Cutoffs, Database, Tx
 from satchel.storage.deltas import apply_delta
 
 _SHOWN = 20  # versions that an error names
-_LOOKED_AT = 600  # changes to read, because many may concern the same item
+_MOST_READ = 5000  # changes to read for bursts
+_MOST_COUNTED = 1000  # changes to count in other projects
+_PAUSE = 60  # the longest pause within a burst, in minutes
 
 
 class FeedEntry(Struct, frozen=True, kw_only=True):
@@ -41,17 +49,26 @@ class FeedEntry(Struct, frozen=True, kw_only=True):
     project: str | None  # its name; None for a task of no project, or if the project was deleted
 
 
-class Doing(Struct, frozen=True, kw_only=True):
-    """The last change of an item, or of several items in one call."""
+class Burst(Struct, frozen=True, kw_only=True):
+    """Changes of the same sort by one author to items of one kind, at short intervals."""
 
-    entries: tuple[FeedEntry, ...]  # the last change of each item, newest first
-    did: str  # one of: added, changed, completed, cancelled, reopened, deleted, restored
-    adder: Author | None = None  # the author of the first version, if another change followed
+    action: Action
+    revisions: tuple[Version, ...]  # the last change of each item, newest first
+    entries: tuple[FeedEntry, ...] = ()  # the oldest of them, with their names, oldest first
+    is_cut: bool = False  # there may be more, because not all changes were read
 
     @property
-    def revision(self) -> Version:
+    def newest(self) -> Version:
         """Return the last of the changes."""
-        return self.entries[0].revision
+        return self.revisions[0]
+
+
+class Completion(Struct, frozen=True, kw_only=True):
+    """A completed task, the author of its completion if known, and its last note."""
+
+    task: Task
+    author: Author | None
+    note: TaskNote | None
 
 
 def list_versions(
@@ -190,47 +207,137 @@ def label(tx: Tx, scope: Scope, found: Sequence[Version]) -> list[FeedEntry]:
     ]
 
 
-def find_last_visit(tx: Tx, scope: Scope, client: str) -> Timestamp:
-    """Return the time of the user's last change through a client, or the time a day ago if that is earlier."""
-    a_day_ago = clock.days_before(tx.now, 1)
+# -- what happened since the last visit --------------------------------------------------------------------------
+
+
+def find_last_visit(tx: Tx, scope: Scope, client: str) -> Timestamp | None:
+    """Return the time of the user's last change through a client, or the time a day ago if that is earlier.
+
+    None means that the client never changed anything.
+    """
     where = projects.list_allowed(tx, scope)
     last = revisions.last_change_by(tx, scope.owner, client, where) if client else None
-    return min(last or a_day_ago, a_day_ago)
+    return None if last is None else min(last, clock.days_before(tx.now, 1))
 
 
-def list_done(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tuple[list[Doing], bool]:
-    """List the last change of each item, newest first, and return whether there are more."""
-    found, has_more = list_changes(tx, scope, query, limit=_LOOKED_AT)
-    last: dict[tuple[str, int], FeedEntry] = {}
-    adders: dict[tuple[str, int], Author] = {}
-    for entry in found:
-        key = entry.revision.kind, entry.revision.item
-        if key in last and entry.revision.action == "add":
-            adders[key] = entry.revision.author
-        last.setdefault(key, entry)
-    done: list[Doing] = []
-    for item, entry in last.items():
-        one = Doing(entries=(entry,), did=entry.revision.done, adder=adders.get(item))
-        if done and _is_of_same_call(done[-1], one):
-            done[-1] = replace(done[-1], entries=(*done[-1].entries, entry))
-        elif len(done) == limit:
-            return done, True
+def find_active_days(tx: Tx, scope: Scope, query: ChangeQuery, days: int) -> Timestamp | None:
+    """Return the beginning of the last days on which the project changed; None if it never changed."""
+    found = _list_feed(tx, scope, query, _MOST_READ)
+    active = list(dict.fromkeys(one.at[:10] for one in found))[:days]
+    return f"{active[-1]}T00:00:00.000000Z" if active else None
+
+
+def find_time(tx: Tx, query: ChangeQuery) -> Timestamp:
+    """Return the time since when a query asks for changes."""
+    return revisions.time_of(tx, query.after) if query.after else query.since
+
+
+_Who = tuple[bool, str, str, bool]  # whether it is the caller, the user, the program, whether it is a person
+
+
+def list_bursts(
+    tx: Tx, scope: Scope, query: ChangeQuery, client: str, *, limit: int, names: int
+) -> tuple[list[Burst], bool]:
+    """List what each author did, in bursts, and return whether there was more; `client` is the caller's.
+
+    The authors are in the order of their last changes, but the caller comes last. Each burst has the names of some
+    items. Completions are left out, because `list_completed` lists them.
+    """
+    query = _skip_older(tx, scope, query)
+    found = _list_feed(tx, scope, query, _MOST_READ + 1)
+    bursts: dict[tuple[_Who, ItemKind, Action], list[list[Version]]] = {}
+    for revision, action in _find_last_changes(found[:_MOST_READ]):
+        author = revision.author
+        is_own = author.client == client and author.user in ("", scope.user)
+        who = (is_own, author.user, author.client or author.contract, author.caller == "person")
+        of_kind = bursts.setdefault((who, revision.kind, action), [])
+        if of_kind and clock.minutes_after(revision.at, _PAUSE) >= of_kind[-1][-1].at:
+            of_kind[-1].append(revision)
         else:
-            done.append(one)
-    # Drop the last call: it may be cut off, and its number of items would be wrong.
-    return (done[:-1] if has_more and done[1:] else done), has_more
+            of_kind.append([revision])
+    oldest = found[_MOST_READ - 1].number if len(found) > _MOST_READ else 0
+    listed = [
+        (who, Burst(action=action, revisions=tuple(one), is_cut=one[-1].number == oldest))
+        for (who, _, action), of_kind in bursts.items()
+        for one in of_kind
+    ]
+    newest: dict[_Who, int] = {}
+    for who, burst in listed:
+        newest[who] = max(newest.get(who, 0), burst.newest.number)
+    listed.sort(key=lambda one: (one[0][0], -newest[one[0]], -one[1].newest.number))
+    shown = [burst for _, burst in listed[:limit]]
+    labels = iter(label(tx, scope, [one for burst in shown for one in burst.revisions[::-1][:names]]))
+    done = [replace(burst, entries=tuple(islice(labels, min(names, len(burst.revisions))))) for burst in shown]
+    return done, len(listed) > limit or bool(oldest)
 
 
-def _is_of_same_call(group: Doing, one: Doing) -> bool:
-    """Return whether the call that made the changes in a group also made this one, to the same kind of item."""
-    first, other = group.revision, one.revision
-    return (first.kind, first.at, first.author, group.did, group.adder) == (
-        other.kind,
-        other.at,
-        other.author,
-        one.did,
-        one.adder,
+def _find_last_changes(found: Sequence[Version]) -> Iterator[tuple[Version, Action]]:
+    """Yield the last change of each item by each author; an item that they added first counts as added.
+
+    Items that were completed last are left out.
+    """
+    last: dict[tuple[Author, ItemKind, int], tuple[Version, Action]] = {}
+    for one in found:
+        key = one.author, one.kind, one.item
+        newest, action = last.setdefault(key, (one, one.action))
+        if one.action == "add" and action in ("update", "reopen"):
+            last[key] = newest, "add"
+    return ((one, action) for one, action in last.values() if action != "complete")
+
+
+def list_completed(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tuple[list[Completion], bool]:
+    """List the project's completed tasks, last completed first, and return whether there are more.
+
+    A caller who may enter all projects also gets the tasks of no project. A task that was imported counts from the time
+    at which it was completed, not imported.
+    """
+    wanted = TaskQuery(
+        filter="completed",
+        project=scope.project,
+        takes_unfiled=scope.projects is None,
+        completed_since=find_time(tx, query),
     )
+    found, has_more = tasks.list_page(tx, scope, wanted, limit=limit)
+    numbers = [task.number for task in found]
+    where = projects.list_allowed(tx, scope)
+    recent = ChangeQuery(since=wanted.completed_since)
+    done: dict[int, Version] = {}
+    for one in revisions.of_items(tx, "task", numbers, where, query=recent) if numbers else []:
+        if one.action == "complete":
+            done.setdefault(one.item, one)
+    notes = tasks.last_notes(tx, scope, numbers)
+    listed = [
+        Completion(
+            task=task,
+            author=done[task.number].author if task.number in done else None,
+            note=notes.get(task.number),
+        )
+        for task in found
+        if task.number not in done or done[task.number].number > query.after
+    ]
+    return listed, has_more
+
+
+def count_elsewhere(tx: Tx, scope: Scope, query: ChangeQuery) -> dict[int, int]:
+    """Count the recent changes in the other projects of the scope, by their numbers."""
+    found, here = _list_feed(tx, scope, _skip_older(tx, scope, query), _MOST_COUNTED, is_everywhere=True), scope.project
+    names = projects.names_of(tx, [one.project for one in found if one.project is not None])
+    return dict(Counter(one.project for one in found if one.project in names and names[one.project] != here))
+
+
+def _list_feed(tx: Tx, scope: Scope, query: ChangeQuery, limit: int, *, is_everywhere: bool = False) -> list[Version]:
+    where = projects.list_allowed(tx, scope) if is_everywhere else [projects.current(tx, scope).number]
+    has_loose, owner = scope.projects is None, scope.user or ""
+    return revisions.feed(tx, query, projects=where, has_loose=has_loose, owner=owner, limit=limit)
+
+
+def _skip_older(tx: Tx, scope: Scope, query: ChangeQuery) -> ChangeQuery:
+    """Return a query that does not read older changes, if the caller may know how many changes the store has."""
+    if scope.projects is not None or not query.since:
+        return query
+    # Numbers are not quite in the order of time: a command of several transactions dates all changes to its beginning.
+    before = revisions.last_before(tx, clock.days_before(query.since))
+    return replace(query, after=max(query.after, before))
 
 
 def list_trash(tx: Tx, scope: Scope, *, is_everything: bool = False, limit: int = 1000) -> list[Item]:

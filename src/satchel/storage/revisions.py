@@ -150,6 +150,12 @@ def time_of(tx: Tx, number: int) -> str:
     return tx.value("select at from revisions where number = :number", number=number) or ""
 
 
+def last_before(tx: Tx, moment: Timestamp) -> int:
+    """Return the number of the last revision before a time; 0 if there is none."""
+    sql = "select number from revisions where at < :moment order by number desc limit 1"
+    return tx.value(sql, moment=moment) or 0
+
+
 def feed(
     tx: Tx, query: ChangeQuery, *, projects: Sequence[int] | None, has_loose: bool, owner: str | None, limit: int
 ) -> list[Version]:
