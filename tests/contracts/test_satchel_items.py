@@ -333,6 +333,7 @@ WRONG: Refused = [
     ({"items": ["#1", "review"], "priority": "high"}, "items[1]: prompt review has no priority."),
     ({"where": {"kind": "document"}, "due": ""}, "where[guide.md]: document guide.md has no due."),
     ({"items": ["#1"], "due": "soon"}, "due must be a day like 2026-11-30."),
+    ({"items": ["#1"], "priority": "top"}, "priority must be one of high, low, normal, urgent."),
     ({"items": ["guide.md"], "tags": ["a"]}, "items[0]: document guide.md cannot have tags."),
     ({"items": ["#1"], "to": "other", "copy": True}, "items[0]: #1 Write docs cannot be copied."),
     ({"items": ["review"], "to": "default"}, "items[0]: prompt review is in project 'default' already."),

@@ -205,13 +205,14 @@ def _struct_fields(model: type[Struct]) -> tuple[shapes.Field, ...]:
 
 def _read_field(field: shapes.Field) -> Field:
     schema: Schema = {**_schema_of(field.type, of_arguments=True), **_default_of(field)}
+    types = _schema_of(field.type, of_arguments=True, is_published=False)
     rules: Hidden = _extra_of(field.type).get("hidden", Hidden())
     return Field(
         name=field.name,
         schema=schema,
-        types=_schema_of(field.type, of_arguments=True, is_published=False),
+        types=types,
         hidden=rules,
-        bounds=_bounds_of({**schema, **to_builtins(rules)}),
+        bounds=_bounds_of({**types, **schema, **to_builtins(rules)}),  # choices may be omitted from what is published
         is_required=field.required,
     )
 
