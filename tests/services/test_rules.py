@@ -133,7 +133,10 @@ TASKS: list[tuple[dict[str, Any], str, str]] = [
     ({"title": NUL}, "title", "type"),
     ({"description": "x" * 10_001}, "description", "maxLength"),
     ({"description": SURROGATE}, "description", "type"),
-    *(({"tags": [tag]}, "tag", "pattern") for tag in ("é!", "\u0301e", "ß\u200b", "日本 語", "“x”", "é" * 51, SURROGATE)),
+    *(
+        ({"tags": [tag]}, "tag", "pattern")
+        for tag in ("é!", "\u0301e", "ß\u200b", "日本 語", "“x”", "é" * 51, SURROGATE)
+    ),
     ({"tags": ["a"] * 101}, "tags", "maxItems"),
     ({"priority": "soon"}, "priority", "enum"),
     ({"priority": ""}, "priority", "enum"),

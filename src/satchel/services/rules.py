@@ -280,9 +280,13 @@ def is_tag(tag: str) -> bool:
 
 def drop_unfit(text: str, instead: str) -> str:
     """Return a text with everything that a tag cannot have replaced."""
-    hidden = {place for place in range(len(text)) if _is_hidden(text, place)}
-    fits = (one in "-_" or one in _JOINERS or unicodedata.category(one)[0] in "LMN" for one in text)
-    return "".join(one if fit and place not in hidden else instead for place, (one, fit) in enumerate(zip(text, fits)))
+    return "".join(one if _fits_tag(text, place) else instead for place, one in enumerate(text))
+
+
+def _fits_tag(text: str, place: int) -> bool:
+    one = text[place]
+    is_letter = one in _JOINERS or unicodedata.category(one)[0] in "LMN"
+    return one in "-_" or (is_letter and not _is_hidden(text, place))
 
 
 def clean_tag_changes(kind: str, tags: Sequence[str] | ListChange) -> Sequence[str] | ListChange:

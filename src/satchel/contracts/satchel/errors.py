@@ -151,7 +151,9 @@ def explain_missing_part(missing: errors.MissingPart) -> Body:
     if missing.is_ambiguous:
         hint = f"Use one of these: {choices}."
         return error("invalid_argument", _sentence(missing), hint, argument="heading", near=list(missing.near))
-    return error("not_found", _sentence(missing), f"Did you mean {choices}?", argument="heading", near=list(missing.near))
+    return error(
+        "not_found", _sentence(missing), f"Did you mean {choices}?", argument="heading", near=list(missing.near)
+    )
 
 
 def explain_stale_fence(stale: errors.StaleFence) -> Body:
