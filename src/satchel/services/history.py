@@ -159,12 +159,19 @@ def list_changes(
 
     `is_everything` lists all projects and all users; only the owner of the store may ask for that.
     """
+    found, has_more = _read_feed(tx, scope, query, limit, is_everything=is_everything)
+    return label(tx, scope, found), has_more
+
+
+def _read_feed(
+    tx: Tx, scope: Scope, query: ChangeQuery, limit: int, *, is_everything: bool = False
+) -> tuple[list[Version], bool]:
     _check(query)
     numbers = None if is_everything else [projects.current(tx, scope).number]
     owner = None if is_everything else scope.user or ""
     has_loose = scope.projects is None
     found = revisions.feed(tx, query, projects=numbers, has_loose=has_loose, owner=owner, limit=limit + 1)
-    return label(tx, scope, found[:limit]), len(found) > limit
+    return found[:limit], len(found) > limit
 
 
 def list_visible_changes(
@@ -222,7 +229,7 @@ def find_last_visit(tx: Tx, scope: Scope, client: str) -> Timestamp | None:
 
 def find_active_days(tx: Tx, scope: Scope, query: ChangeQuery, days: int) -> Timestamp | None:
     """Return the beginning of the last days on which the project changed; None if it never changed."""
-    found = _list_feed(tx, scope, query, _MOST_READ)
+    found, _ = _read_feed(tx, scope, query, _MOST_READ)
     active = list(dict.fromkeys(one.at[:10] for one in found))[:days]
     return f"{active[-1]}T00:00:00.000000Z" if active else None
 
@@ -244,9 +251,9 @@ def list_bursts(
     items. Completions are left out, because `list_completed` lists them.
     """
     query = _skip_older(tx, scope, query)
-    found = _list_feed(tx, scope, query, _MOST_READ + 1)
+    found, has_more = _read_feed(tx, scope, query, _MOST_READ)
     bursts: dict[tuple[_Who, ItemKind, Action], list[list[Version]]] = {}
-    for revision, action in _find_last_changes(found[:_MOST_READ]):
+    for revision, action in _find_last_changes(found):
         author = revision.author
         is_own = author.client == client and author.user in ("", scope.user)
         who = (is_own, author.user, author.client or author.contract, author.caller == "person")
@@ -255,7 +262,7 @@ def list_bursts(
             of_kind[-1].append(revision)
         else:
             of_kind.append([revision])
-    oldest = found[_MOST_READ - 1].number if len(found) > _MOST_READ else 0
+    oldest = found[-1].number if has_more else 0
     listed = [
         (who, Burst(action=action, revisions=tuple(one), is_cut=one[-1].number == oldest))
         for (who, _, action), of_kind in bursts.items()
@@ -268,7 +275,7 @@ def list_bursts(
     shown = [burst for _, burst in listed[:limit]]
     labels = iter(label(tx, scope, [one for burst in shown for one in burst.revisions[::-1][:names]]))
     done = [replace(burst, entries=tuple(islice(labels, min(names, len(burst.revisions))))) for burst in shown]
-    return done, len(listed) > limit or bool(oldest)
+    return done, has_more or len(listed) > limit
 
 
 def _find_last_changes(found: Sequence[Version]) -> Iterator[tuple[Version, Action]]:
@@ -320,15 +327,11 @@ def list_completed(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tupl
 
 def count_elsewhere(tx: Tx, scope: Scope, query: ChangeQuery) -> dict[int, int]:
     """Count the recent changes in the other projects of the scope, by their numbers."""
-    found, here = _list_feed(tx, scope, _skip_older(tx, scope, query), _MOST_COUNTED, is_everywhere=True), scope.project
+    where, has_loose, owner = projects.list_allowed(tx, scope), scope.projects is None, scope.user or ""
+    query, here = _skip_older(tx, scope, query), scope.project
+    found = revisions.feed(tx, query, projects=where, has_loose=has_loose, owner=owner, limit=_MOST_COUNTED)
     names = projects.names_of(tx, [one.project for one in found if one.project is not None])
     return dict(Counter(one.project for one in found if one.project in names and names[one.project] != here))
-
-
-def _list_feed(tx: Tx, scope: Scope, query: ChangeQuery, limit: int, *, is_everywhere: bool = False) -> list[Version]:
-    where = projects.list_allowed(tx, scope) if is_everywhere else [projects.current(tx, scope).number]
-    has_loose, owner = scope.projects is None, scope.user or ""
-    return revisions.feed(tx, query, projects=where, has_loose=has_loose, owner=owner, limit=limit)
 
 
 def _skip_older(tx: Tx, scope: Scope, query: ChangeQuery) -> ChangeQuery:
