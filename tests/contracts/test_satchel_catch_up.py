@@ -194,6 +194,25 @@ def test_what_was_completed_long_before_an_import_is_no_news(own: Client, databa
 
 
 @both_engines
+def test_moves_are_told_in_both_projects(own: Client) -> None:
+    ok(own, "add_project", name="web")
+    ok(own, "add_tasks", lines=["Far"], project="default")
+    ok(own, "add_prompts", prompts=[{"title": title, "content": "x"} for title in ("A", "B", "C")])
+    ok(own, "update_items", items=["a", "b", "#1"], to="web")
+    ok(own, "delete", items=["c"])
+    assert ok(own, "catch_up")["done"] == [
+        Like(rf"{CLOCK} satchel-tests deleted prompt c"),
+        Like(rf"{CLOCK} satchel-tests moved #1 Far to web"),
+        Like(rf"{CLOCK} satchel-tests moved 2 prompts to web: a, b"),
+    ]
+    there = ok(own, "catch_up", project="web")
+    assert there["done"] == [
+        Like(rf"{CLOCK} satchel-tests moved #1 Far here"),
+        Like(rf"{CLOCK} satchel-tests added 2 prompts: a, b"),
+    ]
+
+
+@both_engines
 def test_claims_that_ran_out_are_listed(own: Client, database: Database) -> None:
     ok(own, "add_project", name="other")
     ok(own, "add_tasks", lines=["Ran out", "Is held", "Was released", "Was done", "Long ago", "Far @other"])

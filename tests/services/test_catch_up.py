@@ -26,7 +26,7 @@ def test_a_client_was_last_here_when_it_changed_something_but_at_least_a_day_ago
         assert history.find_last_visit(tx, mine, "mine") == LONG_AGO
         assert history.find_last_visit(tx, mine, "other") == a_day_ago
         assert history.find_last_visit(tx, mine, "third") is None and history.find_last_visit(tx, mine, "") is None
-        found, has_more = history.list_bursts(tx, mine, ChangeQuery(since=a_day_ago), "mine", limit=5, names=5)
+        found, has_more = history.list_bursts(tx, mine, ChangeQuery(since=a_day_ago), [], "mine", limit=5, names=5)
         assert [(one.entries[0].key, one.action, one.newest.author.client) for one in found] == [
             ("a", "update", "other")
         ]
@@ -52,7 +52,7 @@ def test_changes_are_grouped_by_author_kind_and_action_with_a_pause_of_an_hour_b
         prompts.update(tx, codex, new.id, PromptPatch(content="y"))
     query = ChangeQuery(kinds=["prompt"])
     with database.read(codex) as tx:
-        bursts, has_more = history.list_bursts(tx, codex, query, "codex", limit=9, names=5)
+        bursts, has_more = history.list_bursts(tx, codex, query, [], "codex", limit=9, names=5)
     told = [
         (one.newest.author.client, one.action, len(one.revisions), [entry.key for entry in one.entries])
         for one in bursts

@@ -4,7 +4,6 @@ Errors about an item are those of `lookup.find`, and about the scope's project t
 VersionMissing is raised if history does not have a version.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
@@ -36,7 +35,8 @@ from satchel.storage.deltas import apply_delta
 
 _SHOWN = 20  # versions that an error names
 _MOST_READ = 5000  # changes to read for bursts
-_MOST_COUNTED = 1000  # changes to count in other projects
+_MOST_ELSEWHERE = 1000  # changes to read in other projects
+_MOST_MOVES = 500  # deletions that may be moves
 _PAUSE = 60  # the longest pause within a burst, in minutes
 
 
@@ -55,6 +55,7 @@ class Burst(Struct, frozen=True, kw_only=True):
     action: Action
     revisions: tuple[Version, ...]  # the last change of each item, newest first
     entries: tuple[FeedEntry, ...] = ()  # the oldest of them, with their names, oldest first
+    to: str | None = None  # the project to which prompts or documents were moved from here
     is_cut: bool = False  # there may be more, because not all changes were read
 
     @property
@@ -239,33 +240,44 @@ def find_time(tx: Tx, query: ChangeQuery) -> Timestamp:
     return revisions.time_of(tx, query.after) if query.after else query.since
 
 
+def list_elsewhere(tx: Tx, scope: Scope, query: ChangeQuery) -> list[Version]:
+    """List the last changes in the other projects of the scope, newest first."""
+    where, has_loose, owner = projects.list_allowed(tx, scope), scope.projects is None, scope.user or ""
+    query, here = _skip_older(tx, scope, query), projects.current(tx, scope).number
+    found = revisions.feed(tx, query, projects=where, has_loose=has_loose, owner=owner, limit=_MOST_ELSEWHERE)
+    return [one for one in found if one.project not in (None, here)]
+
+
 _Who = tuple[bool, str, str, bool]  # whether it is the caller, the user, the program, whether it is a person
 
 
 def list_bursts(
-    tx: Tx, scope: Scope, query: ChangeQuery, client: str, *, limit: int, names: int
+    tx: Tx, scope: Scope, query: ChangeQuery, elsewhere: Sequence[Version], client: str, *, limit: int, names: int
 ) -> tuple[list[Burst], bool]:
     """List what each author did, in bursts, and return whether there was more; `client` is the caller's.
 
-    The authors are in the order of their last changes, but the caller comes last. Each burst has the names of some
-    items. Completions are left out, because `list_completed` lists them.
+    `elsewhere` are the changes in other projects, because a task that was moved has its last change there. The authors
+    are in the order of their last changes, but the caller comes last. Each burst has the names of some items.
+    Completions are left out, because `list_completed` lists them.
     """
     query = _skip_older(tx, scope, query)
     found, has_more = _read_feed(tx, scope, query, _MOST_READ)
-    bursts: dict[tuple[_Who, ItemKind, Action], list[list[Version]]] = {}
+    to = _find_destinations(tx, scope, found, elsewhere)
+    found = sorted([*found, *(one for one in elsewhere if one.number in to)], key=lambda one: -one.number)
+    bursts: dict[tuple[_Who, ItemKind, Action, str | None], list[list[Version]]] = {}
     for revision, action in _find_last_changes(found):
-        author = revision.author
+        author, there = revision.author, to.get(revision.number)
         is_own = author.client == client and author.user in ("", scope.user)
         who = (is_own, author.user, author.client or author.contract, author.caller == "person")
-        of_kind = bursts.setdefault((who, revision.kind, action), [])
+        of_kind = bursts.setdefault((who, revision.kind, "move" if there else action, there), [])
         if of_kind and clock.minutes_after(revision.at, _PAUSE) >= of_kind[-1][-1].at:
             of_kind[-1].append(revision)
         else:
             of_kind.append([revision])
     oldest = found[-1].number if has_more else 0
     listed = [
-        (who, Burst(action=action, revisions=tuple(one), is_cut=one[-1].number == oldest))
-        for (who, _, action), of_kind in bursts.items()
+        (who, Burst(action=action, revisions=tuple(one), to=there, is_cut=one[-1].number == oldest))
+        for (who, _, action, there), of_kind in bursts.items()
         for one in of_kind
     ]
     newest: dict[_Who, int] = {}
@@ -276,6 +288,18 @@ def list_bursts(
     labels = iter(label(tx, scope, [one for burst in shown for one in burst.revisions[::-1][:names]]))
     done = [replace(burst, entries=tuple(islice(labels, min(names, len(burst.revisions))))) for burst in shown]
     return done, has_more or len(listed) > limit
+
+
+def _find_destinations(tx: Tx, scope: Scope, found: Sequence[Version], elsewhere: Sequence[Version]) -> dict[int, str]:
+    """Map the changes that moved an item out of the project to the name of the project where it is now."""
+    deletions = [one.number for one in found if one.action == "delete" and one.kind != "task"]
+    to = revisions.find_destinations(tx, deletions[:_MOST_MOVES])
+    moves = {one.number: one.project for one in elsewhere if one.kind == "task" and one.action == "move"}
+    here = projects.current(tx, scope).number
+    to |= {number: moves[number] or 0 for number in revisions.find_moved_from(tx, here, list(moves))}
+    names = projects.names_of(tx, list(to.values()))
+    is_open = set(names.values()) if scope.projects is None else {*scope.projects}
+    return {number: names[project] for number, project in to.items() if names.get(project) in is_open}
 
 
 def _find_last_changes(found: Sequence[Version]) -> Iterator[tuple[Version, Action]]:
@@ -323,15 +347,6 @@ def list_completed(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tupl
         if task.number not in done or done[task.number].number > query.after
     ]
     return listed, has_more
-
-
-def count_elsewhere(tx: Tx, scope: Scope, query: ChangeQuery) -> dict[int, int]:
-    """Count the recent changes in the other projects of the scope, by their numbers."""
-    where, has_loose, owner = projects.list_allowed(tx, scope), scope.projects is None, scope.user or ""
-    query, here = _skip_older(tx, scope, query), scope.project
-    found = revisions.feed(tx, query, projects=where, has_loose=has_loose, owner=owner, limit=_MOST_COUNTED)
-    names = projects.names_of(tx, [one.project for one in found if one.project is not None])
-    return dict(Counter(one.project for one in found if one.project in names and names[one.project] != here))
 
 
 def _skip_older(tx: Tx, scope: Scope, query: ChangeQuery) -> ChangeQuery:

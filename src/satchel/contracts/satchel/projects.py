@@ -1,5 +1,6 @@
 """Projects: the tools that add and list them, and `catch_up`, which reports recent and next work."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
@@ -15,7 +16,7 @@ from satchel.contracts.satchel.answers import may_read
 from satchel.contracts.satchel.history import name_author, read_since
 from satchel.contracts.satchel.task_answers import format_task, make_row
 from satchel.contracts.satchel.tools import AddProject, CatchUp, ListProjects
-from satchel.model import ACTION_WORDS, KINDS, Action, Author, ChangeQuery, ItemKind, ProjectCounts, TaskQuery
+from satchel.model import ACTION_WORDS, KINDS, Action, Author, ChangeQuery, ItemKind, ProjectCounts, TaskQuery, Version
 from satchel.services import history, projects, tasks
 from satchel.services.history import Burst, Completion
 
@@ -71,7 +72,8 @@ Part = tuple[dict[str, Any], list[str]]  # members of the answer, and lines of i
 
 def catch_up(context: Context, args: CatchUp) -> Body:
     query, period = _read_since(context, args)
-    parts = [_tell_projects(context, query), _tell_done(context, query, period)]
+    elsewhere = history.list_elsewhere(context.tx, context.scope, query)
+    parts = [_tell_projects(context, elsewhere), _tell_done(context, query, elsewhere, period)]
     if may_read(context, "task"):
         parts += [_tell_claims(context), _tell_expired(context, query), _tell_ready(context)]
     members: dict[str, Any] = {}
@@ -98,13 +100,13 @@ def _read_since(context: Context, args: CatchUp) -> tuple[ChangeQuery, str]:
     return replace(query, since=since), f"{days} with changes, because you are new here" if active else days
 
 
-def _tell_projects(context: Context, query: ChangeQuery) -> Part:
+def _tell_projects(context: Context, elsewhere: Sequence[Version]) -> Part:
     """Report the current project, the reason for it, its content, and the size and activity of other projects."""
     tx, scope = context.tx, context.scope
     exists = projects.current(tx, scope).number > 0
-    open_tasks, changes = projects.count_open_tasks(tx, scope), history.count_elsewhere(tx, scope, query)
+    open_tasks, changes = projects.count_open_tasks(tx, scope), Counter(one.project for one in elsewhere)
     found = {
-        project.name: _count(context, held, open_tasks.get(project.number, 0), changes.get(project.number, 0))
+        project.name: _count(context, held, open_tasks.get(project.number, 0), changes[project.number])
         for project, held in projects.list_all(tx, scope)
     }
     counts = found.pop(scope.project, {})
@@ -127,13 +129,13 @@ def _tell_projects(context: Context, query: ChangeQuery) -> Part:
     return members, lines
 
 
-def _tell_done(context: Context, query: ChangeQuery, period: str) -> Part:
+def _tell_done(context: Context, query: ChangeQuery, elsewhere: Sequence[Version], period: str) -> Part:
     """Report the completed tasks with their last notes, what each author did, and the latest notes on open tasks."""
     since = format_minute(history.find_time(context.tx, query))
     said = f"since {since}{f', {period}' if period else ''}"
     notes = _list_notes(context, query)
     completed, completed_lines = _tell_completed(context, query)
-    changes, change_lines = _tell_changes(context, query, _ROOM - sum(map(len, notes)))
+    changes, change_lines = _tell_changes(context, query, elsewhere, _ROOM - sum(map(len, notes)))
     lines = [*completed_lines, *change_lines]
     lines = [f"S{said[1:]}:", *lines] if lines else [f"Nothing was done {said}."]
     if notes:
@@ -157,9 +159,11 @@ def _tell_completed(context: Context, query: ChangeQuery) -> Part:
     return members, lines
 
 
-def _tell_changes(context: Context, query: ChangeQuery, room: int) -> Part:
+def _tell_changes(context: Context, query: ChangeQuery, elsewhere: Sequence[Version], room: int) -> Part:
     client = context.client.name
-    found, has_more = history.list_bursts(context.tx, context.scope, query, client, limit=_MOST_DONE, names=_MOST_NAMES)
+    found, has_more = history.list_bursts(
+        context.tx, context.scope, query, elsewhere, client, limit=_MOST_DONE, names=_MOST_NAMES
+    )
     rows = [_format_burst(context, one) for one in found]  # as texts, because JSON objects need twice as many tokens
     kept = _count_fitting(rows, room)
     members: dict[str, Any] = {"done": rows[:kept]}
@@ -257,9 +261,10 @@ def _format_completed(context: Context, one: Completion) -> str:
 def _format_burst(context: Context, one: Burst) -> str:
     count, kind = len(one.revisions), one.newest.kind
     start = f"{_write_time(context, one.newest.at)} {_name_program(context, one.newest.author)} {_DID[one.action]}"
+    where = f" to {one.to}" if one.to else " here" if one.action == "move" else ""
     if count == 1:
-        return f"{start} {'' if kind == 'task' else f'{kind} '}{_name_items(one)}"
-    return f"{start} {'at least ' if one.is_cut else ''}{count:,} {kind}s: {_name_items(one)}"
+        return f"{start} {'' if kind == 'task' else f'{kind} '}{_name_items(one)}{where}"
+    return f"{start} {'at least ' if one.is_cut else ''}{count:,} {kind}s{where}: {_name_items(one)}"
 
 
 def _name_items(one: Burst) -> str:
