@@ -134,6 +134,16 @@ def list_blocked(tx: Tx, scope: Scope, number: int) -> list[Task]:
     return list_some(tx, scope, [one for one, _ in rows.blocked_tasks(tx, scope.owner, number)])
 
 
+def list_due(tx: Tx, scope: Scope, first: str, last: str, limit: int) -> tuple[list[Task], bool]:
+    """Return the open tasks of the project that are due from a day to another, and whether there are more.
+
+    A caller who may enter all projects also gets the tasks of no project.
+    """
+    project, has_loose = projects.current(tx, scope).number, scope.projects is None
+    numbers = rows.due_numbers(tx, scope.owner, project, first, last, limit + 1, has_loose=has_loose)
+    return list_some(tx, scope, numbers[:limit]), len(numbers) > limit
+
+
 def count_held(tx: Tx, scope: Scope, query: TaskQuery) -> int:
     """Count the ready tasks that a query leaves out because others hold them."""
     return rows.count_held(tx, scope.owner, rules.clean_query("task", query), scope.projects)

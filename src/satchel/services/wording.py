@@ -64,6 +64,8 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("lines", "claims"): "A new task cannot be in progress",
     ("lines", "uniqueItems"): "{value} is the label of another line",
     ("note", "maxItems"): "A task has at most {limit} notes",
+    ("text", "maxItems"): "{value} is full: it can have at most {limit} lines and 64 KiB",
+    ("text", "memory"): "Nothing can be remembered, because document {value} of the project is not a text",
 }
 # The same for values as people write them.
 _FOR_PEOPLE: Mapping[tuple[str, str], str] = {
