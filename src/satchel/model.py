@@ -29,9 +29,12 @@ PRIORITIES: Final[tuple[Priority, ...]] = ("low", "normal", "high", "urgent")
 KINDS: Final[tuple[ItemKind, ...]] = ("prompt", "document", "task", "project")
 
 
-def uri_of(kind: str, key: object) -> str:
-    """Return the URI of an item; a document's URI contains `resource`, as in MCP."""
-    return f"satchel://{'resource' if kind == 'document' else kind}/{key}"
+def uri_of(kind: str, key: object, project: str = "") -> str:
+    """Return the URI of an item; a document's URI contains `resource`, as in MCP.
+
+    With the project of a prompt or document, the URI names the item in every project.
+    """
+    return f"satchel://{'resource' if kind == 'document' else kind}/{project}{'/' if project else ''}{key}"
 
 
 ACTION_WORDS: Final[dict[Action, str]] = {

@@ -39,13 +39,14 @@ _EXISTING = """
     select 'document', substr(uri, 20) from documents where project = :project and deleted_at is null and uri in :uris
 """
 # Sources in projects and tasks of an owner are two walks along one index, each limited to rows that the caller may see.
-# The text of a prompt or document has at most one link to a target; a task may have another one in its notes.
+# A source may have several links to a target: with and without its project, and a task also in its notes.
 _TO = """
     select 'task', cast(number as text), title, project from (
         select distinct t.number, t.title, j.name as project from links l join tasks t on t.number = l.task
             left join projects j on j.number = t.project and j.deleted_at is null
-        where l.to_kind = :kind and l.to_key = :key and l.owner = :owner and t.deleted_at is null
-            and (:any_project or t.project in :projects or (:has_loose and t.project is null))
+        where l.to_kind = :kind and l.to_key in (:key, :long) and l.owner = :owner and t.deleted_at is null
+            and (t.project = :project or (l.to_key = :long and (:any_project or t.project in :projects))
+                or (:has_loose and t.project is null))
         order by t.number limit :limit
     ) as from_tasks
     union all
@@ -54,8 +55,9 @@ _TO = """
             coalesce(p.title, '') as title, j.name as project
         from links l join projects j on j.number = l.project and j.deleted_at is null
             left join prompts p on p.number = l.prompt left join documents r on r.number = l.document
-        where l.to_kind = :kind and l.to_key = :key and l.owner is null
-            and p.deleted_at is null and r.deleted_at is null and (:any_project or l.project in :projects)
+        where l.to_kind = :kind and l.to_key in (:key, :long) and l.owner is null
+            and p.deleted_at is null and r.deleted_at is null
+            and (l.project = :project or (l.to_key = :long and (:any_project or l.project in :projects)))
         order by 1, 2, l.project limit :limit
     ) as from_texts
 """
@@ -73,7 +75,14 @@ class Link(Struct, frozen=True, kw_only=True):
     @property
     def reference(self) -> str:
         """Return the reference by which a call names the item."""
-        return f"#{self.key}" if self.kind == "task" else uri_of(self.kind, self.key)
+        return f"#{self.key}" if self.kind == "task" else uri_of(self.kind, self.key, self.project)
+
+
+def split_key(key: str) -> tuple[str, str]:
+    """Split the name in a URI into a project, empty if the URI has none, and the name in that project."""
+    project, _, name = key.partition("/")
+    is_long = project and name and "/" not in name and ":" not in project  # a library's prompt is LIBRARY:PROMPT
+    return (project, name) if is_long else ("", key)
 
 
 def find_targets(text: str) -> list[Target]:
@@ -120,15 +129,26 @@ def existing(tx: Tx, project: int, targets: Sequence[Target]) -> set[Target]:
 
 
 def to(
-    tx: Tx, target: Target, owner: str | None, projects: Sequence[int] | None, limit: int, *, has_loose: bool
+    tx: Tx,
+    target: Target,
+    long: str,
+    owner: str | None,
+    project: int,
+    projects: Sequence[int] | None,
+    limit: int,
+    *,
+    has_loose: bool,
 ) -> list[Link]:
     """List an owner's tasks, then the prompts and documents, that link to a target, each up to a limit.
 
-    Only items in `projects` are listed; None means all. `has_loose` adds the tasks of no project.
+    Listed are items of `project`, and those of `projects` (None: of all) with a link to `long`, the key that names the
+    project of the target, too. `has_loose` adds the tasks of no project.
     """
-    values = {"kind": target[0], "key": target[1], "owner": owner, "limit": limit, "has_loose": has_loose}
+    values: dict[str, object] = {"kind": target[0], "key": target[1], "long": long, "project": project}
+    values |= {"owner": owner, "limit": limit, "has_loose": has_loose}
     rows = tx.all(_TO, **values, any_project=projects is None, projects=list(projects or ()))
-    return [Link(kind=kind, key=key, title=title, project=project or "") for kind, key, title, project in rows]
+    found = (Link(kind=kind, key=key, title=title, project=name or "") for kind, key, title, name in rows)
+    return list(dict.fromkeys(found))
 
 
 def _read_name(text: str) -> str:
