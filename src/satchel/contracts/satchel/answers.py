@@ -15,7 +15,7 @@ from satchel.protocol import ProtocolError
 from satchel.protocol.codec import decode, encode
 from satchel.protocol.cursors import NUMBER
 from satchel.protocol.cursors import decode_cursor as decode_key
-from satchel.services import projects, retry_keys
+from satchel.services import lookup, projects, retry_keys
 from satchel.services.rules import check_shown
 
 Entry = TypeVar("Entry")
@@ -221,6 +221,18 @@ def answer_once(
 
 
 # -- the project of a call -----------------------------------------------------------------------------------------
+
+
+def follow(context: Context, reference: str) -> tuple[Context, str]:
+    """Return the context of the project that a link names, and the reference in that project."""
+    project, reference = lookup.split_project(reference)
+    return context.within(project), reference
+
+
+def name_item(context: Context, item: Item, home: str) -> str:
+    """Return the key of an item of the project `home`; for a prompt or document of another project, its link."""
+    is_here = item.kind in ("task", "project") or home == context.scope.project
+    return item.key if is_here else uri_of(item.kind, item.name, home)
 
 
 def describe_place(context: Context) -> list[str]:

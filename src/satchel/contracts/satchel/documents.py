@@ -50,10 +50,11 @@ def list_resources(context: Context, args: tools.ListResources) -> Body:
 
 
 def read_resource(context: Context, args: tools.ReadResource) -> Body:
-    page = read_page(context, args.resource.strip())
+    context, reference = answers.follow(context, args.resource)
+    page = read_page(context, reference.strip())
     if page is not None:
-        return _reply_page(context, args.resource.strip(), page, _read_part(page.text, page.mime_type, args))
-    document = layers.find_document(context.tx, context.scope, args.resource)
+        return _reply_page(context, reference.strip(), page, _read_part(page.text, page.mime_type, args))
+    document = layers.find_document(context.tx, context.scope, reference)
     if isinstance(document.content, bytes):
         if args.lines or args.heading:
             raise WrongArgument("lines" if args.lines else "heading", "contentEncoding", value=document.mime_type)
@@ -66,7 +67,8 @@ def read_resource(context: Context, args: tools.ReadResource) -> Body:
 
 
 def update_resource(context: Context, args: tools.UpdateResource) -> Body:
-    seen = layers.find_document(context.tx, context.scope, args.resource, to_change=True)
+    context, reference = answers.follow(context, args.resource)
+    seen = layers.find_document(context.tx, context.scope, reference, to_change=True)
     patch = DocumentPatch(content=args.content, mime_type=args.mime_type, description=args.description)
     document = documents.update(context.tx, context.scope, seen.name, patch, args.expected_version or None)
     row, done = make_row(document, is_echo=True), "Unchanged in" if document.version == seen.version else "Updated in"

@@ -77,7 +77,8 @@ def explain_not_found(missing: errors.NotFound) -> Body:
     if not missing.near:
         return error("not_found", message, why.hint or _HINTS[kind], deleted=key if why.is_deleted else None)
     choices = " or ".join(f"{name} {join_lines(title)}".strip() for name, title in missing.near.items())
-    return error("not_found", message, f"Did you mean {choices}?", near=list(missing.near))
+    hint = why.hint if why.message else f"Did you mean {choices}?"
+    return error("not_found", message, hint, near=list(missing.near))
 
 
 def explain_forbidden(forbidden: errors.Forbidden) -> Body:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from msgspec import UNSET, Struct, to_builtins
+from msgspec.structs import replace
 
 from satchel.contracts.content import format_count
 from satchel.contracts.contract import Body, Context, Reply
@@ -99,6 +100,11 @@ class _Named(Struct, frozen=True):
     items: list[Item]
     places: list[str]  # of each item in the call, for errors
     kinds: str = "items"  # what a query looked for
+    homes: dict[int, str] = {}  # the projects of items that links name, by number
+
+    def enter(self, context: Context, item: Item) -> Context:
+        """Return the context of an item's project."""
+        return context.within(self.homes.get(item.project or 0, "") if item.kind != "task" else "")
 
     def __iter__(self) -> Iterator[tuple[str, Item]]:
         return zip(self.places, self.items, strict=True)
@@ -115,12 +121,15 @@ def _find_named(context: Context, args: BulkChange) -> _Named:
     answers.check_number("items", args.items)
     found: dict[tuple[ItemKind, int], tuple[str, Item]] = {}
     exact = lookup.find_all(context.tx, context.scope, args.items)
+    elsewhere: set[int] = set()
     for index, (reference, item) in enumerate(zip(args.items, exact, strict=True)):
         place = f"items[{index}]"
         with name_place(place):
             item = _check_found(context, reference, item)
         found[item.kind, item.number] = (place, item)
-    return _Named([item for _, item in found.values()], [place for place, _ in found.values()])
+        elsewhere |= {item.project or 0} if lookup.split_project(reference)[0] else set()
+    homes = projects.names_of(context.tx, list(elsewhere)) if elsewhere else {}
+    return _Named([item for _, item in found.values()], [place for place, _ in found.values()], homes=homes)
 
 
 _EXAMPLE = 'where: {"tags": ["old"], "status": "pending"}'
@@ -180,6 +189,7 @@ def _list_kinds(where: tools.Where) -> Sequence[ItemKind]:
 
 def _check_found(context: Context, reference: str, item: Item | None = None) -> Item:
     """Return `item`, or else the item that a reference names, if the caller may change it."""
+    context, reference = answers.follow(context, reference)
     in_library = find_in_libraries(context, reference)
     if in_library is not None:
         raise WrongArgument("prompt", "readOnly", value=in_library.name)
@@ -215,32 +225,44 @@ def _delete(context: Context, args: tools.Delete, named: _Named) -> Reply:
     items = named.items
     if not args.dry_run:
         _confirm(context, "Delete", items)
-    going = {(item.kind, str(item.number) if item.kind == "task" else item.name) for item in items}
+    places = [(item, named.enter(context, item)) for item in items]
+    keys = [answers.name_item(context, item, there.scope.project) for item, there in places]
+    going = {
+        (item.kind, item.key.removeprefix("#"), _place(context, item.kind, there.scope.project))
+        for item, there in places
+    }
     referred = []
-    for item in items:
-        others = [one.reference for one in _find_referrers(context, item) if (one.kind, one.key) not in going]
+    for key, (item, there) in zip(keys, places, strict=True):
+        found = _find_referrers(context, there, item)
+        others = [one.reference for one in found if (one.kind, one.key, one.project) not in going]
         if others:
-            referred.append({"item": item.key, "by": others})
+            referred.append({"item": key, "by": others})
     going_tasks = tasks.list_some(context.tx, context.scope, [item.number for item in items if item.kind == "task"])
     notes = [note for task in going_tasks for note in task_answers.describe_holder(context, task, f"#{task.number}")]
     waiting = _find_waiting(context, going_tasks)
-    if ids := [item.id for item in items if item.kind == "prompt"]:
-        prompts.delete(context.tx, context.scope, *ids)
-    for item in items:
+    for scope in {there.scope.project: there.scope for _, there in places}.values():
+        ids = [item.id for item, there in places if item.kind == "prompt" and there.scope.project == scope.project]
+        if ids:
+            prompts.delete(context.tx, scope, *ids)
+    for item, there in places:
         if item.kind == "task":
             tasks.delete(context.tx, context.scope, item.number)
         elif item.kind == "document":
-            documents.delete(context.tx, context.scope, item.name)
+            documents.delete(context.tx, there.scope, item.name)
     unblocked = [task for task in tasks.list_some(context.tx, context.scope, waiting) if task.is_ready]
     ready, ready_lines = task_answers.show_ready(unblocked, context.scope.project)
-    lines = [f"Deleted {format_item(item)}" for item in items]
+    lines = [f"Deleted {_name_deleted(item, key)}" for item, key in zip(items, keys, strict=True)]
     lines += [f"{one['item']} was referred to by {', '.join(one['by'])}." for one in referred]
     deleted = [
-        {"kind": item.kind, "item": item.key, **({"title": item.title} if item.kind == "task" else {})}
-        for item in items
+        {"kind": item.kind, "item": key, **({"title": item.title} if item.kind == "task" else {})}
+        for item, key in zip(items, keys, strict=True)
     ]
     members = {**({"referred": referred} if referred else {}), **ready}
     return answers.reply(context, "\n".join([*lines, *ready_lines]), notes=notes, deleted=deleted, **members)
+
+
+def _name_deleted(item: Item, key: str) -> str:
+    return format_item(item) if item.kind == "task" else f"{item.kind} {key}"
 
 
 def _find_waiting(context: Context, going: Sequence[Task]) -> list[int]:
@@ -250,13 +272,21 @@ def _find_waiting(context: Context, going: Sequence[Task]) -> list[int]:
     return sorted(blocked - {task.number for task in going})
 
 
-def _find_referrers(context: Context, item: Item) -> list[links.Link]:
-    """Find the tasks that an item blocks, and the items that link to it."""
-    found = links.referrers(context.tx, context.scope, item.kind, item)
+def _find_referrers(context: Context, there: Context, item: Item) -> list[links.Link]:
+    """Find the tasks that an item of the project of `there` blocks, and the items that link to it."""
+    found = links.referrers(context.tx, there.scope, item.kind, item)
     if item.kind == "task":
         blocked = tasks.list_blocked(context.tx, context.scope, item.number)
         found = [*(links.Link(kind="task", key=str(one.number), title=one.title) for one in blocked), *found]
-    return list({one.reference: one for one in found}.values())
+    else:
+        found = [replace(one, project=one.project or there.scope.project) for one in found]
+    seen = (replace(one, project=_place(context, one.kind, one.project)) for one in found)
+    return list({one.reference: one for one in seen}.values())
+
+
+def _place(context: Context, kind: ItemKind, project: str) -> str:
+    """Return the project by which an item is identified; empty for a task, and in the current project."""
+    return "" if kind == "task" or project == context.scope.project else project
 
 
 # -- edit_text --------------------------------------------------------------------------------------------------
@@ -268,6 +298,8 @@ _CORRECTING = {  # by the rule that the edited text would break
 
 
 def edit_text(context: Context, args: tools.EditText) -> Body:
+    context, reference = answers.follow(context, args.item)
+    args = replace(args, item=reference)
     with context.read() as opened:
         item, edited = _edit(opened, args)
     checked = check_templates(context, [edited.text] if item.kind == "prompt" else [])
@@ -357,7 +389,7 @@ def _update(context: Context, args: tools.UpdateItems, named: _Named) -> Reply:
         projects.get(context.tx, context.scope, args.to)
     for place, item in named:
         with name_place(place):
-            _check_change(context, item, args)
+            _check_change(named.enter(context, item), item, args)
     if args.dry_run:
         pass
     elif args.status == "cancelled":
@@ -367,9 +399,9 @@ def _update(context: Context, args: tools.UpdateItems, named: _Named) -> Reply:
     changed = _Changed([], [], {})
     for index, (place, item) in enumerate(named):
         with name_place(place):
-            _change(context, item, args, changed)
+            _change(named.enter(context, item), item, args, changed)
         answers.report_progress(context, index + 1, len(named.items))
-    return _reply_changes(context, args, [item.version for item in named.items], changed)
+    return _reply_changes(context, args, named, changed)
 
 
 def _check_change(context: Context, item: Item, args: tools.UpdateItems) -> None:
@@ -448,14 +480,14 @@ def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed:
             changed.note(note, item.key)
 
 
-def _reply_changes(context: Context, args: tools.UpdateItems, versions: list[int], changed: _Changed) -> Reply:
-    """Answer with the changed items; `versions` are the versions that they had before."""
-    here = context.scope.project
-    there = args.to or here
+def _reply_changes(context: Context, args: tools.UpdateItems, named: _Named, changed: _Changed) -> Reply:
+    """Answer with the changed items; `named` has them as they were before."""
+    here, versions = context.scope.project, [item.version for item in named.items]
     numbers = [one for one in changed.items if isinstance(one, int)]
     after = {task.number: task for task in tasks.list_some(context.tx, context.scope, numbers)}
     items = [after[one] if isinstance(one, int) else one for one in changed.items]
-    shown = [_show(one, here, there) for one in items]
+    homes = ["" if isinstance(one, Task) else named.homes.get(one.project, here) for one in items]
+    shown = [_show(one, here, args.to or home) for one, home in zip(items, homes, strict=True)]
     done = "Unchanged" if [one.version for one in items] == versions else "Updated"
     if args.to:
         done = f"{'Copied' if args.copy else 'Moved'} to project '{args.to}'"
@@ -467,7 +499,9 @@ def _reply_changes(context: Context, args: tools.UpdateItems, versions: list[int
     if args.to and not args.copy and len(numbers) < len(changed.items):
         notes.append(f"The originals of prompts and documents are in the trash of project '{here}'.")
     ready, lines = task_answers.show_ready(task_answers.find_unblocked(context, changed.closed), here)
-    text = "\n".join([f"{done}:", *(line for _, line in shown), *lines])
+    marks = ["" if args.to or home in ("", here) else f" @{home}" for home in homes]
+    rows = [f"{line}{mark}" for (_, line), mark in zip(shown, marks, strict=True)]
+    text = "\n".join([f"{done}:", *rows, *lines])
     return answers.reply(context, text, notes=notes, items=[row for row, _ in shown], **ready)
 
 
