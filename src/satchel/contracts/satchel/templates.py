@@ -7,7 +7,7 @@ from typing import TypeVar
 from msgspec import UNSET, Struct, UnsetType
 
 from satchel.contracts.contract import Context
-from satchel.contracts.satchel.answers import describe_place
+from satchel.contracts.satchel.answers import describe_place, shorten
 from satchel.contracts.satchel.errors import MissingValue, TemplateFailed, WrongValue
 from satchel.errors import NotFound, SatchelError, WrongArgument
 from satchel.library.catalog import ContentMissing, Library, Unreadable
@@ -138,23 +138,34 @@ def _remember(context: Context, key: str, given: dict[str, str]) -> None:
 
 def _check_values(found: FoundPrompt, given: dict[str, str]) -> None:
     declared = {one.name: one for one in found.arguments}
-    missing = tuple(one.name for one in found.arguments if one.is_required and one.name not in given)
+    missing = [one for one in found.arguments if one.is_required and one.name not in given]
     for name in given:
         if name not in declared:
-            near = closest_names(name, [one for one in declared if one not in given]) or missing
+            near = closest_names(name, [one for one in declared if one not in given])
+            near = near or tuple(one.name for one in missing)
             takes = ", ".join(one.name if one.is_required else f"{one.name}?" for one in found.arguments)
             hint = f"Did you mean {' or '.join(near)}? " if near else ""
             hint += f"It takes {takes}." if takes else "It takes none."
             raise WrongValue(f"Prompt '{found.name}' has no argument '{name}'.", hint, name, near)
     if missing:
-        message = f"The prompt needs a value for {' and '.join(missing)}."
-        raise MissingValue(message, "Give each value by its name in arguments.", missing[0])
+        *most, last = [_describe_argument(one) for one in missing]
+        listed = f"{', '.join(most)} and {last}" if most else last
+        message = f"The prompt needs a value for {listed}."
+        raise MissingValue(message, "Give each value by its name in arguments.", missing[0].name)
     for name, value in given.items():
         one = declared[name]
         # Clients send an empty text for an empty field.
         if one.values and not one.is_open and value not in one.values and (value or one.is_required):
             message = f"{name} must be one of {', '.join(one.values)}."
             raise WrongValue(message, "Choose one of them.", name, one.values[:_MOST_VALUES])
+
+
+def _describe_argument(one: Argument) -> str:
+    """Return the name of an argument with its description and its values."""
+    listed = [*one.values[:_MOST_VALUES], *(["another value"] if one.is_open or one.values[_MOST_VALUES:] else [])]
+    values = f"{', '.join(listed[:-1])} or {listed[-1]}" if listed[1:] else ""
+    about = "; ".join(filter(None, [shorten(one.description or ""), values]))
+    return f"{one.name} ({about})" if about else one.name
 
 
 def read_template(context: Context, found: FoundPrompt) -> str:
