@@ -181,7 +181,7 @@ def _is_same(live: Item, wanted: Item) -> bool:
 def _put(tx: Tx, scope: Scope, live: Item, old: Item, project: int | None) -> Item:
     state = old.state
     if live.kind == "prompt":
-        fields = {name: getattr(state, name) for name in ("title", "description", "tags", "arguments")}
+        fields = {name: getattr(state, name) for name in ("title", "description", "tags", "arguments", "is_constant")}
         patch = PromptPatch(content=str(old.content), **fields)
         return recording.of(prompts.update(tx, _enter(tx, scope, live.project), live.id, patch, live.version))
     if live.kind == "document":
