@@ -124,7 +124,7 @@ class Templates:
 
     def includes(self, source: str, path: str = "") -> bool:
         """Return whether a template names other texts."""
-        return parts.has_parts(source) and self._parse(source, path).find(parts.NAMING) is not None
+        return parts.has_parts(source) and any(True for _ in self._parse(source, path).find_all(parts.NAMING))
 
     def _gather(self, source: str, path: str, files: parts.Files, *, is_stored: bool) -> list[parts.Part]:
         try:

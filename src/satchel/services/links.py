@@ -38,12 +38,12 @@ def record(tx: Tx, item: Item, before: Item | None = None) -> None:
             rows.add(tx, item.kind, item.number, item.project, None, "include", targets)
 
 
-def list_included(item: Prompt | Item) -> list[str]:
+def list_included(item: Linked) -> list[str]:
     """List the names that a template includes."""
+    if not isinstance(item, Prompt | Item):
+        return []
     state = item if isinstance(item, Prompt) else item.state
-    is_prompt = isinstance(item, Prompt) or item.kind == "prompt"
-    is_template = is_prompt and bool(state.arguments or state.is_constant)
-    return rows.find_included(str(item.content)) if is_template else []
+    return rows.find_included(str(item.content)) if state.arguments or state.is_constant else []
 
 
 def _find_kind(tx: Tx, item: Item, name: str) -> Kind:
@@ -94,9 +94,7 @@ def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked) -> list[Link]:
         target, within = ("prompt" if kind == "prompt" else "document", item.name), [item.project or 0]
         if scope.project == scope.personal:
             including = None if scope.projects is None else project_rows.numbers(tx, scope.projects)
-    found = rows.to(
-        tx, target, scope.user, within, _SHOWN, has_loose=scope.projects is None, including=including
-    )
+    found = rows.to(tx, target, scope.user, within, _SHOWN, has_loose=scope.projects is None, including=including)
     others = {(one.kind, one.key, one.project): one for one in reversed(found) if (one.kind, one.key) != target}
     seen = [one for one in reversed(others.values()) if not _has_own(tx, scope, one, target[1])][:_SHOWN]
     return [replace(one, project="") if one.project == scope.project else one for one in seen]
@@ -107,9 +105,7 @@ def _has_own(tx: Tx, scope: Scope, source: Link, name: str) -> bool:
     if not source.is_include or source.project == scope.project:
         return False
     project = project_rows.by_name(tx, source.project)
-    return project is not None and bool(
-        rows.existing(tx, project.number, [("document", name), ("prompt", name)])
-    )
+    return project is not None and bool(rows.existing(tx, project.number, [("document", name), ("prompt", name)]))
 
 
 def _titles(tx: Tx, scope: Scope, targets: Sequence[Target]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Queries about links: the `satchel://` URIs in the texts of items and the includes of templates, in both directions."""
+"""Queries about links, in both directions: the `satchel://` URIs in texts, and what templates include."""
 
 import re
 from collections.abc import Sequence
@@ -148,7 +148,13 @@ def to(
     Only items in `projects` are listed, and templates in `including`; None means all. `has_loose` adds the tasks of no
     project.
     """
-    values = {"kind": target[0], "key": target[1], "owner": owner, "limit": limit, "has_loose": has_loose}
+    values: dict[str, object] = {
+        "kind": target[0],
+        "key": target[1],
+        "owner": owner,
+        "limit": limit,
+        "has_loose": has_loose,
+    }
     values |= {"included_anywhere": including is None, "including": list(including or ())}
     rows = tx.all(_TO, **values, any_project=projects is None, projects=list(projects or ()))
     return [

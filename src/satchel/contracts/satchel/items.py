@@ -270,7 +270,7 @@ _CORRECTING = {  # by the rule that the edited text would break
 def edit_text(context: Context, args: tools.EditText) -> Body:
     with context.read() as opened:
         item, edited = _edit(opened, args)
-    checked = check_templates(context, [edited.text] if item.kind == "prompt" else [])
+    checked = check_templates(context, [(item.name, edited.text)] if item.kind == "prompt" else [])
     with context.write() as opened:
         return _edit_and_save(opened, args, checked)
 
@@ -314,8 +314,8 @@ def _save(context: Context, item: Item, text: str, checked: Checked) -> tuple[in
         return tasks.update(tx, scope, item.number, TaskPatch(description=text or None), version).version, []
     if item.kind == "document":
         return documents.update(tx, scope, item.name, DocumentPatch(content=text), version).version, []
-    arguments, notes = settle_update(checked, prompts.get(tx, scope, item.id), text, None)
-    return prompts.update(tx, scope, item.id, PromptPatch(content=text, arguments=arguments), version).version, notes
+    fields, notes = settle_update(checked, prompts.get(tx, scope, item.id), text, None)
+    return prompts.update(tx, scope, item.id, PromptPatch(content=text, **fields), version).version, notes
 
 
 # -- update_items -----------------------------------------------------------------------------------------------
