@@ -30,6 +30,7 @@ _NOTHING = TemplateNames({}, {}, {})
 
 _MAX_INCLUDED = 1024 * 1024  # bytes that a template has together with all texts that it includes
 _MOST_INCLUDED = 100  # texts
+_MOST_NAMED = 10  # names in a note
 _LEVELS = 6  # one more than the worker allows, which explains the error
 
 
@@ -176,10 +177,11 @@ def collect_for(tx: Tx, scope: Scope, prompt: Prompt) -> Parts:
     return _collect(tx, place, prompt.name, prompt.content, {})
 
 
-def list_missing(tx: Tx, scope: Scope, prompt: Prompt | Item) -> list[str]:
-    """List the names that a template includes, and that mean nothing."""
+def describe_missing(tx: Tx, scope: Scope, prompt: Prompt | Item) -> list[str]:
+    """Return a note about the names that a template includes although they mean nothing."""
     places = _list_places(scope)
-    return [name for name in list_included(prompt) if not any(_find(tx, place, name) for place in places)]
+    names = [name for name in list_included(prompt) if not any(_find(tx, place, name) for place in places)]
+    return [f"It includes {', '.join(names[:_MOST_NAMED])}, which project {scope.project} lacks."] if names else []
 
 
 def _collect(tx: Tx, scope: Scope, name: str, content: str, beside: Mapping[str, str]) -> Parts:

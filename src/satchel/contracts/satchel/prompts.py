@@ -27,7 +27,7 @@ from satchel.contracts.satchel.tools import PromptRow, WholePrompt
 from satchel.errors import WrongArgument
 from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptQuery, PromptSummary
 from satchel.protocol.cursors import encode_cursor
-from satchel.services import layers, projects, prompts, rules, templates
+from satchel.services import layers, links, projects, prompts, rules, templates
 from satchel.services.prompts import make_name
 
 
@@ -159,7 +159,9 @@ def update_prompt(context: Context, args: tools.UpdatePrompt) -> Body:
     if args.title is not UNSET:
         answers.check_title("prompt", args.title)
     changed = []  # the content that becomes a template: new, or stored if arguments are given
-    if (args.content is not UNSET and templates.can_be_template(args.content)) or declared:
+    if args.content is not UNSET and not templates.includes(args.content):
+        changed = [("", args.content)]
+    elif args.content is not UNSET or declared:
         with context.read() as opened:
             stored = find_stored(opened, args.prompt)
         changed = [(stored.name, stored.content if args.content is UNSET else args.content)]
@@ -257,7 +259,7 @@ def _describe(context: Context, found: FoundPrompt, read: Reading) -> WholePromp
         return WholePrompt(**members)
     if isinstance(found, Prompt):
         members["links"], members["linked_from"] = texts.find_links(context, "prompt", found)
-        members |= {"title": found.title, "tags": found.tags}
+        members |= {"title": found.title, "tags": found.tags, "includes": tuple(links.list_included(found))}
         members |= {"created": format_minute(found.created_at), "updated": format_minute(found.updated_at)}
     arguments = tuple(
         tools.DeclaredArgument(one.name, one.description or "", one.is_required, list(one.values), one.is_open)
@@ -276,6 +278,8 @@ def _format_facts(prompt: WholePrompt, read: Reading) -> str:
         lines.append(f"tags: {', '.join(prompt.tags)}")
     if prompt.arguments:
         lines.append(f"arguments: {'; '.join(map(_format_argument, prompt.arguments))}")
+    if prompt.includes:
+        lines.append(f"includes: {', '.join(prompt.includes)}")
     return texts.format_facts("prompt", prompt, read, lines)
 
 
