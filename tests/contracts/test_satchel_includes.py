@@ -47,7 +47,9 @@ def test_a_prompt_includes_texts_of_its_project_and_of_personal(client: Client) 
     whole = ok(client, "get_prompt", prompt="letter")["prompt"]
     assert whole["includes"] == ["tone.md", "signature"]
     assert whole["links"] == ["satchel://resource/tone.md", "satchel://prompt/signature"]
-    assert ok(client, "read_resource", resource="tone.md")["resource"]["linked_from"] == ["satchel://prompt/letter Letter"]
+    assert ok(client, "read_resource", resource="tone.md")["resource"]["linked_from"] == [
+        "satchel://prompt/letter Letter"
+    ]
     # In another project, the names mean what that project or the personal one has.
     save(client, "letter", '{% include "tone.md" %}', project="garden")
     assert fill(client, "letter", "garden") == "Be kind."
