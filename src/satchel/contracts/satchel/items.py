@@ -227,16 +227,14 @@ def _delete(context: Context, args: tools.Delete, named: _Named) -> Reply:
         _confirm(context, "Delete", items)
     places = [(item, named.enter(context, item)) for item in items]
     keys = [answers.name_item(context, item, there.scope.project) for item, there in places]
-    going = {
-        (item.kind, item.key.removeprefix("#"), _place(context, item.kind, there.scope.project))
-        for item, there in places
-    }
-    referred = []
+    referred, said = [], []
     for key, (item, there) in zip(keys, places, strict=True):
-        found = _find_referrers(context, there, item)
-        others = [one.reference for one in found if (one.kind, one.key, one.project) not in going]
+        others = _find_referrers(context, there, item, named)
         if others:
-            referred.append({"item": key, "by": others})
+            referred.append({"item": key, "by": [one.reference for one in others]})
+        if links_to := [one.reference for one in others if not one.is_include]:
+            said.append(f"{key} was referred to by {', '.join(links_to)}.")
+        said += [f"{key}{remark}" for remark in _describe_includes(others)]
     going_tasks = tasks.list_some(context.tx, context.scope, [item.number for item in items if item.kind == "task"])
     notes = [note for task in going_tasks for note in task_answers.describe_holder(context, task, f"#{task.number}")]
     waiting = _find_waiting(context, going_tasks)
@@ -252,7 +250,7 @@ def _delete(context: Context, args: tools.Delete, named: _Named) -> Reply:
     unblocked = [task for task in tasks.list_some(context.tx, context.scope, waiting) if task.is_ready]
     ready, ready_lines = task_answers.show_ready(unblocked, context.scope.project)
     lines = [f"Deleted {_name_deleted(item, key)}" for item, key in zip(items, keys, strict=True)]
-    lines += [f"{one['item']} was referred to by {', '.join(one['by'])}." for one in referred]
+    lines += said
     deleted = [
         {"kind": item.kind, "item": key, **({"title": item.title} if item.kind == "task" else {})}
         for item, key in zip(items, keys, strict=True)
@@ -272,8 +270,12 @@ def _find_waiting(context: Context, going: Sequence[Task]) -> list[int]:
     return sorted(blocked - {task.number for task in going})
 
 
-def _find_referrers(context: Context, there: Context, item: Item) -> list[links.Link]:
-    """Find the tasks that an item of the project of `there` blocks, and the items that link to it."""
+def _find_referrers(context: Context, there: Context, item: Item, named: _Named) -> list[links.Link]:
+    """Find the tasks that an item of the project of `there` blocks, and the items that link to it.
+
+    Items that are about to go too are left out.
+    """
+    gone = {_identify(context, one, named.enter(context, one).scope.project) for one in named.items}
     found = links.referrers(context.tx, there.scope, item.kind, item)
     if item.kind == "task":
         blocked = tasks.list_blocked(context.tx, context.scope, item.number)
@@ -281,7 +283,14 @@ def _find_referrers(context: Context, there: Context, item: Item) -> list[links.
     else:
         found = [replace(one, project=one.project or there.scope.project) for one in found]
     seen = (replace(one, project=_place(context, one.kind, one.project)) for one in found)
-    return list({one.reference: one for one in seen}.values())
+    unique = {one.reference: one for one in seen}.values()
+    return [one for one in unique if (one.kind, one.key, one.project) not in gone]
+
+
+def _identify(context: Context, item: Item, project: str) -> tuple[str, str, str]:
+    """Return kind, key and project of an item as its links have them."""
+    key = str(item.number) if item.kind == "task" else item.name
+    return item.kind, key, _place(context, item.kind, project)
 
 
 def _place(context: Context, kind: ItemKind, project: str) -> str:
@@ -289,10 +298,17 @@ def _place(context: Context, kind: ItemKind, project: str) -> str:
     return "" if kind == "task" or project == context.scope.project else project
 
 
+def _describe_includes(referrers: Sequence[links.Link]) -> list[str]:
+    """Return a remark about an item that is about to go, if templates include it."""
+    by = [one.reference for one in referrers if one.is_include]
+    return [f" was included by {', '.join(by)}, which cannot be filled in without it."] if by else []
+
+
 # -- edit_text --------------------------------------------------------------------------------------------------
 
 _CORRECTING = {  # by the rule that the edited text would break
     "template": "Correct the edit, or make the prompt plain text: update_prompt with arguments: [].",
+    "include": "Correct the edit, add what it includes first, or make the prompt plain text with arguments: [].",
     "minLength": "Leave some text, or delete the item.",
 }
 
@@ -302,7 +318,7 @@ def edit_text(context: Context, args: tools.EditText) -> Body:
     args = replace(args, item=reference)
     with context.read() as opened:
         item, edited = _edit(opened, args)
-    checked = check_templates(context, [edited.text] if item.kind == "prompt" else [])
+    checked = check_templates(context, [(item.name, edited.text)] if item.kind == "prompt" else [])
     with context.write() as opened:
         return _edit_and_save(opened, args, checked)
 
@@ -346,8 +362,8 @@ def _save(context: Context, item: Item, text: str, checked: Checked) -> tuple[in
         return tasks.update(tx, scope, item.number, TaskPatch(description=text or None), version).version, []
     if item.kind == "document":
         return documents.update(tx, scope, item.name, DocumentPatch(content=text), version).version, []
-    arguments, notes = settle_update(checked, prompts.get(tx, scope, item.id), text, None)
-    return prompts.update(tx, scope, item.id, PromptPatch(content=text, arguments=arguments), version).version, notes
+    fields, notes = settle_update(checked, prompts.get(tx, scope, item.id), text, None)
+    return prompts.update(tx, scope, item.id, PromptPatch(content=text, **fields), version).version, notes
 
 
 # -- update_items -----------------------------------------------------------------------------------------------
@@ -399,7 +415,11 @@ def _update(context: Context, args: tools.UpdateItems, named: _Named) -> Reply:
     changed = _Changed([], [], {})
     for index, (place, item) in enumerate(named):
         with name_place(place):
-            _change(named.enter(context, item), item, args, changed)
+            there = named.enter(context, item)
+            _change(there, item, args, changed)
+            if args.to and not args.copy and item.kind != "task" and args.to != context.scope.personal:
+                for remark in _describe_includes(_find_referrers(context, there, item, named)):
+                    changed.note(remark, item.key)
         answers.report_progress(context, index + 1, len(named.items))
     return _reply_changes(context, args, named, changed)
 
