@@ -23,7 +23,10 @@ from satchel.storage.database import NEWEST, Row, Tx, explain_damage, patch_valu
 # Indexing a 4 MiB document blocks other writers for a second, so longer texts are scanned instead.
 MAX_INDEXED_CHARACTERS = 256 * 1024
 
-_COLUMNS = "number, id, name, title, description, arguments, created_at, updated_at, version"
+_COLUMNS = (
+    "number, id, name, title, description, arguments, created_at, updated_at, version, "
+    "uses, last_used, expires, replaced_by"
+)
 _NAMES = _COLUMNS.split(", ")
 # The tags are sorted in Python, because SQLite would open a temporary table for `order by`.
 _WHOLE = f"{_COLUMNS}, content, (select string_agg(tag, ' ') from prompt_tags where prompt = number), project"
@@ -32,6 +35,13 @@ _IN_PROJECT = (
 )
 _FIND = f"select {_WHOLE} from prompts where {_IN_PROJECT}"
 _BY = {column: f"{_FIND} and {column} = :key" for column in ("id", "name", "title", "number")}
+# The same for documents.
+EXPIRED = """
+    select expires, name from {} where project = :project and deleted_at is null
+    and (expires is not null or replaced_by is not null) and expires >= :since and expires < :today
+    order by expires desc, name limit :limit
+"""
+_EXPIRED = EXPIRED.format("prompts")
 _ARGUMENTS = msgspec.json.Decoder(tuple[Argument, ...])
 
 
@@ -49,9 +59,10 @@ class PromptSlice(Struct, frozen=True, kw_only=True):
 # Versions continue after a deleted prompt of the same name, so that a version identifies one text.
 _ADD = """
     insert into prompts (
-        id, project, name, title, content, description, arguments, created_at, updated_at, version
+        id, project, name, title, content, description, arguments, expires, replaced_by, created_at, updated_at, version
     )
-    select :id, number, :name, :title, :content, :description, :arguments, :now, :now, coalesce((
+    select :id, number, :name, :title, :content, :description, :arguments, :expires, :replaced_by, :now, :now,
+    coalesce((
         select max(p.version) from prompts p
         where p.project = projects.number and p.name = :name and p.deleted_at is not null
     ), 0) + 1 from projects where projects.name = :project and projects.deleted_at is null
@@ -83,6 +94,8 @@ def add(tx: Tx, project: str, id: str, name: str, draft: PromptDraft) -> Prompt 
         version=version,
         description=draft.description,
         arguments=tuple(draft.arguments),
+        expires=draft.expires,
+        replaced_by=draft.replaced_by,
     )
 
 
@@ -128,7 +141,9 @@ def update(tx: Tx, seen: Prompt, patch: PromptPatch, version: int | None) -> tup
         title = coalesce(:title, title),
         content = coalesce(:content, content),
         description = case when :has_description then :description else description end,
-        arguments = case when :has_arguments then :arguments else arguments end
+        arguments = case when :has_arguments then :arguments else arguments end,
+        expires = case when :has_expires then :expires else expires end,
+        replaced_by = case when :has_replaced_by then :replaced_by else replaced_by end
     """
     values = patch_values(patch) | {"number": seen.number, "project": seen.project}
     values |= {"arguments": _encode_arguments(patch.arguments or ())}
@@ -177,6 +192,24 @@ def set_tags(tx: Tx, project: int, number: int, tags: Sequence[str]) -> None:
 def renew_time(tx: Tx, number: int, moment: str) -> None:
     """Set the time of a prompt to a later one without making a version."""
     tx.run("update prompts set updated_at = :moment where number = :number", moment=moment, number=number)
+
+
+def count_use(tx: Tx, project: int, number: int) -> None:
+    """Count a use of a prompt; this makes no version and keeps its time."""
+    tx.run(
+        """
+        update prompts set uses = uses + 1, last_used = :now
+        where number = :number and project = :project and deleted_at is null
+        """,
+        number=number,
+        project=project,
+        now=tx.now,
+    )
+
+
+def list_expired(tx: Tx, project: int, since: str, today: str, limit: int) -> list[tuple[str, str]]:
+    """Return day and name of the prompts that expired on the days from `since` to the one before `today`."""
+    return [(day, name) for day, name in tx.all(_EXPIRED, project=project, since=since, today=today, limit=limit)]
 
 
 def add_tags(tx: Tx, project: int, number: int, tags: Sequence[str]) -> None:
@@ -298,6 +331,7 @@ _COLLECT_TAGGED = """
 _COLLECT_WITH_ONE_TAG = _COLLECT_TAGGED.format(_WITH_ONE_TAG)
 _COLLECT_WITH_ALL_TAGS = _COLLECT_TAGGED.format(_WITH_ALL_TAGS)
 _CONTAINING = "(instr(t.title, :text) > 0 or instr(t.content, :text) > 0)"
+_HAS_TEXT = f"exists (select 1 from prompt_texts t where t.prompt = number and {_CONTAINING})"
 _RECENT = f"""
     select number, updated_at from prompts
     where project = :project and deleted_at is null and {_AFTER} {_ORDER} limit :newest
@@ -312,17 +346,20 @@ _AMONG_FEW = f"project + 0 = :project and deleted_at is null and number in :few 
 
 
 def numbers(tx: Tx, project: int, query: PromptQuery, limit: int, after: PromptPosition | None) -> list[int]:
-    """Return the numbers of the prompts that match a query (text and tags folded), last updated first."""
-    moment, last = after or NEWEST
+    """Return the numbers of the prompts that match a query (text and tags folded), in the order that it asks for."""
+    after = after or NEWEST
     values = {
         "project": project,
         "text": query.text,
         "tags": list(query.tags),
         "needed": query.needed_tags,
-        "moment": moment,
-        "last": last,
+        "moment": after.moment,
+        "last": after.number,
+        "uses": after.uses,
         "limit": limit,
     }
+    if query.by_use:
+        return [number for (number,) in tx.all(_choose_used(query), **values)]
     few = _few(tx, project, query) if query.tags else None
     if query.text and few is None:
         found = _scan_newest(tx, _CONTAINING_AMONG_NEWEST, values, limit)
@@ -340,6 +377,16 @@ def numbers(tx: Tx, project: int, query: PromptQuery, limit: int, after: PromptP
     elif few is not None:
         sql = f"select number from prompts where {_AMONG_FEW} {_ORDER} limit :limit"
     return [number for (number,) in tx.all(sql, **values, few=few or [])]
+
+
+def _choose_used(query: PromptQuery) -> str:
+    """Return the statement for a list by use, which walks the index of uses until the page is full."""
+    return f"""
+        select number from prompts where project = :project and deleted_at is null
+        and (uses, updated_at, number) < (:uses, :moment, :last)
+        {f"and {_TAGGED}" if query.tags else ""} {f"and {_HAS_TEXT}" if query.text else ""}
+        order by uses desc, updated_at desc, number desc limit :limit
+    """
 
 
 def numbers_and_total(tx: Tx, project: int, query: PromptQuery, *, limit: int, offset: int) -> tuple[list[int], int]:
