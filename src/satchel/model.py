@@ -15,8 +15,8 @@ Priority = Literal["low", "normal", "high", "urgent"]
 TaskStatus = Literal["pending", "completed", "cancelled"]
 TaskFilter = Literal["ready", "pending", "in_progress", "completed", "cancelled", "all"]
 ItemKind = Literal["prompt", "document", "task", "project"]
-# complete, cancel and reopen are updates of the status of a task.
-Action = Literal["add", "update", "complete", "cancel", "reopen", "delete", "restore"]
+# complete, cancel and reopen are updates of the status of a task; move is one of its project and nothing else.
+Action = Literal["add", "update", "complete", "cancel", "reopen", "move", "delete", "restore"]
 Day = str  # YYYY-MM-DD
 
 DEFAULT_PROJECT: Final = "default"
@@ -40,6 +40,7 @@ ACTION_WORDS: Final[dict[Action, str]] = {
     "complete": "completed",
     "cancel": "cancelled",
     "reopen": "reopened",
+    "move": "moved",
     "delete": "deleted",
     "restore": "restored",
 }
