@@ -331,7 +331,16 @@ _COLLECT_TAGGED = """
 _COLLECT_WITH_ONE_TAG = _COLLECT_TAGGED.format(_WITH_ONE_TAG)
 _COLLECT_WITH_ALL_TAGS = _COLLECT_TAGGED.format(_WITH_ALL_TAGS)
 _CONTAINING = "(instr(t.title, :text) > 0 or instr(t.content, :text) > 0)"
-_HAS_TEXT = f"exists (select 1 from prompt_texts t where t.prompt = number and {_CONTAINING})"
+# A list by use walks its index until the page is full.
+_BY_USE = "order by uses desc, updated_at desc, number desc limit :limit"
+_USED = f"""
+    select number from prompts where project = :project and deleted_at is null
+    and (uses, updated_at, number) < (:uses, :moment, :last) and (:needed = 0 or {_TAGGED}) {_BY_USE}
+"""
+_USED_CONTAINING = f"""
+    select number from prompts join prompt_texts t on t.prompt = number where project = :project and deleted_at is null
+    and (uses, updated_at, number) < (:uses, :moment, :last) and (:needed = 0 or {_TAGGED}) and {_CONTAINING} {_BY_USE}
+"""
 _RECENT = f"""
     select number, updated_at from prompts
     where project = :project and deleted_at is null and {_AFTER} {_ORDER} limit :newest
@@ -359,7 +368,8 @@ def numbers(tx: Tx, project: int, query: PromptQuery, limit: int, after: PromptP
         "limit": limit,
     }
     if query.by_use:
-        return [number for (number,) in tx.all(_choose_used(query), **values)]
+        found = tx.all(_USED_CONTAINING if query.text else _USED, **values)
+        return [number for (number,) in found]
     few = _few(tx, project, query) if query.tags else None
     if query.text and few is None:
         found = _scan_newest(tx, _CONTAINING_AMONG_NEWEST, values, limit)
@@ -377,16 +387,6 @@ def numbers(tx: Tx, project: int, query: PromptQuery, limit: int, after: PromptP
     elif few is not None:
         sql = f"select number from prompts where {_AMONG_FEW} {_ORDER} limit :limit"
     return [number for (number,) in tx.all(sql, **values, few=few or [])]
-
-
-def _choose_used(query: PromptQuery) -> str:
-    """Return the statement for a list by use, which walks the index of uses until the page is full."""
-    return f"""
-        select number from prompts where project = :project and deleted_at is null
-        and (uses, updated_at, number) < (:uses, :moment, :last)
-        {f"and {_TAGGED}" if query.tags else ""} {f"and {_HAS_TEXT}" if query.text else ""}
-        order by uses desc, updated_at desc, number desc limit :limit
-    """
 
 
 def numbers_and_total(tx: Tx, project: int, query: PromptQuery, *, limit: int, offset: int) -> tuple[list[int], int]:

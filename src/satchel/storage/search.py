@@ -271,12 +271,12 @@ _TEXTS: dict[FoundKind, str] = {
         where owner || '' = :owner and number in :numbers and {CONFINED}
     """,
 }
-_OUTDATED: dict[FoundKind, str] = {
-    "prompt": "select number from prompts where number in :numbers and (replaced_by is not null or expires < :today)",
-    "document": """
-        select number from documents where number in :numbers and (replaced_by is not null or expires < :today)
-    """,
-}
+_OUTDATED = """
+    select 'prompt', number from prompts
+    where number in :prompts and (replaced_by is not null or expires < :today)
+    union all select 'document', number from documents
+    where number in :documents and (replaced_by is not null or expires < :today)
+"""
 _DOCUMENTS = """
     select number, name, name, description, coalesce(content, ''), expires, replaced_by from documents
     where project = :project and deleted_at is null and number < :before order by number desc limit :batch
@@ -298,12 +298,12 @@ def keep_closed(tx: Tx, numbers: Sequence[int]) -> set[int]:
 
 def keep_outdated(tx: Tx, items: Sequence[tuple[FoundKind, int]]) -> set[tuple[FoundKind, int]]:
     """Return those of the given items that are expired or replaced; tasks never are."""
-    found: set[tuple[FoundKind, int]] = set()
-    for kind, sql in _OUTDATED.items():
-        numbers = [number for one, number in items if one == kind and number > 0]
-        if numbers:
-            found |= {(kind, number) for (number,) in tx.all(sql, numbers=numbers, today=tx.now[:10])}
-    return found
+    prompts, documents = ([number for kind, number in items if kind == wanted] for wanted in ("prompt", "document"))
+    if not prompts and not documents:
+        return set()
+    return {
+        (kind, number) for kind, number in tx.all(_OUTDATED, prompts=prompts, documents=documents, today=tx.now[:10])
+    }
 
 
 def read_documents(tx: Tx, project: int, before: int, batch: int) -> list[FoundText]:

@@ -135,8 +135,8 @@ _TASK = f"{_MOMENT} {NUMBER} ([0-4]) ([0-9-]*)"
 _FORMS = {
     "p": f"(p) {_MOMENT} {NUMBER}",  # prompts of a project, of the personal one, of libraries
     "q": f"(q) {_MOMENT} {NUMBER}",
-    "u": f"(u) {_MOMENT} {NUMBER} {NUMBER}",  # the same by use, most used first
-    "w": f"(w) {_MOMENT} {NUMBER} {NUMBER}",
+    "u": f"(u) {_MOMENT} {NUMBER} ([0-9]{{1,15}})",  # the same by use, most used first
+    "w": f"(w) {_MOMENT} {NUMBER} ([0-9]{{1,15}})",
     "l": r"(l) ([\w:.-]+)",
     "r": f"(r) {NUMBER}",  # documents of a project, of the personal one
     "y": f"(y) {NUMBER}",

@@ -45,7 +45,7 @@ Heading = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=1000))]
 DryRun = Annotated[bool, Meta(description="Only list the changes")]
 # Days after which an item is out of date, and what replaces it.
 Expires = Annotated[str, Meta(description="YYYY-MM-DD", extra=_LINE)]
-ReplacedBy = Annotated[str, Meta(description="Its successor", extra=_ITEM)]
+ReplacedBy = Annotated[str, Meta(description="Its successor", extra=hidden(is_trimmed=True, max_length=2000))]
 
 
 class InProject(Struct, kw_only=True):
