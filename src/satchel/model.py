@@ -465,6 +465,7 @@ class TaskQuery(TextQuery, frozen=True, kw_only=True):
     project: str | None = None  # the project's name
     takes_unfiled: bool = False  # include tasks of no project
     holder_key: str | None = None  # with `ready`: leave out tasks held by others; empty: leave out all held tasks
+    completed_since: Timestamp = ""  # with `completed`: leave out tasks completed before
 
 
 class TaskPosition(Struct, frozen=True):
