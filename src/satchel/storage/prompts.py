@@ -368,8 +368,7 @@ def numbers(tx: Tx, project: int, query: PromptQuery, limit: int, after: PromptP
         "limit": limit,
     }
     if query.by_use:
-        found = tx.all(_USED_CONTAINING if query.text else _USED, **values)
-        return [number for (number,) in found]
+        return [number for (number,) in tx.all(_USED_CONTAINING if query.text else _USED, **values)]
     few = _few(tx, project, query) if query.tags else None
     if query.text and few is None:
         found = _scan_newest(tx, _CONTAINING_AMONG_NEWEST, values, limit)
