@@ -168,7 +168,7 @@ def can_be_argument(name: str) -> bool:
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
-    """A text with a name for machines and a title for people; a template if it has arguments."""
+    """A text with a name for machines and a title for people; a template if it has arguments or includes texts."""
 
     number: int  # in order of insertion; never reused
     id: str
@@ -186,7 +186,13 @@ class Prompt(Struct, frozen=True, kw_only=True):
     last_used: Timestamp | None = None
     expires: Day | None = None  # it is out of date after this day
     replaced_by: str | None = None  # the name of another prompt
+    is_constant: bool = False  # a template without arguments, which includes other texts
     layer: str = ""  # the personal project, if it was found there and not in the call's project
+
+    @property
+    def is_template(self) -> bool:
+        """Whether the prompt is filled in; otherwise, it is plain text."""
+        return bool(self.arguments) or self.is_constant
 
 
 class PromptDraft(Struct, frozen=True, kw_only=True):
@@ -200,6 +206,7 @@ class PromptDraft(Struct, frozen=True, kw_only=True):
     arguments: Sequence[Argument] = ()
     expires: Day | None = None
     replaced_by: str | None = None
+    is_constant: bool = False  # as in Prompt
 
 
 class ListChange(Struct, frozen=True, kw_only=True):
@@ -226,6 +233,7 @@ class PromptPatch(Struct, frozen=True, kw_only=True):
     arguments: Sequence[Argument] | UnsetType = UNSET
     expires: Day | UnsetType | None = UNSET
     replaced_by: str | UnsetType | None = UNSET
+    is_constant: bool = False  # as in Prompt, after a change of the arguments
 
 
 class TextQuery(Struct, frozen=True, kw_only=True):
@@ -494,6 +502,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     description: str | None = None
     tags: tuple[str, ...] = ()
     arguments: tuple[Argument, ...] = ()
+    is_constant: bool = False
     uri: str = ""
     mime_type: str = ""
     priority: Priority = "normal"

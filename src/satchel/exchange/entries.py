@@ -51,6 +51,7 @@ class PromptEntry(_Entry, frozen=True, kw_only=True):
     arguments: tuple[Argument, ...] = ()
     expires: str | None = None
     replaced_by: str | None = None
+    is_constant: bool = False  # as in Prompt
     kind: Kind = "prompt"
 
 

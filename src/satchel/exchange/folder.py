@@ -124,7 +124,9 @@ def write_prompt(prompt: PromptEntry, **more: object) -> str:
     """Return a prompt as front matter and text; one line break is added after the text."""
     fields = {**more, "title": prompt.title, "description": prompt.description, "tags": list(prompt.tags)}
     arguments = [write_argument(one) for one in prompt.arguments]
-    return write_front_matter({**fields, **write_age(prompt), "arguments": arguments}) + prompt.content + "\n"
+    constant = {"template": True} if prompt.is_constant else {}
+    fields |= {**write_age(prompt), "arguments": arguments, **constant}
+    return write_front_matter(fields) + prompt.content + "\n"
 
 
 def write_argument(argument: Argument) -> dict[str, object]:
@@ -302,6 +304,7 @@ def read_prompt_file(path: str, data: bytes, where: str) -> PromptEntry:
         tags=tuple(str(one) for one in tags) if isinstance(tags, list) else tuple(str(tags).split()) if tags else (),
         arguments=tuple(read_arguments(fields.get("arguments"))),
         **read_age(fields),
+        is_constant=not fields.get("arguments") and fields.get("template") is True,
         where=where,
     )
 

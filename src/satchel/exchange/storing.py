@@ -134,7 +134,8 @@ def to_task(task: Task, numbers: set[int], comments: tuple[NoteEntry, ...] = ())
 def facts(entry: Entry) -> tuple[object, ...]:
     """Return everything about an entry that an import compares, except name and title."""
     if isinstance(entry, PromptEntry):
-        return entry.content, entry.description, entry.tags, entry.arguments, entry.expires, entry.replaced_by
+        content = entry.content, entry.description, entry.tags, entry.arguments, entry.is_constant
+        return *content, entry.expires, entry.replaced_by
     if isinstance(entry, DocumentEntry):
         return entry.content, entry.mime_type, entry.description, entry.expires, entry.replaced_by
     return entry.description, entry.priority, entry.due, entry.tags, entry.status
@@ -158,7 +159,7 @@ def renumber(entry: Entry, number: int) -> Entry:
 
 
 def _prompt_fields(prompt: PromptEntry | Prompt) -> dict[str, Any]:
-    names = ("title", "content", "description", "tags", "arguments", "expires", "replaced_by")
+    names = ("title", "content", "description", "tags", "arguments", "is_constant", "expires", "replaced_by")
     return {name: getattr(prompt, name) for name in names}
 
 

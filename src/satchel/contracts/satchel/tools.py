@@ -104,6 +104,7 @@ class WholePrompt(PromptAnswer, kw_only=True):
     lines: str = ""
     of: int = 0
     outline: tuple[str, ...] = ()
+    includes: tuple[str, ...] = ()  # the names of the texts that a template includes
     links: tuple[str, ...] = ()
     linked_from: tuple[str, ...] = ()
     content: str = ""
