@@ -49,6 +49,8 @@ class FoundText(Struct, frozen=True):
     title: str
     description: str | None
     text: str
+    expires: str | None = None  # a day
+    replaced_by: str | None = None
     layer: str = ""  # the personal project, if the item is from there
 
 
@@ -270,19 +272,26 @@ def read_batch(
 
 _TEXTS: dict[FoundKind, str] = {
     "prompt": """
-        select number, name, title, description, substr(content, 1, :longest) from prompts where number in :numbers
+        select number, name, title, description, substr(content, 1, :longest), expires, replaced_by
+        from prompts where number in :numbers
     """,
     "document": """
-        select number, name, name, description, coalesce(substr(content, 1, :longest), '') from documents
-        where number in :numbers
+        select number, name, name, description, coalesce(substr(content, 1, :longest), ''), expires, replaced_by
+        from documents where number in :numbers
     """,
     "task": f"""
-        select number, '', title, null, coalesce(description, '') from tasks
+        select number, '', title, null, coalesce(description, ''), null, null from tasks
         where owner || '' = :owner and number in :numbers and {CONFINED}
     """,
 }
+_OUTDATED = """
+    select 'prompt', number from prompts
+    where number in :prompts and (replaced_by is not null or expires < :today)
+    union all select 'document', number from documents
+    where number in :documents and (replaced_by is not null or expires < :today)
+"""
 _DOCUMENTS = """
-    select number, name, description, content from documents
+    select number, name, name, description, coalesce(content, ''), expires, replaced_by from documents
     where project = :project and deleted_at is null and number < :before order by number desc limit :batch
 """
 
@@ -300,10 +309,20 @@ def keep_closed(tx: Tx, numbers: Sequence[int]) -> set[int]:
     return {number for (number,) in tx.all(sql, numbers=list(numbers))}
 
 
+def keep_outdated(tx: Tx, items: Sequence[tuple[FoundKind, int]]) -> set[tuple[FoundKind, int]]:
+    """Return those of the given items that are expired or replaced; tasks never are."""
+    prompts, documents = ([number for kind, number in items if kind == wanted] for wanted in ("prompt", "document"))
+    if not prompts and not documents:
+        return set()
+    return {
+        (kind, number) for kind, number in tx.all(_OUTDATED, prompts=prompts, documents=documents, today=tx.now[:10])
+    }
+
+
 def read_documents(tx: Tx, project: int, before: int, batch: int) -> list[FoundText]:
     """Return the documents of a project with numbers below `before`, newest first."""
     found = tx.all(_DOCUMENTS, project=project, before=before, batch=batch)
-    return [FoundText(number, name, name, description, text or "") for number, name, description, text in found]
+    return [FoundText(*row) for row in found]
 
 
 def find_shared_names(tx: Tx, projects: Sequence[int], names: Sequence[str]) -> set[str]:

@@ -135,7 +135,8 @@ def format_facts(
         size,
         f"updated {answer.updated}, created {answer.created}" if answer.updated else "",
     ]
-    lines = [f"[{', '.join(filter(None, head))}]", *lines]
+    age = answers.describe_age(answer, tells_future=True)
+    lines = [f"[{', '.join(filter(None, head))}]", *([", ".join(age)] if age else []), *lines]
     lines += [f"links: {', '.join(answer.links)}"] if answer.links else []
     lines += [f"linked from: {', '.join(answer.linked_from)}"] if answer.linked_from else []
     return "\n".join([*lines, *(read.facts if read else [])])
