@@ -21,6 +21,7 @@ from satchel.storage.search import FoundKind
 
 _MOST_NEAR = 3
 _MOST_PROJECTS = 10  # projects in a hint
+_MOST_TAGS = 20  # tags in a note
 _MOST_UNKNOWN = 5  # unknown arguments in an error
 _LONGEST_SHOWN = 60  # characters of a name that a caller made up
 _MOST_WORDS = 3  # words of a search without hits, besides the whole of it
@@ -37,7 +38,12 @@ def explain_missing(context: Context, error: Refused) -> Refused:
     if missing.kind == "project":
         explained = _explain_project(context, missing)
     else:
-        explained = _find_personal(context, missing) or _find_deleted(context, missing) or _suggest(context, missing)
+        explained = (
+            _find_personal(context, missing)
+            or _find_deleted(context, missing)
+            or _find_elsewhere(context, missing)
+            or _suggest(context, missing)
+        )
     return EntryRefused(error.place, explained) if isinstance(error, EntryRefused) else explained
 
 
@@ -83,6 +89,22 @@ def _find_deleted(context: Context, missing: NotFound) -> NotFound | None:
     can_restore = "restore" in context.tools
     hint = "Use restore to bring it back." if can_restore else "It is in the trash; history shows what it was."
     return NotFound(found.kind, found.key, missing.scope, why=Reason(f"was deleted{when}", hint, is_deleted=True))
+
+
+def _find_elsewhere(context: Context, missing: NotFound) -> NotFound | None:
+    """Return the error with the other projects that have an item of this name."""
+    kinds = [one for one in lookup.NAMED if missing.kind in (one, "item") and may_read(context, one)]
+    found = lookup.find_elsewhere(context.tx, missing.scope, kinds, missing.key)
+    if not found:
+        return None
+    places = list(dict.fromkeys(f"project '{one.project}'" if one.project else "no project" for one in found))
+    have = f"{' and '.join(places)} {'have' if places[1:] else 'has'} one"
+    references = [one.reference for one in found]
+    first = next((f'Pass project: "{one.project}", or use ' for one in found if one.project), "Use ")
+    why = Reason(
+        f"does not exist in project '{missing.scope.project}', but {have}", f"{first}{' or '.join(references)}."
+    )
+    return NotFound(missing.kind, missing.key, missing.scope, near=dict.fromkeys(references, ""), why=why)
 
 
 def _suggest(context: Context, missing: NotFound) -> NotFound:
@@ -140,13 +162,16 @@ def _find_titles(context: Context, text: str, kinds: Sequence[FoundKind]) -> lis
 
 
 def describe_tags(missing: Sequence[str], what: str, known: Iterable[str]) -> list[str]:
-    """Return a note on each tag that no item has, with similar tags that items have."""
+    """Return a note on each tag that no item has, with similar tags, or if none is similar, the tags in use."""
     known = list(known)
     notes = []
     for tag in missing:
         near = closest_names(tag, known)
         meant = f" Did you mean {' or '.join(near)}?" if near else ""
         notes.append(f"No {what} has the tag '{shorten_name(tag)}'.{meant}")
+    if missing and known and not any(note.endswith("?") for note in notes):
+        more = f" and {len(known) - _MOST_TAGS} more" if len(known) > _MOST_TAGS else ""
+        notes.append(f"Tags in use: {', '.join(known[:_MOST_TAGS])}{more}.")
     return notes
 
 
