@@ -100,18 +100,19 @@ def save(visit: Visit) -> Answer:
     if visit.field("do") == "compare":
         return _show_form(visit, document, compared=(stored, visit.field("content")))
     patch = DocumentPatch(
+        name=visit.field("name").strip() or document.name,
         content=visit.field("content"),
         mime_type=visit.field("mime_type").strip(),
         description=visit.field("description").strip() or None,
     )
     version = visit.number("version")
     try:
-        visit.write(lambda tx: documents.update(tx, visit.scope, document.name, patch, version))
+        saved = visit.write(lambda tx: documents.update(tx, visit.scope, document.name, patch, version))
     except VersionConflict:
         return _show_form(visit, document, conflict=_find_conflict(visit, document, version))
     except SatchelError as error:
         return _show_form(visit, document, error=words.explain(error))
-    return Redirect(_link(visit, document.name), f"Saved “{document.name}”.", can_undo=True)
+    return Redirect(_link(visit, saved.name), f"Saved “{saved.name}”.", can_undo=True)
 
 
 def delete(visit: Visit) -> Answer:

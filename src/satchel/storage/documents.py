@@ -67,11 +67,18 @@ def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Document]:
 
 
 def update(tx: Tx, seen: Document, new: Document) -> Document:
-    """Store the content, MIME type and description of a document, and return it with its new version."""
+    """Store the changed fields of a document, and return it with its new version.
+
+    Raises:
+        Violation: documents_name or documents_uri, if name or URI is taken.
+    """
     assert new.content is not None, "a document is changed whole"
-    changes = "mime_type = :mime_type, description = :description, content = :content, data = :data"
+    changes = """
+        name = :name, uri = :uri, mime_type = :mime_type, description = :description, content = :content, data = :data
+    """
     text, data = _split(new.content)
-    values: dict[str, Any] = {"mime_type": new.mime_type, "description": new.description, "content": text, "data": data}
+    names = ("name", "uri", "mime_type", "description")
+    values: dict[str, Any] = {**{name: getattr(new, name) for name in names}, "content": text, "data": data}
     where = {"number": seen.number, "project": seen.project}
     row = tx.renew("documents", changes, _IS_SEEN, columns="updated_at, version", **where, **values)
     assert row is not None, "it is locked"

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec import UNSET
+
 from satchel.contracts.content import encode_document, format_count, format_minute
 from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers, texts, tools
@@ -12,7 +14,7 @@ from satchel.contracts.satchel.tools import DocumentAnswer
 from satchel.errors import WrongArgument
 from satchel.model import Document, DocumentDraft, DocumentPatch, uri_of
 from satchel.protocol import cursors
-from satchel.services import documents, layers
+from satchel.services import documents, layers, links
 from satchel.services.rules import check_shown
 
 
@@ -67,10 +69,22 @@ def read_resource(context: Context, args: tools.ReadResource) -> Body:
 
 def update_resource(context: Context, args: tools.UpdateResource) -> Body:
     seen = layers.find_document(context.tx, context.scope, args.resource, to_change=True)
-    patch = DocumentPatch(content=args.content, mime_type=args.mime_type, description=args.description)
+    given = args.name if args.name is UNSET else documents.make_name(args.name) or args.name
+    patch = DocumentPatch(name=given, content=args.content, mime_type=args.mime_type, description=args.description)
     document = documents.update(context.tx, context.scope, seen.name, patch, args.expected_version or None)
     row, done = make_row(document, is_echo=True), "Unchanged in" if document.version == seen.version else "Updated in"
-    return answers.reply_echo(context, done, format_row(row), resource=row)
+    return answers.reply_echo(context, done, format_row(row), _describe_renaming(context, seen, document), resource=row)
+
+
+def _describe_renaming(context: Context, before: Document, after: Document) -> list[str]:
+    """Say that a document was renamed, and which items still link to its old name."""
+    if after.name == before.name:
+        return []
+    notes = [f"{before.name} was renamed to {after.name}."]
+    if linking := links.referrers(context.tx, context.scope, "document", before):
+        named = ", ".join(one.reference for one in linking)
+        notes.append(f"Correct the links to {uri_of('document', before.name)} in {named}.")
+    return notes
 
 
 def _add(context: Context, new: tools.NewDocument | tools.AddResource) -> tuple[Document, list[str]]:
