@@ -44,10 +44,12 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("", "reserved"): "{field} cannot be {value}: it has the form of an id",
     ("name", "pattern"): "{field} can have letters, digits, - _ and . only",
     ("name", "not"): "{field} cannot be {value}: the server has a prompt of that name",
+    ("replaced_by", "not"): "{value} cannot be replaced by itself",
     ("mime_type", "format"): "{field} must look like text/markdown",
     ("uri", "format"): "{field} must begin with a scheme, such as file:, and have no spaces",
     ("uri", "reserved"): "{field} cannot be {value}: only Satchel makes URIs that begin with satchel:",
     ("content", "template"): "{field} is not a valid template: {value}",
+    ("content", "include"): "{field} includes what it cannot: {value}",
     (
         "arguments",
         "pattern",
@@ -57,8 +59,8 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("lines", "maximum"): "The last line of the text is {limit}",
     ("lines", "contentEncoding"): "A document of type {value} has no lines",
     ("heading", "contentEncoding"): "A document of type {value} has no headings",
-    ("blocked_by", "acyclic"): "A task cannot wait for itself, directly or through other tasks",
-    ("after", "acyclic"): "Some lines block each other in a circle",
+    ("blocked_by", "acyclic"): "A task cannot wait for itself: {value}",
+    ("after", "acyclic"): "Some lines wait for each other: {value}",
     ("after", "maximum"): "after:{value} names no task of this call: the highest position is {limit}",
     ("lines", "grammar"): "{value} exclude each other",
     ("lines", "claims"): "A new task cannot be in progress",
@@ -70,6 +72,7 @@ _FOR_PEOPLE: Mapping[tuple[str, str], str] = {
     ("tag", "pattern"): "{quoted} cannot be a tag: use up to 50 letters, digits, - and _",
     ("content", "contentEncoding"): "the content is not UTF-8 text, as its MIME type requires",
     ("due", "format"): "{quoted} is not a day: write 2026-12-31, tomorrow, friday or 3d",
+    ("expires", "format"): "{quoted} is not a day: write it like 2026-12-31",
     ("user", "format"): "{quoted} is not a user: a user is a UUID, as `satchel user` prints it",
     ("expires_at", "format"): (
         "{quoted} is not a time: write 12h, 90d, tomorrow, friday, 2030-12-31 or 2030-12-31T18:00"

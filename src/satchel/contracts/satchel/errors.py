@@ -77,7 +77,8 @@ def explain_not_found(missing: errors.NotFound) -> Body:
     if not missing.near:
         return error("not_found", message, why.hint or _HINTS[kind], deleted=key if why.is_deleted else None)
     choices = " or ".join(f"{name} {join_lines(title)}".strip() for name, title in missing.near.items())
-    return error("not_found", message, f"Did you mean {choices}?", near=list(missing.near))
+    hint = why.hint if why.message else f"Did you mean {choices}?"
+    return error("not_found", message, hint, near=list(missing.near))
 
 
 def explain_forbidden(forbidden: errors.Forbidden) -> Body:
@@ -352,6 +353,9 @@ def _describe_wrong_type(wrong: errors.WrongArgument, place: str) -> tuple[str, 
     field, limit = wrong.field, str(wrong.limit)
     if wrong.is_unstorable:
         return f"{place} {UNSTORABLE}.", _UNSTORABLE_HINT
+    if isinstance(wrong.value, list) and limit != "array":
+        several = " Several tasks can be changed with update_items." if field == "task" else ""
+        return f"{place} takes one value, and this is a list of {len(wrong.value)}.", f"Make a call for each.{several}"
     if field == "task" or (field == "blocked_by" and limit == "string"):
         return f"{place} must be the number or UUID of a task.", 'For example 4, or "#4".'
     if field == "blocked_by":
@@ -379,8 +383,8 @@ _MEANINGS = {
 }
 _EXAMPLES = {
     "string": "Put it into quotes.",
-    "integer": "For example 20, without quotes.",
-    "boolean": "Write it without quotes.",
+    "integer": "For example 20.",
+    "boolean": "For example true.",
     "array": 'For example ["one", "two"].',
 }
 _ENTRIES = {  # examples of an entry of these lists
@@ -394,6 +398,7 @@ _OTHER_HINT = "See the tool's input schema."
 _OWN_SENTENCES = {
     ("since", "format"): "since must be a time like 2026-11-17 or 2026-11-17T12:30, or an age like 2h or 3d",
     ("due", "format"): "due must be a day like 2026-11-30",
+    ("expires", "format"): "expires must be a day like 2026-11-30",
     ("heading", "not"): "Give heading or {value}, not both",
     ("arguments", "not"): "Give arguments or {value}, not both",
     ("item", "contentEncoding"): "{value} is not text",
@@ -416,11 +421,14 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("cursor", "format"): "Leave it out to get the first page.",
     ("since", "format"): "Leave it out to get all changes.",
     ("due", "format"): "Leave it out if the task has no due day.",
+    ("expires", "format"): "An empty text removes the day.",
+    ("replaced_by", "not"): "Name the item that replaces it; an empty text removes the name.",
     ("uri", "reserved"): "Leave it out to use satchel://resource/NAME.",
     ("", "hidden"): "Remove the character.",
     ("", "reserved"): "Choose another name.",
     ("uri", "format"): "Leave it out to use satchel://resource/NAME.",
     ("mime_type", "format"): "Leave it out to use the type that the name implies.",
+    ("content", "include"): "Add what it includes first, or give arguments: [] to keep it as plain text.",
     ("content", "template"): "Correct it, or give arguments: [] to keep it as plain text.",
     ("heading", "not"): "Leave one of them out.",
     ("arguments", "not"): "A filled-in prompt is always returned whole.",

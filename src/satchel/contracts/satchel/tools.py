@@ -45,7 +45,7 @@ Heading = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=1000))]
 DryRun = Annotated[bool, Meta(description="Only list the changes")]
 # Days after which an item is out of date, and what replaces it.
 Expires = Annotated[str, Meta(description="YYYY-MM-DD", extra=_LINE)]
-ReplacedBy = Annotated[str, Meta(description="Its successor", extra=_ITEM)]
+ReplacedBy = Annotated[str, Meta(description="Its successor", extra=hidden(is_trimmed=True, max_length=2000))]
 
 
 class InProject(Struct, kw_only=True):
@@ -83,6 +83,10 @@ class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
     version: int | None = None  # not in lists; libraries' prompts have none
     description: str | None = None
     tags: tuple[str, ...] = ()
+    uses: int = 0
+    last_used: str | None = None
+    expires: str | None = None  # a day
+    replaced_by: str | None = None
 
 
 class PromptRow(PromptAnswer, kw_only=True):
@@ -100,6 +104,7 @@ class WholePrompt(PromptAnswer, kw_only=True):
     lines: str = ""
     of: int = 0
     outline: tuple[str, ...] = ()
+    includes: tuple[str, ...] = ()  # the names of the texts that a template includes
     links: tuple[str, ...] = ()
     linked_from: tuple[str, ...] = ()
     content: str = ""
@@ -115,6 +120,8 @@ class DocumentAnswer(Struct, omit_defaults=True, kw_only=True):
     uri: str | None = None  # omitted if derived from the name; in lists and echoes, the type too
     mime_type: str | None = None
     description: str | None = None
+    expires: str | None = None
+    replaced_by: str | None = None
     created: str | None = None
     updated: str | None = None
     lines: str = ""
@@ -195,6 +202,8 @@ class Hit(Struct, omit_defaults=True):
     line: int | None = None
     text: str = ""
     layer: str = field(default="", name="from")  # the personal project
+    expires: str | None = None  # only if it is expired
+    replaced_by: str | None = None
 
 
 # -- schemas of answers -------------------------------------------------------------------------------------------
@@ -229,7 +238,7 @@ ITEM: Schema = {
     "type": "object",
     "properties": {"kind": STRING, **DOCUMENT["properties"], **PROMPT["properties"], **TASK["properties"]},
 }
-COUNTED = object_of("name", name=STRING, **dict.fromkeys(("prompts", "documents", "open_tasks"), INTEGER))
+COUNTED = object_of("name", name=STRING, **dict.fromkeys(("prompts", "documents", "open_tasks", "changes"), INTEGER))
 VERSION = {"version": INTEGER, **dict.fromkeys(("at", "action", "by"), STRING)}
 CHANGE = object_of("kind", "item", *VERSION, kind=STRING, item=STRING, title=STRING, **VERSION)
 FILLED_IN = {"name": STRING, "from": STRING, "text": STRING}
@@ -508,7 +517,7 @@ class GetTask(Struct):
 
 
 class AddTasks(Struct):
-    lines: Annotated[list[str], Meta(description=_GRAMMAR, extra=hidden(takes_text=True))]
+    lines: Annotated[list[str], Meta(description=_GRAMMAR)]
     project: Project | UnsetType = UNSET
     key: Key | UnsetType = UNSET
 
@@ -688,6 +697,7 @@ def _tool(
     )
 
 
+_AGE = ("expires", "replaced_by")
 _prompt = partial(_tool, _prompts, toolset="prompts")
 _document = partial(_tool, _documents, toolset="documents")
 _task = partial(_tool, _tasks, toolset="tasks")
@@ -707,15 +717,15 @@ TOOLS = (
         CatchUp,
         "Call first: recent changes, claimed tasks and tasks ready to start",
         answer_of(
-            "why since done",
+            "why since period done",
             why=STRING,
-            since=STRING,
-            **dict.fromkeys(("tags", "done", "task_notes"), STRINGS),
+            **dict.fromkeys(("since", "period"), STRING),
+            **dict.fromkeys(("tags", "completed", "done", "task_notes"), STRINGS),
             **dict.fromkeys(
                 ("prompts", "documents", "open_tasks", "more_others", "more_ready", "ready_elsewhere"), INTEGER
             ),
-            **dict.fromkeys(("in_progress", "ready"), TASKS),
-            **dict.fromkeys(("more_done", "more_in_progress"), BOOLEAN),
+            **dict.fromkeys(("in_progress", "expired_claims", "ready"), TASKS),
+            **dict.fromkeys(("more_completed", "more_done", "more_in_progress"), BOOLEAN),
             others=list_of(COUNTED),
         ),
     ),
@@ -763,7 +773,7 @@ TOOLS = (
         "Change the given fields of a prompt; empty clears",
         answer_of("prompt", prompt=PROMPT),
         UPDATES,
-        at_least_one=("title", "content", "description", "tags", "arguments"),
+        at_least_one=("title", "content", "description", "tags", "arguments", *_AGE),
         opens_transactions=True,
     ),
     _prompt(
@@ -811,7 +821,7 @@ TOOLS = (
         "Change the given fields of a document; empty clears",
         answer_of("resource", resource=DOCUMENT),
         UPDATES,
-        at_least_one=("content", "mime_type", "description"),
+        at_least_one=("content", "mime_type", "description", *_AGE),
     ),
     _document(
         "add_resource", AddResource, "Save a document", answer_of("resource", resource=DOCUMENT), ADDS, is_listed=False
