@@ -390,6 +390,8 @@ class Claim(Struct, frozen=True, kw_only=True):
     holder_key: str
     until: Timestamp  # empty after a release, or if the task is closed
     fence: int  # grows with every claim of the task
+    former_key: str = ""  # the holder from whom the task was taken over and who was not told yet
+    taken_at: Timestamp = ""
 
 
 class Task(Struct, frozen=True):

@@ -255,7 +255,7 @@ RESTORED = object_of(
 ERROR = object_of(
     *("code", "message", "hint"),
     **dict.fromkeys(("code", "message", "hint", "argument", "deleted", "holder", "until"), STRING),
-    **dict.fromkeys(("version", "count", "fence", "blocked", "held"), INTEGER),
+    **dict.fromkeys(("version", "count", "blocked", "held"), INTEGER),
     **dict.fromkeys(("versions", "lines"), list_of(INTEGER)),
     near={"anyOf": [STRINGS, LINE]},  # similar names; for an edit, the most similar line
 )
