@@ -221,6 +221,7 @@ def delete(context: Context, args: tools.Delete) -> Body:
     return _change_all(context, args, "deleted", _delete)
 
 
+@task_answers.tells_taken
 def _delete(context: Context, args: tools.Delete, named: _Named) -> Reply:
     items = named.items
     if not args.dry_run:
@@ -244,7 +245,7 @@ def _delete(context: Context, args: tools.Delete, named: _Named) -> Reply:
             prompts.delete(context.tx, scope, *ids)
     for item, there in places:
         if item.kind == "task":
-            tasks.delete(context.tx, context.scope, item.number)
+            tasks.delete(context.tx, context.scope, item.number, holder=task_answers.find_protector(context))
         elif item.kind == "document":
             documents.delete(context.tx, there.scope, item.name)
     unblocked = [task for task in tasks.list_some(context.tx, context.scope, waiting) if task.is_ready]
@@ -336,6 +337,7 @@ def _edit(context: Context, args: tools.EditText) -> tuple[Item, EditedText]:
     return item, texts.apply_edits(item.content, edits, prepend=args.prepend or "", append=args.append or "")
 
 
+@task_answers.tells_taken
 def _edit_and_save(context: Context, args: tools.EditText, checked: Checked) -> Body:
     item, edited = _edit(context, args)
     key = item.key
@@ -359,7 +361,8 @@ def _save(context: Context, item: Item, text: str, checked: Checked) -> tuple[in
     """Store the new text of an item; return the new version, and notes about the text."""
     tx, scope, version = context.tx, context.scope, item.version
     if item.kind == "task":
-        return tasks.update(tx, scope, item.number, TaskPatch(description=text or None), version).version, []
+        patch, holder = TaskPatch(description=text or None), task_answers.find_protector(context)
+        return tasks.update(tx, scope, item.number, patch, version, holder=holder).version, []
     if item.kind == "document":
         return documents.update(tx, scope, item.name, DocumentPatch(content=text), version).version, []
     fields, notes = settle_update(checked, prompts.get(tx, scope, item.id), text, None)
@@ -394,6 +397,7 @@ def update_items(context: Context, args: tools.UpdateItems) -> Body:
     return _change_all(context, args, "items", _update)
 
 
+@task_answers.tells_taken
 def _update(context: Context, args: tools.UpdateItems, named: _Named) -> Reply:
     if args.copy and not args.to:
         raise WrongArgument("to", "required")
@@ -484,7 +488,8 @@ def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed:
         tags=UNSET if args.tags is UNSET else rules.read_changes("tags", args.tags),
         project=args.to or UNSET,
     )
-    after = tasks.update(context.tx, context.scope, before.number, patch)
+    holder = task_answers.find_protector(context)
+    after = tasks.update(context.tx, context.scope, before.number, patch, holder=holder)
     if after.version == before.version:
         if args.status is not UNSET:
             changed.note(f" was {before.status} already.", item.key)
