@@ -16,8 +16,8 @@ TaskStatus = Literal["pending", "review", "completed", "cancelled"]
 TaskFilter = Literal["ready", "pending", "in_progress", "review", "completed", "cancelled", "all"]
 Reviewer = Literal["people"]
 ItemKind = Literal["prompt", "document", "task", "project"]
-# review, complete, cancel and reopen are updates of the status of a task.
-Action = Literal["add", "update", "review", "complete", "cancel", "reopen", "delete", "restore"]
+# review, complete, cancel and reopen are updates of the status of a task; move is one of its project and nothing else.
+Action = Literal["add", "update", "review", "complete", "cancel", "reopen", "move", "delete", "restore"]
 PromptPosition = tuple[Timestamp, int]  # of a prompt in a list, last updated first: its `updated_at` and its number
 
 DEFAULT_PROJECT: Final = "default"
@@ -42,6 +42,7 @@ ACTION_WORDS: Final[dict[Action, str]] = {
     "complete": "completed",
     "cancel": "cancelled",
     "reopen": "reopened",
+    "move": "moved",
     "delete": "deleted",
     "restore": "restored",
 }

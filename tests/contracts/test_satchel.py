@@ -113,10 +113,10 @@ def test_a_task_is_added_changed_completed_and_deleted(client: Client) -> None:
     assert ok(client, "list_tasks") == {"project": "default", "tasks": [row]}
     assert text(client, "list_tasks") == f"{line} @garden"
     changed = ok(
-        client, "update_task", task=1, description="", tags=[], due="", project="", priority="NORMAL", title="Plant"
+        client, "update_task", task=1, description="", tags=[], due="", to="", priority="NORMAL", title="Plant"
     )
     task = {"number": 1, "title": "Plant", "project": None, "version": 2}
-    assert changed == {"project": "default", "task": task}
+    assert changed == {"project": "default", "task": task, "notes": ["#1 moved from garden to no project."]}
     done = {**task, "status": "completed", "version": 3}
     for said, more in (("Completed", {}), ("Already completed", {"already_completed": True})):
         completed = result_of(client, "complete_task", {"task": "#1"})
@@ -166,7 +166,7 @@ def test_a_line_stays_a_line(client: Client, store: str, serve: Callable[..., Cl
     # Other contracts accept such titles; ours does not.
     serve("tasks", store, NEWEST).call("add_task", {"title": "One\r\ntwo\u2028three", "description": "a\nb"})
     serve("prompt-store", store, NEWEST).call("add_prompt", {"title": "One\ntwo", "content": "x"})
-    ok(client, "update_task", task=1, project="default")
+    ok(client, "update_task", task=1, to="default")
     assert text(client, "list_tasks") == "#1 One two three"
     assert text(client, "list_prompts", query="one") == "- one-two"
     assert text(client, "complete_task", task=1) == "Completed #1 [x] One two three, version 3"

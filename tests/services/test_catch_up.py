@@ -31,3 +31,35 @@ def test_a_client_was_last_here_when_it_changed_something_but_at_least_a_day_ago
             ("a", "changed", "other", None)
         ]
         assert not has_more
+
+
+def test_changes_are_grouped_by_author_with_a_pause_of_ten_minutes_between_groups(database: Database) -> None:
+    codex, other = scope_of("codex"), scope_of("other")
+    with database.write(codex) as tx:
+        projects.add(tx, "default")
+        added = [prompts.add(tx, codex, PromptDraft(title=f"P{number}", content="x")) for number in range(7)]
+        tx.run("update revisions set at = :at", at=clock.minutes_after(tx.now, -30))
+    with database.write(other) as tx:
+        prompts.update(tx, other, added[1].id, PromptPatch(content="y"))
+        tx.run("update revisions set at = :at where at = :now", at=clock.minutes_after(tx.now, -5), now=tx.now)
+    with database.write(codex) as tx:
+        prompts.update(tx, codex, added[0].id, PromptPatch(content="y"))
+        new = prompts.add(tx, codex, PromptDraft(title="New", content="x"))
+        prompts.delete(tx, codex, added[2].id)
+    with database.write(codex) as tx:
+        prompts.update(tx, codex, new.id, PromptPatch(content="y"))
+    query = ChangeQuery(kinds=["prompt"])
+    with database.read(codex) as tx:
+        bursts, has_more = history.list_bursts(tx, codex, query)
+    told = [(one.author.client, one.size, one.counts, [entry.key for entry in one.entries]) for one in bursts]
+    assert not has_more
+    assert told == [
+        (
+            "codex",
+            3,
+            {("added", "prompt"): 1, ("deleted", "prompt"): 1, ("changed", "prompt"): 1},
+            ["new", "p2", "p0"],
+        ),
+        ("other", 1, {("changed", "prompt"): 1}, ["p1"]),
+        ("codex", 7, {("added", "prompt"): 7}, ["p6", "p5", "p4", "p3", "p2"]),
+    ]

@@ -133,8 +133,7 @@ class Tool(Struct, frozen=True):
     output: type[Struct] | None = None  # a successful answer; None: a text, or as output_schema describes
     transaction: Transaction = "read"
     at_least_one: tuple[str, ...] = ()  # at least one of these arguments is required
-    title: str | None = None
-    annotations: dict[str, bool] | None = None
+    annotations: dict[str, Any] | None = None
     size_argument: str | None = None  # the argument by which a caller asks for a shorter answer
     toolset: str = ""  # a server may be limited to some toolsets; a tool without one is always served
     output_schema: Schema | None = None  # published in tools/list; covers failures too
@@ -226,7 +225,6 @@ class Contract(Struct, frozen=True, kw_only=True):
         """Return the entry of a tool in `tools/list`."""
         entry: dict[str, Any] = {
             "name": tool.name,
-            "title": tool.title,
             "description": tool.description,
             "inputSchema": json_schema(tool.input, is_strict=self.is_strict),
             "outputSchema": self.output_schema(tool) if self.lists_output_schemas else tool.output_schema,

@@ -220,13 +220,16 @@ def _read_field(field: shapes.Field) -> Field:
 
 
 def _schema_of(shape: shapes.Type, *, of_arguments: bool = False, is_published: bool = True) -> Schema:
-    """Return the schema of a type; unless it is published, hidden keywords replace the published ones."""
+    """Return the schema of a type; unless it is published, hidden keywords replace the published ones.
+
+    A None in `extra_json_schema` omits a keyword from what is published.
+    """
 
     def inner(shape: shapes.Type) -> Schema:
         return _schema_of(shape, of_arguments=of_arguments, is_published=is_published)
 
     if isinstance(shape, shapes.Metadata):
-        return {**inner(shape.type), **((is_published and shape.extra_json_schema) or {})}
+        return without_nulls({**inner(shape.type), **((is_published and shape.extra_json_schema) or {})})
     if isinstance(shape, shapes.UnionType):
         [one] = [type_ for type_ in shape.types if not isinstance(type_, shapes.NoneType)]
         described = inner(one)

@@ -4,7 +4,9 @@ Errors about an item are those of `lookup.find`, and about the scope's project t
 VersionMissing is raised if history does not have a version.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,6 +14,7 @@ from msgspec.structs import replace
 from satchel import clock
 from satchel.errors import NotFound, StoreConflict, VersionMissing, WrongArgument
 from satchel.model import (
+    ACTION_WORDS,
     EVERY_CHANGE,
     KINDS,
     Author,
@@ -30,6 +33,9 @@ from satchel.storage.deltas import apply_delta
 
 _SHOWN = 20  # versions that an error names
 _LOOKED_AT = 600  # changes to read, because many may concern the same item
+_MOST_IN_BURSTS = 3_000  # changes to read for bursts
+_PAUSE = 10  # minutes without a change, after which the author's next change begins a new burst
+_SAMPLES = 5  # changes of a burst with their items' names
 
 
 class FeedEntry(Struct, frozen=True, kw_only=True):
@@ -45,13 +51,28 @@ class Doing(Struct, frozen=True, kw_only=True):
     """The last change of an item, or of several items in one call."""
 
     entries: tuple[FeedEntry, ...]  # the last change of each item, newest first
-    did: str  # one of: added, changed, completed, cancelled, reopened, deleted, restored
+    did: str  # one of: added, changed, completed, cancelled, reopened, moved, deleted, restored
     adder: Author | None = None  # the author of the first version, if another change followed
 
     @property
     def revision(self) -> Version:
         """Return the last of the changes."""
         return self.entries[0].revision
+
+
+class Burst(Struct, frozen=True, kw_only=True):
+    """Changes by one author, each at most ten minutes after the one before."""
+
+    author: Author
+    began: Timestamp
+    ended: Timestamp
+    counts: dict[tuple[str, ItemKind], int]  # items by what was done last and by kind, such as ("added", "prompt")
+    entries: tuple[FeedEntry, ...]  # some of the changes, each of another item, newest first
+
+    @property
+    def size(self) -> int:
+        """Return the number of items that were changed."""
+        return sum(self.counts.values())
 
 
 def list_versions(
@@ -142,12 +163,19 @@ def list_changes(
 
     `is_everything` lists all projects and all users; only the owner of the store may ask for that.
     """
+    found, has_more = _read_feed(tx, scope, query, limit, is_everything=is_everything)
+    return label(tx, scope, found), has_more
+
+
+def _read_feed(
+    tx: Tx, scope: Scope, query: ChangeQuery, limit: int, *, is_everything: bool = False
+) -> tuple[list[Version], bool]:
     _check(query)
     numbers = None if is_everything else [projects.current(tx, scope).number]
     owner = None if is_everything else scope.user or ""
     has_loose = scope.projects is None
     found = revisions.feed(tx, query, projects=numbers, has_loose=has_loose, owner=owner, limit=limit + 1)
-    return label(tx, scope, found[:limit]), len(found) > limit
+    return found[:limit], len(found) > limit
 
 
 def list_visible_changes(
@@ -230,6 +258,55 @@ def _is_of_same_call(group: Doing, one: Doing) -> bool:
         other.author,
         one.did,
         one.adder,
+    )
+
+
+def list_bursts(tx: Tx, scope: Scope, query: ChangeQuery) -> tuple[list[Burst], bool]:
+    """Group changes of the scope's project and the user's tasks by author and time, latest group first.
+
+    An item counts once in a group: as added, even if it was changed afterwards, or by the last change. Also return
+    whether there were too many changes to read; the oldest group may be incomplete then.
+    """
+    found, has_more = _read_feed(tx, scope, query, _MOST_IN_BURSTS)
+    groups: list[list[Version]] = []
+    last: dict[tuple[str, str, str], list[Version]] = {}  # the oldest group of each author so far
+    for one in found:
+        author = one.author
+        key = author.user, author.client or author.contract, author.caller
+        group = last.get(key)
+        if group is None or one.at < clock.minutes_after(group[-1].at, -_PAUSE):
+            group = last[key] = []
+            groups.append(group)
+        group.append(one)
+    samples = [_pick_last(group) for group in groups]
+    entries = iter(label(tx, scope, [one for some in samples for one in some]))
+    bursts = [
+        _make_burst(group, tuple(islice(entries, len(some)))) for group, some in zip(groups, samples, strict=True)
+    ]
+    return bursts, has_more
+
+
+def _pick_last(group: Sequence[Version]) -> list[Version]:
+    """Return the last change of each of the first items in a group of changes, newest first."""
+    last: dict[tuple[ItemKind, int], Version] = {}
+    for one in group:
+        last.setdefault((one.kind, one.item), one)
+    return list(last.values())[:_SAMPLES]
+
+
+def _make_burst(group: Sequence[Version], entries: tuple[FeedEntry, ...]) -> Burst:
+    """Count the items of a group of changes, newest first."""
+    did: dict[tuple[ItemKind, int], str] = {}
+    for one in group:
+        is_new = one.action == "add" and did.get((one.kind, one.item)) == ACTION_WORDS["update"]
+        did[one.kind, one.item] = one.done if is_new else did.get((one.kind, one.item), one.done)
+    counts = Counter((done, kind) for (kind, _), done in did.items())
+    return Burst(
+        author=group[0].author,
+        began=group[-1].at,
+        ended=group[0].at,
+        counts=dict(counts.most_common()),
+        entries=entries,
     )
 
 

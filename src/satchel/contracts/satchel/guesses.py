@@ -101,7 +101,7 @@ def _suggest(context: Context, missing: NotFound) -> NotFound:
             deleted = lookup.suggest_deleted(tx, scope, kinds, key)
             near = dict.fromkeys(deleted[:2], "") | near | dict.fromkeys(deleted, "")
     can_list = missing.kind == "item" or may_read(context, missing.kind)
-    why = None if near or can_list else Reason(hint="Check the name.")
+    why = missing.why if near or can_list else Reason(hint="Check the name.")
     return NotFound(missing.kind, key, scope, near=dict(list(near.items())[:_MOST_NEAR]), why=why)
 
 

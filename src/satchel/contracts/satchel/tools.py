@@ -31,7 +31,7 @@ _ITEM = hidden(takes_numbers=True, is_trimmed=True, max_length=2000, is_blank_re
 Text = Annotated[str, Meta(extra=_LINE)]
 Project = Annotated[str, Meta(extra=_NAME)]
 Tags = Annotated[list[str], Meta(extra=hidden(max_items=100))]
-ChangedTags = Annotated[list[str], Meta(description="All, or +x and -x", extra=hidden(max_items=100))]
+ChangedTags = Annotated[list[str], Meta(description="The whole list, or +x and -x", extra=hidden(max_items=100))]
 Match = Annotated[Literal["any", "all"], Meta(extra_json_schema={"enum": ["any", "all"]})]
 Limit = Annotated[int, Meta(le=200, extra=hidden(minimum=1))]
 Key = Annotated[str, Meta(description="Makes a retry safe", extra=hidden(max_length=200))]
@@ -45,7 +45,7 @@ Heading = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=1000))]
 DryRun = Annotated[bool, Meta(description="Only list the changes")]
 # Days after which an item is out of date, and what replaces it.
 Expires = Annotated[str, Meta(description="YYYY-MM-DD", extra=_LINE)]
-ReplacedBy = Annotated[str, Meta(extra=_ITEM)]
+ReplacedBy = Annotated[str, Meta(description="Its successor", extra=_ITEM)]
 
 
 class InProject(Struct, kw_only=True):
@@ -312,7 +312,7 @@ Arguments = Annotated[list[DeclaredArgument], Meta(description="[]: plain text",
 ChangedArguments = Annotated[
     list[DeclaredArgument],
     Meta(
-        description="As in add_prompts; [] for plain text",
+        description="As in add_prompts; []: plain text",
         extra_json_schema={"items": {"type": "object"}},
         extra=hidden(max_items=100),
     ),
@@ -464,6 +464,8 @@ TaskReference = Annotated[
     str, Meta(description="#4, title or URI", extra=hidden(takes_numbers=True, max_length=500, is_blank_refused=True))
 ]
 Priority = Annotated[model.Priority, Meta(extra_json_schema={"enum": [*PRIORITIES]}, extra=hidden(ignores_case=True))]
+# Without the choices, which a model has seen in update_task.
+KnownPriority = Annotated[model.Priority, Meta(extra_json_schema={"enum": None}, extra=hidden(ignores_case=True))]
 Blockers = Annotated[list[str], Meta(extra=hidden(max_items=100, takes_numbers=True))]
 Day = Annotated[str, Meta(description="YYYY-MM-DD", extra=_LINE)]
 Fence = Annotated[int, Meta(description="From your claim", extra=_NUMBER)]
@@ -493,7 +495,7 @@ class ListTasks(Struct):
     tags: Tags | UnsetType = UNSET
     match: Match = "any"
     due: Annotated[str, Meta(description="overdue, today, week, <2026-12-01", extra=_LINE)] | UnsetType = UNSET
-    priority: Priority | UnsetType = UNSET
+    priority: KnownPriority | UnsetType = UNSET
     limit: Limit = 50
     cursor: Cursor | UnsetType = UNSET
     project: Annotated[str, Meta(description="Default: all", extra=_NAME)] | UnsetType = UNSET
@@ -564,7 +566,7 @@ Matching = Annotated[
     Where,
     Meta(
         description="Instead of items: kind, tags, status, query",
-        extra_json_schema={"type": "object"},
+        extra_json_schema={"properties": None, "required": None},  # the description names them
     ),
 ]
 
@@ -580,7 +582,7 @@ class UpdateItems(InProject):
     where: Matching | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
     status: Status | UnsetType = UNSET
-    priority: Priority | UnsetType = UNSET
+    priority: KnownPriority | UnsetType = UNSET
     due: Day | UnsetType = UNSET
     to: Annotated[str, Meta(description="Project to move to", extra=_NAME)] | UnsetType = UNSET
     copy: Annotated[bool, Meta(description="Copy there instead")] | UnsetType = UNSET
@@ -679,10 +681,9 @@ def _tool(
         input,
         run,
         transaction=None if opens_transactions else transaction,
-        title=name.replace("_", " ").capitalize(),
         size_argument="limit" if "limit" in input.__struct_fields__ else None,
         output_schema=output_schema,
-        annotations=annotations,
+        annotations={"title": name.replace("_", " ").capitalize(), **annotations},
         **more,
     )
 
@@ -722,16 +723,16 @@ TOOLS = (
         _projects,
         "remember",
         Remember,
-        "Remember one line for the project, or with project personal for all of the user's projects",
+        "Remember one line for the project; project personal: for all projects and users",
         answer_of("added", added=BOOLEAN),
         ADDS,
     ),
-    _tool(_projects, "add_project", AddProject, "Make a project", answer_of("added", added=BOOLEAN), ADDS),
+    _tool(_projects, "add_project", AddProject, "Add a project", answer_of("added", added=BOOLEAN), ADDS),
     _tool(
         _projects,
         "list_projects",
         ListProjects,
-        "Projects, and which is current",
+        "List projects",
         answer_of("why projects", why=STRING, projects=list_of(COUNTED)),
         is_listed=False,
     ),
@@ -744,7 +745,7 @@ TOOLS = (
     _prompt(
         "get_prompt",
         GetPrompt,
-        "Read a prompt; with arguments filled in, to follow it",
+        "Read a prompt; with arguments, fill it in to follow it",
         answer_of("prompt", "name text", prompt=WHOLE_PROMPT, **FILLED_IN),
         opens_transactions=True,
     ),
@@ -788,13 +789,13 @@ TOOLS = (
     _document(
         "list_resources",
         ListResources,
-        "Find documents of the project",
+        "Find documents",
         answer_of("resources", resources=list_of(DOCUMENT), next_cursor=STRING),
     ),
     _document(
         "read_resource",
         ReadResource,
-        "Read a document, or of a long one its outline and parts",
+        "Read a document; a long one by outline and parts",
         answer_of("resource", resource=DOCUMENT),
     ),
     _document(
@@ -830,12 +831,12 @@ TOOLS = (
         "List tasks, most urgent first",
         answer_of("tasks", tasks=TASKS, next_cursor=STRING, held=INTEGER),
     ),
-    _task("get_task", GetTask, "The whole task, with notes", answer_of("task", task=WHOLE_TASK)),
+    _task("get_task", GetTask, "Read a task with its notes and subtasks", answer_of("task", task=WHOLE_TASK)),
     _task("add_tasks", AddTasks, "Add tasks, one per line", answer_of("tasks", tasks=TASKS), ADDS),
     _task(
         "update_task",
         UpdateTask,
-        "Change given fields; empty clears. tags, blocked_by: all replaced, or +x and -x. note is appended",
+        "Change given fields; empty clears. tags, blocked_by: the whole list, or +x and -x. note is appended",
         answer_of("task", task=TASK, ready=TASKS),
         UPDATES,
         at_least_one=(*TASK_FIELDS, "note"),
@@ -867,7 +868,7 @@ TOOLS = (
     _item(
         "update_items",
         UpdateItems,
-        "Tag (+x, -x), close, reopen, move or copy items, all or none",
+        "Change many items, all or none: tags (+x, -x), status, priority, due, or move and copy them",
         answer_of("items", items=list_of(ITEM), ready=TASKS),
         UPDATES,
         at_least_one=("tags", "status", "to"),
@@ -883,7 +884,7 @@ TOOLS = (
         _history,
         "history",
         History,
-        "What changed in the project; with item its versions, one of them, or a diff",
+        "List changes in the project; with item, its versions, one version or a diff",
         answer_of(
             *("changes", "kind item versions", "kind item version text", "kind item version against diff"),
             **dict.fromkeys(("kind", "item", "text", "diff", "since", "next_cursor"), STRING),
