@@ -370,9 +370,9 @@ def check_unchanged(tx: Tx, task: Task, expected_version: int | None = None, fen
         raise StaleFence(task.number, fence, newest)
 
 
-def choose_status(tx: Tx, scope: Scope, task: Task, wanted: TaskStatus) -> TaskStatus:
-    """Return the status that a caller may give a task: review for a completion that a person must accept first."""
-    if wanted != "completed" or task.status == "completed" or scope.is_person or task.project is None:
+def choose_status(tx: Tx, task: Task, wanted: TaskStatus) -> TaskStatus:
+    """Return the status that the caller may give a task: review for a completion that a person must accept first."""
+    if wanted != "completed" or task.status == "completed" or tx.scope.is_person or task.project is None:
         return wanted
     project = projects.find(tx, task.project)
     return "review" if project is not None and project.review == "people" else wanted
