@@ -192,9 +192,9 @@ def fields_of(model: type[Struct]) -> tuple[Field, ...]:
 
 @lru_cache(maxsize=256)
 def _has_structs(model: type[Struct]) -> bool:
-    """Return whether an argument is a list of Structs."""
+    """Return whether an argument is a Struct, or a list of Structs."""
     types = [getattr(field.type, "type", field.type) for field in _struct_fields(model)]
-    return any(isinstance(getattr(one, "item_type", None), shapes.StructType) for one in types)
+    return any(isinstance(getattr(one, "item_type", one), shapes.StructType) for one in types)
 
 
 def _struct_fields(model: type[Struct]) -> tuple[shapes.Field, ...]:
@@ -205,13 +205,14 @@ def _struct_fields(model: type[Struct]) -> tuple[shapes.Field, ...]:
 
 def _read_field(field: shapes.Field) -> Field:
     schema: Schema = {**_schema_of(field.type, of_arguments=True), **_default_of(field)}
+    types = _schema_of(field.type, of_arguments=True, is_published=False)
     rules: Hidden = _extra_of(field.type).get("hidden", Hidden())
     return Field(
         name=field.name,
         schema=schema,
-        types=_schema_of(field.type, of_arguments=True, is_published=False),
+        types=types,
         hidden=rules,
-        bounds=_bounds_of({**schema, **to_builtins(rules)}),
+        bounds=_bounds_of({**types, **schema, **to_builtins(rules)}),  # choices may be omitted from what is published
         is_required=field.required,
     )
 
@@ -312,6 +313,8 @@ def _clean_members(schema: Schema, value: dict[str, Any], name: str, place: str)
         expected = schema.get("properties", {}).get(member) or schema.get("additionalProperties")
         if expected:
             content = _clean_type(expected, content, name, f"{place}.{member}")
+            if "enum" in expected and content not in expected["enum"]:
+                raise WrongArgument(name, "enum", limit=expected["enum"], value=content, place=f"{place}.{member}")
         cleaned[member] = content
     return cleaned
 

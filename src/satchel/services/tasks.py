@@ -147,9 +147,10 @@ def count_held(tx: Tx, scope: Scope, query: TaskQuery) -> int:
     return 0 if wanted is None else rows.count_held(tx, scope.owner, wanted, scope.projects)
 
 
-def count_listed(tx: Tx, scope: Scope, query: TaskQuery) -> int:
-    """Count the tasks that match a query, up to a thousand."""
-    return len(rows.numbers(tx, scope.owner, query, scope.projects, _MOST_COUNTED))
+def count_listed(tx: Tx, scope: Scope, query: TaskQuery, most: int = _MOST_COUNTED) -> int:
+    """Count the tasks that match a query, up to a thousand unless `most` is given."""
+    wanted = rules.clean_query("task", query)
+    return 0 if wanted is None else len(rows.numbers(tx, scope.owner, wanted, scope.projects, most))
 
 
 def has_tag(tx: Tx, scope: Scope, tag: str, project: str | None) -> bool:

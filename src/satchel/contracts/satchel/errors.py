@@ -27,12 +27,15 @@ class TemplateFailed(errors.Refused):
 class WrongValue(errors.Refused):
     """A prompt or another item does not accept a value, or lacks one."""
 
-    def __init__(self, message: str, hint: str, argument: str, near: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, message: str, hint: str, argument: str, near: tuple[str, ...] = (), *, count: int | None = None
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
         self.argument = argument  # the argument's name
         self.near = near  # similar names, or the possible values
+        self.count = count  # of the items that match, if these are too many
 
 
 class MissingValue(WrongValue):
@@ -196,7 +199,12 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     ),
     errors.VersionMissing: explain_missing_version,
     WrongValue: lambda wrong: error(
-        "invalid_argument", wrong.message, wrong.hint, argument=wrong.argument, near=list(wrong.near) or None
+        "invalid_argument",
+        wrong.message,
+        wrong.hint,
+        argument=wrong.argument,
+        near=list(wrong.near) or None,
+        count=wrong.count,
     ),
     errors.WrongEdit: explain_wrong_edit,
     errors.MissingPart: explain_missing_part,
@@ -320,7 +328,7 @@ def describe(wrong: errors.WrongArgument) -> tuple[str, str]:
     if rule == "enum" and isinstance(limit, list | tuple):
         if field == "status" and wrong.value == "in_progress":
             return "A task is in progress while it is claimed.", "Use claim_task."
-        return f"{field} must be one of {', '.join(limit)}.", f"Choose one of them, or leave {field} out."
+        return f"{place} must be one of {', '.join(limit)}.", f"Choose one of them, or leave {place} out."
     if rule == "dependentRequired" and isinstance(limit, tuple):
         return _sentence(wrong), "Give content too."
     if rule == "maxBytes" and limit == MAX_TEMPLATE_BYTES:
