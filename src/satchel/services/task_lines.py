@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel.errors import EntryRefused, Refused, WrongArgument
 from satchel.model import Priority, Scope, Task, TaskDraft, TaskPatch, TaskStatus
@@ -140,9 +141,12 @@ def read(texts: Sequence[str]) -> list[TaskLine]:
         if len(found) == MAX_TASKS:
             raise WrongArgument("lines", "maxItems", limit=MAX_TASKS)
         try:
-            found.append(_read_line(block))
+            line = _read_line(block)
         except WrongArgument as wrong:
             raise EntryRefused(place_of(block.place), wrong) from wrong
+        if block.above is not None and line.project is None:
+            line = replace(line, project=found[block.above].project)
+        found.append(line)
     if not found:
         raise WrongArgument("lines", "minLength", limit=1)
     return found

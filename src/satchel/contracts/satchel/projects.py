@@ -22,6 +22,7 @@ _LEAST_DONE = 5  # the minimum of rows, even if rows and notes are long
 _ROOM = 1000  # characters for rows and notes
 _MOST_READY = 5
 _MOST_CLAIMED = 10
+_MOST_REVIEWED = 5
 _MOST_PROJECTS = 10
 _MOST_TAGS = 10
 _MOST_NOTES = 5
@@ -67,7 +68,7 @@ def catch_up(context: Context, args: CatchUp) -> Body:
     lines: list[str] = []
     parts = [_tell_projects(context), _tell_done(context, query, said)]
     if may_read(context, "task"):
-        parts += [_tell_claims(context), _tell_ready(context)]
+        parts += [_tell_claims(context), _tell_review(context), _tell_ready(context)]
     for part, more in parts:
         members |= part
         lines += more
@@ -155,6 +156,16 @@ def _tell_claims(context: Context) -> Part:
         members["more_in_progress"] = True
         lines.append("and more: list_tasks")
     return members, lines
+
+
+def _tell_review(context: Context) -> Part:
+    """Name the tasks of the project that wait for a person to accept them."""
+    query = TaskQuery(filter="review", project=context.scope.project)
+    found, has_more = tasks.list_page(context.tx, context.scope, query, limit=_MOST_REVIEWED)
+    if not found:
+        return {}, []
+    names = [f"#{task.number} {_shorten(task.title)}" for task in found] + (["..."] if has_more else [])
+    return {"in_review": names}, [f"In review: {', '.join(names)}"]
 
 
 def _tell_ready(context: Context) -> Part:

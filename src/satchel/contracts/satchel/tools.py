@@ -137,13 +137,16 @@ class TaskRow(Struct, omit_defaults=True):
     project: str | UnsetType | None = UNSET  # omitted if it is the answer's project
     blocked_by: tuple[int, ...] = ()  # the open blockers
     blocked_elsewhere: bool = False  # by tasks that the caller may not see
+    parent: int | None = None
+    subtasks: str = ""  # the closed and all of its subtasks, as in 2/5
+    unticked: int = 0  # the number of `- [ ]` in its description
     holder: str = ""
     until: str = ""
     version: int | UnsetType = UNSET  # in echoes of writes
 
 
 class Neighbour(Struct, omit_defaults=True):
-    """A task that blocks another, or waits for it."""
+    """A task that blocks another or waits for it, a parent or a subtask."""
 
     number: int
     title: str
@@ -176,6 +179,10 @@ class WholeTask(Struct, omit_defaults=True):
     blocked_by: list[Neighbour] = []
     blocked_elsewhere: bool = False
     blocks: list[Neighbour] = []
+    parent: Neighbour | None = None
+    subtasks: str = ""  # as in a row
+    children: list[Neighbour] = []  # the first of its subtasks
+    unticked: int = 0
     holder: str = ""
     until: str = ""
     fence: int = 0
@@ -484,6 +491,7 @@ class AddTask(Struct):
     priority: Priority = "normal"
     due: Day | UnsetType = UNSET
     blocked_by: Blockers | UnsetType = UNSET
+    parent: Annotated[str, Meta(extra=_ITEM)] | UnsetType = UNSET
     project: Project | UnsetType = UNSET
 
 
@@ -710,7 +718,7 @@ TOOLS = (
             "why since done",
             why=STRING,
             since=STRING,
-            **dict.fromkeys(("tags", "done", "task_notes"), STRINGS),
+            **dict.fromkeys(("tags", "done", "task_notes", "in_review"), STRINGS),
             **dict.fromkeys(
                 ("prompts", "documents", "open_tasks", "more_others", "more_ready", "ready_elsewhere"), INTEGER
             ),
