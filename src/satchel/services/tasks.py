@@ -99,8 +99,6 @@ def list_page(
     all tasks, newest first.
     """
     wanted = rules.clean_query("task", query)
-    if wanted is None:
-        return (), False
     if query.project is not None:
         projects.get(tx, scope, query.project)
     numbers = rows.numbers(tx, scope.owner, wanted, scope.projects, limit + 1, after)
@@ -143,8 +141,7 @@ def list_subtasks(tx: Tx, scope: Scope, number: int) -> list[Task]:
 
 def count_held(tx: Tx, scope: Scope, query: TaskQuery) -> int:
     """Count the ready tasks that a query leaves out because others hold them."""
-    wanted = rules.clean_query("task", query)
-    return 0 if wanted is None else rows.count_held(tx, scope.owner, wanted, scope.projects)
+    return rows.count_held(tx, scope.owner, rules.clean_query("task", query), scope.projects)
 
 
 def count_listed(tx: Tx, scope: Scope, query: TaskQuery, most: int = _MOST_COUNTED) -> int:
@@ -156,7 +153,7 @@ def count_listed(tx: Tx, scope: Scope, query: TaskQuery, most: int = _MOST_COUNT
 def has_tag(tx: Tx, scope: Scope, tag: str, project: str | None) -> bool:
     """Return whether a task of the user, in a project or anywhere, has a tag."""
     wanted = rules.clean_query("task", TaskQuery(filter="all", project=project, tags=(tag,)))
-    return wanted is not None and bool(rows.numbers(tx, scope.owner, wanted, scope.projects, 1))
+    return bool(rows.numbers(tx, scope.owner, wanted, scope.projects, 1))
 
 
 def list_tags(tx: Tx, scope: Scope, project: str | None, newest: int = _NEWEST) -> list[str]:

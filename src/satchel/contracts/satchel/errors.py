@@ -147,8 +147,13 @@ def explain_wrong_edit(wrong: errors.WrongEdit) -> Body:
 def explain_missing_part(missing: errors.MissingPart) -> Body:
     if not missing.near:
         return error("not_found", _sentence(missing), "It has no headings at all: ask for lines.", argument="heading")
-    hint = f"Did you mean {' or '.join(missing.near)}?"
-    return error("not_found", _sentence(missing), hint, argument="heading", near=list(missing.near))
+    choices = " or ".join(missing.near)
+    if missing.is_ambiguous:
+        hint = f"Use one of these: {choices}."
+        return error("invalid_argument", _sentence(missing), hint, argument="heading", near=list(missing.near))
+    return error(
+        "not_found", _sentence(missing), f"Did you mean {choices}?", argument="heading", near=list(missing.near)
+    )
 
 
 def explain_stale_fence(stale: errors.StaleFence) -> Body:

@@ -71,7 +71,7 @@ def _describe_missing_tags(context: Context, query: TaskQuery, found: Sequence[T
     missing = [
         tag
         for tag in query.tags
-        if tag.lower() not in seen and not tasks.has_tag(context.tx, context.scope, tag, query.project)
+        if rules.fold_tag(tag) not in seen and not tasks.has_tag(context.tx, context.scope, tag, query.project)
     ]
     if not missing:
         return []

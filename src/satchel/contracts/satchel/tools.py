@@ -707,7 +707,7 @@ TOOLS = (
         "search",
         Search,
         "Find prompts, documents and tasks by words, best first",
-        answer_of("hits", hits=list_of(HIT), next_cursor=STRING),
+        answer_of("hits", hits=list_of(HIT), near=STRINGS, next_cursor=STRING),
     ),
     _tool(
         _projects,
