@@ -133,7 +133,7 @@ def test_a_wrong_argument_is_named(own: Client) -> None:
         ({"cursor": "made up"}, "cursor"),
         ({"item": "tea", "version": 0}, "version"),
         ({"item": "  "}, "item"),
-        ({"item": "tea", "against": "1"}, "against"),
+        ({"item": "tea", "against": "one"}, "against"),
     ]
     for arguments, argument in wrong:
         refused = refusal(own, "history", arguments)

@@ -64,6 +64,7 @@ _MOST_NAMED = 3  # tasks with one title that an error names
 _BATCH = 500  # how many tasks to read at once in a full list
 _NEWEST = 1000  # how many of the newest tasks supply suggested tags
 _MOST_COUNTED = 1000
+_LONGEST_CIRCLE = 20  # tasks of a circle that an error names
 _LONGEST_NAME = 60  # characters of a client's name
 
 
@@ -417,7 +418,7 @@ def restore(tx: Tx, scope: Scope, number: int) -> Task:
     """
     was = recording.check_deleted(rows.find_deleted(tx, scope.owner, number), "task")
     recording.check_deleted(rows.restore(tx, was) or None, "task")
-    _check_circle(tx, was.owner, number)
+    _check_circle(tx, scope, number)
     _check_above(tx, scope, number)
     [task] = rows.details(tx, was.owner, [number])
     _index(tx, task)
@@ -489,7 +490,7 @@ def _store_blockers(tx: Tx, scope: Scope, before: Task, after: Task) -> Task:
     """Replace the blockers of a locked task; its deleted blockers stay, except in a restore."""
     user, number, restores = before.owner, before.number, tx.restores is not None
     if number in after.blocked_by:
-        raise WrongArgument("blocked_by", "acyclic", value=number, kind="task")
+        raise WrongArgument("blocked_by", "acyclic", value=name_circle(tx, scope, [number, number]), kind="task")
     tx.lock(f"blockers of {user}")  # otherwise, two updates that do not see each other could make a circle
     new = [one for one in after.blocked_by if one not in before.blocked_by]
     possible = [one for one in new if 0 < one <= _LARGEST_NUMBER]
@@ -505,7 +506,7 @@ def _store_blockers(tx: Tx, scope: Scope, before: Task, after: Task) -> Task:
         if one not in added and not restores:
             raise NotFound("task", str(one), scope)
     if new:
-        _check_circle(tx, user, number)
+        _check_circle(tx, scope, number)
     [stored] = rows.details(tx, user, [number])
     return replace(
         after,
@@ -515,12 +516,34 @@ def _store_blockers(tx: Tx, scope: Scope, before: Task, after: Task) -> Task:
     )
 
 
-def _check_circle(tx: Tx, user: str, task: int) -> None:
-    """Check that a task does not block itself, directly or through others."""
+def _check_circle(tx: Tx, scope: Scope, task: int) -> None:
+    """Check that a task does not block itself, directly or through others; the error names the shortest circle."""
     with tx.in_all_projects():
-        is_circular = rows.is_circular(tx, user, task)
-    if is_circular:
-        raise WrongArgument("blocked_by", "acyclic", value=task, kind="task")
+        if not rows.is_circular(tx, scope.owner, task):
+            return
+        blockers: dict[int, list[int]] = {}
+        for number, blocker in rows.list_above(tx, scope.owner, task):
+            blockers.setdefault(number, []).append(blocker)
+    reached, following = {task: task}, [task]  # each task with the one that waits for it
+    for number in following:
+        for blocker in blockers.get(number, ()):
+            if blocker == task:
+                path = [task, number]
+                while path[-1] != task:
+                    path.append(reached[path[-1]])
+                raise WrongArgument("blocked_by", "acyclic", value=name_circle(tx, scope, path[::-1]), kind="task")
+            if blocker not in reached:
+                reached[blocker] = number
+                following.append(blocker)
+
+
+def name_circle(tx: Tx, scope: Scope, path: Sequence[int]) -> str:
+    """Name the tasks of a circle, such as #1 → #4 → #1, without the numbers that the scope may not see."""
+    seen = rows.visible(tx, scope.owner, path, scope.projects, with_deleted=True)
+    names = [f"#{one}" if one in seen else "a task elsewhere" for one in path]
+    if len(names) > _LONGEST_CIRCLE:
+        names[_LONGEST_CIRCLE // 2 : -1] = ["..."]
+    return " → ".join(names)
 
 
 def _hide(tx: Tx, scope: Scope, found: list[Task]) -> list[Task]:
@@ -592,15 +615,13 @@ def _check_above(tx: Tx, scope: Scope, number: int) -> None:
         WrongArgument: it is; the value names the tasks of the circle that the scope may see.
     """
     with tx.in_all_projects():
-        parents = dict(rows.list_above(tx, scope.owner, number))
+        parents = dict(rows.list_parents(tx, scope.owner, number))
     path = [number]
-    while path[-1] in parents and path.count(number) < 2:
-        path.append(parents[path[-1]])
-    if len(path) < 2 or path[-1] != number:
-        return
-    seen = rows.visible(tx, scope.owner, path, scope.projects)
-    circle = " → ".join(f"#{one}" if one in seen else "a task elsewhere" for one in path)
-    raise WrongArgument("parent", "acyclic", value=circle, kind="task")
+    while (above := parents.get(path[-1])) is not None and above not in path:
+        path.append(above)
+    if above == number:
+        circle = name_circle(tx, scope, [*path, number])
+        raise WrongArgument("parent", "acyclic", value=circle, kind="task")
 
 
 # -- claims -----------------------------------------------------------------------------------------------------

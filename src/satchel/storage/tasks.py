@@ -292,18 +292,29 @@ def add_blockers(tx: Tx, owner: str, task: int, blockers: Sequence[int], *, with
     return [blocker for (blocker,) in rows]
 
 
+_ABOVE = """
+    with recursive above (number) as (
+        select blocker from task_blocks where task = :task and owner = :owner
+        union
+        select b.blocker from above join tasks t on t.number = above.number join task_blocks b on b.task = t.number
+        where b.owner = :owner and t.deleted_at is null
+    )
+"""
+
+
 def is_circular(tx: Tx, owner: str, task: int) -> bool:
     """Return whether a task blocks itself, directly or through others."""
-    sql = """
-        with recursive above (number) as (
-            select blocker from task_blocks where task = :task and owner = :owner
-            union
-            select b.blocker from above join tasks t on t.number = above.number join task_blocks b on b.task = t.number
-            where b.owner = :owner and t.deleted_at is null
-        )
-        select 1 from above where number = :task limit 1
+    return tx.one(f"{_ABOVE} select 1 from above where number = :task limit 1", task=task, owner=owner) is not None
+
+
+def list_above(tx: Tx, owner: str, task: int) -> list[tuple[int, int]]:
+    """Return the tasks that a task in a circle waits for, directly or through others, each with one of its blockers."""
+    sql = f"""
+        {_ABOVE} select b.task, b.blocker from task_blocks b
+        where b.owner = :owner and b.task in (select number from above) and b.blocker in (select number from above)
+        order by b.task, b.blocker
     """
-    return tx.one(sql, task=task, owner=owner) is not None
+    return [(number, blocker) for number, blocker in tx.all(sql, task=task, owner=owner)]
 
 
 def blocked_tasks(tx: Tx, owner: str, blocker: int) -> list[tuple[int, str | None]]:
@@ -329,7 +340,7 @@ def list_subtasks(tx: Tx, owner: str, parent: int, allowed: Allowed, limit: int)
     return [number for (number,) in tx.all(sql, **values)]
 
 
-def list_above(tx: Tx, owner: str, task: int) -> list[tuple[int, int]]:
+def list_parents(tx: Tx, owner: str, task: int) -> list[tuple[int, int]]:
     """Return the task and the tasks above it, each with its parent, in no order."""
     sql = """
         with recursive above (number, parent) as (

@@ -352,6 +352,9 @@ def _describe_wrong_type(wrong: errors.WrongArgument, place: str) -> tuple[str, 
     field, limit = wrong.field, str(wrong.limit)
     if wrong.is_unstorable:
         return f"{place} {UNSTORABLE}.", _UNSTORABLE_HINT
+    if isinstance(wrong.value, list) and limit != "array":
+        several = " Several tasks can be changed with update_items." if field == "task" else ""
+        return f"{place} takes one value, and this is a list of {len(wrong.value)}.", f"Make a call for each.{several}"
     if field == "task" or (field == "blocked_by" and limit == "string"):
         return f"{place} must be the number or UUID of a task.", 'For example 4, or "#4".'
     if field == "blocked_by":
@@ -379,8 +382,8 @@ _MEANINGS = {
 }
 _EXAMPLES = {
     "string": "Put it into quotes.",
-    "integer": "For example 20, without quotes.",
-    "boolean": "Write it without quotes.",
+    "integer": "For example 20.",
+    "boolean": "For example true.",
     "array": 'For example ["one", "two"].',
 }
 _ENTRIES = {  # examples of an entry of these lists

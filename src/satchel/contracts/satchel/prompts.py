@@ -203,7 +203,9 @@ def _read_arguments(given: Sequence[tools.DeclaredArgument] | UnsetType) -> tupl
     if isinstance(given, UnsetType):
         return None
     return tuple(
-        Argument(one.name, one.description or None, one.required, tuple(one.values), one.open) for one in given
+        # Answers print an optional argument as x?
+        Argument(one.name.removesuffix("?"), one.description or None, one.required, tuple(one.values), one.open)
+        for one in given
     )
 
 

@@ -516,7 +516,7 @@ class GetTask(Struct):
 
 
 class AddTasks(Struct):
-    lines: Annotated[list[str], Meta(description=_GRAMMAR, extra=hidden(takes_text=True))]
+    lines: Annotated[list[str], Meta(description=_GRAMMAR)]
     project: Project | UnsetType = UNSET
     key: Key | UnsetType = UNSET
 
