@@ -156,7 +156,7 @@ def _describe_task(error: SatchelError, voice: Voice) -> str | None:
     if isinstance(error, TaskHeld):
         return f"task #{error.number} is held by {error.claim.holder} until {error.claim.until[:16]}Z"
     if isinstance(error, TaskClosed):
-        return f"task #{error.number} is {error.status}"
+        return f"task #{error.number} is {'in review' if error.status == 'review' else error.status}"
     if isinstance(error, StaleFence):
         return _describe_fence(error)
     if isinstance(error, NothingReady):

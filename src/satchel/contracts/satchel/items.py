@@ -449,7 +449,7 @@ def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed:
     after = tasks.update(context.tx, context.scope, before.number, patch)
     if after.version == before.version:
         if args.status is not UNSET:
-            changed.note(f" was {before.status} already.", item.key)
+            changed.note(f" was {'in review' if before.status == 'review' else before.status} already.", item.key)
         if args.to:
             changed.note(f" was in project {args.to} already.", item.key)
         return

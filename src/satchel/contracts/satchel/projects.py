@@ -50,8 +50,9 @@ def list_projects(context: Context, _args: ListProjects) -> Body:
         counts = {"prompts": held.prompts, "documents": held.documents}
         if open_tasks is not None:
             counts["open_tasks"] = open_tasks.get(project.number, 0)
-        rows.append({"name": project.name, **counts})
-        lines.append(f"- {project.name}: {_format_counts(counts)}")
+        review = {"review": project.review} if project.review else {}
+        rows.append({"name": project.name, **counts, **review})
+        lines.append(f"- {project.name}: {_format_counts(counts)}{'; people review its tasks' if review else ''}")
     exists = any(project.name == here for project, _ in found)
     why = projects.describe_why(context.scope, exists=exists)
     current = "The current project is" if exists or context.scope.makes else "There is no project"

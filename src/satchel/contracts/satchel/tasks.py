@@ -153,7 +153,8 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
     is_changed = after.version != before.version or args.note is not UNSET
     notes = task_answers.describe_holder(context, before) if is_changed else []
     notes += task_answers.describe_move(before, after)
-    if after.status in _SETTLED and after.status != before.status:
+    asks_again = args.status == "completed" and after.status == "review"
+    if asks_again or (after.status in _SETTLED and after.status != before.status):
         notes += task_answers.describe_closing(context, after)
     return _reply("Updated" if is_changed else "Unchanged", context, after, before, notes)
 

@@ -236,7 +236,9 @@ ITEM: Schema = {
     "type": "object",
     "properties": {"kind": STRING, **DOCUMENT["properties"], **PROMPT["properties"], **TASK["properties"]},
 }
-COUNTED = object_of("name", name=STRING, **dict.fromkeys(("prompts", "documents", "open_tasks"), INTEGER))
+COUNTED = object_of(
+    "name", name=STRING, review=STRING, **dict.fromkeys(("prompts", "documents", "open_tasks"), INTEGER)
+)
 VERSION = {"version": INTEGER, **dict.fromkeys(("at", "action", "by"), STRING)}
 CHANGE = object_of("kind", "item", *VERSION, kind=STRING, item=STRING, title=STRING, **VERSION)
 FILLED_IN = {"name": STRING, "from": STRING, "text": STRING}
@@ -477,6 +479,7 @@ Blockers = Annotated[list[str], Meta(extra=hidden(max_items=100, takes_numbers=T
 Day = Annotated[str, Meta(description="YYYY-MM-DD", extra=_LINE)]
 Fence = Annotated[int, Meta(description="From your claim", extra=_NUMBER)]
 
+_PARENT = hidden(takes_numbers=True, is_trimmed=True, max_length=500)
 _FILTERS = [*get_args(TaskFilter)]  # in this order, which msgspec loses
 _GRAMMAR = (
     "Title !high due:2026-12-01 +tag @project after:#7,2 in:#5 - #7 is a task, 2 the second here; "
@@ -491,7 +494,7 @@ class AddTask(Struct):
     priority: Priority = "normal"
     due: Day | UnsetType = UNSET
     blocked_by: Blockers | UnsetType = UNSET
-    parent: Annotated[str, Meta(extra=_ITEM)] | UnsetType = UNSET
+    parent: Annotated[str, Meta(extra=_PARENT)] | UnsetType = UNSET
     project: Project | UnsetType = UNSET
 
 
@@ -530,7 +533,7 @@ class UpdateTask(Struct):
     priority: Priority | UnsetType = UNSET
     due: Day | UnsetType = UNSET
     blocked_by: Blockers | UnsetType = UNSET
-    parent: Annotated[str, Meta(description="Makes it a subtask", extra=_ITEM)] | UnsetType = UNSET
+    parent: Annotated[str, Meta(description="Makes it a subtask", extra=_PARENT)] | UnsetType = UNSET
     note: Text | UnsetType = UNSET
     to: Annotated[str, Meta(description="Project to move to", extra=_NAME)] | UnsetType = UNSET
     expected_version: Version | UnsetType = UNSET
