@@ -73,6 +73,8 @@ def _write_parts(value: dict[str, Any]) -> Iterator[list[str]]:
             *(f"- {_name_task(task)}, {task.get('holder', '')}".rstrip(", ") for task in claimed),
             *more,
         ]
+    if reviewed := value.get("in_review"):
+        yield ["In review:", *(f"- {one}" for one in reviewed)]
     if "ready" not in value:
         return
     ready = [f"- {_name_task(task)}" for task in value["ready"]]
