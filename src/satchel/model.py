@@ -171,7 +171,7 @@ def can_be_argument(name: str) -> bool:
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
-    """A text with a name for machines and a title for people; a template if it has arguments."""
+    """A text with a name for machines and a title for people; a template if it has arguments or includes texts."""
 
     number: int  # in order of insertion; never reused
     id: str
@@ -185,7 +185,13 @@ class Prompt(Struct, frozen=True, kw_only=True):
     version: int
     description: str | None = None
     arguments: tuple[Argument, ...] = ()
+    is_constant: bool = False  # a template without arguments, which includes other texts
     layer: str = ""  # the personal project, if it was found there and not in the call's project
+
+    @property
+    def is_template(self) -> bool:
+        """Whether the prompt is filled in; otherwise, it is plain text."""
+        return bool(self.arguments) or self.is_constant
 
 
 class PromptDraft(Struct, frozen=True, kw_only=True):
@@ -197,6 +203,7 @@ class PromptDraft(Struct, frozen=True, kw_only=True):
     description: str | None = None
     tags: Sequence[str] = ()
     arguments: Sequence[Argument] = ()
+    is_constant: bool = False  # as in Prompt
 
 
 class ListChange(Struct, frozen=True, kw_only=True):
@@ -221,6 +228,7 @@ class PromptPatch(Struct, frozen=True, kw_only=True):
     description: str | UnsetType | None = UNSET
     tags: Sequence[str] | ListChange | UnsetType = UNSET
     arguments: Sequence[Argument] | UnsetType = UNSET
+    is_constant: bool = False  # as in Prompt, after a change of the arguments
 
 
 class TextQuery(Struct, frozen=True, kw_only=True):
@@ -450,6 +458,7 @@ class TaskQuery(TextQuery, frozen=True, kw_only=True):
     project: str | None = None  # the project's name
     takes_unfiled: bool = False  # include tasks of no project
     holder_key: str | None = None  # with `ready`: leave out tasks held by others; empty: leave out all held tasks
+    completed_since: Timestamp = ""  # with `completed`: leave out tasks completed before
 
 
 class TaskPosition(Struct, frozen=True):
@@ -478,6 +487,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     description: str | None = None
     tags: tuple[str, ...] = ()
     arguments: tuple[Argument, ...] = ()
+    is_constant: bool = False
     uri: str = ""
     mime_type: str = ""
     priority: Priority = "normal"

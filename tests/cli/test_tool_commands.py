@@ -150,7 +150,7 @@ def test_prompts_are_filled_in_with_values_and_files(satchel: Command, tmp_path:
     ]
     assert done(satchel("prompt", "render", "check", "code=@code.py", "tone=soft")) == "Check print('ü')\n soft"
     assert done(satchel("prompt", "render", "check", "code=-", input=b"in=put")) == "Check in=put "
-    assert "needs a value for code. Give it as NAME=VALUE." in failed(satchel("prompt", "render", "check"), 2)
+    assert "needs a value for code. Give values as NAME=VALUE." in failed(satchel("prompt", "render", "check"), 2)
     assert "must be one of hard, soft" in failed(satchel("prompt", "render", "check", "code=x", "tone=x"), 2)
     assert "write NAME=VALUE" in failed(satchel("prompt", "render", "check", "code"), 2)
     assert "given twice" in failed(satchel("prompt", "render", "check", "code=1", "code=2"), 2)
@@ -293,7 +293,7 @@ def test_catch_up_names_commands_and_no_tools(satchel: Command) -> None:
     done(satchel("prompt", "add", "Greet", "hello", SATCHEL_USER=ADA))
     done(satchel("task", "claim", "1", SATCHEL_USER=ADA))
     shown = done(satchel("catch-up", SATCHEL_USER=ADA))
-    assert shown.startswith("Project 'default' (the default): 1 prompt, 7 open tasks\n\nDone since ")
+    assert shown.startswith("Project 'default' (the default): 1 prompt, 7 open tasks\n\nChanges since ")
     claimed, ready = shown.split("\n\n")[-2:]
     assert re.fullmatch(r"In progress:\n- #1 Task 1, satchel [0-9a-f]{4}", claimed)
     rows = [f"- #{number} Task {number}" for number in range(2, 7)]

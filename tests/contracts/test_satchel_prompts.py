@@ -128,6 +128,17 @@ def test_prompts_are_filled_in(client: Client, tool: str) -> None:
         "The prompt needs a value for to.", "to", needs
     )
     assert refusal(client, tool, prompt="filled", arguments={"a": None})["argument"] == "a"
+    described = [
+        {"name": "diff", "description": "The change to review", "required": True},
+        {"name": "tone", "required": True, "values": ["warm", "dry"], "open": True},
+        {"name": "depth"},
+        {"name": "until", "required": True},
+    ]
+    ok(client, "add_prompt", title="Three", content="{{ diff }}{{ tone }}{{ depth }}{{ until }}", arguments=described)
+    listed = "diff (The change to review), tone (warm, dry or another value) and until"
+    assert refusal(client, tool, prompt="three", arguments={}) == wrong(
+        f"The prompt needs a value for {listed}.", "diff", needs
+    )
     assert refusal(client, tool, prompt="filled", arguments={"a": 1}) == wrong(
         "arguments.a must be a text.", "arguments", "Put it into quotes."
     )

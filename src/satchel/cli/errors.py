@@ -147,7 +147,7 @@ def make_voice() -> "Voice":
 
     advice = _ADVICE | {
         WrongValue: lambda wrong: wrong.hint,
-        MissingValue: lambda _: "Give it as NAME=VALUE.",
+        MissingValue: lambda _: "Give values as NAME=VALUE.",
         TemplateFailed: lambda failed: (
             "Correct the file in the library."
             if failed.is_of_library

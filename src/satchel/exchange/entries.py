@@ -49,6 +49,7 @@ class PromptEntry(_Entry, frozen=True, kw_only=True):
     description: str | None = None
     tags: tuple[str, ...] = ()
     arguments: tuple[Argument, ...] = ()
+    is_constant: bool = False  # as in Prompt
     kind: Kind = "prompt"
 
 

@@ -112,7 +112,8 @@ def write_prompt(prompt: PromptEntry, **more: object) -> str:
     """Return a prompt as front matter and text; one line break is added after the text."""
     fields = {**more, "title": prompt.title, "description": prompt.description, "tags": list(prompt.tags)}
     arguments = [write_argument(one) for one in prompt.arguments]
-    return write_front_matter({**fields, "arguments": arguments}) + prompt.content + "\n"
+    constant = {"template": True} if prompt.is_constant else {}
+    return write_front_matter({**fields, "arguments": arguments, **constant}) + prompt.content + "\n"
 
 
 def write_argument(argument: Argument) -> dict[str, object]:
@@ -288,6 +289,7 @@ def read_prompt_file(path: str, data: bytes, where: str) -> PromptEntry:
         description=None if description is None else str(description) or None,
         tags=tuple(str(one) for one in tags) if isinstance(tags, list) else tuple(str(tags).split()) if tags else (),
         arguments=tuple(read_arguments(fields.get("arguments"))),
+        is_constant=not fields.get("arguments") and fields.get("template") is True,
         where=where,
     )
 

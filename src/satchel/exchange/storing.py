@@ -134,7 +134,7 @@ def to_task(task: Task, numbers: set[int], comments: tuple[NoteEntry, ...] = ())
 def facts(entry: Entry) -> tuple[object, ...]:
     """Return everything about an entry that an import compares, except name and title."""
     if isinstance(entry, PromptEntry):
-        return entry.content, entry.description, entry.tags, entry.arguments
+        return entry.content, entry.description, entry.tags, entry.arguments, entry.is_constant
     if isinstance(entry, DocumentEntry):
         return entry.content, entry.mime_type, entry.description
     return entry.description, entry.priority, entry.due, entry.tags, entry.status
@@ -158,7 +158,7 @@ def renumber(entry: Entry, number: int) -> Entry:
 
 
 def _prompt_fields(prompt: PromptEntry | Prompt) -> dict[str, Any]:
-    names = ("title", "content", "description", "tags", "arguments")
+    names = ("title", "content", "description", "tags", "arguments", "is_constant")
     return {name: getattr(prompt, name) for name in names}
 
 

@@ -87,7 +87,8 @@ def digest(entry: Entry) -> str:
     """Return a digest of everything that a sync compares. Notes are not compared, because they are only added."""
     if isinstance(entry, PromptEntry):
         texts = [entry.name, entry.title, entry.content, entry.description]
-        data = msgspec.json.encode([*texts, entry.tags, entry.arguments])
+        constant = ["template"] if entry.is_constant else []  # nothing for others, so that old digests hold
+        data = msgspec.json.encode([*texts, entry.tags, entry.arguments, *constant])
     elif isinstance(entry, DocumentEntry):
         values = [entry.name, entry.uri, entry.mime_type, entry.description, isinstance(entry.content, str)]
         data = json.dumps(values).encode() + b"\n" + folder.to_bytes(entry)

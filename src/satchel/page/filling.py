@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from satchel.errors import NotFound
 from satchel.library.catalog import ContentMissing
-from satchel.library.render import RenderFailed
+from satchel.library.render import Parts, RenderFailed
 from satchel.model import Argument
 from satchel.page.visit import Answer, Shown, Visit
 from satchel.services import prompts, templates
@@ -18,12 +18,20 @@ def show(visit: Visit) -> Answer:
     with visit.read() as tx:
         prompt = prompts.get_by_name(tx, visit.scope, visit.path["name"])
         key = templates.key_within(visit.scope.project, prompt.name)
+        parts: Parts | RenderFailed
+        try:
+            parts = templates.collect_for(tx, visit.scope, prompt)
+        except RenderFailed as failure:
+            parts = failure
         known = {one.name: templates.recall_values(tx, visit.scope, key, one.name)[:_KNOWN] for one in prompt.arguments}
     values = _read_values(visit, prompt.arguments)
     used = {name: value for name, value in values.items() if value}
     result, problem = prompt.content, ""
-    if prompt.arguments:
-        result, problem = _explain(lambda: visit.server.libraries.renderer.render(prompt.content, used))
+    if isinstance(parts, RenderFailed):
+        problem = parts.what
+    elif prompt.is_template:
+        render = visit.server.libraries.renderer.render
+        result, problem = _explain(lambda: render(prompt.content, used, None, parts))
     missing = [one.name for one in prompt.arguments if one.is_required and not values[one.name]]
     if visit.field(_BUTTON) and not missing and not problem and not visit.is_read_only:
         visit.write(lambda tx: templates.remember_values(tx, visit.scope, key, used))

@@ -1,6 +1,5 @@
 """Prompts: list, read, add, edit with the difference before saving, delete."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -79,7 +78,7 @@ def add(visit: Visit) -> Answer:
             content=content,
             description=visit.field("description").strip() or None,
             tags=_read_tags(visit),
-            arguments=_find_arguments(visit, content, ()),
+            **_settle(visit, content, None),
         )
         prompt = visit.write(lambda tx: prompts.add(tx, visit.scope, draft))
     except (SatchelError, RenderFailed) as error:
@@ -101,7 +100,7 @@ def save(visit: Visit) -> Answer:
             content=content,
             description=visit.field("description").strip() or None,
             tags=_read_tags(visit),
-            arguments=_find_arguments(visit, content, prompt.arguments),
+            **_settle(visit, content, prompt),
         )
         saved = visit.write(lambda tx: prompts.update(tx, visit.scope, prompt.id, patch, version))
     except VersionConflict:
@@ -146,31 +145,40 @@ def _show_form(visit: Visit, prompt: Prompt | None, **more: Any) -> Shown:
     fields = {name: visit.field(name, value) for name, value in stored.items()}
     if prompt is not None and "conflict" in more:
         fields["version"] = str(prompt.version)  # saving again replaces the other version, which is shown
-    check = _check(visit, fields["content"], prompt.arguments if prompt else ())
+    check = _check(visit, fields["content"], prompt)
     values = {"prompt": prompt, "fields": fields, "check": check, "error": ""}
     return Shown("prompt_form.html", values | {"compared": None, "conflict": None, "newer": None} | more)
 
 
-def _check(visit: Visit, content: str, known: Sequence[Argument]) -> TemplateCheck:
+def _check(visit: Visit, content: str, prompt: Prompt | None) -> TemplateCheck:
     """Return the arguments that `content` would have after saving, or the problem that makes it invalid."""
     try:
-        return TemplateCheck(_find_arguments(visit, content, known))
-    except RenderFailed as failure:
+        return TemplateCheck(_settle(visit, content, prompt)["arguments"])
+    except (WrongArgument, RenderFailed) as failure:
         return TemplateCheck(problem=words.explain(failure))
 
 
-def _find_arguments(visit: Visit, content: str, known: Sequence[Argument]) -> tuple[Argument, ...]:
-    """Return the arguments of a template, from the form or the stored prompt; none for plain text.
+def _settle(visit: Visit, content: str, prompt: Prompt | None) -> dict[str, Any]:
+    """Return the fields of a draft or patch for the arguments, from the form or the stored prompt; none for plain text.
 
     Raises:
         RenderFailed: the template cannot be parsed.
+        WrongArgument: what it includes does not exist or cannot be included.
     """
-    checked = templates.check(visit.server.libraries.renderer.check, [content])
-    settled = templates.settle(checked, content, None)
+    included: templates.Included = {}
+    if templates.includes(content):
+        name = prompt.name if prompt else prompts.make_name(visit.field("title"))
+        with visit.read() as tx:
+            included = templates.collect_all(tx, visit.scope, [(name, content)], are_new=prompt is None)
+    check = visit.server.libraries.renderer.check
+    checked = templates.check(lambda text, parts: check(text, None, parts), [content], included)
+    is_plain = prompt is not None and not prompt.is_template and templates.includes(prompt.content)
+    settled = templates.settle(checked, content, None, is_plain=is_plain)
     if settled.failure is not None:
         raise settled.failure
-    before = {one.name: one for one in known}
-    return tuple(_read_argument(visit, before.get(one.name, one)) for one in settled.arguments)
+    before = {one.name: one for one in prompt.arguments} if prompt else {}
+    arguments = tuple(_read_argument(visit, before.get(one.name, one)) for one in settled.arguments)
+    return {"arguments": arguments, "is_constant": settled.is_constant}
 
 
 def _read_argument(visit: Visit, argument: Argument) -> Argument:

@@ -1,4 +1,7 @@
-"""Links between items: `satchel://` URIs in their texts, kept in step with every write and shown from both sides."""
+"""Links between items, kept in step with every write and shown from both sides.
+
+They are the `satchel://` URIs in texts, and the names of texts that a template includes.
+"""
 
 from collections.abc import Sequence
 
@@ -10,8 +13,8 @@ from satchel.storage import projects as project_rows
 from satchel.storage import search
 from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
+from satchel.storage.links import Kind, Target
 from satchel.storage.links import Link as Link
-from satchel.storage.links import Target
 
 _SHOWN = 20  # links in each direction
 
@@ -20,13 +23,38 @@ Linked = Prompt | Document | Task | Item
 
 def record(tx: Tx, item: Item, before: Item | None = None) -> None:
     """Update the links that the text of an item contains, after a write of that item."""
-    if before is not None and before.content == item.content:
-        return
-    if before is not None and _has_links(before):
-        rows.remove(tx, item.kind, item.number, "text")
-    if _has_links(item):
-        project = None if item.kind == "task" else item.project
-        rows.add(tx, item.kind, item.number, project, item.owner, "text", rows.find_targets(str(item.content)))
+    if before is None or before.content != item.content:
+        if before is not None and _has_links(before):
+            rows.remove(tx, item.kind, item.number, "text")
+        if _has_links(item):
+            project = None if item.kind == "task" else item.project
+            rows.add(tx, item.kind, item.number, project, item.owner, "text", rows.find_targets(str(item.content)))
+    included = list_included(item)
+    if before is None or list_included(before) != included:
+        if before is not None and list_included(before):
+            rows.remove(tx, item.kind, item.number, "include")
+        if included:
+            targets = [(_find_kind(tx, item, name), name) for name in included[: rows.MOST]]
+            rows.add(tx, item.kind, item.number, item.project, None, "include", targets)
+
+
+def list_included(item: Linked) -> list[str]:
+    """List the names that a template includes."""
+    if not isinstance(item, Prompt | Item):
+        return []
+    state = item if isinstance(item, Prompt) else item.state
+    return rows.find_included(str(item.content)) if state.arguments or state.is_constant else []
+
+
+def _find_kind(tx: Tx, item: Item, name: str) -> Kind:
+    """Return the kind of what a name in a template means: a document before a prompt, the project before `personal`."""
+    personal = project_rows.by_name(tx, tx.scope.personal) if tx.scope.personal else None
+    for project in filter(None, (item.project, personal.number if personal else 0)):
+        known = rows.existing(tx, project, [("document", name), ("prompt", name)])
+        for kind in ("document", "prompt"):
+            if (kind, name) in known:
+                return kind
+    return "document"
 
 
 def record_note(tx: Tx, owner: str, task: int, note: str) -> None:
@@ -40,7 +68,9 @@ def record_note(tx: Tx, owner: str, task: int, note: str) -> None:
 
 def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked) -> tuple[list[Link], list[Link]]:
     """Return the links from and to an item whose other end the scope may see."""
-    found = rows.of(tx, kind, item.number) if isinstance(item, Task) or _has_links(item) else []  # tasks: in notes too
+    # Tasks may have links in their notes.
+    has_links = isinstance(item, Task) or _has_links(item) or list_included(item)
+    found = rows.of(tx, kind, item.number) if has_links else []
     targets = list(dict.fromkeys(found))[:_SHOWN]
     titles = _titles(tx, scope, targets)
     known = {("task", key) for key in titles} | _find_texts(tx, scope, item, targets)
@@ -52,15 +82,30 @@ def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked) -> tuple[list[Link], 
 
 
 def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked) -> list[Link]:
-    """List the visible items that link to a given one. A name in a URI means an item of the same project."""
+    """List the visible items that link to a given one. A name in a URI means an item of the same project.
+
+    A personal item may also be included by templates of other projects.
+    """
+    including: list[int] | None = []
     if isinstance(item, Task) or kind == "task":
         target: Target = ("task", str(item.number))
         within = None if scope.projects is None else project_rows.numbers(tx, scope.projects)
     else:
         target, within = ("prompt" if kind == "prompt" else "document", item.name), [item.project or 0]
-    found = rows.to(tx, target, scope.user, within, _SHOWN, has_loose=scope.projects is None)
-    others = [one for one in found if (one.kind, one.key) != target][:_SHOWN]
-    return [replace(one, project="") if one.project == scope.project else one for one in others]
+        if scope.project == scope.personal:
+            including = None if scope.projects is None else project_rows.numbers(tx, scope.projects)
+    found = rows.to(tx, target, scope.user, within, _SHOWN, has_loose=scope.projects is None, including=including)
+    others = {(one.kind, one.key, one.project): one for one in reversed(found) if (one.kind, one.key) != target}
+    seen = [one for one in reversed(others.values()) if not _has_own(tx, scope, one, target[1])][:_SHOWN]
+    return [replace(one, project="") if one.project == scope.project else one for one in seen]
+
+
+def _has_own(tx: Tx, scope: Scope, source: Link, name: str) -> bool:
+    """Return whether a template of another project includes an item of its own project by a name."""
+    if not source.is_include or source.project == scope.project:
+        return False
+    project = project_rows.by_name(tx, source.project)
+    return project is not None and bool(rows.existing(tx, project.number, [("document", name), ("prompt", name)]))
 
 
 def _titles(tx: Tx, scope: Scope, targets: Sequence[Target]) -> dict[str, str]:

@@ -119,6 +119,7 @@ def update(
         patch = replace(patch, tags=rules.clean_tags("prompt", rules.apply_changes(before.tags, patch.tags)))
     given = {name: value for name, value in asdict(patch).items() if value is not UNSET}
     given |= {name: tuple(given[name]) for name in ("tags", "arguments") if name in given}
+    given["is_constant"] = before.is_constant if patch.arguments is UNSET else patch.is_constant and not patch.arguments
     if expected_version not in (None, before.version):
         raise VersionConflict("prompt", before.name, expected=expected_version or 0, actual=before.version)
     if replace(before, **given) == before and tx.restores is None:  # a restore is always recorded
@@ -139,7 +140,7 @@ def update(
     prompt = replace(before, **given, updated_at=updated_at, version=version)
     if patch.title is not UNSET or patch.description is not UNSET or patch.arguments is not UNSET:
         tx.changed(StoreChange("prompts", scope.project))
-    if prompt.arguments and (patch.content is not UNSET or patch.arguments is not UNSET):
+    if prompt.is_template and (patch.content is not UNSET or patch.arguments is not UNSET):
         rules.check_template(prompt.content)  # as stored: another call may have changed content or arguments
     _index(tx, scope, prompt)
     recording.update(tx, before, prompt)

@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from satchel.errors import Forbidden, NotFound, StoreConflict, VersionConflict, VersionMissing
 from satchel.model import KINDS, UNSET, DocumentPatch, Item, PromptPatch, Scope, TaskPatch, Version, uri_of
-from satchel.services import documents, history, lookup, projects, prompts, recording, tasks
+from satchel.services import documents, history, links, lookup, projects, prompts, recording, tasks, templates
 from satchel.services.history import FeedEntry
 from satchel.services.recording import restoring
 from satchel.storage import pruning, revisions, trash
@@ -76,6 +76,7 @@ def bring_back(tx: Tx, scope: Scope, item: Item, version: int | None = None, *, 
     if item.kind == "prompt" and now.title != item.title:
         notes.append(f"The title {item.title} is taken; it is now {now.title}.")
     if version in (None, item.version - 1):
+        notes += _missing_includes(tx, scope, now)
         return Restored(item=now, from_version=item.version - 1, was_deleted=True, notes=tuple(notes))
     wanted = history.read_version_of(tx, scope, structs.replace(now, former=item.former), version)
     again = put(tx, scope, now, wanted, undone=undone)
@@ -104,7 +105,8 @@ def put(tx: Tx, scope: Scope, live: Item, old: Item, *, undone: int = 0, is_alwa
             if conflict.kind != live.kind:
                 raise
             raise StoreConflict(str(conflict)) from conflict
-    return Restored(item=now, from_version=old.version, notes=tuple(_missing_blockers(tx, scope, old)))
+    notes = [*_missing_blockers(tx, scope, old), *_missing_includes(tx, scope, now)]
+    return Restored(item=now, from_version=old.version, notes=tuple(notes))
 
 
 def delete(tx: Tx, scope: Scope, live: Item, *, undone: int = 0) -> None:
@@ -182,7 +184,7 @@ def _is_same(live: Item, wanted: Item) -> bool:
 def _put(tx: Tx, scope: Scope, live: Item, old: Item, project: int | None) -> Item:
     state = old.state
     if live.kind == "prompt":
-        fields = {name: getattr(state, name) for name in ("title", "description", "tags", "arguments")}
+        fields = {name: getattr(state, name) for name in ("title", "description", "tags", "arguments", "is_constant")}
         patch = PromptPatch(content=str(old.content), **fields)
         return recording.of(prompts.update(tx, _enter(tx, scope, live.project), live.id, patch, live.version))
     if live.kind == "document":
@@ -224,6 +226,12 @@ def _missing_blockers(tx: Tx, scope: Scope, old: Item) -> list[str]:
     left = tasks.keep_existing_blockers(tx, scope, old.state.blocked_by)
     gone = [f"#{number}" for number in old.state.blocked_by if number not in left]
     return [f"Blockers that no longer exist were left out: {', '.join(gone)}."] if gone else []
+
+
+def _missing_includes(tx: Tx, scope: Scope, now: Item) -> list[str]:
+    if not links.list_included(now):
+        return []
+    return templates.describe_missing(tx, _enter(tx, scope, now.project), now)
 
 
 # -- undo -------------------------------------------------------------------------------------------------------------

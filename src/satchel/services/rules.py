@@ -539,7 +539,7 @@ def clean(kind: str, value: Value) -> Value:
 def clean_prompt(draft: PromptDraft) -> PromptDraft:
     """Return a new prompt in its stored form; refuse a prompt that has neither title nor name."""
     draft = clean("prompt", draft)
-    if draft.arguments:
+    if draft.arguments or draft.is_constant:
         check_template(draft.content)
     if draft.title is UNSET and draft.name is None:
         raise WrongArgument("title", "required", kind="prompt")

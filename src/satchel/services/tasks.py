@@ -733,6 +733,21 @@ def list_notes(tx: Tx, scope: Scope, number: int, limit: int) -> tuple[list[Task
     return notes, len(notes) if len(notes) < limit else rows.count_notes(tx, scope.owner, number)
 
 
+def last_notes(tx: Tx, scope: Scope, numbers: Sequence[int]) -> dict[int, TaskNote]:
+    """Map those of the user's given tasks that have notes to their last notes."""
+    return rows.last_notes(tx, scope.owner, numbers)
+
+
+def list_expired_claims(tx: Tx, scope: Scope, since: Timestamp, limit: int) -> list[tuple[Task, Claim]]:
+    """Return the open tasks of the project whose claims ran out since a time, with these claims, last ended first.
+
+    A caller who may enter all projects also gets the tasks of no project.
+    """
+    project = projects.current(tx, scope).number
+    claims = dict(rows.expired_claims(tx, scope.owner, project, since, limit, has_loose=scope.projects is None))
+    return [(task, claims[task.number]) for task in list_some(tx, scope, list(claims))]
+
+
 def notes_of(tx: Tx, scope: Scope, numbers: Sequence[int]) -> dict[int, list[tuple[str, str]]]:
     """Map the numbers of the given tasks of the user to the time and text of their notes, oldest first."""
     found: dict[int, list[tuple[str, str]]] = {}

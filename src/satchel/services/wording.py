@@ -48,6 +48,7 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("uri", "format"): "{field} must begin with a scheme, such as file:, and have no spaces",
     ("uri", "reserved"): "{field} cannot be {value}: only Satchel makes URIs that begin with satchel:",
     ("content", "template"): "{field} is not a valid template: {value}",
+    ("content", "include"): "{field} includes what it cannot: {value}",
     (
         "arguments",
         "pattern",

@@ -1,4 +1,4 @@
-"""Queries about links, the `satchel://` URIs in the texts of items, in both directions."""
+"""Queries about links, in both directions: the `satchel://` URIs in texts, and what templates include."""
 
 import re
 from collections.abc import Sequence
@@ -11,8 +11,9 @@ from satchel.storage.database import Tx
 
 MOST = 100  # stored links from one part of an item
 
-Part = Literal["text", "note"]  # the place of a link in an item: its own text, or the notes on a task
-PARTS: tuple[Part, ...] = ("text", "note")
+# The place of a link in an item: its own text, the notes on a task, or the statements by which a template includes.
+Part = Literal["text", "note", "include"]
+PARTS: tuple[Part, ...] = ("text", "note", "include")
 Kind = Literal["prompt", "document", "task"]
 Target = tuple[Kind, str]  # the name in a URI, or the number of a task
 
@@ -20,6 +21,9 @@ SCHEME = "satchel://"
 _URI = r"satchel://(?:(task)/([0-9]{1,18})(?![0-9A-Za-z_%])|(prompt|resource)/([^\s<>\"'`()\[\]{}|\\^]+))"
 _KINDS: dict[str, Kind] = {"prompt": "prompt", "resource": "document"}  # by the word in a URI
 _AT_THE_END = ".,;:!?*~"  # belongs to a sentence or an emphasis, not to a name
+
+# Names of items have no other characters. The statement may stand in a comment, which only the engine can tell.
+_INCLUDE = re.compile(r"""\{%[-+]?\s*(?:include|extends|import|from)\b[\s(]*["']([A-Za-z0-9._-]+)["']""")
 
 # By kind of the source; links of a text come before those of notes, as in PARTS.
 _REMOVE = {kind: f"delete from links where {kind} = :number and part = :part" for kind in get_args(Kind)}
@@ -39,9 +43,10 @@ _EXISTING = """
     select 'document', substr(uri, 20) from documents where project = :project and deleted_at is null and uri in :uris
 """
 # Sources in projects and tasks of an owner are two walks along one index, each limited to rows that the caller may see.
-# The text of a prompt or document has at most one link to a target; a task may have another one in its notes.
+# A prompt may have a link to a target and include it too, and a task may have a second link in its notes.
+# Every project may include what the personal one has, so its items are also looked for in `including`.
 _TO = """
-    select 'task', cast(number as text), title, project from (
+    select 'task', cast(number as text), title, project, 0 from (
         select distinct t.number, t.title, j.name as project from links l join tasks t on t.number = l.task
             left join projects j on j.number = t.project and j.deleted_at is null
         where l.to_kind = :kind and l.to_key = :key and l.owner = :owner and t.deleted_at is null
@@ -49,14 +54,17 @@ _TO = """
         order by t.number limit :limit
     ) as from_tasks
     union all
-    select kind, name, title, project from (
+    select kind, name, title, project, is_include from (
         select case when l.prompt is null then 'document' else 'prompt' end as kind, coalesce(p.name, r.name) as name,
-            coalesce(p.title, '') as title, j.name as project
+            coalesce(p.title, '') as title, j.name as project, cast(l.part = 'include' as integer) as is_include
         from links l join projects j on j.number = l.project and j.deleted_at is null
             left join prompts p on p.number = l.prompt left join documents r on r.number = l.document
         where l.to_kind = :kind and l.to_key = :key and l.owner is null
-            and p.deleted_at is null and r.deleted_at is null and (:any_project or l.project in :projects)
-        order by 1, 2, l.project limit :limit
+            and p.deleted_at is null and r.deleted_at is null and (
+                :any_project or l.project in :projects
+                or l.part = 'include' and (:included_anywhere or l.project in :including)
+            )
+        order by 1, 2, l.project, 5 desc limit :limit
     ) as from_texts
 """
 
@@ -69,6 +77,7 @@ class Link(Struct, frozen=True, kw_only=True):
     title: str = ""  # if the caller may see it, and it differs from the key
     project: str = ""  # if it is not the caller's own
     is_missing: bool = False  # the item does not exist, or the scope may not see it
+    is_include: bool = False  # the source is a template, and cannot be filled in without the target
 
     @property
     def reference(self) -> str:
@@ -89,6 +98,11 @@ def find_targets(text: str) -> list[Target]:
         if len(found) == MOST:
             break
     return list(found)
+
+
+def find_included(text: str) -> list[str]:
+    """Find the names of the documents and prompts that a template includes, each once, in order."""
+    return list(dict.fromkeys(_INCLUDE.findall(text))) if "{%" in text else []
 
 
 def add(
@@ -120,15 +134,33 @@ def existing(tx: Tx, project: int, targets: Sequence[Target]) -> set[Target]:
 
 
 def to(
-    tx: Tx, target: Target, owner: str | None, projects: Sequence[int] | None, limit: int, *, has_loose: bool
+    tx: Tx,
+    target: Target,
+    owner: str | None,
+    projects: Sequence[int] | None,
+    limit: int,
+    *,
+    has_loose: bool,
+    including: Sequence[int] | None = (),
 ) -> list[Link]:
     """List an owner's tasks, then the prompts and documents, that link to a target, each up to a limit.
 
-    Only items in `projects` are listed; None means all. `has_loose` adds the tasks of no project.
+    Only items in `projects` are listed, and templates in `including`; None means all. `has_loose` adds the tasks of no
+    project.
     """
-    values = {"kind": target[0], "key": target[1], "owner": owner, "limit": limit, "has_loose": has_loose}
+    values: dict[str, object] = {
+        "kind": target[0],
+        "key": target[1],
+        "owner": owner,
+        "limit": limit,
+        "has_loose": has_loose,
+    }
+    values |= {"included_anywhere": including is None, "including": list(including or ())}
     rows = tx.all(_TO, **values, any_project=projects is None, projects=list(projects or ()))
-    return [Link(kind=kind, key=key, title=title, project=project or "") for kind, key, title, project in rows]
+    return [
+        Link(kind=kind, key=key, title=title, project=project or "", is_include=bool(is_include))
+        for kind, key, title, project, is_include in rows
+    ]
 
 
 def _read_name(text: str) -> str:

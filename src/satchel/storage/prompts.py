@@ -65,7 +65,8 @@ def add(tx: Tx, project: str, id: str, name: str, draft: PromptDraft) -> Prompt 
     The project is given by name.
     """
     values = asdict(draft) | {"id": id, "project": project, "name": name, "now": tx.now}
-    row = tx.one(_ADD, **values | {"arguments": _encode_arguments(draft.arguments)})
+    is_constant = draft.is_constant and not draft.arguments
+    row = tx.one(_ADD, **values | {"arguments": _encode_arguments(draft.arguments, is_constant=is_constant)})
     if row is None:
         return None
     number, project_number, version = row
@@ -83,6 +84,7 @@ def add(tx: Tx, project: str, id: str, name: str, draft: PromptDraft) -> Prompt 
         version=version,
         description=draft.description,
         arguments=tuple(draft.arguments),
+        is_constant=is_constant,
     )
 
 
@@ -131,7 +133,7 @@ def update(tx: Tx, seen: Prompt, patch: PromptPatch, version: int | None) -> tup
         arguments = case when :has_arguments then :arguments else arguments end
     """
     values = patch_values(patch) | {"number": seen.number, "project": seen.project}
-    values |= {"arguments": _encode_arguments(patch.arguments or ())}
+    values |= {"arguments": _encode_arguments(patch.arguments or (), is_constant=patch.is_constant)}
     where = "number = :number and project = :project and deleted_at is null"
     row = tx.renew("prompts", changes, where, columns="updated_at, version", version=version, **values)
     return (row[0], row[1]) if row else None
@@ -247,8 +249,9 @@ def content(tx: Tx, number: int) -> str:
     return tx.value("select content from prompts where number = :number", number=number) or ""
 
 
-def _encode_arguments(arguments: Sequence[Argument]) -> str | None:
-    return msgspec.json.encode(arguments).decode() if arguments else None
+def _encode_arguments(arguments: Sequence[Argument], *, is_constant: bool) -> str | None:
+    """Encode the arguments of a template, which may have none; None stands for plain text."""
+    return msgspec.json.encode(arguments).decode() if arguments or is_constant else None
 
 
 def _columns(row: Row) -> dict[str, Any]:
@@ -261,8 +264,14 @@ def _prompt(row: Row | None) -> Prompt | None:
     if row is None:
         return None
     content, tags, project = row[-3:]
+    columns = _columns(row)
+    is_constant = row[_NAMES.index("arguments")] is not None and not columns["arguments"]
     return Prompt(
-        **_columns(row), project=project, content=content, tags=tuple(sorted(tags.split(" "))) if tags else ()
+        **columns,
+        project=project,
+        content=content,
+        tags=tuple(sorted(tags.split(" "))) if tags else (),
+        is_constant=is_constant,
     )
 
 

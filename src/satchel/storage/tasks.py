@@ -392,6 +392,25 @@ def end_claim(tx: Tx, owner: str, task: int) -> None:
     tx.run("update task_claims set until = '' where task = :task and owner = :owner", task=task, owner=owner)
 
 
+def expired_claims(
+    tx: Tx, owner: str, project: int, since: str, limit: int, *, has_loose: bool
+) -> list[tuple[int, Claim]]:
+    """Return the last claims of an owner's open tasks in a project that ran out since a time, last ended first.
+
+    `has_loose` adds the tasks of no project.
+    """
+    # A cross join keeps SQLite from reading all tasks of the project. A claim that was released ends at ''.
+    sql = f"""
+        select c.task, {_CLAIM} from task_claims c cross join tasks t
+        where c.owner = :owner and c.until >= :since and c.until > '' and c.until <= :now
+            and t.number = c.task and t.owner = :owner and t.deleted_at is null and t.completed_at is null
+            and (t.project = :project or (:has_loose and t.project is null))
+        order by c.until desc limit :limit
+    """
+    values = {"owner": owner, "project": project, "has_loose": has_loose, "since": since, "limit": limit}
+    return [(number, _read_claim(tuple(claim))) for number, *claim in tx.all(sql, **values, now=tx.now)]
+
+
 def _read_claim(row: Row) -> Claim:
     holder, holder_key, until, fence = row
     return Claim(holder=holder, holder_key=holder_key, until=until, fence=fence)
@@ -428,6 +447,16 @@ def notes_of(tx: Tx, owner: str, tasks: Sequence[int]) -> list[tuple[int, str, s
     """Return the task, time and text of each note on the given tasks of an owner, oldest first."""
     sql = "select task, at, text from task_notes where owner = :owner and task in :tasks order by number"
     return [(task, at, text) for task, at, text in tx.all(sql, owner=owner, tasks=list(tasks))]
+
+
+def last_notes(tx: Tx, owner: str, tasks: Sequence[int]) -> dict[int, TaskNote]:
+    """Map those of an owner's given tasks that have notes to their last notes."""
+    sql = f"""
+        select n.task, n.at, n.text, {AUTHOR} from task_notes n join authors a on a.number = n.author
+        where n.number in (select max(number) from task_notes where owner = :owner and task in :tasks group by task)
+    """
+    rows = tx.all(sql, owner=owner, tasks=list(tasks)) if tasks else []
+    return {task: TaskNote(at=at, text=text, author=make_author(tuple(by))) for task, at, text, *by in rows}
 
 
 def newest_notes_of_open(
@@ -559,6 +588,7 @@ def numbers(
         (
             _STATUS[query.filter],
             _NOT_HELD_BY_OTHERS if query.filter == "ready" and query.holder_key is not None else "",
+            "and t.completed_at >= :completed_since" if query.completed_since else "",
             *_conditions(replace(query, text="") if are_of_text else query),
         )
     )
@@ -626,6 +656,7 @@ def _values(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> dict[str,
         "text": query.text,
         "now": tx.now,
         "holder_key": query.holder_key or "",
+        "completed_since": query.completed_since,
     }
 
 

@@ -424,6 +424,7 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("", "reserved"): "Choose another name.",
     ("uri", "format"): "Leave it out to use satchel://resource/NAME.",
     ("mime_type", "format"): "Leave it out to use the type that the name implies.",
+    ("content", "include"): "Add what it includes first, or give arguments: [] to keep it as plain text.",
     ("content", "template"): "Correct it, or give arguments: [] to keep it as plain text.",
     ("heading", "not"): "Leave one of them out.",
     ("arguments", "not"): "A filled-in prompt is always returned whole.",

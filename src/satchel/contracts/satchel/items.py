@@ -215,12 +215,14 @@ def _delete(context: Context, args: tools.Delete, named: _Named) -> Reply:
     items = named.items
     if not args.dry_run:
         _confirm(context, "Delete", items)
-    going = {(item.kind, str(item.number) if item.kind == "task" else item.name) for item in items}
-    referred = []
+    referred, said = [], []
     for item in items:
-        others = [one.reference for one in _find_referrers(context, item) if (one.kind, one.key) not in going]
+        others = _find_referrers(context, item, items)
         if others:
-            referred.append({"item": item.key, "by": others})
+            referred.append({"item": item.key, "by": [one.reference for one in others]})
+        if links_to := [one.reference for one in others if not one.is_include]:
+            said.append(f"{item.key} was referred to by {', '.join(links_to)}.")
+        said += [f"{item.key}{remark}" for remark in _describe_includes(others)]
     going_tasks = tasks.list_some(context.tx, context.scope, [item.number for item in items if item.kind == "task"])
     notes = [note for task in going_tasks for note in task_answers.describe_holder(context, task, f"#{task.number}")]
     notes += _describe_subtasks(context, going_tasks)
@@ -235,7 +237,7 @@ def _delete(context: Context, args: tools.Delete, named: _Named) -> Reply:
     unblocked = [task for task in tasks.list_some(context.tx, context.scope, waiting) if task.is_ready]
     ready, ready_lines = task_answers.show_ready(unblocked, context.scope.project)
     lines = [f"Deleted {format_item(item)}" for item in items]
-    lines += [f"{one['item']} was referred to by {', '.join(one['by'])}." for one in referred]
+    lines += said
     deleted = [
         {"kind": item.kind, "item": item.key, **({"title": item.title} if item.kind == "task" else {})}
         for item in items
@@ -264,19 +266,27 @@ def _describe_subtasks(context: Context, going: Sequence[Task]) -> list[str]:
     return notes
 
 
-def _find_referrers(context: Context, item: Item) -> list[links.Link]:
-    """Find the tasks that an item blocks, and the items that link to it."""
+def _find_referrers(context: Context, item: Item, going: Sequence[Item]) -> list[links.Link]:
+    """Find the tasks that an item blocks, and the items that link to it, except those that are about to go too."""
+    gone = {(one.kind, str(one.number) if one.kind == "task" else one.name) for one in going}
     found = links.referrers(context.tx, context.scope, item.kind, item)
     if item.kind == "task":
         blocked = tasks.list_blocked(context.tx, context.scope, item.number)
         found = [*(links.Link(kind="task", key=str(one.number), title=one.title) for one in blocked), *found]
-    return list({one.reference: one for one in found}.values())
+    return [one for one in {one.reference: one for one in found}.values() if (one.kind, one.key) not in gone]
+
+
+def _describe_includes(referrers: Sequence[links.Link]) -> list[str]:
+    """Return a remark about an item that is about to go, if templates include it."""
+    by = [f"{one.reference}{f' of project {one.project}' * bool(one.project)}" for one in referrers if one.is_include]
+    return [f" was included by {', '.join(by)}, which cannot be filled in without it."] if by else []
 
 
 # -- edit_text --------------------------------------------------------------------------------------------------
 
 _CORRECTING = {  # by the rule that the edited text would break
     "template": "Correct the edit, or make the prompt plain text: update_prompt with arguments: [].",
+    "include": "Correct the edit, add what it includes first, or make the prompt plain text with arguments: [].",
     "minLength": "Leave some text, or delete the item.",
 }
 
@@ -284,7 +294,7 @@ _CORRECTING = {  # by the rule that the edited text would break
 def edit_text(context: Context, args: tools.EditText) -> Body:
     with context.read() as opened:
         item, edited = _edit(opened, args)
-    checked = check_templates(context, [edited.text] if item.kind == "prompt" else [])
+    checked = check_templates(context, [(item.name, edited.text)] if item.kind == "prompt" else [])
     with context.write() as opened:
         return _edit_and_save(opened, args, checked)
 
@@ -328,8 +338,8 @@ def _save(context: Context, item: Item, text: str, checked: Checked) -> tuple[in
         return tasks.update(tx, scope, item.number, TaskPatch(description=text or None), version).version, []
     if item.kind == "document":
         return documents.update(tx, scope, item.name, DocumentPatch(content=text), version).version, []
-    arguments, notes = settle_update(checked, prompts.get(tx, scope, item.id), text, None)
-    return prompts.update(tx, scope, item.id, PromptPatch(content=text, arguments=arguments), version).version, notes
+    fields, notes = settle_update(checked, prompts.get(tx, scope, item.id), text, None)
+    return prompts.update(tx, scope, item.id, PromptPatch(content=text, **fields), version).version, notes
 
 
 # -- update_items -----------------------------------------------------------------------------------------------
@@ -382,6 +392,9 @@ def _update(context: Context, args: tools.UpdateItems, named: _Named) -> Reply:
     for index, (place, item) in enumerate(named):
         with name_place(place):
             _change(context, item, args, changed)
+            if args.to and not args.copy and item.kind != "task" and args.to != context.scope.personal:
+                for remark in _describe_includes(_find_referrers(context, item, named.items)):
+                    changed.note(remark, item.key)
         answers.report_progress(context, index + 1, len(named.items))
     return _reply_changes(context, args, [item.version for item in named.items], changed)
 

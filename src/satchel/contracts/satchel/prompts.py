@@ -27,7 +27,7 @@ from satchel.contracts.satchel.tools import PromptRow, WholePrompt
 from satchel.errors import WrongArgument
 from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptQuery, PromptSummary
 from satchel.protocol.cursors import encode_cursor
-from satchel.services import layers, projects, prompts, rules, templates
+from satchel.services import layers, links, projects, prompts, rules, templates
 from satchel.services.prompts import make_name
 
 
@@ -133,7 +133,8 @@ def _list_libraries(context: Context, query: str | None, behind: str) -> list[Pr
 
 
 def add_prompts(context: Context, args: tools.AddPrompts) -> Body:
-    checked = check_templates(context, (one.content for one in args.prompts if one.arguments != []))
+    named = [(_choose_name(one), one.content) for one in args.prompts if one.arguments != []]
+    checked = check_templates(context, named, are_new=True)
 
     def add(entry: tools.NewPrompt) -> tuple[PromptRow, str, list[str]]:
         prompt, notes = _add(opened, entry, checked)
@@ -145,7 +146,8 @@ def add_prompts(context: Context, args: tools.AddPrompts) -> Body:
 
 
 def add_prompt(context: Context, args: tools.AddPrompt) -> Body:
-    checked = check_templates(context, [] if args.arguments == [] else [args.content])
+    named = [] if args.arguments == [] else [(_choose_name(args), args.content)]
+    checked = check_templates(context, named, are_new=True)
     with context.write() as opened:
         prompt, notes = _add(opened, args, checked)
         row = make_row(prompt, is_echo=True)
@@ -157,25 +159,30 @@ def update_prompt(context: Context, args: tools.UpdatePrompt) -> Body:
     if args.title is not UNSET:
         answers.check_title("prompt", args.title)
     changed = []  # the content that becomes a template: new, or stored if arguments are given
-    if args.content is not UNSET:
-        changed = [args.content]
-    elif declared:
+    if args.content is not UNSET and not templates.includes(args.content):
+        changed = [("", args.content)]
+    elif args.content is not UNSET or declared:
         with context.read() as opened:
-            changed = [find_stored(opened, args.prompt).content]
+            stored = find_stored(opened, args.prompt)
+        changed = [(stored.name, stored.content if args.content is UNSET else args.content)]
     checked = check_templates(context, changed)
     with context.write() as opened:
         seen = find_stored(opened, args.prompt)
-        arguments, notes = settle_update(checked, seen, args.content, declared)
+        fields, notes = settle_update(checked, seen, args.content, declared)
         patch = PromptPatch(
             title=args.title,
             content=args.content,
             description=answers.none_if_empty(args.description),
             tags=UNSET if args.tags is UNSET else rules.read_changes("tags", args.tags),
-            arguments=arguments,
+            **fields,
         )
         prompt = prompts.update(opened.tx, opened.scope, seen.id, patch, args.expected_version or None)
         row, done = make_row(prompt, is_echo=True), "Unchanged in" if prompt.version == seen.version else "Updated in"
         return answers.reply_echo(opened, done, format_row(row), notes, prompt=row)
+
+
+def _choose_name(new: tools.NewPrompt | tools.AddPrompt) -> str:
+    return (new.name or "").strip() or make_name(new.title)
 
 
 def _add(
@@ -194,6 +201,7 @@ def _add(
         description=new.description or None,
         tags=new.tags or (),
         arguments=settled.arguments,
+        is_constant=settled.is_constant,
     )
     return prompts.add(context.tx, context.scope, draft, avoiding=START_TASK), describe_settled(settled)
 
@@ -251,7 +259,7 @@ def _describe(context: Context, found: FoundPrompt, read: Reading) -> WholePromp
         return WholePrompt(**members)
     if isinstance(found, Prompt):
         members["links"], members["linked_from"] = texts.find_links(context, "prompt", found)
-        members |= {"title": found.title, "tags": found.tags}
+        members |= {"title": found.title, "tags": found.tags, "includes": tuple(links.list_included(found))}
         members |= {"created": format_minute(found.created_at), "updated": format_minute(found.updated_at)}
     arguments = tuple(
         tools.DeclaredArgument(one.name, one.description or "", one.is_required, list(one.values), one.is_open)
@@ -270,6 +278,8 @@ def _format_facts(prompt: WholePrompt, read: Reading) -> str:
         lines.append(f"tags: {', '.join(prompt.tags)}")
     if prompt.arguments:
         lines.append(f"arguments: {'; '.join(map(_format_argument, prompt.arguments))}")
+    if prompt.includes:
+        lines.append(f"includes: {', '.join(prompt.includes)}")
     return texts.format_facts("prompt", prompt, read, lines)
 
 

@@ -100,6 +100,7 @@ class WholePrompt(PromptAnswer, kw_only=True):
     lines: str = ""
     of: int = 0
     outline: tuple[str, ...] = ()
+    includes: tuple[str, ...] = ()  # the names of the texts that a template includes
     links: tuple[str, ...] = ()
     linked_from: tuple[str, ...] = ()
     content: str = ""
@@ -237,7 +238,9 @@ ITEM: Schema = {
     "properties": {"kind": STRING, **DOCUMENT["properties"], **PROMPT["properties"], **TASK["properties"]},
 }
 COUNTED = object_of(
-    "name", name=STRING, review=STRING, **dict.fromkeys(("prompts", "documents", "open_tasks"), INTEGER)
+    "name",
+    **dict.fromkeys(("name", "review"), STRING),
+    **dict.fromkeys(("prompts", "documents", "open_tasks", "changes"), INTEGER),
 )
 VERSION = {"version": INTEGER, **dict.fromkeys(("at", "action", "by"), STRING)}
 CHANGE = object_of("kind", "item", *VERSION, kind=STRING, item=STRING, title=STRING, **VERSION)
@@ -718,15 +721,15 @@ TOOLS = (
         CatchUp,
         "Call first: recent changes, claimed tasks and tasks ready to start",
         answer_of(
-            "why since done",
+            "why since period done",
             why=STRING,
-            since=STRING,
-            **dict.fromkeys(("tags", "done", "task_notes", "in_review"), STRINGS),
+            **dict.fromkeys(("since", "period"), STRING),
+            **dict.fromkeys(("tags", "completed", "done", "task_notes", "in_review"), STRINGS),
             **dict.fromkeys(
                 ("prompts", "documents", "open_tasks", "more_others", "more_ready", "ready_elsewhere"), INTEGER
             ),
-            **dict.fromkeys(("in_progress", "ready"), TASKS),
-            **dict.fromkeys(("more_done", "more_in_progress"), BOOLEAN),
+            **dict.fromkeys(("in_progress", "expired_claims", "ready"), TASKS),
+            **dict.fromkeys(("more_completed", "more_done", "more_in_progress"), BOOLEAN),
             others=list_of(COUNTED),
         ),
     ),
