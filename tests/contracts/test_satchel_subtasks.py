@@ -68,7 +68,7 @@ def test_a_plan_with_subtasks_is_added_completed_and_taken_apart(agent: Client) 
         "children": [{"number": 2, "title": "Compile", "status": "completed"}],
     }
     assert text(agent, "get_task", task=3) == Like(
-        r"#3 Build 1/1 @default \+code in:#1\nversion 1, .*\n\nWaits for:\n- #2 \[x\] Compile\n\n"
+        r"#3 Build 1/1 \+code @default in:#1\nversion 1, .*\n\nWaits for:\n- #2 \[x\] Compile\n\n"
         r"Subtask of:\n- #1 \[x\] Launch\n\nSubtasks:\n- #2 \[x\] Compile"
     )
     deleted = ok(agent, "delete", items=["#1", "#4"])

@@ -173,6 +173,16 @@ def restore(tx: Tx, scope: Scope, number: int) -> Prompt:
     return prompt
 
 
+def count_use(tx: Tx, prompt: Prompt) -> None:
+    """Count a use of a prompt that was read for it. A use is no change: it has no version, and nobody is notified."""
+    rows.count_use(tx, prompt.project, prompt.number)
+
+
+def list_expired(tx: Tx, scope: Scope, since: str, limit: int) -> list[tuple[str, str]]:
+    """Return day and name of the prompts of the project that expired since a day, last expired first."""
+    return rows.list_expired(tx, current(tx, scope).number, since, tx.now[:10], limit)
+
+
 def list_counted(tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, offset: int) -> Page:
     """Return the prompts that match a query, last updated first, beginning at an offset, and their total."""
     wanted = rules.clean_query("prompt", query)
@@ -184,7 +194,7 @@ def list_counted(tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, offset
 def list_page(
     tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, after: PromptPosition | None = None
 ) -> tuple[tuple[PromptSummary, ...], bool]:
-    """Return the prompts after a position that match a query, last updated first, and whether there are more."""
+    """Return the prompts after a position that match a query, and whether there are more."""
     wanted = rules.clean_query("prompt", query)
     project = current(tx, scope).number
     numbers = rows.numbers(tx, project, wanted, limit + 1, after)
@@ -192,8 +202,8 @@ def list_page(
 
 
 def position_of(prompt: PromptSummary) -> PromptPosition:
-    """Return the position of a prompt in the list; the next page starts after it."""
-    return prompt.updated_at, prompt.number
+    """Return the position of a prompt in a list; the next page starts after it."""
+    return PromptPosition(prompt.updated_at, prompt.number, prompt.uses)
 
 
 def list_tags(tx: Tx, scope: Scope, limit: int = 2**31) -> list[TagCount]:
