@@ -349,8 +349,9 @@ class DocumentDraft(Struct, frozen=True, kw_only=True):
 
 
 class DocumentPatch(Struct, frozen=True, kw_only=True):
-    """Changes to a document; UNSET keeps a field."""
+    """Changes to a document; UNSET keeps a field. A URI that is made from the name changes with it."""
 
+    name: str | UnsetType = UNSET
     content: str | bytes | UnsetType = UNSET  # as in a draft
     mime_type: str | UnsetType = UNSET
     description: str | UnsetType | None = UNSET
