@@ -300,3 +300,17 @@ def test_catch_up_names_commands_and_no_tools(satchel: Command) -> None:
     assert re.fullmatch(r"In progress:\n- #1 Task 1, satchel [0-9a-f]{4}", claimed)
     rows = [f"- #{number} Task {number}" for number in range(2, 7)]
     assert ready.splitlines() == ["Ready:", *rows, "- 1 more: satchel task ready -p default"]
+
+
+def test_items_are_deleted_by_tag_state_or_text_after_a_dry_run(satchel: Command) -> None:
+    for title in ("Old +a", "Older +b", "New"):
+        done(satchel("task", "add", title))
+    done(satchel("task", "cancel", "2"))
+    select = ("task", "delete", "--tag", "a", "--tag", "b", "--status", "cancelled")
+    assert done(satchel(*select, "--dry-run")) == "Would have deleted task 2.\n"
+    assert done(satchel(*select)).startswith("Deleted task 2.\n")
+    assert done(satchel(*select)) == "No tasks in project 'default' match.\n"
+    done(satchel("prompt", "add", "Tea", "-", input=b"Brew it."))
+    assert done(satchel("prompt", "delete", "--search", "brew")).startswith("Deleted prompt 'tea' from project")
+    for wrong in (("task", "delete"), ("task", "delete", "1", "--status", "open")):
+        assert "Give the tasks as REF, or select them" in failed(satchel(*wrong), 2)

@@ -327,7 +327,18 @@ def note(session: Session, ref: str, text: str) -> None:
     _show_task(session, "Noted on task {number}: {title}", session.call("update_task", task=ref, note=text))
 
 
-add_commands(cli, "task")
+add_commands(
+    cli,
+    "task",
+    tags_option(TASK_TAG, "Delete the tasks with this tag; if repeated, with at least one of the tags."),
+    click.option(
+        "--status",
+        type=_Status(STATUSES),
+        callback=lambda _context, _option, value: _FILTERS.get(value, value),
+        help="Delete the tasks in this state.",
+    ),
+    project_option("The project of the selected tasks.  [default: the current one]"),
+)
 
 
 # -- words ------------------------------------------------------------------------------------------------------
