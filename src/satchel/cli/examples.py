@@ -46,6 +46,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "project list": ("satchel project list", "satchel project list --json"),
     "project current": ("satchel project current",),
     "project rename": ("satchel project rename web website",),
+    "project set": ("satchel project set web --review people",),
     "project delete": ("satchel project delete web --yes",),
     # -- prompts
     "prompt": ("satchel prompt add Greeting 'Say hello to {{ name }}.'", "satchel prompt render greeting name=Ada"),
@@ -103,8 +104,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "task edit": (
         "satchel task edit 4 'Write better docs' --priority urgent",
         "satchel task edit 4 --tag +docs --tag -draft --after +3 --due ''",
+        "satchel task edit 4 --parent 2",
     ),
     "task done": ("satchel task done 4 --note 'Merged.'", "satchel task done 4 5 6"),
+    "task accept": ("satchel task accept 4",),
+    "task return": ("satchel task return 4 --note 'The tests still fail on Windows.'",),
     "task reopen": ("satchel task reopen 4",),
     "task cancel": ("satchel task cancel 4",),
     "task claim": ("satchel task claim", "satchel task claim 4 --minutes 60"),
