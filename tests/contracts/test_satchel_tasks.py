@@ -47,7 +47,7 @@ def faces(client: Client, tool: str, **arguments: Any) -> tuple[str, Any]:
 def test_tasks_are_added_from_lines_and_printed_in_the_same_grammar(own: Client) -> None:
     lines = [
         "- [ ] Write docs !high due:2026-12-01 +docs",
-        "#7 Test @web after:1\n  With care\n\n  - and twice",
+        "#7 Test @web after:1\n  With care\n\n  * and twice",
         "Learn \\+1 after:#7",
         "- [x] Done",
     ]
@@ -64,7 +64,7 @@ def test_tasks_are_added_from_lines_and_printed_in_the_same_grammar(own: Client)
             {"number": 4, "title": "Done", "status": "completed"},
         ],
     }
-    assert ok(own, "get_task", task=2)["task"]["description"] == "With care\n\n- and twice"
+    assert ok(own, "get_task", task=2)["task"]["description"] == "With care\n\n* and twice"
     # The printed lines are valid input, also as one text.
     again = ok(own, "add_tasks", lines=said.partition("\n")[2])["tasks"]
     assert [{**row, "blocked_by": 0} for row in again[:3]] == [

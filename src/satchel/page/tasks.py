@@ -14,6 +14,7 @@ FILTERS: dict[str, TaskFilter] = {
     "ready": "ready",
     "open": "pending",
     "progress": "in_progress",
+    "review": "review",
     "done": "completed",
     "cancelled": "cancelled",
     "all": "all",
@@ -67,11 +68,14 @@ def show(visit: Visit) -> Answer:
         task = tasks.find(tx, visit.scope, _number(visit))
         around = tasks.list_some(tx, visit.scope, task.blocked_by)
         blocks = tasks.list_blocked(tx, visit.scope, task.number)
+        parents = tasks.list_some(tx, visit.scope, [task.parent] if task.parent else [])
+        subtasks = tasks.list_subtasks(tx, visit.scope, task.number)
         notes, count = tasks.list_notes(tx, visit.scope, task.number, _NOTES)
         _, revisions, _ = history.list_versions(tx, visit.scope, f"satchel://task/{task.number}", limit=_VERSIONS)
         to, back = links.of(tx, visit.scope, "task", task)
         names = projects.list_names(tx, visit.scope)
     values = {"task": task, "blockers": around, "blocks": blocks, "notes": notes, "note_count": count}
+    values |= {"parents": parents, "subtasks": subtasks}
     more = {"revisions": revisions, "links": to, "referrers": back, "names": names, "priorities": PRIORITIES}
     return Shown("task.html", values | more | {"error": ""})
 
@@ -100,13 +104,14 @@ def save(visit: Visit) -> Answer:
         priority=visit.field("priority", "normal"),  # type: ignore[arg-type]
         due=visit.field("due").strip() or None,
         blocked_by=_read_numbers(visit.field("blocked_by")),
+        parent=_read_parent(visit.field("parent")),
     )
     task = visit.write(lambda tx: tasks.update(tx, visit.scope, _number(visit), patch, visit.number("version")))
     return Redirect(link("tasks", str(task.number)), f"Saved #{task.number}.", can_undo=True)
 
 
 def set_status(visit: Visit) -> Answer:
-    """Complete, cancel, reopen, start or release a task, or set its priority."""
+    """Complete, cancel, reopen, start or release a task, accept or return one in review, or set its priority."""
     number = _number(visit)
     return move(visit, [number], link("tasks", str(number)))
 
@@ -117,7 +122,7 @@ def move(visit: Visit, numbers: Sequence[int], page: str) -> Redirect:
     Raises:
         NotFound: there is no such task or status.
     """
-    to = visit.field("to")
+    to, note = visit.field("to"), visit.field("note").strip()
     statuses: dict[str, TaskStatus] = {"done": "completed", "cancelled": "cancelled", "ready": "pending"}
     if to not in (*statuses, "progress", *PRIORITIES) or not numbers:
         raise NotFound("column", to, visit.scope)
@@ -131,6 +136,8 @@ def move(visit: Visit, numbers: Sequence[int], page: str) -> Redirect:
             elif to in statuses:
                 tasks.release(tx, visit.scope, number)
                 tasks.update(tx, visit.scope, number, TaskPatch(status=statuses[to]))
+                if note:
+                    tasks.add_note(tx, visit.scope, number, note)
             else:
                 tasks.update(tx, visit.scope, number, TaskPatch(priority=to))  # type: ignore[arg-type]
 
@@ -183,6 +190,14 @@ def _read_numbers(text: str) -> list[int]:
     if not all(part.isascii() and part.isdigit() and len(part) < 16 for part in parts):
         raise WrongArgument("blocked_by", "format", value=text)
     return [int(part) for part in parts]
+
+
+def _read_parent(text: str) -> int | None:
+    """Return the number of the parent in the form; None for an empty field."""
+    numbers = _read_numbers(text)
+    if len(numbers) > 1:
+        raise WrongArgument("parent", "format", value=text)
+    return next(iter(numbers), None)
 
 
 def _number(visit: Visit) -> int:

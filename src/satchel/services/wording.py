@@ -61,8 +61,11 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("lines", "contentEncoding"): "A document of type {value} has no lines",
     ("heading", "contentEncoding"): "A document of type {value} has no headings",
     ("blocked_by", "acyclic"): "A task cannot wait for itself: {value}",
+    ("parent", "acyclic"): "A task cannot be a subtask of itself: {value}",
     ("after", "acyclic"): "Some lines wait for each other: {value}",
     ("after", "maximum"): "after:{value} names no task of this call: the highest position is {limit}",
+    ("in", "maximum"): "in:{value} names no task of this call: the highest position is {limit}",
+    ("lines", "levels"): "Subtasks can be nested {limit} levels deep",
     ("lines", "grammar"): "{value} exclude each other",
     ("lines", "claims"): "A new task cannot be in progress",
     ("lines", "uniqueItems"): "{value} is the label of another line",
@@ -159,7 +162,7 @@ def _describe_task(error: SatchelError, voice: Voice) -> str | None:
         taken = f", who took it over from you at {error.claim.taken_at[:16]}Z" if error.was_yours else ""
         return f"task #{error.number} is held by {error.claim.holder} until {error.claim.until[:16]}Z{taken}"
     if isinstance(error, TaskClosed):
-        return f"task #{error.number} is {error.status}"
+        return f"task #{error.number} is {'in review' if error.status == 'review' else error.status}"
     if isinstance(error, StaleFence):
         return _describe_fence(error)
     if isinstance(error, NothingReady):

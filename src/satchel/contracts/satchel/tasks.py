@@ -20,10 +20,13 @@ LISTS: dict[TaskFilter, str] = {
     "ready": "o",
     "pending": "o",
     "in_progress": "o",
+    "review": "o",
     "completed": "d",
     "cancelled": "d",
     "all": "a",
 }
+_SETTLED = ("review", "completed", "cancelled")  # statuses in which nobody works on a task
+_NAMES = {"all": "tasks", "review": "tasks in review"}
 
 
 @task_answers.tells_taken
@@ -74,8 +77,7 @@ def _name_tasks(status: TaskFilter, args: tools.ListTasks) -> str:
     due = args.due.lower() if args.due else ""
     when = {"": "", "overdue": "that are overdue", "today": "due today", "week": "due in the next 7 days"}
     words = (
-        "" if status == "all" else status.replace("_", " "),
-        "tasks",
+        _NAMES.get(status, f"{status.replace('_', ' ')} tasks"),
         f"of {args.priority} priority" if args.priority else "",
         when.get(due, f"due before {due[1:].strip()}"),
     )
@@ -119,6 +121,7 @@ def add_task(context: Context, args: tools.AddTask) -> Body:
         priority=args.priority,
         due=args.due or None,
         blocked_by=_find_numbers(context, args.blocked_by or (), UNSET),
+        parent=_find_parent(context, args.parent, UNSET) or None,
     )
     return _reply("Added", context, tasks.add(context.tx, context.scope, draft))
 
@@ -158,7 +161,8 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
         priority=args.priority,
         due=answers.none_if_empty(args.due),
         blocked_by=_read_blockers(context, args),
-        status=args.status,
+        parent=_find_parent(context, args.parent, args.project),
+        status=args.status if args.status is UNSET else tasks.choose_status(context.tx, before, args.status),
     )
     version, fence, holder = args.expected_version or None, args.fence or None, task_answers.find_protector(context)
     try:
@@ -171,6 +175,9 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
     is_changed = after.version != before.version or args.note is not UNSET
     notes = task_answers.describe_holder(context, before) if is_changed and not fence else []
     notes += task_answers.describe_move(before, after)
+    asks_again = args.status == "completed" and after.status == "review"
+    if asks_again or (after.status in _SETTLED and after.status != before.status):
+        notes += task_answers.describe_closing(context, after)
     return _reply("Updated" if is_changed else "Unchanged", context, after, before, notes)
 
 
@@ -178,16 +185,21 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
 def complete_task(context: Context, args: tools.CompleteTask) -> Body:
     before = _lock_task(context, args)
     fence, holder = args.fence or None, task_answers.find_protector(context)
-    after, was_completed = tasks.complete(context.tx, context.scope, before, fence, holder=holder)
+    status = tasks.choose_status(context.tx, before, "completed")
+    was_completed = before.status == status
+    after = tasks.update(context.tx, context.scope, before, TaskPatch(status=status), fence=fence, holder=holder)
     _add_note(context, before, args.note)
     if was_completed:
+        if status == "review":
+            return _reply("Already in review:", context, after, notes=task_answers.describe_closing(context, after))
         return _reply("Already completed", context, after, already_completed=True)
     notes = [] if fence else task_answers.describe_holder(context, before)
     if before.is_cancelled:
         notes.append("It was cancelled.")
     if blockers := task_answers.list_blockers(after):
         notes.append(f"It was still blocked by {', '.join(blockers)}.")
-    return _reply("Completed", context, after, before, notes)
+    notes += task_answers.describe_closing(context, after)
+    return _reply("Completed" if after.is_completed else "Sent to review", context, after, before, notes)
 
 
 def _read_blockers(context: Context, args: tools.UpdateTask) -> list[int] | BlockerChange | UnsetType:
@@ -200,6 +212,16 @@ def _read_blockers(context: Context, args: tools.UpdateTask) -> list[int] | Bloc
         added=tuple(_find_numbers(context, given.added, args.project)),
         removed=tuple(_find_numbers(context, given.removed, args.project)),
     )
+
+
+def _find_parent(context: Context, reference: str | UnsetType, project: str | UnsetType) -> int | UnsetType | None:
+    """Return the number of the parent that a call names; None for an empty text, which detaches a subtask."""
+    if reference is UNSET:
+        return UNSET
+    if not reference:
+        return None
+    with _name_project(context, project):
+        return tasks.find_number(context.tx, context.scope, reference, project or None)
 
 
 def _add_note(context: Context, task: Task, note: str | UnsetType) -> None:
