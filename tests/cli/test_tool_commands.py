@@ -262,6 +262,7 @@ def test_an_empty_list_says_what_to_do_next(satchel: Command) -> None:
     for words, hint in (
         ("task list", "There are no open tasks. Add one with: satchel task add "),
         ("task list --status done", "No tasks match. Show all with: satchel task list --status all"),
+        ("task list --due overdue", "No tasks match. Show all with: satchel task list --status all"),
         ("prompt list", "No prompts in project 'default' yet. Add one: satchel prompt add "),
         ("prompt list --search x", "No prompts match in project 'default'. Show all with: satchel prompt list -p"),
         ("document list", "No documents in project 'default' yet. Add one: satchel document add "),
@@ -276,6 +277,8 @@ def test_an_empty_list_says_what_to_do_next(satchel: Command) -> None:
         listed = satchel(*words.split())
         assert done(listed) == "" and listed.stderr.decode().startswith(hint), words
         assert satchel(*words.split(), "--json").stderr == b"", words
+    wrong = "satchel: 'soon' is not a range of due days: write overdue, today, week or <2026-12-01."
+    assert wrong in failed(satchel("task", "list", "--due", "soon"), 2)
 
 
 def test_a_resource_needs_no_uri(satchel: Command) -> None:
@@ -348,6 +351,20 @@ def test_the_brief_answer_has_at_most_400_tokens(satchel: Command) -> None:
     shown = done(satchel("catch-up", "--brief", SATCHEL_USER=ADA))
     assert len(openai.o200k_base().encode(shown)) <= 400
     assert [line for line in shown.splitlines() if line.endswith(":")] == ["Remembered:", "In progress:"]
+
+
+def test_items_are_deleted_by_tag_state_or_text_after_a_dry_run(satchel: Command) -> None:
+    for title in ("Old +a", "Older +b", "New"):
+        done(satchel("task", "add", title))
+    done(satchel("task", "cancel", "2"))
+    select = ("task", "delete", "--tag", "a", "--tag", "b", "--status", "cancelled")
+    assert done(satchel(*select, "--dry-run")) == "Would have deleted task 2.\n"
+    assert done(satchel(*select)).startswith("Deleted task 2.\n")
+    assert done(satchel(*select)) == "No tasks in project 'default' match.\n"
+    done(satchel("prompt", "add", "Tea", "-", input=b"Brew it."))
+    assert done(satchel("prompt", "delete", "--search", "brew")).startswith("Deleted prompt 'tea' from project")
+    for wrong in (("task", "delete"), ("task", "delete", "1", "--status", "open")):
+        assert "Give the tasks as REF, or select them" in failed(satchel(*wrong), 2)
 
 
 def test_subtasks_and_reviews(satchel: Command, store: str) -> None:

@@ -114,7 +114,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "task claim": ("satchel task claim", "satchel task claim 4 --minutes 60"),
     "task release": ("satchel task release 4",),
     "task note": ("satchel task note 4 'The tests still fail on Windows.'",),
-    "task delete": ("satchel task delete 4 5",),
+    "task delete": ("satchel task delete 4 5", "satchel task delete --status cancelled --dry-run"),
     "task history": ("satchel task history 4",),
     "task copy": ("satchel task copy 4 --to web",),
     "task move": ("satchel task move 4 5 --to web",),
