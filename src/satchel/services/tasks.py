@@ -137,16 +137,6 @@ def list_blocked(tx: Tx, scope: Scope, number: int) -> list[Task]:
     return list_some(tx, scope, [one for one, _ in rows.blocked_tasks(tx, scope.owner, number)])
 
 
-def list_due(tx: Tx, scope: Scope, first: str, last: str, limit: int) -> tuple[list[Task], bool]:
-    """Return the open tasks of the project that are due from a day to another, and whether there are more.
-
-    A caller who may enter all projects also gets the tasks of no project.
-    """
-    project, has_loose = projects.current(tx, scope).number, scope.projects is None
-    numbers = rows.due_numbers(tx, scope.owner, project, first, last, limit + 1, has_loose=has_loose)
-    return list_some(tx, scope, numbers[:limit]), len(numbers) > limit
-
-
 def list_subtasks(tx: Tx, scope: Scope, number: int) -> list[Task]:
     """Return the first subtasks of a task that the user may see."""
     return list_some(tx, scope, rows.list_subtasks(tx, scope.owner, number, scope.projects, MOST_SUBTASKS))

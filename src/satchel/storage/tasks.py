@@ -647,21 +647,6 @@ def _walk(tx: Tx, sql: str, ranges: Sequence[_Range], limit: int, values: dict[s
     return found
 
 
-def due_numbers(tx: Tx, owner: str, project: int, first: str, last: str, limit: int, *, has_loose: bool) -> list[int]:
-    """Return the numbers of an owner's open tasks in a project that are due from a day to another, first due first.
-
-    `has_loose` adds the tasks of no project.
-    """
-    where = "(project = :project or project is null)" if has_loose else "project = :project"
-    sql = f"""
-        select number from tasks where owner = :owner and {where} and deleted_at is null and completed_at is null
-            and due between :first and :last
-        order by due, number + 0 limit :limit
-    """
-    values = {"owner": owner, "project": project, "first": first, "last": last, "limit": limit}
-    return [number for (number,) in tx.all(sql, **values)]
-
-
 def tags(tx: Tx, owner: str, tasks: Sequence[int]) -> list[str]:
     """Return the tags of the given tasks of an owner."""
     # `owner || ''` keeps SQLite from the index by tags, which it would scan whole.

@@ -29,6 +29,7 @@ from satchel.model import (
 )
 from satchel.services import documents, history, layers, projects, tasks
 from satchel.services.history import Burst, Completion
+from satchel.services.rules import read_due
 
 _MOST_COMPLETED = 10
 _MOST_DONE = 15
@@ -277,22 +278,23 @@ def _tell_expired(context: Context, query: ChangeQuery) -> Part:
 
 
 def _tell_due(context: Context) -> Part:
-    """List the open tasks of the project that are overdue or due today."""
-    here, today = context.scope.project, context.tx.now[:10]
-    yesterday = days_before(context.tx.now)[:10]
+    """List the open tasks of the project that are overdue or due today, most urgent first."""
+    here, has_loose = context.scope.project, context.scope.projects is None
     members: dict[str, Any] = {}
     lines = []
-    for name, title, first, last in (
-        ("overdue", "Overdue:", "", yesterday),
-        ("due_today", "Due today:", today, today),
-    ):
-        found, has_more = tasks.list_due(context.tx, context.scope, first, last, _MOST_DUE)
+    for name, words in (("overdue", "overdue"), ("due_today", "today")):
+        first, end = read_due(words, context.tx.now[:10])
+        query = TaskQuery(filter="pending", project=here, takes_unfiled=has_loose, due_from=first, due_before=end)
+        found, has_more = tasks.list_page(context.tx, context.scope, query, limit=_MOST_DUE)
         if found:
             members[name] = [make_row(task, here) for task in found]
-            lines += [title, *(format_task(task, here) for task in found)]
+            lines += [
+                f"{name.replace('_', ' ').capitalize()}:",
+                *(format_task(task, here) for task in found),
+            ]
         if has_more:
             members[f"more_{name}"] = True
-            lines.append("and more: list_tasks with due")
+            lines.append(f"and more: list_tasks with due {words}")
     return members, lines
 
 
