@@ -399,6 +399,9 @@ _OWN_SENTENCES = {
     ("since", "format"): "since must be a time like 2026-11-17 or 2026-11-17T12:30, or an age like 2h or 3d",
     ("due", "format"): "due must be a day like 2026-11-30",
     ("expires", "format"): "expires must be a day like 2026-11-30",
+    ("project", "everywhere"): (
+        "project {value} stands for every project, which only search, list_prompts, list_resources and list_tasks take"
+    ),
     ("heading", "not"): "Give heading or {value}, not both",
     ("arguments", "not"): "Give arguments or {value}, not both",
     ("item", "contentEncoding"): "{value} is not text",
@@ -426,6 +429,8 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("uri", "reserved"): "Leave it out to use satchel://resource/NAME.",
     ("", "hidden"): "Remove the character.",
     ("", "reserved"): "Choose another name.",
+    ("name", "everywhere"): "Choose another name.",
+    ("project", "everywhere"): "Name one project, or leave project out to use the current one.",
     ("uri", "format"): "Leave it out to use satchel://resource/NAME.",
     ("mime_type", "format"): "Leave it out to use the type that the name implies.",
     ("content", "include"): "Add what it includes first, or give arguments: [] to keep it as plain text.",

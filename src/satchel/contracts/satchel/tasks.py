@@ -12,7 +12,17 @@ from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers, task_answers, tools
 from satchel.contracts.satchel.answers import answer_once, decode_cursor, read_tags
 from satchel.errors import EntryRefused, Forbidden, NotFound, Reason, WrongArgument
-from satchel.model import BlockerChange, ListChange, Task, TaskDraft, TaskFilter, TaskPatch, TaskPosition, TaskQuery
+from satchel.model import (
+    ALL_PROJECTS,
+    BlockerChange,
+    ListChange,
+    Task,
+    TaskDraft,
+    TaskFilter,
+    TaskPatch,
+    TaskPosition,
+    TaskQuery,
+)
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import lookup, rules, task_lines, tasks
 
@@ -28,10 +38,11 @@ LISTS: dict[TaskFilter, str] = {
 
 def list_tasks(context: Context, args: tools.ListTasks) -> Body:
     last = decode_cursor(args.cursor, LISTS[args.status])
-    here = args.project or context.scope.project
+    named = None if args.project == ALL_PROJECTS else args.project or None
+    here = named or context.scope.project
     query = TaskQuery(
         filter=args.status,
-        project=args.project or None,
+        project=named,
         text=args.query or "",
         tags=read_tags(args.tags),
         needs_all_tags=args.match == "all",
@@ -39,13 +50,14 @@ def list_tasks(context: Context, args: tools.ListTasks) -> Body:
     )
     after = TaskPosition(last[1], int(last[2]), int(last[3]), last[4] or None) if last else None
     found, has_more = tasks.list_page(context.tx, context.scope, query, limit=args.limit, after=after)
-    rows = [task_answers.make_row(task, here) for task in found]
+    known = "" if args.project == ALL_PROJECTS else here  # of all projects, each row says its own
+    rows = [task_answers.make_row(task, known) for task in found]
     rows, found, has_more = answers.fit_page(rows, found, has_more=has_more)
     next_cursor = None
     if has_more:
         at = tasks.position_of(args.status, found[-1])
         next_cursor = encode_cursor(LISTS[args.status], at.moment, at.number, at.priority, at.due or "")
-    lines = [task_answers.format_task(task, here) for task in found]
+    lines = [task_answers.format_task(task, known) for task in found]
     members: dict[str, Any] = {"project": here, "tasks": rows}
     if args.status == "ready" and last is None and (held := tasks.count_held(context.tx, context.scope, query)):
         members["held"] = held
@@ -54,7 +66,7 @@ def list_tasks(context: Context, args: tools.ListTasks) -> Body:
         context,
         "tasks" if args.status == "all" else f"{args.status.replace('_', ' ')} tasks",
         lines,
-        where=args.project or None,
+        where=named,
         next_cursor=next_cursor,
         is_narrowed=bool(args.query or args.tags),
         is_continued=last is not None,
