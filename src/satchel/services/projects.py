@@ -30,7 +30,7 @@ from satchel.storage import revisions, trash
 from satchel.storage import tasks as task_rows
 from satchel.storage.database import Database, Tx, Violation
 
-MOST_EVERYWHERE = 500  # projects in a list or a search of all projects
+MOST_EVERYWHERE = 200  # projects in a list or a search of all projects
 
 Value = TypeVar("Value")
 Numbered = TypeVar("Numbered", bound=Prompt | PromptHeader | Document)

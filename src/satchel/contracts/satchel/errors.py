@@ -8,6 +8,7 @@ from satchel import errors
 from satchel.contracts.content import format_minute, join_lines, without_nulls
 from satchel.contracts.contract import Body, Reply, find_row
 from satchel.contracts.schema import UNSTORABLE
+from satchel.model import ALL_PROJECTS
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError, invalid_params
 from satchel.services.rules import MAX_TEMPLATE_BYTES
 from satchel.services.wording import SENTENCES, Voice
@@ -273,7 +274,8 @@ def _who_names(missing: errors.NotFound) -> str:
     """Return a note about the user's file that names the missing project; empty if there is no such file."""
     if missing.kind != "project" or not missing.scope.is_named_by_file:
         return ""
-    return f", but {missing.scope.why} names it: correct that file, or make the project"
+    remedy = "name one project there" if missing.key == ALL_PROJECTS else "correct that file, or make the project"
+    return f", but {missing.scope.why} names it: {remedy}"
 
 
 def _describe_ambiguity(ambiguous: errors.AmbiguousItem) -> str:
