@@ -260,6 +260,7 @@ def test_an_empty_list_says_what_to_do_next(satchel: Command) -> None:
     for words, hint in (
         ("task list", "There are no open tasks. Add one with: satchel task add "),
         ("task list --status done", "No tasks match. Show all with: satchel task list --status all"),
+        ("task list --due overdue", "No tasks match. Show all with: satchel task list --status all"),
         ("prompt list", "No prompts in project 'default' yet. Add one: satchel prompt add "),
         ("prompt list --search x", "No prompts match in project 'default'. Show all with: satchel prompt list -p"),
         ("document list", "No documents in project 'default' yet. Add one: satchel document add "),
@@ -274,6 +275,8 @@ def test_an_empty_list_says_what_to_do_next(satchel: Command) -> None:
         listed = satchel(*words.split())
         assert done(listed) == "" and listed.stderr.decode().startswith(hint), words
         assert satchel(*words.split(), "--json").stderr == b"", words
+    wrong = "satchel: 'soon' is not a range of due days: write overdue, today, week or <2026-12-01."
+    assert wrong in failed(satchel("task", "list", "--due", "soon"), 2)
 
 
 def test_a_resource_needs_no_uri(satchel: Command) -> None:

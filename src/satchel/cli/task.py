@@ -146,6 +146,8 @@ def _read_line(text: str) -> "TaskLine":
 @click.option("--search", "query", metavar="TEXT", help="Only with this text in title or description, in any case.")
 @narrow_by_tag_option
 @click.option("--all-tags", is_flag=True, help="Require all tags given by --tag, not just one.")
+@click.option("--due", metavar="WHEN", help="Only tasks due then: overdue, today, week or '<2026-12-01'.")
+@priority_option("Only tasks of this priority.")
 @narrow_option
 @command(in_project=False, as_user=True, reads=True)
 @page_options
@@ -176,6 +178,8 @@ def _show_page(
     wanted: str | None,
     tags: Sequence[str] = (),
     all_tags: bool = False,
+    due: str | None = None,
+    priority: str | None = None,
 ) -> None:
     answer = session.list(
         "list_tasks",
@@ -185,9 +189,11 @@ def _show_page(
         query=query,
         tags=list(tags) or None,
         match="all" if all_tags else None,
+        due=due,
+        priority=priority,
         project=wanted,
     )
-    is_narrowed = bool(query or tags or wanted) or status not in ("open", "all")
+    is_narrowed = bool(query or tags or wanted or due or priority) or status not in ("open", "all")
     empty = "No tasks match. Show all with: satchel task list --status all" if is_narrowed else _NO_TASKS
     rows = [
         [

@@ -55,6 +55,7 @@ SENTENCES: Mapping[tuple[str, str], str] = {
         "arguments",
         "pattern",
     ): "{field} can have letters, digits and _ only, must not begin with a digit, and cannot be a Jinja2 keyword",
+    ("due", "filter"): "{field} must be overdue, today, week, or a day like <2026-12-01",
     ("cursor", "format"): "{field} is not valid here: use next_cursor from the previous page",
     ("lines", "format"): "{field} must be a range like 10-40, 10- or 25",
     ("lines", "maximum"): "The last line of the text is {limit}",
@@ -77,6 +78,7 @@ _FOR_PEOPLE: Mapping[tuple[str, str], str] = {
     ("content", "contentEncoding"): "the content is not UTF-8 text, as its MIME type requires",
     ("due", "format"): "{quoted} is not a day: write 2026-12-31, tomorrow, friday or 3d",
     ("expires", "format"): "{quoted} is not a day: write it like 2026-12-31",
+    ("due", "filter"): "{quoted} is not a range of due days: write overdue, today, week or <2026-12-01",
     ("user", "format"): "{quoted} is not a user: a user is a UUID, as `satchel user` prints it",
     ("expires_at", "format"): (
         "{quoted} is not a time: write 12h, 90d, tomorrow, friday, 2030-12-31 or 2030-12-31T18:00"

@@ -510,9 +510,16 @@ class AddTask(Struct):
 
 
 class ListTasks(Struct):
-    status: Annotated[
-        TaskFilter, Meta(description="ready: can start now; pending: all open", extra_json_schema={"enum": _FILTERS})
-    ] = "ready"
+    status: (
+        Annotated[
+            TaskFilter,
+            Meta(
+                description="ready: can start now; pending: all open",
+                extra_json_schema={"enum": _FILTERS, "default": "ready"},  # but pending if due is given
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     query: Annotated[str, Meta(description="Text in title or description", extra=_QUERY)] | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
     match: Match = "any"
