@@ -149,7 +149,9 @@ def test_lists_of_all_projects_are_in_one_order_on_all_pages(client: Client) -> 
         "- p5 [t] @default",
         "- p4 [t] @garden",
     ]
-    assert text(client, "list_prompts", project="all", tags=["u"]).endswith("No prompt has the tag 'u'.")
+    assert text(client, "list_prompts", project="all", tags=["u"]).endswith(
+        "No prompt has the tag 'u'.\nTags in use: t."
+    )
 
     first = ok(client, "list_resources", project="all", limit=3)
     rest = ok(client, "list_resources", project="all", limit=3, cursor=first["next_cursor"])

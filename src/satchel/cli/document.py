@@ -1,4 +1,4 @@
-"""`satchel document`: add, list, show, edit and delete the documents of a project."""
+"""`satchel document`: add, list, show, edit and delete documents; `satchel remember`: add a line to `memory.md`."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from satchel.cli.completion import DOCUMENT
-from satchel.cli.examples import Group
+from satchel.cli.examples import Command, Group
 from satchel.cli.items import CONTENT_HELP, add_commands, age_options, expected_version_option, read_content
 from satchel.cli.output import count
 from satchel.cli.session import Session, command, page_options
@@ -114,6 +114,7 @@ def show(session: Session, ref: str, lines: str | None, heading: str | None) -> 
 @cli.command(epilog=CONTENT_HELP)
 @click.argument("ref", type=DOCUMENT)
 @click.argument("content", required=False)
+@click.option("--name", metavar="NAME", help="Rename it.")
 @click.option("--mime-type", metavar="TYPE", help="Another type.")
 @click.option("--description", metavar="TEXT", help="The new description; '' removes it.")
 @age_options
@@ -123,6 +124,7 @@ def edit(
     session: Session,
     ref: str,
     content: str | None,
+    name: str | None,
     mime_type: str | None,
     description: str | None,
     version: int | None,
@@ -131,7 +133,8 @@ def edit(
     replaced_by: str | None,
 ) -> None:
     """Change the given parts of a document, or its text in the editor."""
-    patch = {"mime_type": mime_type, "description": description, "expires": expires, "replaced_by": replaced_by}
+    ages = {"expires": expires, "replaced_by": replaced_by}
+    patch = {"name": name, "mime_type": mime_type, "description": description, **ages}
     if content is not None or all(value is None for value in patch.values()):
         old = session.call("read_resource", resource=ref, whole=True).value["resource"]
         if content is None and "text" not in old:
@@ -139,8 +142,8 @@ def edit(
         raw = read_content(content, editing=None if content is not None else old["text"])
         patch["content"] = _encode(raw, mime_type or old["mime_type"])
     answer = session.call("update_resource", resource=ref, **patch, expected_version=version)
-    name, project = answer.value["resource"]["name"], answer.value["project"]
-    session.say(f"{answer.change} document '{name}' in project '{project}'.", answer.value)
+    project = answer.value["project"]
+    session.say(f"{answer.change} document '{answer.value['resource']['name']}' in project '{project}'.", answer)
 
 
 def _guess_type(name: str, content: str | None, raw: bytes) -> str:
@@ -185,3 +188,22 @@ def _find_bytes(content: list[dict[str, Any]]) -> bytes:
 
 
 add_commands(cli, "document")
+
+
+@click.command(cls=Command)
+@click.argument("text")
+@command(as_user=True)
+def remember(session: Session, text: str) -> None:
+    """Remember TEXT, one line, in the document memory.md of the project; agents read it when they catch up.
+
+    The project personal is for what holds in all projects.
+    """
+    answer = session.call("remember", text=text)
+    line, project = answer.value["line"], answer.value["project"]
+    said = f"Added to memory.md of project '{project}': {line}"
+    session.say(
+        said
+        if answer.value["added"]
+        else f"Nothing was added, because memory.md of project '{project}' has this line: {line}",
+        answer,
+    )

@@ -21,6 +21,7 @@ from satchel.storage.search import FoundKind
 
 _MOST_NEAR = 3
 _MOST_PROJECTS = 10  # projects in a hint
+_MOST_TAGS = 20  # tags in a note
 _MOST_UNKNOWN = 5  # unknown arguments in an error
 _LONGEST_SHOWN = 60  # characters of a name that a caller made up
 _MOST_WORDS = 3  # words of a search without hits, besides the whole of it
@@ -161,13 +162,16 @@ def _find_titles(context: Context, text: str, kinds: Sequence[FoundKind]) -> lis
 
 
 def describe_tags(missing: Sequence[str], what: str, known: Iterable[str]) -> list[str]:
-    """Return a note on each tag that no item has, with similar tags that items have."""
+    """Return a note on each tag that no item has, with similar tags, or if none is similar, the tags in use."""
     known = list(known)
     notes = []
     for tag in missing:
         near = closest_names(tag, known)
         meant = f" Did you mean {' or '.join(near)}?" if near else ""
         notes.append(f"No {what} has the tag '{shorten_name(tag)}'.{meant}")
+    if missing and known and not any(note.endswith("?") for note in notes):
+        more = f" and {len(known) - _MOST_TAGS} more" if len(known) > _MOST_TAGS else ""
+        notes.append(f"Tags in use: {', '.join(known[:_MOST_TAGS])}{more}.")
     return notes
 
 
@@ -182,10 +186,24 @@ def describe_unknown(unknown: object) -> tuple[str, str, list[str]]:
     near = {one.name: meant for one, meant in found if meant is not None}
     hints = [f"{meant} instead of {shorten_name(name)}" for name, meant in near.items()]
     hint = f"Use {', '.join(hints)}." if hints else ""
+    if advice := next((_KEEPS_NAME for one, _ in found if _would_rename(one)), ""):
+        return message, advice, []
     strangers = {one.place: one for one, meant in found if meant is None}
     for place, one in strangers.items():
         hint += f" {f'{place} has' if place else 'The tool takes'} {', '.join(one.known)}."
     return message, hint.strip()[:1].upper() + hint.strip()[1:], list(dict.fromkeys(near.values()))
+
+
+def _would_rename(unknown: UnknownArgument) -> bool:
+    """Return whether a call of update_prompt gives a new name."""
+    is_of_prompt = unknown.place == "" and {"prompt", "title"} <= set(unknown.known)
+    return is_of_prompt and "name" in split_words(unknown.name)
+
+
+_KEEPS_NAME = (
+    "A prompt keeps its name, because calls and links use it. Change its title, or save it under the new name with "
+    "add_prompts and delete the old one."
+)
 
 
 def shorten_name(name: str) -> str:
