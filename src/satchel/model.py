@@ -184,6 +184,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
     arguments: tuple[Argument, ...] = ()
     is_constant: bool = False  # a template without arguments, which includes other texts
     layer: str = ""  # the personal project, if it was found there and not in the call's project
+    label: str = ""  # the label by which this version was found
 
     @property
     def is_template(self) -> bool:

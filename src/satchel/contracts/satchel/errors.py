@@ -102,6 +102,16 @@ def explain_missing_version(missing: errors.VersionMissing) -> Body:
     return error("not_found", _sentence(missing), hint, versions=list(missing.kept))
 
 
+def explain_missing_label(missing: errors.LabelMissing) -> Body:
+    near = list(missing.known)
+    return error("not_found", _sentence(missing), _list_labels(missing), near=near or None)
+
+
+def _list_labels(missing: errors.LabelMissing) -> str:
+    known = ", ".join(missing.known)
+    return f"Its labels are {known}." if known else "It has no labels: update_prompt with label sets one."
+
+
 def explain_ambiguous_item(ambiguous: errors.AmbiguousItem) -> Body:
     named = ambiguous.references
     hint = f"Use one of these: {' or '.join(named)}."
@@ -203,6 +213,7 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
         argument="key",
     ),
     errors.VersionMissing: explain_missing_version,
+    errors.LabelMissing: explain_missing_label,
     WrongValue: lambda wrong: error(
         "invalid_argument",
         wrong.message,
@@ -303,6 +314,8 @@ METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
     errors.AmbiguousItem: lambda ambiguous: ProtocolError(
         INVALID_PARAMS, _describe_ambiguity(ambiguous), {"name": ambiguous.key, "near": list(ambiguous.references)}
     ),
+    errors.VersionMissing: lambda missing: invalid_params(_sentence(missing)),  # of a label
+    errors.LabelMissing: lambda missing: invalid_params(f"{_sentence(missing)} {_list_labels(missing)}"),
     errors.NotFound: protocol_error,
     errors.Forbidden: protocol_error,
     errors.WrongArgument: lambda wrong: invalid_params(f"Missing required argument: {wrong.field}"),  # in prompts/get
@@ -426,6 +439,8 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("mime_type", "format"): "Leave it out to use the type that the name implies.",
     ("content", "include"): "Add what it includes first, or give arguments: [] to keep it as plain text.",
     ("content", "template"): "Correct it, or give arguments: [] to keep it as plain text.",
+    ("label", "pattern"): "For example production; -production removes that label.",
+    ("label", "maxItems"): "Remove one first: label: -NAME.",
     ("heading", "not"): "Leave one of them out.",
     ("arguments", "not"): "A filled-in prompt is always returned whole.",
     ("", "contentEncoding"): "Read it without {field}.",

@@ -15,7 +15,7 @@ from satchel.contracts.satchel.tools import History, Restore
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import KINDS, Author, ChangeQuery, Item, ItemKind, Scope, Version
 from satchel.protocol.cursors import encode_cursor
-from satchel.services import diffs, lookup, restoring
+from satchel.services import diffs, lookup, prompts, restoring
 from satchel.services import history as versions
 from satchel.services.history import FeedEntry
 from satchel.services.restoring import Restored
@@ -159,11 +159,14 @@ def _list_versions(context: Context, item: Item, args: History) -> Body:
     before = int(last[1]) if last else 2**53
     _, found, has_more = versions.list_versions(context.tx, context.scope, item, before=before, limit=_PAGE)
     lines = [f"{item.kind} {item.key}{' (in the trash)' if item.is_deleted else ''}"] if last is None else []
-    lines += [
-        f"v{one.version} {format_minute(one.at)} {one.done} by {name_author(one.author, context.scope)}"
-        for one in found
-    ]
-    rows = [_describe_version(one, context.scope) for one in found]
+    known = prompts.list_labels(context.tx, item) if item.kind == "prompt" else {}
+    rows = []
+    for one in found:
+        row = _describe_version(one, context.scope)
+        line = f"v{one.version} {format_minute(one.at)} {one.done} by {name_author(one.author, context.scope)}"
+        labels = [label for label, version in known.items() if (version, item.number) == (one.version, one.item)]
+        rows.append({**row, "labels": labels} if labels else row)
+        lines.append(f"{line} [{', '.join(labels)}]" if labels else line)
     return answers.reply_page(
         context,
         "versions",
