@@ -17,7 +17,7 @@ TaskFilter = Literal["ready", "pending", "in_progress", "completed", "cancelled"
 ItemKind = Literal["prompt", "document", "task", "project"]
 # complete, cancel and reopen are updates of the status of a task; move is one of its project and nothing else.
 Action = Literal["add", "update", "complete", "cancel", "reopen", "move", "delete", "restore"]
-PromptPosition = tuple[Timestamp, int]  # of a prompt in a list, last updated first: its `updated_at` and its number
+Day = str  # YYYY-MM-DD
 
 DEFAULT_PROJECT: Final = "default"
 PERSONAL_PROJECT: Final = "personal"  # its prompts and documents can be read from every project
@@ -29,9 +29,12 @@ PRIORITIES: Final[tuple[Priority, ...]] = ("low", "normal", "high", "urgent")
 KINDS: Final[tuple[ItemKind, ...]] = ("prompt", "document", "task", "project")
 
 
-def uri_of(kind: str, key: object) -> str:
-    """Return the URI of an item; a document's URI contains `resource`, as in MCP."""
-    return f"satchel://{'resource' if kind == 'document' else kind}/{key}"
+def uri_of(kind: str, key: object, project: str = "") -> str:
+    """Return the URI of an item; a document's URI contains `resource`, as in MCP.
+
+    With the project of a prompt or document, the URI names the item in every project.
+    """
+    return f"satchel://{'resource' if kind == 'document' else kind}/{project}{'/' if project else ''}{key}"
 
 
 ACTION_WORDS: Final[dict[Action, str]] = {
@@ -182,6 +185,10 @@ class Prompt(Struct, frozen=True, kw_only=True):
     version: int
     description: str | None = None
     arguments: tuple[Argument, ...] = ()
+    uses: int = 0  # how often it was fetched to be used; no part of its history
+    last_used: Timestamp | None = None
+    expires: Day | None = None  # it is out of date after this day
+    replaced_by: str | None = None  # the name of another prompt
     is_constant: bool = False  # a template without arguments, which includes other texts
     layer: str = ""  # the personal project, if it was found there and not in the call's project
     label: str = ""  # the label by which this version was found
@@ -201,6 +208,8 @@ class PromptDraft(Struct, frozen=True, kw_only=True):
     description: str | None = None
     tags: Sequence[str] = ()
     arguments: Sequence[Argument] = ()
+    expires: Day | None = None
+    replaced_by: str | None = None
     is_constant: bool = False  # as in Prompt
 
 
@@ -226,6 +235,8 @@ class PromptPatch(Struct, frozen=True, kw_only=True):
     description: str | UnsetType | None = UNSET
     tags: Sequence[str] | ListChange | UnsetType = UNSET
     arguments: Sequence[Argument] | UnsetType = UNSET
+    expires: Day | UnsetType | None = UNSET
+    replaced_by: str | UnsetType | None = UNSET
     is_constant: bool = False  # as in Prompt, after a change of the arguments
 
 
@@ -244,6 +255,16 @@ class TextQuery(Struct, frozen=True, kw_only=True):
 
 class PromptQuery(TextQuery, frozen=True, kw_only=True):
     """A query for a project's prompts."""
+
+    by_use: bool = False  # most used first; otherwise last updated first
+
+
+class PromptPosition(Struct, frozen=True):
+    """The position of a prompt in a sorted list; the next page starts after it."""
+
+    moment: Timestamp  # its `updated_at`
+    number: int
+    uses: int = 0  # only in a list by use
 
 
 class PromptHeader(Struct, frozen=True, kw_only=True):
@@ -279,6 +300,10 @@ class PromptSummary(Struct, frozen=True, kw_only=True):
     created_at: Timestamp
     updated_at: Timestamp
     version: int
+    uses: int = 0
+    last_used: Timestamp | None = None
+    expires: Day | None = None
+    replaced_by: str | None = None
     layer: str = ""  # as in Prompt
 
 
@@ -304,7 +329,9 @@ class Document(Struct, frozen=True):
     version: int
     size: int  # bytes of the content
     content: str | bytes | None  # None in lists, which do not read it
-    layer: str = ""  # as in Prompt
+    expires: Day | None = None  # this and the following as in Prompt
+    replaced_by: str | None = None
+    layer: str = ""
 
 
 class DocumentDraft(Struct, frozen=True, kw_only=True):
@@ -315,6 +342,8 @@ class DocumentDraft(Struct, frozen=True, kw_only=True):
     content: str | bytes  # for a text type, text or UTF-8 bytes; for any other, bytes or base64 text
     mime_type: str = "text/plain"
     description: str | None = None
+    expires: Day | None = None
+    replaced_by: str | None = None
 
 
 class DocumentPatch(Struct, frozen=True, kw_only=True):
@@ -323,6 +352,8 @@ class DocumentPatch(Struct, frozen=True, kw_only=True):
     content: str | bytes | UnsetType = UNSET  # as in a draft
     mime_type: str | UnsetType = UNSET
     description: str | UnsetType | None = UNSET
+    expires: Day | UnsetType | None = UNSET
+    replaced_by: str | UnsetType | None = UNSET
 
 
 class Token(Struct, frozen=True, kw_only=True):
@@ -484,6 +515,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     completed_at: Timestamp | None = None
     is_cancelled: bool = False
     is_binary: bool = False
+    expires: Day | None = None
+    replaced_by: str | None = None
 
 
 _UNREAD: Final = State("", "")
@@ -529,6 +562,7 @@ class Version(Struct, frozen=True):
     project: int | None
     undoes: int | None  # the number of the change that this one reversed
     author: Author = Author()
+    labels: tuple[str, ...] = ()  # of this version of a prompt; only in the list of its versions
 
     @property
     def done(self) -> str:

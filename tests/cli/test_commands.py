@@ -69,6 +69,8 @@ def test_prompts_are_added_shown_edited_and_deleted(satchel: Command, tmp_path: 
             "version": 1,
             "description": "Careful",
             "tags": ["a", "b"],
+            "uses": 1,
+            "last_used": shown["prompt"]["last_used"],
             "created": shown["prompt"]["created"],
             "updated": shown["prompt"]["created"],
             "content": "# Review\n{{ as it is }}\n",

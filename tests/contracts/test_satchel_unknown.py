@@ -42,7 +42,7 @@ def test_an_unknown_name_is_reported_before_the_missing_argument_that_it_causes(
 def test_an_argument_unlike_all_others_gets_the_list_of_arguments(client: Client) -> None:
     told = refusal(client, "list_tasks", mood="good", query="x")
     assert (told["message"], told["argument"]) == ("Unknown argument: mood. Nothing was done.", "mood")
-    assert told["hint"].startswith("The tool takes status, query, tags, match, limit, cursor")
+    assert told["hint"].startswith("The tool takes status, query, tags, match, due, priority, limit, cursor")
     assert "near" not in told
 
 

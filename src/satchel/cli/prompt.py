@@ -1,4 +1,4 @@
-"""`satchel prompt`: add, list, show, fill in, edit and delete prompts."""
+"""`satchel prompt`: add, list, show, fill in, edit, label and delete prompts."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -12,6 +12,7 @@ from satchel.cli.items import (
     CONTENT_HELP,
     EDIT_TAGS_HELP,
     add_commands,
+    age_options,
     expected_version_option,
     read_text,
     tags_option,
@@ -24,9 +25,9 @@ _DECLARATION = r"([^=:?]+)(\?)?(?:=([^:]*))?(?::(.*))?"
 
 @click.group(cls=Group)
 def cli() -> None:
-    """Add, list, show, fill in, edit and delete prompts.
+    """Add, list, show, fill in, edit, label and delete prompts.
 
-    REF is a name, a title or an id; a prompt of a library is LIBRARY:NAME.
+    REF is a name, a title or an id; a prompt of a library is LIBRARY:NAME. NAME@LABEL is the version with that label.
     """
 
 
@@ -80,12 +81,17 @@ def add(
 @tags_option(TAG, "Only items with this tag; if repeated, with at least one of the tags.")
 @click.option("--all-tags", is_flag=True, help="Require all tags given by --tag, not just one.")
 @click.option("--search", "query", metavar="TEXT", help="Only with this text in title or content, in any case.")
+@click.option("--sort", type=click.Choice(["new", "used"]), help="Last updated or most used first.  [default: new]")
 @command(reads=True)
 @page_options
-def list_(session: Session, *, limit: int | None, query: str | None, tags: Sequence[str], all_tags: bool) -> None:
+def list_(
+    session: Session, *, limit: int | None, query: str | None, tags: Sequence[str], all_tags: bool, sort: str | None
+) -> None:
     """List prompts, last updated first, then those of libraries. `satchel search` finds by words."""
     match = "all" if all_tags else None
-    answer = session.list("list_prompts", "prompts", limit, query=query, tags=list(tags) or None, match=match)
+    answer = session.list(
+        "list_prompts", "prompts", limit, query=query, tags=list(tags) or None, match=match, sort=sort
+    )
     rows = [
         [
             one["name"],
@@ -94,6 +100,7 @@ def list_(session: Session, *, limit: int | None, query: str | None, tags: Seque
             ", ".join(one.get("arguments", ())),
             one.get("description", ""),
             one.get("from", ""),
+            *([str(one.get("uses", 0))] if sort == "used" else []),
         ]
         for one in answer.value["prompts"]
     ]
@@ -103,7 +110,7 @@ def list_(session: Session, *, limit: int | None, query: str | None, tags: Seque
         empty = (
             f"No prompts in project '{project}' yet. Add one: satchel prompt add 'Code review' 'Review this change.'"
         )
-    session.show_list(answer, _COLUMNS, rows, empty=empty)
+    session.show_list(answer, (*_COLUMNS, *(["USES"] if sort == "used" else [])), rows, empty=empty)
 
 
 @cli.command()
@@ -149,6 +156,7 @@ def render(session: Session, ref: str, values: tuple[str, ...]) -> None:
 @tags_option(TAG, EDIT_TAGS_HELP)
 @click.option("--no-tags", is_flag=True, help="Remove all tags.")
 @argument_options
+@age_options
 @expected_version_option
 @command()
 def edit(
@@ -163,6 +171,8 @@ def edit(
     version: int | None,
     declared: tuple[str, ...],
     plain: bool,
+    expires: str | None,
+    replaced_by: str | None,
 ) -> None:
     """Change the given parts of a prompt, or its content in the editor."""
     patch = {
@@ -170,14 +180,48 @@ def edit(
         "description": description,
         "tags": list(tags) if tags or no_tags else None,
         "arguments": read_arguments(declared, is_plain=plain),
+        "expires": expires,
+        "replaced_by": replaced_by,
     }
     if content is not None:
         patch["content"] = read_text(content)
     elif all(value is None for value in patch.values()):
-        old = session.call("get_prompt", prompt=ref, whole=True).value["prompt"]["content"]
+        from satchel.services import layers  # takes 20 ms, which `--help` need not wait for
+
+        with session.read() as tx:  # not by get_prompt, which counts a use
+            old = layers.find_prompt(tx, session.scope, ref, to_change=True).content
         patch["content"] = read_text(None, editing=old)
     answer = session.call("update_prompt", prompt=ref, **patch, expected_version=version)
     _show_changed(session, answer.change + " prompt '{name}' in project '{project}'.", answer)
+
+
+@cli.command()
+@click.argument("ref", type=PROMPT)
+@click.argument("label")
+@click.option("--version", type=click.IntRange(1), metavar="N", help="The version to label.  [default: the newest]")
+@click.option("--remove", is_flag=True, help="Remove the label.")
+@command()
+def label(session: Session, ref: str, label: str, version: int | None, remove: bool) -> None:
+    """Give a version of a prompt a label, such as production, or move the label to it.
+
+    `satchel prompt show NAME@LABEL` and `prompt render NAME@LABEL` read the version with the label.
+    """
+    if remove and version is not None:
+        raise click.UsageError("--remove removes the label from any version: leave --version out.")
+    if label.startswith("-"):
+        raise click.UsageError(
+            f"A label cannot begin with -. Remove one with: satchel prompt label {ref} LABEL --remove"
+        )
+    answer = session.call("update_prompt", prompt=ref, label=f"-{label}" if remove else label, version=version)
+    name = answer.value["prompt"]["name"]
+    labels = {one["label"]: one["version"] for one in answer.value["prompt"].get("labels", ())}
+    where = f"prompt '{name}' in project '{answer.value['project']}'"
+    done = (
+        f"Removed label '{label}' from {where}."
+        if remove
+        else f"Label '{label}' is on version {labels[label]} of {where}."
+    )
+    session.say(done, answer)
 
 
 def _show_changed(session: Session, sentence: str, answer: Answer) -> None:

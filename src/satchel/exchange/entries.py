@@ -1,5 +1,6 @@
 """The values between a format and the store: the prompts, documents, tasks and problems of a file."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -49,7 +50,10 @@ class PromptEntry(_Entry, frozen=True, kw_only=True):
     description: str | None = None
     tags: tuple[str, ...] = ()
     arguments: tuple[Argument, ...] = ()
+    expires: str | None = None
+    replaced_by: str | None = None
     is_constant: bool = False  # as in Prompt
+    labels: Mapping[str, int] = {}  # of versions; only written, because the versions are not exported
     kind: Kind = "prompt"
 
 
@@ -61,6 +65,8 @@ class DocumentEntry(_Entry, frozen=True, kw_only=True):
     mime_type: str = "text/plain"
     uri: str = ""  # empty: made from the name
     description: str | None = None
+    expires: str | None = None
+    replaced_by: str | None = None
     kind: Kind = "document"
 
 

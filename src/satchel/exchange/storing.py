@@ -56,9 +56,10 @@ def take_snapshot(tx: Tx, scope: Scope) -> Snapshot:
     """Return everything in the project of a scope."""
     versions: dict[tuple[Kind, str], int] = {}
     found_prompts: dict[str, PromptEntry] = {}
+    labels = prompts.list_all_labels(tx, scope)
     for prompt in sorted(prompts.iterate_whole(tx, scope, size=_PAGE), key=lambda one: one.name):
         versions["prompt", prompt.name] = prompt.version
-        found_prompts[prompt.name] = to_prompt(prompt)
+        found_prompts[prompt.name] = replace(to_prompt(prompt), labels=labels.get(prompt.number, {}))
     found_documents: dict[str, DocumentEntry] = {}
     for document in sorted(documents.iterate_whole(tx, scope, size=_PAGE), key=lambda one: one.name):
         versions["document", document.name] = document.version
@@ -134,9 +135,10 @@ def to_task(task: Task, numbers: set[int], comments: tuple[NoteEntry, ...] = ())
 def facts(entry: Entry) -> tuple[object, ...]:
     """Return everything about an entry that an import compares, except name and title."""
     if isinstance(entry, PromptEntry):
-        return entry.content, entry.description, entry.tags, entry.arguments, entry.is_constant
+        content = entry.content, entry.description, entry.tags, entry.arguments, entry.is_constant
+        return *content, entry.expires, entry.replaced_by
     if isinstance(entry, DocumentEntry):
-        return entry.content, entry.mime_type, entry.description
+        return entry.content, entry.mime_type, entry.description, entry.expires, entry.replaced_by
     return entry.description, entry.priority, entry.due, entry.tags, entry.status
 
 
@@ -158,12 +160,13 @@ def renumber(entry: Entry, number: int) -> Entry:
 
 
 def _prompt_fields(prompt: PromptEntry | Prompt) -> dict[str, Any]:
-    names = ("title", "content", "description", "tags", "arguments", "is_constant")
+    names = ("title", "content", "description", "tags", "arguments", "is_constant", "expires", "replaced_by")
     return {name: getattr(prompt, name) for name in names}
 
 
 def _document_fields(document: DocumentEntry | Document) -> dict[str, Any]:
-    return {name: getattr(document, name) for name in ("content", "mime_type", "description")}
+    names = ("content", "mime_type", "description", "expires", "replaced_by")
+    return {name: getattr(document, name) for name in names}
 
 
 def add(tx: Tx, scope: Scope, entry: NamedEntry) -> NamedEntry:

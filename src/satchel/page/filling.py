@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 from satchel.errors import NotFound
 from satchel.library.catalog import ContentMissing
 from satchel.library.render import Parts, RenderFailed
-from satchel.model import Argument
+from satchel.model import Argument, Prompt
 from satchel.page.visit import Answer, Shown, Visit
 from satchel.services import prompts, templates
+from satchel.storage.database import Tx
 
 _BUTTON = ":fill"  # the name of the button's field, which no argument can have
 _KNOWN = 10  # suggested values of an argument
@@ -34,9 +35,14 @@ def show(visit: Visit) -> Answer:
         result, problem = _explain(lambda: render(prompt.content, used, None, parts))
     missing = [one.name for one in prompt.arguments if one.is_required and not values[one.name]]
     if visit.field(_BUTTON) and not missing and not problem and not visit.is_read_only:
-        visit.write(lambda tx: templates.remember_values(tx, visit.scope, key, used))
+        visit.write(lambda tx: _record_use(tx, visit, prompt, key, used))
     shown = {"prompt": prompt, "values": values, "known": known, "result": result, "problem": problem}
     return Shown("fill.html", shown | {"missing": missing})
+
+
+def _record_use(tx: Tx, visit: Visit, prompt: Prompt, key: str, used: dict[str, str]) -> None:
+    templates.remember_values(tx, visit.scope, key, used)
+    prompts.count_use(tx, prompt)
 
 
 def _read_values(visit: Visit, arguments: Sequence[Argument]) -> dict[str, str]:

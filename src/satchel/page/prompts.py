@@ -3,6 +3,7 @@
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel.errors import SatchelError, VersionConflict, WrongArgument
 from satchel.library.render import RenderFailed
@@ -10,7 +11,8 @@ from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptPosi
 from satchel.page import words
 from satchel.page.versions import Conflict, find_conflict
 from satchel.page.visit import Answer, Redirect, Shown, Visit, link
-from satchel.services import history, links, prompts, templates
+from satchel.services import history, layers, links, prompts, templates
+from satchel.storage.database import Tx
 
 _PAGE = 50
 _TAGS = 40  # the limit of tags to filter by
@@ -31,7 +33,7 @@ def show_list(visit: Visit) -> Answer:
         after = _read_position(visit.query.get("after", ""))
         found, has_more = prompts.list_page(tx, visit.scope, query, limit=_PAGE, after=after)
         counts = prompts.list_tags(tx, visit.scope, _TAGS)
-    last = "{},{}".format(*prompts.position_of(found[-1])) if found and has_more else ""
+    last = f"{found[-1].updated_at},{found[-1].number}" if found and has_more else ""
     values = {"found": found, "counts": counts, "tags": tags, "text": query.text, "next": last}
     return Shown("prompts.html", values)
 
@@ -41,10 +43,12 @@ def show(visit: Visit) -> Answer:
     with visit.read() as tx:
         prompt = prompts.get_by_name(tx, visit.scope, visit.path["name"])
         to, back = links.of(tx, visit.scope, "prompt", prompt)
+        labels = prompts.list_labels(tx, prompt)
         _, revisions, _ = history.list_versions(tx, visit.scope, f"satchel://prompt/{prompt.name}", limit=1)
     values = {
         "prompt": prompt,
         "is_pinned": prompts.PINNED in prompt.tags,
+        "labels": labels,
         "links": to,
         "referrers": back,
         "revision": revisions[0] if revisions else None,
@@ -100,9 +104,16 @@ def save(visit: Visit) -> Answer:
             content=content,
             description=visit.field("description").strip() or None,
             tags=_read_tags(visit),
+            expires=visit.field("expires").strip() or None,
             **_settle(visit, content, prompt),
         )
-        saved = visit.write(lambda tx: prompts.update(tx, visit.scope, prompt.id, patch, version))
+
+        def change(tx: Tx) -> Prompt:
+            reference = visit.field("replaced_by").strip()
+            name = layers.find_replacement(tx, visit.scope, prompt, reference) if reference else None
+            return prompts.update(tx, visit.scope, prompt.id, replace(patch, replaced_by=name), version)
+
+        saved = visit.write(change)
     except VersionConflict:
         return _show_form(visit, prompt, conflict=_find_conflict(visit, prompt, version))
     except (SatchelError, RenderFailed) as error:
@@ -128,6 +139,17 @@ def pin(visit: Visit) -> Answer:
     return Redirect(_link(visit, prompt), f"“{prompt.title}” is {said}.", can_undo=True)
 
 
+def label(visit: Visit) -> Answer:
+    """Give a version of a prompt a label, or remove a label."""
+    prompt = _find(visit)
+    name, version = visit.field("label").strip(), visit.number("version")
+    if visit.field("do") == "remove":
+        visit.write(lambda tx: prompts.remove_label(tx, visit.scope, prompt, name))
+        return Redirect(_link(visit, prompt), f"Removed the label {name}.")
+    visit.write(lambda tx: prompts.set_label(tx, visit.scope, prompt, name, version))
+    return Redirect(_link(visit, prompt), f"{name} is version {version or prompt.version} now.")
+
+
 def _find(visit: Visit) -> Prompt:
     with visit.read() as tx:
         return prompts.get_by_name(tx, visit.scope, visit.path["name"])
@@ -140,6 +162,8 @@ def _show_form(visit: Visit, prompt: Prompt | None, **more: Any) -> Shown:
         "content": prompt.content if prompt else "",
         "description": (prompt.description or "") if prompt else "",
         "tags": " ".join(prompt.tags) if prompt else "",
+        "expires": (prompt.expires or "") if prompt else "",
+        "replaced_by": (prompt.replaced_by or "") if prompt else "",
         "version": str(prompt.version) if prompt else "",
     }
     fields = {name: visit.field(name, value) for name, value in stored.items()}
@@ -210,7 +234,7 @@ def _read_position(text: str) -> PromptPosition | None:
         return None
     if not number.isdigit():
         raise WrongArgument("after", "format", value=text)
-    return moment, int(number[:18])
+    return PromptPosition(moment, int(number[:18]))
 
 
 def _link(visit: Visit, prompt: Prompt) -> str:

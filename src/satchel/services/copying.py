@@ -78,7 +78,13 @@ def _copy_document(tx: Tx, there: Scope, document: Document, *, renames: bool) -
         name, uri = documents.choose_free(tx, there, name, document.uri, tx.new_id())
         wanted = rules.make_own_uri(name) if rules.is_own_uri(document.uri) else document.uri
     draft = DocumentDraft(
-        name=name, uri=uri, content=document.content, mime_type=document.mime_type, description=document.description
+        name=name,
+        uri=uri,
+        content=document.content,
+        mime_type=document.mime_type,
+        description=document.description,
+        expires=document.expires,
+        replaced_by=document.replaced_by,
     )
     notes = _tell("name", document.name, name), _tell("URI", wanted, uri)
     return documents.add(tx, there, draft), tuple(filter(None, notes))

@@ -157,6 +157,11 @@ def restore(tx: Tx, scope: Scope, number: int) -> Document:
     return document
 
 
+def list_expired(tx: Tx, scope: Scope, since: str, limit: int) -> list[tuple[str, str]]:
+    """Return day and name of the documents of the project that expired since a day, last expired first."""
+    return rows.list_expired(tx, current(tx, scope).number, since, tx.now[:10], limit)
+
+
 def choose_free(tx: Tx, scope: Scope, name: str, uri: str, id: str) -> tuple[str, str]:
     """Return the next free name and URI for a document of the scope's project."""
     name = rules.choose_free(

@@ -217,6 +217,12 @@ def list_labels(tx: Tx, prompt: Prompt | Item) -> dict[str, int]:
     return rows.labels(tx, prompt.number)
 
 
+def list_all_labels(tx: Tx, scope: Scope) -> dict[int, dict[str, int]]:
+    """Return the labels of the prompts of the project with their versions, by the numbers of the prompts."""
+    current(tx, scope)
+    return rows.labels_in(tx, scope.project)
+
+
 def read_labelled(tx: Tx, scope: Scope, prompt: Prompt, label: str) -> Prompt | None:
     """Return the version of a prompt that has a label, under the prompt's present name; None if none has it."""
     version = list_labels(tx, prompt).get(label)
@@ -225,6 +231,16 @@ def read_labelled(tx: Tx, scope: Scope, prompt: Prompt, label: str) -> Prompt | 
     old = history.read_version_of(tx, scope, recording.of(prompt), version)
     fields = {name: getattr(old.state, name) for name in ("title", "description", "tags", "arguments", "is_constant")}
     return replace(prompt, **fields, content=str(old.content), version=version, updated_at=old.updated_at, label=label)
+
+
+def count_use(tx: Tx, prompt: Prompt) -> None:
+    """Count a use of a prompt that was read for it. A use is no change: it has no version, and nobody is notified."""
+    rows.count_use(tx, prompt.project, prompt.number)
+
+
+def list_expired(tx: Tx, scope: Scope, since: str, limit: int) -> list[tuple[str, str]]:
+    """Return day and name of the prompts of the project that expired since a day, last expired first."""
+    return rows.list_expired(tx, current(tx, scope).number, since, tx.now[:10], limit)
 
 
 def list_counted(tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, offset: int) -> Page:
@@ -238,7 +254,7 @@ def list_counted(tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, offset
 def list_page(
     tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, after: PromptPosition | None = None
 ) -> tuple[tuple[PromptSummary, ...], bool]:
-    """Return the prompts after a position that match a query, last updated first, and whether there are more."""
+    """Return the prompts after a position that match a query, and whether there are more."""
     wanted = rules.clean_query("prompt", query)
     project = current(tx, scope).number
     numbers = rows.numbers(tx, project, wanted, limit + 1, after)
@@ -246,8 +262,8 @@ def list_page(
 
 
 def position_of(prompt: PromptSummary) -> PromptPosition:
-    """Return the position of a prompt in the list; the next page starts after it."""
-    return prompt.updated_at, prompt.number
+    """Return the position of a prompt in a list; the next page starts after it."""
+    return PromptPosition(prompt.updated_at, prompt.number, prompt.uses)
 
 
 def list_tags(tx: Tx, scope: Scope, limit: int = 2**31) -> list[TagCount]:

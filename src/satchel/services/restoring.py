@@ -18,6 +18,8 @@ from satchel.services.recording import restoring
 from satchel.storage import pruning, revisions, trash
 from satchel.storage.database import Tx, Violation
 
+_AGE = ("expires", "replaced_by")
+
 
 class Restored(Struct, frozen=True, kw_only=True):
     """The result of a restore."""
@@ -183,11 +185,13 @@ def _is_same(live: Item, wanted: Item) -> bool:
 def _put(tx: Tx, scope: Scope, live: Item, old: Item, project: int | None) -> Item:
     state = old.state
     if live.kind == "prompt":
-        fields = {name: getattr(state, name) for name in ("title", "description", "tags", "arguments", "is_constant")}
+        names = ("title", "description", "tags", "arguments", "is_constant", *_AGE)
+        fields = {name: getattr(state, name) for name in names}
         patch = PromptPatch(content=str(old.content), **fields)
         return recording.of(prompts.update(tx, _enter(tx, scope, live.project), live.id, patch, live.version))
     if live.kind == "document":
-        changes = DocumentPatch(content=old.content, mime_type=state.mime_type, description=state.description)
+        fields = {name: getattr(state, name) for name in ("mime_type", "description", *_AGE)}
+        changes = DocumentPatch(content=old.content, **fields)
         within = _enter(tx, scope, live.project)
         return recording.of(documents.update(tx, within, live.name, changes, live.version))
     if live.kind == "project":

@@ -50,10 +50,11 @@ def list_resources(context: Context, args: tools.ListResources) -> Body:
 
 
 def read_resource(context: Context, args: tools.ReadResource) -> Body:
-    page = read_page(context, args.resource.strip())
+    context, reference = answers.follow(context, args.resource)
+    page = read_page(context, reference.strip())
     if page is not None:
-        return _reply_page(context, args.resource.strip(), page, _read_part(page.text, page.mime_type, args))
-    document = layers.find_document(context.tx, context.scope, args.resource)
+        return _reply_page(context, reference.strip(), page, _read_part(page.text, page.mime_type, args))
+    document = layers.find_document(context.tx, context.scope, reference)
     if isinstance(document.content, bytes):
         if args.lines or args.heading:
             raise WrongArgument("lines" if args.lines else "heading", "contentEncoding", value=document.mime_type)
@@ -66,8 +67,18 @@ def read_resource(context: Context, args: tools.ReadResource) -> Body:
 
 
 def update_resource(context: Context, args: tools.UpdateResource) -> Body:
-    seen = layers.find_document(context.tx, context.scope, args.resource, to_change=True)
-    patch = DocumentPatch(content=args.content, mime_type=args.mime_type, description=args.description)
+    context, reference = answers.follow(context, args.resource)
+    seen = layers.find_document(context.tx, context.scope, reference, to_change=True)
+    replaced_by = answers.none_if_empty(args.replaced_by)
+    if replaced_by:
+        replaced_by = layers.find_replacement(context.tx, context.scope, seen, replaced_by)
+    patch = DocumentPatch(
+        content=args.content,
+        mime_type=args.mime_type,
+        description=args.description,
+        expires=answers.none_if_empty(args.expires),
+        replaced_by=replaced_by,
+    )
     document = documents.update(context.tx, context.scope, seen.name, patch, args.expected_version or None)
     row, done = make_row(document, is_echo=True), "Unchanged in" if document.version == seen.version else "Updated in"
     return answers.reply_echo(context, done, format_row(row), resource=row)
@@ -108,6 +119,8 @@ def make_row(document: Document, *, is_echo: bool = False) -> DocumentAnswer:
         uri=_other_uri(document),
         mime_type=None if document.mime_type == documents.guess_type(document.name) else document.mime_type,
         description=answers.shorten(document.description) if document.description and not is_echo else None,
+        expires=document.expires,
+        replaced_by=document.replaced_by,
     )
 
 
@@ -115,6 +128,7 @@ def format_row(row: DocumentAnswer) -> str:
     """Return a row as a line."""
     facts = [row.uri, format_count(row.size or 0, "byte"), row.mime_type]
     facts.append(f"version {row.version}" if row.version else None)
+    facts += answers.describe_age(row, tells_future=bool(row.version))
     facts.append(f"from {row.layer}" if row.layer else None)
     about = f": {row.description}" if row.description else ""
     return f"- {row.name} ({', '.join(filter(None, facts))}){about}"
@@ -148,6 +162,7 @@ def _reply_page(context: Context, uri: str, page: GeneratedPage, read: Reading) 
 
 def _describe(context: Context, document: Document, read: Reading | None) -> DocumentAnswer:
     members: dict[str, Any] = {"name": document.name, "layer": document.layer, "version": document.version}
+    members |= {"expires": document.expires, "replaced_by": document.replaced_by}
     members |= {"text": read.text, **read.members} if read else {}
     if read and read.is_part:
         return DocumentAnswer(**members)

@@ -77,7 +77,8 @@ def explain_not_found(missing: errors.NotFound) -> Body:
     if not missing.near:
         return error("not_found", message, why.hint or _HINTS[kind], deleted=key if why.is_deleted else None)
     choices = " or ".join(f"{name} {join_lines(title)}".strip() for name, title in missing.near.items())
-    return error("not_found", message, f"Did you mean {choices}?", near=list(missing.near))
+    hint = why.hint if why.message else f"Did you mean {choices}?"
+    return error("not_found", message, hint, near=list(missing.near))
 
 
 def explain_forbidden(forbidden: errors.Forbidden) -> Body:
@@ -410,6 +411,7 @@ _OTHER_HINT = "See the tool's input schema."
 _OWN_SENTENCES = {
     ("since", "format"): "since must be a time like 2026-11-17 or 2026-11-17T12:30, or an age like 2h or 3d",
     ("due", "format"): "due must be a day like 2026-11-30",
+    ("expires", "format"): "expires must be a day like 2026-11-30",
     ("heading", "not"): "Give heading or {value}, not both",
     ("arguments", "not"): "Give arguments or {value}, not both",
     ("item", "contentEncoding"): "{value} is not text",
@@ -432,6 +434,8 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("cursor", "format"): "Leave it out to get the first page.",
     ("since", "format"): "Leave it out to get all changes.",
     ("due", "format"): "Leave it out if the task has no due day.",
+    ("expires", "format"): "An empty text removes the day.",
+    ("replaced_by", "not"): "Name the item that replaces it; an empty text removes the name.",
     ("uri", "reserved"): "Leave it out to use satchel://resource/NAME.",
     ("", "hidden"): "Remove the character.",
     ("", "reserved"): "Choose another name.",

@@ -37,7 +37,12 @@ def explain_missing(context: Context, error: Refused) -> Refused:
     if missing.kind == "project":
         explained = _explain_project(context, missing)
     else:
-        explained = _find_personal(context, missing) or _find_deleted(context, missing) or _suggest(context, missing)
+        explained = (
+            _find_personal(context, missing)
+            or _find_deleted(context, missing)
+            or _find_elsewhere(context, missing)
+            or _suggest(context, missing)
+        )
     return EntryRefused(error.place, explained) if isinstance(error, EntryRefused) else explained
 
 
@@ -83,6 +88,22 @@ def _find_deleted(context: Context, missing: NotFound) -> NotFound | None:
     can_restore = "restore" in context.tools
     hint = "Use restore to bring it back." if can_restore else "It is in the trash; history shows what it was."
     return NotFound(found.kind, found.key, missing.scope, why=Reason(f"was deleted{when}", hint, is_deleted=True))
+
+
+def _find_elsewhere(context: Context, missing: NotFound) -> NotFound | None:
+    """Return the error with the other projects that have an item of this name."""
+    kinds = [one for one in lookup.NAMED if missing.kind in (one, "item") and may_read(context, one)]
+    found = lookup.find_elsewhere(context.tx, missing.scope, kinds, missing.key)
+    if not found:
+        return None
+    places = list(dict.fromkeys(f"project '{one.project}'" if one.project else "no project" for one in found))
+    have = f"{' and '.join(places)} {'have' if places[1:] else 'has'} one"
+    references = [one.reference for one in found]
+    first = next((f'Pass project: "{one.project}", or use ' for one in found if one.project), "Use ")
+    why = Reason(
+        f"does not exist in project '{missing.scope.project}', but {have}", f"{first}{' or '.join(references)}."
+    )
+    return NotFound(missing.kind, missing.key, missing.scope, near=dict.fromkeys(references, ""), why=why)
 
 
 def _suggest(context: Context, missing: NotFound) -> NotFound:

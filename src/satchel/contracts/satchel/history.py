@@ -15,7 +15,7 @@ from satchel.contracts.satchel.tools import History, Restore
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import KINDS, Author, ChangeQuery, Item, ItemKind, Scope, Version
 from satchel.protocol.cursors import encode_cursor
-from satchel.services import diffs, lookup, prompts, restoring
+from satchel.services import diffs, lookup, restoring
 from satchel.services import history as versions
 from satchel.services.history import FeedEntry
 from satchel.services.restoring import Restored
@@ -29,7 +29,8 @@ _LONGEST_LINE = 100
 def history(context: Context, args: History) -> Body:
     if args.item is UNSET:
         return _list_changes(context, args)
-    item = _find(context, args.item)
+    context, reference = answers.follow(context, args.item)
+    item = _find(context, reference)
     if args.against is not UNSET:
         _, old, new, text = diffs.diff(context.tx, context.scope, item, args.against, args.version or None)
         said = text or f"Versions {old} and {new} are alike."
@@ -46,7 +47,8 @@ def restore(context: Context, args: Restore) -> Body:
     if args.items is UNSET:
         if args.item is UNSET:
             raise WrongArgument("item", "required")
-        item = _find(context, args.item, restoring.find)
+        context, reference = answers.follow(context, args.item)
+        item = _find(context, reference, restoring.find)
         text, answer, notes = _restore(context, item, None if args.version is UNSET else args.version)
         return answers.reply(context, text, notes=notes, restored=answer)
     if args.item is not UNSET or args.version is not UNSET:
@@ -63,9 +65,12 @@ def _restore_all(context: Context, given: Sequence[str]) -> Body:
     for index, reference in enumerate(given):
         with name_place(f"items[{index}]"):
             # Found only now, because the restore of a project brings back items in it.
-            item = _find(context, reference, restoring.find)
+            there, short = answers.follow(context, reference)
+            item = _find(there, short, restoring.find)
             if (item.kind, item.number) not in done:
-                done[item.kind, item.number] = _restore(context, item)
+                text, answer, notes = _restore(there, item)
+                answer["item"] = answers.name_item(context, item, there.scope.project)
+                done[item.kind, item.number] = (text, answer, notes)
         answers.report_progress(context, index + 1, len(given))
     lines = [text for text, _, _ in done.values()]
     notes = [f"{answer['item']}: {note}" for _, answer, about in done.values() for note in about]
@@ -159,14 +164,12 @@ def _list_versions(context: Context, item: Item, args: History) -> Body:
     before = int(last[1]) if last else 2**53
     _, found, has_more = versions.list_versions(context.tx, context.scope, item, before=before, limit=_PAGE)
     lines = [f"{item.kind} {item.key}{' (in the trash)' if item.is_deleted else ''}"] if last is None else []
-    known = prompts.list_labels(context.tx, item) if item.kind == "prompt" else {}
     rows = []
     for one in found:
         row = _describe_version(one, context.scope)
         line = f"v{one.version} {format_minute(one.at)} {one.done} by {name_author(one.author, context.scope)}"
-        labels = [label for label, version in known.items() if (version, item.number) == (one.version, one.item)]
-        rows.append({**row, "labels": labels} if labels else row)
-        lines.append(f"{line} [{', '.join(labels)}]" if labels else line)
+        rows.append({**row, "labels": list(one.labels)} if one.labels else row)
+        lines.append(f"{line} [{', '.join(one.labels)}]" if one.labels else line)
     return answers.reply_page(
         context,
         "versions",

@@ -16,7 +16,7 @@ from satchel.library.render import NO_PARTS, Parts, RenderFailed
 from satchel.library.roles import Message, split_text
 from satchel.log import log, log_surprise
 from satchel.model import Argument, Prompt, Scope
-from satchel.services import layers, lookup, templates
+from satchel.services import layers, lookup, prompts, templates
 from satchel.services.rules import MAX_ARGUMENTS, MAX_TEMPLATE_BYTES
 from satchel.services.templates import Settled, describe_failure
 from satchel.services.texts import closest_names
@@ -26,6 +26,7 @@ _CORRECT_FILE = "Ask the user to correct the file in the library."
 
 _MOST_VALUES = 10  # values in the structured error
 _MOST_NAMES = 10  # names in a note
+_LOCK_TIMEOUT = 1.0  # seconds that the record of a use waits for other writers
 
 START_TASK = "start-task"  # a prompt that this contract adds to the user's own
 
@@ -117,21 +118,28 @@ def fill_in(
         found = find_prompt(opened, reference)
         _check_values(found, given)
         key, scope = history_key(found, context.scope), context.scope
-        is_new = bool(given) and not scope.is_read_only and templates.has_new_values(opened.tx, scope, key, given)
+        is_new = bool(given) and context.may_write and templates.has_new_values(opened.tx, scope, key, given)
         notes = describe_place(opened)
         with _explaining(context, found):
             parts = NO_PARTS if isinstance(found, LibraryTemplate) else templates.collect_for(opened.tx, scope, found)
     filled = fill(context, found, given, parts)
-    if is_new and not context.work.is_cancelled:
-        _remember(context, key, given)
+    record_use(context, found, key, given if is_new else {})
     return found, filled, notes
 
 
-def _remember(context: Context, key: str, given: dict[str, str]) -> None:
-    """Store the values that filled a prompt; only log a failure, because the call has succeeded."""
+def record_use(context: Context, found: FoundPrompt, key: str = "", given: Mapping[str, str] | None = None) -> None:
+    """Count a use of a stored prompt, and store the new values that filled it.
+
+    The call has succeeded already: a caller who may only read changes nothing, and a failure is only logged.
+    """
+    if not context.may_write or context.work.is_cancelled or not (given or isinstance(found, Prompt)):
+        return
     try:
-        with context.write() as opened:
-            templates.remember_values(opened.tx, context.scope, key, given)
+        with context.write(lock_timeout=_LOCK_TIMEOUT) as opened:
+            if given:
+                templates.remember_values(opened.tx, context.scope, key, given)
+            if isinstance(found, Prompt):
+                prompts.count_use(opened.tx, found)
     except SatchelError as error:
         log(f"after the answer: {error}")
     except Exception:

@@ -45,7 +45,7 @@ Heading = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=1000))]
 DryRun = Annotated[bool, Meta(description="Only list the changes")]
 # Days after which an item is out of date, and what replaces it.
 Expires = Annotated[str, Meta(description="YYYY-MM-DD", extra=_LINE)]
-ReplacedBy = Annotated[str, Meta(description="Its successor", extra=_ITEM)]
+ReplacedBy = Annotated[str, Meta(description="Its successor", extra=hidden(is_trimmed=True, max_length=2000))]
 
 
 class InProject(Struct, kw_only=True):
@@ -91,6 +91,10 @@ class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
     description: str | None = None
     tags: tuple[str, ...] = ()
     labels: tuple[VersionLabel, ...] = ()  # not in lists
+    uses: int = 0
+    last_used: str | None = None
+    expires: str | None = None  # a day
+    replaced_by: str | None = None
 
 
 class PromptRow(PromptAnswer, kw_only=True):
@@ -125,6 +129,8 @@ class DocumentAnswer(Struct, omit_defaults=True, kw_only=True):
     uri: str | None = None  # omitted if derived from the name; in lists and echoes, the type too
     mime_type: str | None = None
     description: str | None = None
+    expires: str | None = None
+    replaced_by: str | None = None
     created: str | None = None
     updated: str | None = None
     lines: str = ""
@@ -205,6 +211,8 @@ class Hit(Struct, omit_defaults=True):
     line: int | None = None
     text: str = ""
     layer: str = field(default="", name="from")  # the personal project
+    expires: str | None = None  # only if it is expired
+    replaced_by: str | None = None
 
 
 # -- schemas of answers -------------------------------------------------------------------------------------------
@@ -699,6 +707,7 @@ def _tool(
     )
 
 
+_AGE = ("expires", "replaced_by")
 _prompt = partial(_tool, _prompts, toolset="prompts")
 _document = partial(_tool, _documents, toolset="documents")
 _task = partial(_tool, _tasks, toolset="tasks")
@@ -774,7 +783,7 @@ TOOLS = (
         "Change the given fields of a prompt; empty clears",
         answer_of("prompt", prompt=PROMPT),
         UPDATES,
-        at_least_one=("title", "content", "description", "tags", "arguments", "label"),
+        at_least_one=("title", "content", "description", "tags", "arguments", *_AGE, "label"),
         opens_transactions=True,
     ),
     _prompt(
@@ -822,7 +831,7 @@ TOOLS = (
         "Change the given fields of a document; empty clears",
         answer_of("resource", resource=DOCUMENT),
         UPDATES,
-        at_least_one=("content", "mime_type", "description"),
+        at_least_one=("content", "mime_type", "description", *_AGE),
     ),
     _document(
         "add_resource", AddResource, "Save a document", answer_of("resource", resource=DOCUMENT), ADDS, is_listed=False
