@@ -21,7 +21,7 @@ def test_an_argument_by_another_name_is_refused_and_nothing_is_done(client: Clie
         "code": "invalid_argument",
         "message": "Unknown arguments: due_date, depends_on. Nothing was done.",
         "hint": "Use due instead of due_date. "
-        "The tool takes title, description, tags, priority, due, blocked_by, project.",
+        "The tool takes title, description, tags, priority, due, blocked_by, parent, project.",
         "argument": "due_date",
         "near": ["due"],
     }
@@ -122,3 +122,13 @@ def test_what_an_argument_was_meant_to_be() -> None:
 def test_an_argument_that_the_call_already_has_is_suggested_last() -> None:
     assert find_argument("new_text", ("text", "new"), ["text"]) == "new"
     assert find_argument("new_text", ("text", "new"), ["text", "new"]) == "text"
+
+
+def test_a_new_name_for_a_prompt_gets_advice(client: Client) -> None:
+    ok(client, "add_prompt", title="Tea", content="x")
+    for name in ("name", "newName"):
+        told = refusal(client, "update_prompt", {"prompt": "tea", name: "coffee"})
+        assert told["hint"] == (
+            "A prompt keeps its name, because calls and links use it. Change its title, or save it under the new name "
+            "with add_prompts and delete the old one."
+        )

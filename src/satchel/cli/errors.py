@@ -52,7 +52,7 @@ EXITS = (
     Exit(0, (), "Done."),
     Exit(
         1,
-        ("failed", "conflict", "unavailable", "internal"),
+        ("failed", "conflict", "claimed", "unavailable", "internal"),
         "Failed: the store or a file cannot be used, a check found problems, or someone else made a change first.",
     ),
     Exit(2, ("invalid_argument",), "Wrong usage: an unknown command or option, or a value that is not allowed."),
@@ -80,7 +80,7 @@ _CODES: dict[type[SatchelError], str] = {  # the most specific type wins
     Taken: "already_exists",
     VersionConflict: "conflict",
     KeyReused: "conflict",
-    TaskHeld: "conflict",
+    TaskHeld: "claimed",
     TaskClosed: "conflict",
     StaleFence: "conflict",
 }

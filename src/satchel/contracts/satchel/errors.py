@@ -173,7 +173,7 @@ def explain_stale_fence(stale: errors.StaleFence) -> Body:
     if stale.fence > stale.claim.fence:
         return error("conflict", _sentence(stale), "Give the fence that claim_task returned, or leave it out.")
     hint = "Read the task with get_task: another agent may have continued it."
-    return error("conflict", _sentence(stale), hint, fence=stale.claim.fence, holder=stale.claim.holder)
+    return error("conflict", _sentence(stale), hint, holder=stale.claim.holder)
 
 
 def explain_nothing_ready(nothing: errors.NothingReady) -> Body:
@@ -226,9 +226,9 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     errors.WrongEdit: explain_wrong_edit,
     errors.MissingPart: explain_missing_part,
     errors.TaskHeld: lambda held: error(
-        "conflict",
+        "claimed",
         _sentence(held),
-        "Claim another task, or wait until then. If that agent has stopped, use claim_task with release: true.",
+        "Work on another task, or wait until then. If that agent has stopped, use claim_task with take_over: true.",
         holder=held.claim.holder,
         until=format_minute(held.claim.until),
     ),
@@ -434,6 +434,7 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("cursor", "format"): "Leave it out to get the first page.",
     ("since", "format"): "Leave it out to get all changes.",
     ("due", "format"): "Leave it out if the task has no due day.",
+    ("due", "filter"): "A week is today and the 6 days after it; <2026-12-01 is every day before that one.",
     ("expires", "format"): "An empty text removes the day.",
     ("replaced_by", "not"): "Name the item that replaces it; an empty text removes the name.",
     ("uri", "reserved"): "Leave it out to use satchel://resource/NAME.",
@@ -458,8 +459,11 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("name", "not"): "Choose another, or leave it out: one is made from the title.",
     ("arguments", "pattern"): "Use a name like user_name, not 2nd or if.",
     ("blocked_by", "acyclic"): "Remove a task from blocked_by.",
+    ("parent", "acyclic"): "Choose another parent, or detach one of these tasks with an empty parent.",
     ("after", "acyclic"): "Remove one of the after: parts.",
     ("after", "maximum"): "A bare number is a task's position in the call, from 1; write an existing task with #.",
+    ("in", "maximum"): "A bare number is a task's position in the call, from 1; write an existing task with #.",
+    ("lines", "levels"): "Write the deepest ones as lines of a description, with * instead of -.",
     ("lines", "minLength"): 'For example ["Write docs !high +docs", "Test after:1"].',
     ("lines", "grammar"): "Leave one of them out.",
     ("lines", "claims"): "Leave [~] out, then claim the task with claim_task.",

@@ -182,10 +182,24 @@ def describe_unknown(unknown: object) -> tuple[str, str, list[str]]:
     near = {one.name: meant for one, meant in found if meant is not None}
     hints = [f"{meant} instead of {shorten_name(name)}" for name, meant in near.items()]
     hint = f"Use {', '.join(hints)}." if hints else ""
+    if advice := next((_KEEPS_NAME for one, _ in found if _would_rename(one)), ""):
+        return message, advice, []
     strangers = {one.place: one for one, meant in found if meant is None}
     for place, one in strangers.items():
         hint += f" {f'{place} has' if place else 'The tool takes'} {', '.join(one.known)}."
     return message, hint.strip()[:1].upper() + hint.strip()[1:], list(dict.fromkeys(near.values()))
+
+
+def _would_rename(unknown: UnknownArgument) -> bool:
+    """Return whether a call of update_prompt gives a new name."""
+    is_of_prompt = unknown.place == "" and {"prompt", "title"} <= set(unknown.known)
+    return is_of_prompt and "name" in split_words(unknown.name)
+
+
+_KEEPS_NAME = (
+    "A prompt keeps its name, because calls and links use it. Change its title, or save it under the new name with "
+    "add_prompts and delete the old one."
+)
 
 
 def shorten_name(name: str) -> str:

@@ -14,7 +14,7 @@ from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.answers import may_read
 from satchel.contracts.satchel.history import name_author, read_since
-from satchel.contracts.satchel.task_answers import format_task, make_row
+from satchel.contracts.satchel.task_answers import format_task, make_row, tells_taken
 from satchel.contracts.satchel.tools import AddProject, CatchUp, ListProjects
 from satchel.model import ACTION_WORDS, KINDS, Action, Author, ChangeQuery, ItemKind, ProjectCounts, TaskQuery, Version
 from satchel.services import history, projects, tasks
@@ -28,6 +28,7 @@ _ROOM_OF_COMPLETED = 600
 _NEW_DAYS = 7  # days with activity that a new client gets
 _MOST_READY = 5
 _MOST_CLAIMED = 10
+_MOST_REVIEWED = 5
 _MOST_EXPIRED = 5
 _MOST_PROJECTS = 10
 _MOST_TAGS = 10
@@ -58,8 +59,9 @@ def list_projects(context: Context, _args: ListProjects) -> Body:
         counts = {"prompts": held.prompts, "documents": held.documents}
         if open_tasks is not None:
             counts["open_tasks"] = open_tasks.get(project.number, 0)
-        rows.append({"name": project.name, **counts})
-        lines.append(f"- {project.name}: {_format_counts(counts)}")
+        review = {"review": project.review} if project.review else {}
+        rows.append({"name": project.name, **counts, **review})
+        lines.append(f"- {project.name}: {_format_counts(counts)}{'; people review its tasks' if review else ''}")
     exists = any(project.name == here for project, _ in found)
     why = projects.describe_why(context.scope, exists=exists)
     current = "The current project is" if exists or context.scope.makes else "There is no project"
@@ -70,12 +72,13 @@ def list_projects(context: Context, _args: ListProjects) -> Body:
 Part = tuple[dict[str, Any], list[str]]  # members of the answer, and lines of its text
 
 
+@tells_taken
 def catch_up(context: Context, args: CatchUp) -> Body:
     query, period = _read_since(context, args)
     elsewhere = history.list_elsewhere(context.tx, context.scope, query)
     parts = [_tell_projects(context, elsewhere), _tell_done(context, query, elsewhere, period)]
     if may_read(context, "task"):
-        parts += [_tell_claims(context), _tell_expired(context, query), _tell_ready(context)]
+        parts += [_tell_claims(context), _tell_expired(context, query), _tell_review(context), _tell_ready(context)]
     members: dict[str, Any] = {}
     lines: list[str] = []
     for part, more in parts:
@@ -201,6 +204,16 @@ def _tell_claims(context: Context) -> Part:
         members["more_in_progress"] = True
         lines.append("and more: list_tasks")
     return members, lines
+
+
+def _tell_review(context: Context) -> Part:
+    """Name the tasks of the project that wait for a person to accept them."""
+    query = TaskQuery(filter="review", project=context.scope.project)
+    found, has_more = tasks.list_page(context.tx, context.scope, query, limit=_MOST_REVIEWED)
+    if not found:
+        return {}, []
+    names = [f"#{task.number} {_shorten(task.title)}" for task in found] + (["..."] if has_more else [])
+    return {"in_review": names}, [f"In review: {', '.join(names)}"]
 
 
 def _tell_expired(context: Context, query: ChangeQuery) -> Part:

@@ -153,13 +153,16 @@ class TaskRow(Struct, omit_defaults=True):
     project: str | UnsetType | None = UNSET  # omitted if it is the answer's project
     blocked_by: tuple[int, ...] = ()  # the open blockers
     blocked_elsewhere: bool = False  # by tasks that the caller may not see
+    parent: int | None = None
+    subtasks: str = ""  # the closed and all of its subtasks, as in 2/5
+    unticked: int = 0  # the number of `- [ ]` in its description
     holder: str = ""
     until: str = ""
     version: int | UnsetType = UNSET  # in echoes of writes
 
 
 class Neighbour(Struct, omit_defaults=True):
-    """A task that blocks another, or waits for it."""
+    """A task that blocks another or waits for it, a parent or a subtask."""
 
     number: int
     title: str
@@ -192,6 +195,10 @@ class WholeTask(Struct, omit_defaults=True):
     blocked_by: list[Neighbour] = []
     blocked_elsewhere: bool = False
     blocks: list[Neighbour] = []
+    parent: Neighbour | None = None
+    subtasks: str = ""  # as in a row
+    children: list[Neighbour] = []  # the first of its subtasks
+    unticked: int = 0
     holder: str = ""
     until: str = ""
     fence: int = 0
@@ -247,7 +254,11 @@ ITEM: Schema = {
     "type": "object",
     "properties": {"kind": STRING, **DOCUMENT["properties"], **PROMPT["properties"], **TASK["properties"]},
 }
-COUNTED = object_of("name", name=STRING, **dict.fromkeys(("prompts", "documents", "open_tasks", "changes"), INTEGER))
+COUNTED = object_of(
+    "name",
+    **dict.fromkeys(("name", "review"), STRING),
+    **dict.fromkeys(("prompts", "documents", "open_tasks", "changes"), INTEGER),
+)
 VERSION = {"version": INTEGER, **dict.fromkeys(("at", "action", "by"), STRING)}
 LABELLED = object_of(*VERSION, **VERSION, labels=STRINGS)
 CHANGE = object_of("kind", "item", *VERSION, kind=STRING, item=STRING, title=STRING, **VERSION)
@@ -265,7 +276,7 @@ RESTORED = object_of(
 ERROR = object_of(
     *("code", "message", "hint"),
     **dict.fromkeys(("code", "message", "hint", "argument", "deleted", "holder", "until"), STRING),
-    **dict.fromkeys(("version", "count", "fence", "blocked", "held"), INTEGER),
+    **dict.fromkeys(("version", "count", "blocked", "held"), INTEGER),
     **dict.fromkeys(("versions", "lines"), list_of(INTEGER)),
     near={"anyOf": [STRINGS, LINE]},  # similar names; for an edit, the most similar line
 )
@@ -489,6 +500,7 @@ Blockers = Annotated[list[str], Meta(extra=hidden(max_items=100, takes_numbers=T
 Day = Annotated[str, Meta(description="YYYY-MM-DD", extra=_LINE)]
 Fence = Annotated[int, Meta(description="From your claim", extra=_NUMBER)]
 
+_PARENT = hidden(takes_numbers=True, is_trimmed=True, max_length=500)
 _FILTERS = [*get_args(TaskFilter)]  # in this order, which msgspec loses
 _GRAMMAR = (
     "Title !high due:2026-12-01 +tag @project after:#7,2 in:#5 - #7 is a task, 2 the second here; "
@@ -503,13 +515,21 @@ class AddTask(Struct):
     priority: Priority = "normal"
     due: Day | UnsetType = UNSET
     blocked_by: Blockers | UnsetType = UNSET
+    parent: Annotated[str, Meta(extra=_PARENT)] | UnsetType = UNSET
     project: Project | UnsetType = UNSET
 
 
 class ListTasks(Struct):
-    status: Annotated[
-        TaskFilter, Meta(description="ready: can start now; pending: all open", extra_json_schema={"enum": _FILTERS})
-    ] = "ready"
+    status: (
+        Annotated[
+            TaskFilter,
+            Meta(
+                description="ready: can start now; pending: all open",
+                extra_json_schema={"enum": _FILTERS, "default": "ready"},  # but pending if due is given
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     query: Annotated[str, Meta(description="Text in title or description", extra=_QUERY)] | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
     match: Match = "any"
@@ -541,7 +561,7 @@ class UpdateTask(Struct):
     priority: Priority | UnsetType = UNSET
     due: Day | UnsetType = UNSET
     blocked_by: Blockers | UnsetType = UNSET
-    parent: Annotated[str, Meta(description="Makes it a subtask", extra=_ITEM)] | UnsetType = UNSET
+    parent: Annotated[str, Meta(description="Makes it a subtask", extra=_PARENT)] | UnsetType = UNSET
     note: Text | UnsetType = UNSET
     to: Annotated[str, Meta(description="Project to move to", extra=_NAME)] | UnsetType = UNSET
     expected_version: Version | UnsetType = UNSET
@@ -730,7 +750,7 @@ TOOLS = (
             "why since period done",
             why=STRING,
             **dict.fromkeys(("since", "period"), STRING),
-            **dict.fromkeys(("tags", "completed", "done", "task_notes"), STRINGS),
+            **dict.fromkeys(("tags", "completed", "done", "task_notes", "in_review"), STRINGS),
             **dict.fromkeys(
                 ("prompts", "documents", "open_tasks", "more_others", "more_ready", "ready_elsewhere"), INTEGER
             ),
@@ -831,7 +851,7 @@ TOOLS = (
         "Change the given fields of a document; empty clears",
         answer_of("resource", resource=DOCUMENT),
         UPDATES,
-        at_least_one=("content", "mime_type", "description", *_AGE),
+        at_least_one=("content", "name", "mime_type", "description", *_AGE),
     ),
     _document(
         "add_resource", AddResource, "Save a document", answer_of("resource", resource=DOCUMENT), ADDS, is_listed=False
