@@ -125,6 +125,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "task move": ("satchel task move 4 5 --to web",),
     "board": ("satchel board --project web", "satchel board --all"),
     "search": ("satchel search release notes", "satchel search '\"exact words\"' --kind document"),
+    "remember": ("satchel remember 'Deploy with make release'", "satchel remember 'Answer in German' -p personal"),
     "catch-up": ("satchel catch-up", "satchel catch-up --since monday --project web"),
     # -- files of other tools
     "import": (

@@ -25,6 +25,7 @@ from satchel.errors import (
     WrongEdit,
 )
 
+_MOST_HELD = 10  # tasks that an error names beside the first
 _LONGEST_QUOTED = 60  # characters of a wrong value
 _SCOPED = ("prompt", "document")  # kinds whose names belong to a project
 
@@ -73,6 +74,8 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("lines", "claims"): "A new task cannot be in progress",
     ("lines", "uniqueItems"): "{value} is the label of another line",
     ("note", "maxItems"): "A task has at most {limit} notes",
+    ("text", "maxItems"): "{value} is full: it can have at most {limit} lines and 64 KiB",
+    ("text", "memory"): "Nothing can be remembered, because document {value} of the project is not a text",
 }
 # The same for values as people write them.
 _FOR_PEOPLE: Mapping[tuple[str, str], str] = {
@@ -165,7 +168,10 @@ def _describe_task(error: SatchelError, voice: Voice) -> str | None:
     quote = voice.quote
     if isinstance(error, TaskHeld):
         taken = f", who took it over from you at {error.claim.taken_at[:16]}Z" if error.was_yours else ""
-        return f"task #{error.number} is held by {error.claim.holder} until {error.claim.until[:16]}Z{taken}"
+        named = ", ".join(f"#{number}" for number in error.others[:_MOST_HELD])
+        more = f" and {len(error.others) - _MOST_HELD} more" if len(error.others) > _MOST_HELD else ""
+        too = f"; other agents hold {named}{more} too" if named else ""
+        return f"task #{error.number} is held by {error.claim.holder} until {error.claim.until[:16]}Z{taken}{too}"
     if isinstance(error, TaskClosed):
         return f"task #{error.number} is {'in review' if error.status == 'review' else error.status}"
     if isinstance(error, StaleFence):

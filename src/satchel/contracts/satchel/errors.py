@@ -469,4 +469,6 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("lines", "claims"): "Leave [~] out, then claim the task with claim_task.",
     ("lines", "uniqueItems"): "Give each line its own label, or none.",
     ("note", "maxItems"): "Add the text to its description instead.",
+    ("text", "maxItems"): "Shorten it with edit_text, then remember the line again.",
+    ("text", "memory"): "Move or delete that document first.",
 }
