@@ -52,6 +52,17 @@ def name_place(place: str) -> Iterator[None]:
         raise errors.EntryRefused(f"{place}{within}", error) from error
 
 
+@contextmanager
+def name_target() -> Iterator[None]:
+    """Name the argument `to` in an error about the project to which a task moves."""
+    try:
+        yield
+    except errors.WrongArgument as wrong:
+        if wrong.field != "project":
+            raise
+        raise errors.WrongArgument("to", wrong.rule, limit=wrong.limit, value=wrong.value) from wrong
+
+
 def error(code: str, message: str, hint: str, **more: Any) -> Body:
     """Make the answer of a failed call, without the members that are None."""
     structured = {"code": code, "message": message, "hint": hint, **without_nulls(more)}
@@ -400,7 +411,8 @@ _EXAMPLES = {
     "boolean": "For example true.",
     "array": 'For example ["one", "two"].',
 }
-_ENTRIES = {  # examples of an entry of these lists
+_ENTRIES = {  # examples of an object, or of an entry of these lists
+    "where": '{"tags": ["old"], "status": "pending"}',
     "arguments": '{"name": "who", "required": true}',
     "edits": '{"old": "a", "new": "b"}',
     "prompts": '{"title": "Review", "content": "Review the diff."}',
