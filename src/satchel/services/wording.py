@@ -10,6 +10,7 @@ from satchel.errors import (
     AnswerTooLarge,
     EntryRefused,
     Forbidden,
+    LabelMissing,
     MissingPart,
     NotFound,
     NothingReady,
@@ -51,6 +52,8 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("uri", "format"): "{field} must begin with a scheme, such as file:, and have no spaces",
     ("uri", "reserved"): "{field} cannot be {value}: only Satchel makes URIs that begin with satchel:",
     ("content", "template"): "{field} is not a valid template: {value}",
+    ("label", "pattern"): "{field} can have up to 64 letters, digits, - _ and ., and must not begin with -",
+    ("label", "maxItems"): "A prompt can have at most {limit} labels",
     ("content", "include"): "{field} includes what it cannot: {value}",
     (
         "arguments",
@@ -151,6 +154,8 @@ def describe(error: SatchelError, voice: Voice) -> str:
         return f"{voice.name_item(error.kind, error.key)} has version {error.actual}, not {error.expected}"
     if isinstance(error, VersionMissing):
         return f"{voice.name_item(error.kind, error.key)} has no version {error.version}"
+    if isinstance(error, LabelMissing):
+        return f"{voice.name_item('prompt', error.key)} has no label {quote(error.label)}"
     if isinstance(error, AmbiguousItem):
         return f"several items are called {quote(error.key)}"
     if found := _describe_task(error, voice):

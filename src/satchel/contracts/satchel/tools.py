@@ -75,6 +75,13 @@ class DeclaredArgument(Struct, omit_defaults=True):
     open: bool = False
 
 
+class VersionLabel(Struct):
+    """A label, and the version that it names."""
+
+    label: str
+    version: int
+
+
 class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
     """The members that a list, the echo of a change and a whole prompt share."""
 
@@ -84,6 +91,7 @@ class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
     version: int | None = None  # not in lists; libraries' prompts have none
     description: str | None = None
     tags: tuple[str, ...] = ()
+    labels: tuple[VersionLabel, ...] = ()  # not in lists
     uses: int = 0
     last_used: str | None = None
     expires: str | None = None  # a day
@@ -103,6 +111,7 @@ class WholePrompt(PromptAnswer, kw_only=True):
     arguments: tuple[DeclaredArgument, ...] = ()
     created: str | None = None
     updated: str | None = None
+    label: str = ""  # by which this version was found
     lines: str = ""
     of: int = 0
     outline: tuple[str, ...] = ()
@@ -255,8 +264,9 @@ COUNTED = object_of(
     **dict.fromkeys(("prompts", "documents", "open_tasks", "changes"), INTEGER),
 )
 VERSION = {"version": INTEGER, **dict.fromkeys(("at", "action", "by"), STRING)}
+LABELLED = object_of(*VERSION, **VERSION, labels=STRINGS)
 CHANGE = object_of("kind", "item", *VERSION, kind=STRING, item=STRING, title=STRING, **VERSION)
-FILLED_IN = {"name": STRING, "from": STRING, "text": STRING}
+FILLED_IN = {"name": STRING, "from": STRING, "text": STRING, "version": INTEGER, "label": STRING}
 DELETED = object_of("kind", "item", kind=STRING, item=STRING, title=STRING)
 REFERRED = list_of(object_of("item", "by", item=STRING, by=STRINGS))
 LINE = object_of("line", "text", line=INTEGER, text=STRING)
@@ -806,7 +816,7 @@ TOOLS = (
         "Change the given fields of a prompt; empty clears",
         answer_of("prompt", prompt=PROMPT),
         UPDATES,
-        at_least_one=("title", "content", "description", "tags", "arguments", *_AGE),
+        at_least_one=("title", "content", "description", "tags", "arguments", *_AGE, "label"),
         opens_transactions=True,
     ),
     _prompt(
@@ -935,7 +945,7 @@ TOOLS = (
             **dict.fromkeys(("kind", "item", "text", "diff", "since", "next_cursor"), STRING),
             **dict.fromkeys(("version", "against"), INTEGER),
             changes=list_of(CHANGE),
-            versions=list_of(object_of(*VERSION, **VERSION)),
+            versions=list_of(LABELLED),
         ),
     ),
     _tool(
