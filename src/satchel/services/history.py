@@ -29,13 +29,13 @@ from satchel.model import (
     uri_of,
 )
 from satchel.services import lookup, projects, recording, rules, tasks
+from satchel.storage import projects as project_rows
 from satchel.storage import revisions, trash
 from satchel.storage.database import Cutoffs, Database, Tx
 from satchel.storage.deltas import apply_delta
 
 _SHOWN = 20  # versions that an error names
-_MOST_READ = 5000  # changes to read for bursts
-_MOST_ELSEWHERE = 1000  # changes to read in other projects
+_MOST_READ = 5000  # changes to read for bursts, and in other projects
 _MOST_MOVES = 500  # deletions that may be moves
 _PAUSE = 60  # the longest pause within a burst, in minutes
 
@@ -242,10 +242,11 @@ def find_time(tx: Tx, query: ChangeQuery) -> Timestamp:
 
 def list_elsewhere(tx: Tx, scope: Scope, query: ChangeQuery) -> list[Version]:
     """List the last changes in the other projects of the scope, newest first."""
-    where, has_loose, owner = projects.list_allowed(tx, scope), scope.projects is None, scope.user or ""
-    query, here = _skip_older(tx, scope, query), projects.current(tx, scope).number
-    found = revisions.feed(tx, query, projects=where, has_loose=has_loose, owner=owner, limit=_MOST_ELSEWHERE)
-    return [one for one in found if one.project not in (None, here)]
+    here = projects.current(tx, scope).number
+    others = [one for one in project_rows.numbers(tx, scope.projects) if one != here]
+    query, has_loose, owner = _skip_older(tx, scope, query), scope.projects is None, scope.user or ""
+    found = revisions.feed(tx, query, projects=others, has_loose=has_loose, owner=owner, limit=_MOST_READ)
+    return [one for one in found if one.project is not None]
 
 
 _Who = tuple[bool, str, str, bool]  # whether it is the caller, the user, the program, whether it is a person
