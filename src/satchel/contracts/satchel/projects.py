@@ -17,7 +17,7 @@ from satchel.contracts.satchel.history import name_author, read_since
 from satchel.contracts.satchel.task_answers import format_task, make_row
 from satchel.contracts.satchel.tools import AddProject, CatchUp, ListProjects
 from satchel.model import ACTION_WORDS, KINDS, Action, Author, ChangeQuery, ItemKind, ProjectCounts, TaskQuery, Version
-from satchel.services import history, projects, tasks
+from satchel.services import documents, history, projects, prompts, tasks
 from satchel.services.history import Burst, Completion
 
 _MOST_COMPLETED = 10
@@ -27,6 +27,7 @@ _ROOM = 1000  # characters for changes and notes
 _ROOM_OF_COMPLETED = 600
 _NEW_DAYS = 7  # days with activity that a new client gets
 _MOST_READY = 5
+_MOST_OUTDATED = 10
 _MOST_CLAIMED = 10
 _MOST_EXPIRED = 5
 _MOST_PROJECTS = 10
@@ -76,6 +77,7 @@ def catch_up(context: Context, args: CatchUp) -> Body:
     parts = [_tell_projects(context, elsewhere), _tell_done(context, query, elsewhere, period)]
     if may_read(context, "task"):
         parts += [_tell_claims(context), _tell_expired(context, query), _tell_ready(context)]
+    parts.append(_tell_outdated(context, query))
     members: dict[str, Any] = {}
     lines: list[str] = []
     for part, more in parts:
@@ -233,6 +235,20 @@ def _tell_ready(context: Context) -> Part:
         members["ready_elsewhere"] = elsewhere
         lines.append(f"Ready outside this project: {elsewhere}")
     return members, lines
+
+
+def _tell_outdated(context: Context, query: ChangeQuery) -> Part:
+    """List the prompts and documents that expired in the period, the last ones first."""
+    since = history.find_time(context.tx, query)[:10]
+    lists = (("prompt", prompts.list_expired), ("document", documents.list_expired))
+    found = [
+        (day, f"{kind} {name} on {day}")
+        for kind, find in lists
+        if may_read(context, kind)
+        for day, name in find(context.tx, context.scope, since, _MOST_OUTDATED)
+    ]
+    rows = [row for _, row in sorted(found, reverse=True)][:_MOST_OUTDATED]
+    return ({"expired": rows}, ["Expired:", *(f"- {row}" for row in rows)]) if rows else ({}, [])
 
 
 def _count(context: Context, held: ProjectCounts, open_tasks: int, changes: int) -> dict[str, int]:

@@ -720,7 +720,7 @@ TOOLS = (
             "why since period done",
             why=STRING,
             **dict.fromkeys(("since", "period"), STRING),
-            **dict.fromkeys(("tags", "completed", "done", "task_notes"), STRINGS),
+            **dict.fromkeys(("tags", "completed", "done", "expired", "task_notes"), STRINGS),
             **dict.fromkeys(
                 ("prompts", "documents", "open_tasks", "more_others", "more_ready", "ready_elsewhere"), INTEGER
             ),
