@@ -29,9 +29,12 @@ PRIORITIES: Final[tuple[Priority, ...]] = ("low", "normal", "high", "urgent")
 KINDS: Final[tuple[ItemKind, ...]] = ("prompt", "document", "task", "project")
 
 
-def uri_of(kind: str, key: object) -> str:
-    """Return the URI of an item; a document's URI contains `resource`, as in MCP."""
-    return f"satchel://{'resource' if kind == 'document' else kind}/{key}"
+def uri_of(kind: str, key: object, project: str = "") -> str:
+    """Return the URI of an item; a document's URI contains `resource`, as in MCP.
+
+    With the project of a prompt or document, the URI names the item in every project.
+    """
+    return f"satchel://{'resource' if kind == 'document' else kind}/{project}{'/' if project else ''}{key}"
 
 
 ACTION_WORDS: Final[dict[Action, str]] = {
@@ -343,8 +346,9 @@ class DocumentDraft(Struct, frozen=True, kw_only=True):
 
 
 class DocumentPatch(Struct, frozen=True, kw_only=True):
-    """Changes to a document; UNSET keeps a field."""
+    """Changes to a document; UNSET keeps a field. A URI that is made from the name changes with it."""
 
+    name: str | UnsetType = UNSET
     content: str | bytes | UnsetType = UNSET  # as in a draft
     mime_type: str | UnsetType = UNSET
     description: str | UnsetType | None = UNSET
@@ -386,6 +390,8 @@ class Claim(Struct, frozen=True, kw_only=True):
     holder_key: str
     until: Timestamp  # empty after a release, or if the task is closed
     fence: int  # grows with every claim of the task
+    former_key: str = ""  # the holder from whom the task was taken over and who was not told yet
+    taken_at: Timestamp = ""
 
 
 class Task(Struct, frozen=True):

@@ -54,7 +54,7 @@ def test_a_prompt_includes_texts_of_its_project_and_of_personal(client: Client) 
     save(client, "letter", '{% include "tone.md" %}', project="garden")
     assert fill(client, "letter", "garden") == "Be kind."
     from_personal = ok(client, "read_resource", resource="tone.md", project="personal")["resource"]
-    assert from_personal["linked_from"] == ["satchel://prompt/letter letter @garden"]
+    assert from_personal["linked_from"] == ["satchel://prompt/garden/letter letter"]
     # A personal prompt is filled in alike from everywhere.
     save(client, "note", '{% include "tone.md" %}', project="personal")
     assert fill(client, "note") == fill(client, "note", "garden") == "Be kind."
@@ -161,7 +161,7 @@ def test_deleting_or_moving_what_is_included_says_who_includes_it(client: Client
     keep(client, "motto", "Per aspera", project="personal")
     save(client, "card", '{% include "motto" %}', project="garden")
     assert ok(client, "delete", items=["motto"], project="personal")["referred"] == [
-        {"item": "motto", "by": ["satchel://prompt/card"]}
+        {"item": "motto", "by": ["satchel://prompt/garden/card"]}
     ]
 
 

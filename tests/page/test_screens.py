@@ -102,6 +102,10 @@ def test_documents_are_added_shown_as_markdown_and_downloaded_in_a_sandbox(ada: 
     assert raw.header("content-type") == "application/octet-stream"
     assert raw.header("content-disposition") == "attachment; filename*=UTF-8''notes.md"
     assert raw.header("content-security-policy") == "sandbox; default-src 'none'"
+    ada.post(
+        "/p/default/documents/notes.md/edit", name="plan.md", content="# Plan", mime_type="text/markdown", version="1"
+    )
+    assert ada.address == "/p/default/documents/plan.md"
 
 
 def test_tasks_are_added_by_lines_moved_on_the_board_noted_and_undone(ada: Visitor) -> None:

@@ -103,6 +103,7 @@ def save(visit: Visit) -> Answer:
     if visit.field("do") == "compare":
         return _show_form(visit, document, compared=(stored, visit.field("content")))
     patch = DocumentPatch(
+        name=visit.field("name").strip() or document.name,
         content=visit.field("content"),
         mime_type=visit.field("mime_type").strip(),
         description=visit.field("description").strip() or None,
@@ -116,12 +117,12 @@ def save(visit: Visit) -> Answer:
         return documents.update(tx, visit.scope, document.name, replace(patch, replaced_by=name), version)
 
     try:
-        visit.write(change)
+        saved = visit.write(change)
     except VersionConflict:
         return _show_form(visit, document, conflict=_find_conflict(visit, document, version))
     except SatchelError as error:
         return _show_form(visit, document, error=words.explain(error))
-    return Redirect(_link(visit, document.name), f"Saved “{document.name}”.", can_undo=True)
+    return Redirect(_link(visit, saved.name), f"Saved “{saved.name}”.", can_undo=True)
 
 
 def delete(visit: Visit) -> Answer:

@@ -160,7 +160,8 @@ def _look(tx: Tx, scope: Scope, place: Scope, kind: LayeredKind, keys: Sequence[
 def find_missing(tx: Tx, missing: NotFound) -> Item | None:
     """Return the missing prompt or document if the personal project has it."""
     lower = enter_personal(missing.scope)
-    if lower is None or missing.kind not in ("prompt", "document", "item"):
+    names_project = bool(lookup.split_project(missing.key)[0])
+    if lower is None or names_project or missing.kind not in ("prompt", "document", "item"):
         return None
     try:
         found = lookup.find(tx, lower, missing.key)

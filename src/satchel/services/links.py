@@ -72,13 +72,16 @@ def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked) -> tuple[list[Link], 
     has_links = isinstance(item, Task) or _has_links(item) or list_included(item)
     found = rows.of(tx, kind, item.number) if has_links else []
     targets = list(dict.fromkeys(found))[:_SHOWN]
-    titles = _titles(tx, scope, targets)
+    titles, home = _titles(tx, scope, targets), _name_home(scope, item)
     known = {("task", key) for key in titles} | _find_texts(tx, scope, item, targets)
-    to = [
-        Link(kind=one, key=key, title=titles.get(key, "") if one == "task" else "", is_missing=(one, key) not in known)
-        for one, key in targets
-    ]
-    return to, referrers(tx, scope, kind, item)
+    to = []
+    for one, key in targets:
+        project, name = ("", key) if one == "task" else rows.split_key(key)
+        project = project or ("" if one == "task" else home)
+        there = "" if project == scope.project else project
+        is_missing = (one, key) not in known
+        to.append(Link(kind=one, key=name, title=titles.get(key, ""), project=there, is_missing=is_missing))
+    return list({(one.kind, one.key, one.project): one for one in to}.values()), referrers(tx, scope, kind, item)
 
 
 def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked) -> list[Link]:
@@ -86,16 +89,19 @@ def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked) -> list[Link]:
 
     A personal item may also be included by templates of other projects.
     """
-    including: list[int] | None = []
+    allowed = None if scope.projects is None else project_rows.numbers(tx, scope.projects)
+    home = _name_home(scope, item)
     if isinstance(item, Task) or kind == "task":
         target: Target = ("task", str(item.number))
-        within = None if scope.projects is None else project_rows.numbers(tx, scope.projects)
+        project, long, itself = 0, target[1], (*target, "")
     else:
-        target, within = ("prompt" if kind == "prompt" else "document", item.name), [item.project or 0]
-        if scope.project == scope.personal:
-            including = None if scope.projects is None else project_rows.numbers(tx, scope.projects)
-    found = rows.to(tx, target, scope.user, within, _SHOWN, has_loose=scope.projects is None, including=including)
-    others = {(one.kind, one.key, one.project): one for one in reversed(found) if (one.kind, one.key) != target}
+        target = ("prompt" if kind == "prompt" else "document", item.name)
+        project, long, itself = item.project or 0, f"{home}/{item.name}", (*target, home)
+    is_included = scope.project == scope.personal and kind != "task"
+    values = {"has_loose": scope.projects is None, "is_included": is_included}
+    found = rows.to(tx, target, long, scope.user, project, allowed, _SHOWN, **values)
+    keyed = [((one.kind, one.key, "" if one.kind == "task" else one.project), one) for one in reversed(found)]
+    others = {key: one for key, one in keyed if key != itself}
     seen = [one for one in reversed(others.values()) if not _has_own(tx, scope, one, target[1])][:_SHOWN]
     return [replace(one, project="") if one.project == scope.project else one for one in seen]
 
@@ -108,6 +114,13 @@ def _has_own(tx: Tx, scope: Scope, source: Link, name: str) -> bool:
     return project is not None and bool(rows.existing(tx, project.number, [("document", name), ("prompt", name)]))
 
 
+def _name_home(scope: Scope, item: Linked) -> str:
+    """Return the project in which the names of an item's links are looked up."""
+    if isinstance(item, Task):
+        return item.project or scope.project
+    return (item.layer if isinstance(item, Prompt | Document) else "") or scope.project
+
+
 def _titles(tx: Tx, scope: Scope, targets: Sequence[Target]) -> dict[str, str]:
     """Return the titles of those targets that are tasks, by number; omit tasks that the scope may not see."""
     numbers = [int(key) for kind, key in targets if kind == "task"]
@@ -117,19 +130,33 @@ def _titles(tx: Tx, scope: Scope, targets: Sequence[Target]) -> dict[str, str]:
 
 
 def _find_texts(tx: Tx, scope: Scope, item: Linked, targets: Sequence[Target]) -> set[Target]:
-    """Return the targets that are prompts or documents of an item's project, in any spelling."""
-    wanted = [target for target in targets if target[0] != "task"]
-    if not wanted:
+    """Return the targets that are prompts or documents that the scope may see, in any spelling."""
+    if all(kind == "task" for kind, _ in targets):
         return set()
     number = item.project_number if isinstance(item, Task) else item.project
     if number is None:
         project = project_rows.by_name(tx, scope.project)
         number = 0 if project is None else project.number
     elif number not in project_rows.names_of(tx, [number]):
-        return set()
-    known = rows.existing(tx, number, wanted)
+        number = 0
+    by_project: dict[int, dict[Target, Target]] = {}  # for each project, the targets in it, by kind and name
+    for target in targets:
+        name, key = ("", "") if target[0] == "task" else rows.split_key(target[1])
+        if name and (scope.projects is None or name in scope.projects):
+            project = project_rows.by_name(tx, name)
+            by_project.setdefault(0 if project is None else project.number, {})[target[0], key] = target
+        elif target[0] != "task" and not name:
+            by_project.setdefault(number, {})[target] = target
+    return {
+        wanted[one] for number, wanted in by_project.items() if number for one in _find_in(tx, number, list(wanted))
+    }
+
+
+def _find_in(tx: Tx, project: int, wanted: Sequence[Target]) -> set[Target]:
+    """Return the targets that are prompts or documents of a project, in any spelling."""
+    known = rows.existing(tx, project, wanted) & set(wanted)
     for kind in {one[0] for one in wanted if one not in known}:
-        spaces = [space for space, _ in search.list_spaces(tx, [number], [kind])]
+        spaces = [space for space, _ in search.list_spaces(tx, [project], [kind])]
         known |= {one for one in wanted if one[0] == kind and search.find_alike(tx, spaces, kind, one[1])}
     return known
 

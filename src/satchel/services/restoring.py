@@ -82,21 +82,25 @@ def bring_back(tx: Tx, scope: Scope, item: Item, version: int | None = None, *, 
         return Restored(item=now, from_version=item.version - 1, was_deleted=True, notes=tuple(notes))
     wanted = history.read_version_of(tx, scope, structs.replace(now, former=item.former), version)
     again = put(tx, scope, now, wanted, undone=undone)
-    return Restored(item=again.item, from_version=wanted.version, was_deleted=True, notes=(*notes, *again.notes))
+    return Restored(item=again.item, from_version=wanted.version, was_deleted=True, notes=tuple(notes) or again.notes)
 
 
 def put(tx: Tx, scope: Scope, live: Item, old: Item, *, undone: int = 0, is_always_recorded: bool = False) -> Restored:
     """Give an item the state of another version; if it already has that state, do so only if `is_always_recorded`."""
-    wanted = old
+    wanted, notes = old, _missing_blockers(tx, scope, old)
     if live.kind == "task":
         blockers = tuple(_choose_blockers(tx, scope, live, old))
         wanted = structs.replace(old, state=structs.replace(old.state, blocked_by=blockers))
+    if live.kind == "document" and not _can_rename(tx, scope, live, old.state.name):
+        wanted = structs.replace(old, state=structs.replace(old.state, name=live.name))
+        notes = [f"The name {old.state.name} is taken; the document keeps the name {live.name}."]
     project = old.project
     if project != live.project and project not in projects.names_of(tx, [project or 0]):
         project = None
     is_moved = live.kind == "task" and live.project != project
     if _is_same(live, wanted) and not is_moved and not is_always_recorded:
-        return Restored(item=live, from_version=old.version, is_changed=False)
+        kept = tuple(notes) if live.kind == "document" else ()
+        return Restored(item=live, from_version=old.version, is_changed=False, notes=kept)
     if live.kind == "project":
         projects.check_unlimited(scope, live.name)
     with restoring(tx, undone):
@@ -106,7 +110,7 @@ def put(tx: Tx, scope: Scope, live: Item, old: Item, *, undone: int = 0, is_alwa
             if conflict.kind != live.kind:
                 raise
             raise StoreConflict(str(conflict)) from conflict
-    notes = [*_missing_blockers(tx, scope, old), *_missing_includes(tx, scope, now)]
+    notes += _missing_includes(tx, scope, now)
     return Restored(item=now, from_version=old.version, notes=tuple(notes))
 
 
@@ -175,11 +179,19 @@ def _choose_blockers(tx: Tx, scope: Scope, live: Item, old: Item) -> list[int]:
 
 
 def _is_same(live: Item, wanted: Item) -> bool:
-    """Return whether an item has the content of an old version; of projects, compare only the names."""
+    """Return whether an item has the content of an old version, and a document or a project also its name."""
     kept = structs.replace(wanted.state, id=live.state.id, created_at=live.state.created_at, uri=live.state.uri)
-    if live.kind != "project":
+    if live.kind == "prompt":
         kept = structs.replace(kept, name=live.name)
     return kept == live.state and wanted.content == live.content
+
+
+def _can_rename(tx: Tx, scope: Scope, live: Item, name: str) -> bool:
+    """Return whether a document has a name, or can get it back."""
+    if name == live.name:
+        return True
+    within, uri = _enter(tx, scope, live.project), uri_of("document", name)
+    return documents.is_free(tx, within, "name", name) and documents.is_free(tx, within, "uri", uri)
 
 
 def _put(tx: Tx, scope: Scope, live: Item, old: Item, project: int | None) -> Item:
@@ -190,7 +202,7 @@ def _put(tx: Tx, scope: Scope, live: Item, old: Item, project: int | None) -> It
         patch = PromptPatch(content=str(old.content), **fields)
         return recording.of(prompts.update(tx, _enter(tx, scope, live.project), live.id, patch, live.version))
     if live.kind == "document":
-        fields = {name: getattr(state, name) for name in ("mime_type", "description", *_AGE)}
+        fields = {name: getattr(state, name) for name in ("name", "mime_type", "description", *_AGE)}
         changes = DocumentPatch(content=old.content, **fields)
         within = _enter(tx, scope, live.project)
         return recording.of(documents.update(tx, within, live.name, changes, live.version))

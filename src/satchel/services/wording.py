@@ -154,7 +154,8 @@ def _describe_task(error: SatchelError, voice: Voice) -> str | None:
     """Describe an error about a task or a text; None for other errors."""
     quote = voice.quote
     if isinstance(error, TaskHeld):
-        return f"task #{error.number} is held by {error.claim.holder} until {error.claim.until[:16]}Z"
+        taken = f", who took it over from you at {error.claim.taken_at[:16]}Z" if error.was_yours else ""
+        return f"task #{error.number} is held by {error.claim.holder} until {error.claim.until[:16]}Z{taken}"
     if isinstance(error, TaskClosed):
         return f"task #{error.number} is {error.status}"
     if isinstance(error, StaleFence):

@@ -72,15 +72,19 @@ def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Document]:
 
 
 def update(tx: Tx, seen: Document, new: Document) -> Document:
-    """Store everything of a document but its name and URI, and return it with its new version."""
+    """Store the changed fields of a document, and return it with its new version.
+
+    Raises:
+        Violation: documents_name or documents_uri, if name or URI is taken.
+    """
     assert new.content is not None, "a document is changed whole"
     changes = """
-        mime_type = :mime_type, description = :description, content = :content, data = :data,
+        name = :name, uri = :uri, mime_type = :mime_type, description = :description, content = :content, data = :data,
         expires = :expires, replaced_by = :replaced_by
     """
     text, data = _split(new.content)
-    values: dict[str, Any] = {"mime_type": new.mime_type, "description": new.description, "content": text, "data": data}
-    values |= {"expires": new.expires, "replaced_by": new.replaced_by}
+    names = ("name", "uri", "mime_type", "description", "expires", "replaced_by")
+    values: dict[str, Any] = {**{name: getattr(new, name) for name in names}, "content": text, "data": data}
     where = {"number": seen.number, "project": seen.project}
     row = tx.renew("documents", changes, _IS_SEEN, columns="updated_at, version", **where, **values)
     assert row is not None, "it is locked"

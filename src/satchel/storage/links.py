@@ -43,14 +43,15 @@ _EXISTING = """
     select 'document', substr(uri, 20) from documents where project = :project and deleted_at is null and uri in :uris
 """
 # Sources in projects and tasks of an owner are two walks along one index, each limited to rows that the caller may see.
-# A prompt may have a link to a target and include it too, and a task may have a second link in its notes.
-# Every project may include what the personal one has, so its items are also looked for in `including`.
+# A source may have several links to a target: with and without its project, as an include, and in the notes of a task.
+# Every project may include what the personal one has.
 _TO = """
     select 'task', cast(number as text), title, project, 0 from (
         select distinct t.number, t.title, j.name as project from links l join tasks t on t.number = l.task
             left join projects j on j.number = t.project and j.deleted_at is null
-        where l.to_kind = :kind and l.to_key = :key and l.owner = :owner and t.deleted_at is null
-            and (:any_project or t.project in :projects or (:has_loose and t.project is null))
+        where l.to_kind = :kind and l.to_key in (:key, :long) and l.owner = :owner and t.deleted_at is null
+            and (t.project = :project or (l.to_key = :long and (:any_project or t.project in :projects))
+                or (:has_loose and t.project is null))
         order by t.number limit :limit
     ) as from_tasks
     union all
@@ -59,10 +60,11 @@ _TO = """
             coalesce(p.title, '') as title, j.name as project, cast(l.part = 'include' as integer) as is_include
         from links l join projects j on j.number = l.project and j.deleted_at is null
             left join prompts p on p.number = l.prompt left join documents r on r.number = l.document
-        where l.to_kind = :kind and l.to_key = :key and l.owner is null
+        where l.to_kind = :kind and l.to_key in (:key, :long) and l.owner is null
             and p.deleted_at is null and r.deleted_at is null and (
-                :any_project or l.project in :projects
-                or l.part = 'include' and (:included_anywhere or l.project in :including)
+                l.project = :project
+                or (l.to_key = :long or (l.part = 'include' and :is_included))
+                    and (:any_project or l.project in :projects)
             )
         order by 1, 2, l.project, 5 desc limit :limit
     ) as from_texts
@@ -82,7 +84,14 @@ class Link(Struct, frozen=True, kw_only=True):
     @property
     def reference(self) -> str:
         """Return the reference by which a call names the item."""
-        return f"#{self.key}" if self.kind == "task" else uri_of(self.kind, self.key)
+        return f"#{self.key}" if self.kind == "task" else uri_of(self.kind, self.key, self.project)
+
+
+def split_key(key: str) -> tuple[str, str]:
+    """Split the name in a URI into a project, empty if the URI has none, and the name in that project."""
+    project, _, name = key.partition("/")
+    is_long = project and name and "/" not in name and ":" not in project  # a library's prompt is LIBRARY:PROMPT
+    return (project, name) if is_long else ("", key)
 
 
 def find_targets(text: str) -> list[Target]:
@@ -136,30 +145,27 @@ def existing(tx: Tx, project: int, targets: Sequence[Target]) -> set[Target]:
 def to(
     tx: Tx,
     target: Target,
+    long: str,
     owner: str | None,
+    project: int,
     projects: Sequence[int] | None,
     limit: int,
     *,
     has_loose: bool,
-    including: Sequence[int] | None = (),
+    is_included: bool = False,
 ) -> list[Link]:
     """List an owner's tasks, then the prompts and documents, that link to a target, each up to a limit.
 
-    Only items in `projects` are listed, and templates in `including`; None means all. `has_loose` adds the tasks of no
-    project.
+    Listed are items of `project`, and those of `projects` (None: of all) with a link to `long`, the key that names the
+    project of the target, too. `has_loose` adds the tasks of no project, and `is_included` the templates of `projects`
+    that include the target.
     """
-    values: dict[str, object] = {
-        "kind": target[0],
-        "key": target[1],
-        "owner": owner,
-        "limit": limit,
-        "has_loose": has_loose,
-    }
-    values |= {"included_anywhere": including is None, "including": list(including or ())}
+    values: dict[str, object] = {"kind": target[0], "key": target[1], "long": long, "project": project}
+    values |= {"owner": owner, "limit": limit, "has_loose": has_loose, "is_included": is_included}
     rows = tx.all(_TO, **values, any_project=projects is None, projects=list(projects or ()))
     return [
-        Link(kind=kind, key=key, title=title, project=project or "", is_include=bool(is_include))
-        for kind, key, title, project, is_include in rows
+        Link(kind=kind, key=key, title=title, project=name or "", is_include=bool(is_include))
+        for kind, key, title, name, is_include in rows
     ]
 
 

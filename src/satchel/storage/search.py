@@ -127,6 +127,7 @@ _REMOVE = "delete from search_items where {0} in :items"
 _BY_NAME = "select {0} from search_items where space in :spaces and name_key = :key order by number limit 4"
 _BY_TITLE = "select {0} from search_items where space in :spaces and title_key = :key order by number limit 4"
 
+_TABLES: dict[FoundKind, str] = {"prompt": "prompts", "document": "documents"}
 _OF_SPACE = {kind: f"select {kind} from search_items where space = :space" for kind in KINDS}
 
 
@@ -196,6 +197,18 @@ def find_alike(tx: Tx, spaces: Sequence[int], kind: FoundKind, reference: str) -
     named = tx.all(by_name, spaces=list(spaces), key=key) if kind != "task" else []
     found = named or tx.all(by_title, spaces=list(spaces), key=key)
     return [number for (number,) in found if number is not None]
+
+
+def find_anywhere(
+    tx: Tx, kind: FoundKind, reference: str, projects: Sequence[int], limit: int
+) -> list[tuple[str, str]]:
+    """Return project and name of the first prompts or documents of some projects that a reference may mean."""
+    found = find_alike(tx, [space for space, _ in list_spaces(tx, projects, [kind])], kind, reference)
+    sql = f"""
+        select j.name, one.name from {_TABLES[kind]} one join projects j on j.number = one.project
+        where one.number in :numbers and one.deleted_at is null and j.deleted_at is null order by j.name limit :limit
+    """
+    return [(project, name) for project, name in tx.all(sql, numbers=found, limit=limit)]
 
 
 def list_beside(tx: Tx, space: int, kind: FoundKind, key: str, limit: int) -> list[int]:

@@ -7,7 +7,7 @@ from msgspec import UNSET, UnsetType
 
 from satchel import clock
 from satchel.contracts.content import count_fitting, format_count
-from satchel.contracts.contract import Context, Reply
+from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel.errors import name_place
 from satchel.contracts.satchel.tools import DocumentAnswer, Hit, PromptAnswer
 from satchel.errors import WrongArgument
@@ -16,7 +16,7 @@ from satchel.protocol import ProtocolError
 from satchel.protocol.codec import decode, encode
 from satchel.protocol.cursors import NUMBER
 from satchel.protocol.cursors import decode_cursor as decode_key
-from satchel.services import projects, retry_keys
+from satchel.services import lookup, projects, retry_keys
 from satchel.services.rules import check_shown, is_expired
 
 Entry = TypeVar("Entry")
@@ -58,6 +58,16 @@ def make_reply(context: Context, text: str, facts: str = "", /, *, notes: Sequen
         texts = [text, "\n".join([facts, *notes])]
     structured = {"project": context.scope.project, **members, **({"notes": list(notes)} if notes else {})}
     return Reply([{"type": "text", "text": one} for one in texts], structured)
+
+
+def add_notes(reply: Body, notes: Sequence[str]) -> Reply:
+    """Return an answer of a tool with more notes."""
+    assert isinstance(reply, Reply) and isinstance(reply.structured, dict), "the tools of this contract answer so"
+    if not notes:
+        return reply
+    first = {**reply.content[0], "text": "\n".join([reply.content[0]["text"], *notes])}
+    structured = {**reply.structured, "notes": [*reply.structured.get("notes", ()), *notes]}
+    return Reply([first, *reply.content[1:]], structured)
 
 
 def reply_echo(context: Context, done: str, line: str, notes: Sequence[str] = (), **members: Any) -> Reply:
@@ -222,10 +232,8 @@ def answer_once(
     kept = retry_keys.recall(context.tx, context.scope, tool, key, digest)
     if kept is not None:
         value = decode(kept)
-        content, structured = value["content"], value["structured"]
         note = f"The call with the key '{key}' was made before; nothing was added now."
-        first = {**content[0], "text": f"{content[0]['text']}\n{note}"}
-        return Reply([first, *content[1:]], {**structured, "notes": [*structured.get("notes", ()), note]})
+        return add_notes(Reply(value["content"], value["structured"]), [note])
     reply = act()
     answer = encode({"content": reply.content, "structured": reply.structured})
     retry_keys.remember(context.tx, context.scope, tool, key, digest, answer)
@@ -233,6 +241,18 @@ def answer_once(
 
 
 # -- the project of a call -----------------------------------------------------------------------------------------
+
+
+def follow(context: Context, reference: str) -> tuple[Context, str]:
+    """Return the context of the project that a link names, and the reference in that project."""
+    project, reference = lookup.split_project(reference)
+    return context.within(project), reference
+
+
+def name_item(context: Context, item: Item, home: str) -> str:
+    """Return the key of an item of the project `home`; for a prompt or document of another project, its link."""
+    is_here = item.kind in ("task", "project") or home == context.scope.project
+    return item.key if is_here else uri_of(item.kind, item.name, home)
 
 
 def describe_place(context: Context) -> list[str]:

@@ -77,7 +77,8 @@ def explain_not_found(missing: errors.NotFound) -> Body:
     if not missing.near:
         return error("not_found", message, why.hint or _HINTS[kind], deleted=key if why.is_deleted else None)
     choices = " or ".join(f"{name} {join_lines(title)}".strip() for name, title in missing.near.items())
-    return error("not_found", message, f"Did you mean {choices}?", near=list(missing.near))
+    hint = why.hint if why.message else f"Did you mean {choices}?"
+    return error("not_found", message, hint, near=list(missing.near))
 
 
 def explain_forbidden(forbidden: errors.Forbidden) -> Body:
@@ -162,7 +163,7 @@ def explain_stale_fence(stale: errors.StaleFence) -> Body:
     if stale.fence > stale.claim.fence:
         return error("conflict", _sentence(stale), "Give the fence that claim_task returned, or leave it out.")
     hint = "Read the task with get_task: another agent may have continued it."
-    return error("conflict", _sentence(stale), hint, fence=stale.claim.fence, holder=stale.claim.holder)
+    return error("conflict", _sentence(stale), hint, holder=stale.claim.holder)
 
 
 def explain_nothing_ready(nothing: errors.NothingReady) -> Body:
@@ -214,9 +215,9 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     errors.WrongEdit: explain_wrong_edit,
     errors.MissingPart: explain_missing_part,
     errors.TaskHeld: lambda held: error(
-        "conflict",
+        "claimed",
         _sentence(held),
-        "Claim another task, or wait until then. If that agent has stopped, use claim_task with release: true.",
+        "Work on another task, or wait until then. If that agent has stopped, use claim_task with take_over: true.",
         holder=held.claim.holder,
         until=format_minute(held.claim.until),
     ),

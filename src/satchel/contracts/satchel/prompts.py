@@ -69,8 +69,9 @@ def get_prompt(context: Context, args: tools.GetPrompt) -> Body:
         if args.lines or args.heading:
             raise WrongArgument("arguments", "not", value="lines" if args.lines else "heading")
         return _render(context, args.prompt, args.arguments)
+    context, reference = answers.follow(context, args.prompt)
     with context.read() as opened:
-        found = find_prompt(opened, args.prompt)
+        found = find_prompt(opened, reference)
         content = read_template(opened, found)
         read = texts.read_part(content, args.lines, args.heading, is_whole=args.whole is True)
         answer = _describe(opened, found, read)
@@ -92,6 +93,7 @@ def list_tags(context: Context, _args: tools.InProject) -> Body:
 
 
 def _render(context: Context, reference: str, given: dict[str, str]) -> Body:
+    context, reference = answers.follow(context, reference)
     values = {name: value for name, value in given.items() if value is not None}  # null means absent
     found, text, notes = fill_in(context, reference, values, fill_text)
     layer = {"from": found.layer} if isinstance(found, Prompt) and found.layer else {}
@@ -164,6 +166,7 @@ def add_prompt(context: Context, args: tools.AddPrompt) -> Body:
 
 
 def update_prompt(context: Context, args: tools.UpdatePrompt) -> Body:
+    context, reference = answers.follow(context, args.prompt)
     declared = _read_arguments(args.arguments)
     if args.title is not UNSET:
         answers.check_title("prompt", args.title)
@@ -172,11 +175,11 @@ def update_prompt(context: Context, args: tools.UpdatePrompt) -> Body:
         changed = [("", args.content)]
     elif args.content is not UNSET or declared:
         with context.read() as opened:
-            stored = find_stored(opened, args.prompt)
+            stored = find_stored(opened, reference)
         changed = [(stored.name, stored.content if args.content is UNSET else args.content)]
     checked = check_templates(context, changed)
     with context.write() as opened:
-        seen = find_stored(opened, args.prompt)
+        seen = find_stored(opened, reference)
         fields, notes = settle_update(checked, seen, args.content, declared)
         replaced_by = answers.none_if_empty(args.replaced_by)
         if replaced_by:

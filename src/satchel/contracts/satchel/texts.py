@@ -115,11 +115,13 @@ def _is_elsewhere(context: Context, link: links.Link) -> bool:
     """Return whether a link points to a library or the personal project."""
     if link.kind == "prompt" and context.libraries.find(link.key) is not None:
         return True
-    return link.kind in ("prompt", "document") and layers.has_personal(context.tx, context.scope, link.kind, link.key)
+    scope = context.within(link.project).scope
+    return link.kind in ("prompt", "document") and layers.has_personal(context.tx, scope, link.kind, link.key)
 
 
 def _format_link(link: links.Link) -> str:
-    return " ".join(filter(None, [link.reference, join_lines(link.title), f"@{link.project}" if link.project else ""]))
+    where = f"@{link.project}" if link.kind == "task" and link.project else ""
+    return " ".join(filter(None, [link.reference, join_lines(link.title), where]))
 
 
 def format_facts(

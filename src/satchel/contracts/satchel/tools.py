@@ -255,7 +255,7 @@ RESTORED = object_of(
 ERROR = object_of(
     *("code", "message", "hint"),
     **dict.fromkeys(("code", "message", "hint", "argument", "deleted", "holder", "until"), STRING),
-    **dict.fromkeys(("version", "count", "fence", "blocked", "held"), INTEGER),
+    **dict.fromkeys(("version", "count", "blocked", "held"), INTEGER),
     **dict.fromkeys(("versions", "lines"), list_of(INTEGER)),
     near={"anyOf": [STRINGS, LINE]},  # similar names; for an edit, the most similar line
 )
@@ -821,7 +821,7 @@ TOOLS = (
         "Change the given fields of a document; empty clears",
         answer_of("resource", resource=DOCUMENT),
         UPDATES,
-        at_least_one=("content", "mime_type", "description", *_AGE),
+        at_least_one=("content", "name", "mime_type", "description", *_AGE),
     ),
     _document(
         "add_resource", AddResource, "Save a document", answer_of("resource", resource=DOCUMENT), ADDS, is_listed=False
