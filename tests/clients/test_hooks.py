@@ -102,6 +102,18 @@ def test_each_client_gets_the_form_that_its_documentation_has() -> None:
     assert set_home == "env 'SATCHEL_HOME=/a b' satchel catch-up --brief --hook cursor --project web"
 
 
+def test_each_client_reads_the_answer_in_its_own_form() -> None:
+    nested = {"hookSpecificOutput": {"additionalContext": "Hi ☃", "hookEventName": "SessionStart"}}
+    for client, value in (
+        (GEMINI, nested),
+        (CURSOR, {"additional_context": "Hi ☃"}),
+        (COPILOT, {"additionalContext": "Hi ☃"}),
+    ):
+        assert json.loads(hooks.write_answer(client, "Hi ☃")) == value
+        assert hooks.write_answer(client, "") == "{}\n"
+    assert hooks.write_answer(CLAUDE, "Hi\n") == "Hi\n"
+
+
 def test_what_cannot_have_a_hook_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CannotInstall, match=r"^Zed documents no hook that could begin a session with catch_up\."):
         hooks.find_hook(BY_NAME["zed"])

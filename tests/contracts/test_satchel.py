@@ -256,8 +256,8 @@ WRONG: list[tuple[Any, ...]] = [
      "Choose one of them, or leave match out."),
     ("update_task", {"task": 1, "status": "in_progress"}, "A task is in progress while it is claimed.", "status",
      "Use claim_task."),
-    ("update_task", {"task": 1, "status": "done"}, "status must be one of pending, completed, cancelled.", "status",
-     "Choose one of them, or leave status out."),
+    ("update_task", {"task": 1, "status": "done"}, "status must be one of pending, review, completed, cancelled.",
+     "status", "Choose one of them, or leave status out."),
     ("update_resource", {"resource": "x"}, "There is nothing to update.", "content",
      "Give one of content, name, mime_type, description, expires, replaced_by."),
     ("add_resource", {"name": "/?/.md", "content": "x"}, "name can have letters, digits, - _ and . only.", "name"),
@@ -355,7 +355,10 @@ def test_a_filter_by_a_tag_that_nothing_has_says_so(client: Client) -> None:
             f"No {what} has the tag 'reviews'. Did you mean review?",
             f"No {what} has the tag 'zzz'.",
         ]
-    assert ok(client, "list_tasks", tags=["review"], project="garden")["notes"] == ["No task has the tag 'review'."]
+    assert ok(client, "list_tasks", tags=["review"], project="garden")["notes"] == [
+        "No task has the tag 'review'.",
+        "Tags in use: docs.",
+    ]
 
 
 def test_null_arguments_count_as_absent(client: Client) -> None:

@@ -46,6 +46,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "project list": ("satchel project list", "satchel project list --json"),
     "project current": ("satchel project current",),
     "project rename": ("satchel project rename web website",),
+    "project set": ("satchel project set web --review people",),
     "project delete": ("satchel project delete web --yes",),
     # -- prompts
     "prompt": ("satchel prompt add Greeting 'Say hello to {{ name }}.'", "satchel prompt render greeting name=Ada"),
@@ -103,19 +104,23 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "task edit": (
         "satchel task edit 4 'Write better docs' --priority urgent",
         "satchel task edit 4 --tag +docs --tag -draft --after +3 --due ''",
+        "satchel task edit 4 --parent 2",
     ),
     "task done": ("satchel task done 4 --note 'Merged.'", "satchel task done 4 5 6"),
+    "task accept": ("satchel task accept 4",),
+    "task return": ("satchel task return 4 --note 'The tests still fail on Windows.'",),
     "task reopen": ("satchel task reopen 4",),
     "task cancel": ("satchel task cancel 4",),
     "task claim": ("satchel task claim", "satchel task claim 4 --minutes 60"),
     "task release": ("satchel task release 4",),
     "task note": ("satchel task note 4 'The tests still fail on Windows.'",),
-    "task delete": ("satchel task delete 4 5",),
+    "task delete": ("satchel task delete 4 5", "satchel task delete --status cancelled --dry-run"),
     "task history": ("satchel task history 4",),
     "task copy": ("satchel task copy 4 --to web",),
     "task move": ("satchel task move 4 5 --to web",),
     "board": ("satchel board --project web", "satchel board --all"),
     "search": ("satchel search release notes", "satchel search '\"exact words\"' --kind document"),
+    "remember": ("satchel remember 'Deploy with make release'", "satchel remember 'Answer in German' -p personal"),
     "catch-up": ("satchel catch-up", "satchel catch-up --since monday --project web"),
     # -- files of other tools
     "import": (

@@ -96,6 +96,19 @@ def write_snippet(client: Client, command: str) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
+def write_answer(client: Client, text: str) -> str:
+    """Return what our hook prints, so that the client's model reads a text."""
+    hook = find_hook(client)
+    if not hook.answer:
+        return text
+    value: Any = text
+    for key in reversed(hook.answer if text else ()):
+        value = {key: value}
+    if "hookSpecificOutput" in hook.answer and text:
+        value["hookSpecificOutput"]["hookEventName"] = hook.event
+    return json.dumps(value or {}, ensure_ascii=False) + "\n"
+
+
 # -- our hooks in a document --------------------------------------------------------------------------------------
 
 _KEYS = ("command", "bash")  # the members in which clients have the command of a hook

@@ -69,6 +69,9 @@ def _list_fields(item: Item) -> list[tuple[str, str]]:
         ("priority", state.priority if item.kind == "task" else ""),
         ("due", state.due or ""),
         ("blocked_by", ", ".join(f"#{number}" for number in state.blocked_by)),
+        ("parent", "" if state.parent is None else f"#{state.parent}"),
+        ("review", state.review or ""),
+        ("review_at", state.review_at or ""),
         ("cancelled_at" if state.is_cancelled else "completed_at", state.completed_at or ""),
     ]
     return [(name, value.replace("\n", "\n  ")) for name, value in fields if value]

@@ -144,13 +144,16 @@ class TaskRow(Struct, omit_defaults=True):
     project: str | UnsetType | None = UNSET  # omitted if it is the answer's project
     blocked_by: tuple[int, ...] = ()  # the open blockers
     blocked_elsewhere: bool = False  # by tasks that the caller may not see
+    parent: int | None = None
+    subtasks: str = ""  # the closed and all of its subtasks, as in 2/5
+    unticked: int = 0  # the number of `- [ ]` in its description
     holder: str = ""
     until: str = ""
     version: int | UnsetType = UNSET  # in echoes of writes
 
 
 class Neighbour(Struct, omit_defaults=True):
-    """A task that blocks another, or waits for it."""
+    """A task that blocks another or waits for it, a parent or a subtask."""
 
     number: int
     title: str
@@ -183,6 +186,10 @@ class WholeTask(Struct, omit_defaults=True):
     blocked_by: list[Neighbour] = []
     blocked_elsewhere: bool = False
     blocks: list[Neighbour] = []
+    parent: Neighbour | None = None
+    subtasks: str = ""  # as in a row
+    children: list[Neighbour] = []  # the first of its subtasks
+    unticked: int = 0
     holder: str = ""
     until: str = ""
     fence: int = 0
@@ -238,7 +245,11 @@ ITEM: Schema = {
     "type": "object",
     "properties": {"kind": STRING, **DOCUMENT["properties"], **PROMPT["properties"], **TASK["properties"]},
 }
-COUNTED = object_of("name", name=STRING, **dict.fromkeys(("prompts", "documents", "open_tasks", "changes"), INTEGER))
+COUNTED = object_of(
+    "name",
+    **dict.fromkeys(("name", "review"), STRING),
+    **dict.fromkeys(("prompts", "documents", "open_tasks", "changes"), INTEGER),
+)
 VERSION = {"version": INTEGER, **dict.fromkeys(("at", "action", "by"), STRING)}
 CHANGE = object_of("kind", "item", *VERSION, kind=STRING, item=STRING, title=STRING, **VERSION)
 FILLED_IN = {"name": STRING, "from": STRING, "text": STRING}
@@ -479,6 +490,7 @@ Blockers = Annotated[list[str], Meta(extra=hidden(max_items=100, takes_numbers=T
 Day = Annotated[str, Meta(description="YYYY-MM-DD", extra=_LINE)]
 Fence = Annotated[int, Meta(description="From your claim", extra=_NUMBER)]
 
+_PARENT = hidden(takes_numbers=True, is_trimmed=True, max_length=500)
 _FILTERS = [*get_args(TaskFilter)]  # in this order, which msgspec loses
 _GRAMMAR = (
     "Title !high due:2026-12-01 +tag @project after:#7,2 in:#5 - #7 is a task, 2 the second here; "
@@ -493,13 +505,21 @@ class AddTask(Struct):
     priority: Priority = "normal"
     due: Day | UnsetType = UNSET
     blocked_by: Blockers | UnsetType = UNSET
+    parent: Annotated[str, Meta(extra=_PARENT)] | UnsetType = UNSET
     project: Project | UnsetType = UNSET
 
 
 class ListTasks(Struct):
-    status: Annotated[
-        TaskFilter, Meta(description="ready: can start now; pending: all open", extra_json_schema={"enum": _FILTERS})
-    ] = "ready"
+    status: (
+        Annotated[
+            TaskFilter,
+            Meta(
+                description="ready: can start now; pending: all open",
+                extra_json_schema={"enum": _FILTERS, "default": "ready"},  # but pending if due is given
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     query: Annotated[str, Meta(description="Text in title or description", extra=_QUERY)] | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
     match: Match = "any"
@@ -531,7 +551,7 @@ class UpdateTask(Struct):
     priority: Priority | UnsetType = UNSET
     due: Day | UnsetType = UNSET
     blocked_by: Blockers | UnsetType = UNSET
-    parent: Annotated[str, Meta(description="Makes it a subtask", extra=_ITEM)] | UnsetType = UNSET
+    parent: Annotated[str, Meta(description="Makes it a subtask", extra=_PARENT)] | UnsetType = UNSET
     note: Text | UnsetType = UNSET
     to: Annotated[str, Meta(description="Project to move to", extra=_NAME)] | UnsetType = UNSET
     expected_version: Version | UnsetType = UNSET
@@ -718,14 +738,17 @@ TOOLS = (
         "Call first: recent changes, claimed tasks and tasks ready to start",
         answer_of(
             "why since period done",
-            why=STRING,
-            **dict.fromkeys(("since", "period"), STRING),
-            **dict.fromkeys(("tags", "completed", "done", "expired", "task_notes"), STRINGS),
+            **dict.fromkeys(("why", "since", "period"), STRING),
+            expired=STRINGS,
             **dict.fromkeys(
-                ("prompts", "documents", "open_tasks", "more_others", "more_ready", "ready_elsewhere"), INTEGER
+                ("tags", "completed", "done", "task_notes", "in_review", "memory", "personal_memory"), STRINGS
             ),
-            **dict.fromkeys(("in_progress", "expired_claims", "ready"), TASKS),
-            **dict.fromkeys(("more_completed", "more_done", "more_in_progress"), BOOLEAN),
+            **dict.fromkeys(("prompts", "documents", "open_tasks", "ready_elsewhere"), INTEGER),
+            **dict.fromkeys(("more_others", "more_memory", "more_personal_memory", "more_ready"), INTEGER),
+            **dict.fromkeys(("in_progress", "expired_claims", "overdue", "due_today", "ready"), TASKS),
+            **dict.fromkeys(
+                ("more_completed", "more_done", "more_in_progress", "more_overdue", "more_due_today"), BOOLEAN
+            ),
             others=list_of(COUNTED),
         ),
     ),
@@ -734,7 +757,7 @@ TOOLS = (
         "remember",
         Remember,
         "Remember one line for the project; project personal: for all projects and users",
-        answer_of("added", added=BOOLEAN),
+        answer_of("added line", added=BOOLEAN, line=STRING),
         ADDS,
     ),
     _tool(_projects, "add_project", AddProject, "Add a project", answer_of("added", added=BOOLEAN), ADDS),
