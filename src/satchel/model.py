@@ -15,8 +15,8 @@ Priority = Literal["low", "normal", "high", "urgent"]
 TaskStatus = Literal["pending", "completed", "cancelled"]
 TaskFilter = Literal["ready", "pending", "in_progress", "completed", "cancelled", "all"]
 ItemKind = Literal["prompt", "document", "task", "project"]
-# complete, cancel and reopen are updates of the status of a task.
-Action = Literal["add", "update", "complete", "cancel", "reopen", "delete", "restore"]
+# complete, cancel and reopen are updates of the status of a task; note adds a note to one, and makes no version.
+Action = Literal["add", "update", "complete", "cancel", "reopen", "delete", "restore", "note"]
 PromptPosition = tuple[Timestamp, int]  # of a prompt in a list, last updated first: its `updated_at` and its number
 
 DEFAULT_PROJECT: Final = "default"
@@ -42,6 +42,7 @@ ACTION_WORDS: Final[dict[Action, str]] = {
     "reopen": "reopened",
     "delete": "deleted",
     "restore": "restored",
+    "note": "noted",
 }
 STATUSES: Final[tuple[TaskStatus, ...]] = ("pending", "completed", "cancelled")
 # The literals and operators of Jinja2, and the words of its `if` and `for`.
@@ -60,6 +61,7 @@ class Author(Struct, frozen=True):
     client_version: str = ""
     contract: str = ""  # the contract, or `cli`
     caller: Literal["", "person", "model"] = ""
+    session: str = ""  # four characters that distinguish sessions of one client
 
 
 class Quota(Struct, frozen=True, kw_only=True):
@@ -435,6 +437,7 @@ class TaskQuery(TextQuery, frozen=True, kw_only=True):
     filter: TaskFilter = "ready"
     project: str | None = None  # the project's name
     takes_unfiled: bool = False  # include tasks of no project
+    reads_notes: bool = False  # look for the text in notes too
     holder_key: str | None = None  # with `ready`: leave out tasks held by others; empty: leave out all held tasks
 
 
@@ -506,7 +509,7 @@ class Item(Struct, frozen=True):
 
 
 class Version(Struct, frozen=True):
-    """A change of one item, by which the item got a new version."""
+    """A change of one item, by which the item got a new version; or a note on a task."""
 
     number: int  # in the order of all changes
     kind: ItemKind
@@ -516,6 +519,7 @@ class Version(Struct, frozen=True):
     at: Timestamp
     project: int | None
     undoes: int | None  # the number of the change that this one reversed
+    note: int = 0  # the number of the note that was added; 0 for any other change
     author: Author = Author()
 
     @property
@@ -528,9 +532,12 @@ class ChangeQuery(Struct, frozen=True, kw_only=True):
     """A query for changes."""
 
     since: Timestamp = ""
-    by: str = ""  # a client, a contract, `person`, `model`, or at least 8 characters of the id of a user or token
-    kinds: Sequence[ItemKind] = KINDS  # this and the following apply only to feeds of many items
+    until: Timestamp = ""  # changes at this time are left out
+    # A client, alone or with its version or session; a contract; `person` or `model`; at least 8 characters of the id
+    # of a user or token; or an author as `history.name_author` writes it.
+    by: str = ""
     after: int = 0  # the number of a change
+    kinds: Sequence[ItemKind] = KINDS  # this and the following apply only to feeds of many items
     before: int = 2**53
 
 

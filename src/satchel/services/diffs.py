@@ -4,13 +4,16 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from satchel.model import Argument, Item, Scope
-from satchel.services import history, lookup, projects
+from satchel.model import Argument, Item, Scope, State, Version
+from satchel.services import history, lookup, projects, recording
 from satchel.storage.database import Tx
 from satchel.storage.deltas import common_prefix
 
 Change = tuple[int, int, int, int]  # the range of lines in the old text, and the range that replaces it in the new one
 
+_FIELDS = ("name", "title", "description", "tags", "arguments", "uri", "mime_type", "priority", "due", "blocked_by")
+_MOST_BYTES = 32 * 1024 * 1024  # of the versions that are compared for one list
+_MOST_COMPARED = 40_000  # pairs of lines to compare for such a list
 _MOST_LINES = 5000  # lines to compare, which takes half a second; beyond this, all are shown as replaced
 _MOST_SHOWN = 1000  # lines to show on each side of such a replacement
 
@@ -45,6 +48,66 @@ def diff(
     hunks = _compare(*contents, context=context)
     names = [f"--- version {before.version}", f"+++ version {after.version}"]
     return after, before.version, after.version, "\n".join([*names, *fields, *hunks]) if fields or hunks else ""
+
+
+def list_changed_fields(tx: Tx, item: Item, versions: Sequence[Version]) -> dict[int, tuple[str, ...]]:
+    """Return the fields that each of some versions of an item changed, by the numbers of these changes.
+
+    Of a text, the number of changed lines follows. There are no fields for the first version that history has, nor for
+    those that are reached only after rebuilding too many bytes.
+    """
+    found: dict[int, tuple[str, ...]] = {}
+    size = 0
+    for number in dict.fromkeys(one.item for one in versions):
+        wanted = {one.version: one for one in versions if one.item == number and not one.note}
+        above, after = 0, _Compared(None, item.state, item.content)
+        for version, project, data in history.iterate_states(tx, item, number, min(wanted, default=1) - 1):
+            size += len(data)
+            if size > _MOST_BYTES:
+                return found
+            before = _Compared(project, *recording.decode(item.kind, data))
+            if above in wanted:
+                found[wanted[above].number] = tuple(_name_changes(item, wanted[above], before, after))
+            above, after = version, before
+    return found
+
+
+class _Compared(Struct, frozen=True):
+    """One of two versions to compare."""
+
+    project: int | None
+    state: State
+    content: str | bytes
+
+
+def _name_changes(item: Item, change: Version, before: _Compared, after: _Compared) -> list[str]:
+    """Name the fields that a change of an item changed."""
+    is_task = item.kind == "task"
+    fields = [name for name in _FIELDS if getattr(before.state, name) != getattr(after.state, name)]
+    if change.action in ("update", "restore") and _read_status(before.state) != _read_status(after.state):
+        fields.append("status")
+    if is_task and before.project != after.project:
+        fields.append("project")
+    if before.content != after.content:
+        text = "description" if is_task else "content"
+        if isinstance(before.content, str) and isinstance(after.content, str):
+            text += f" ({_count_changed_lines(before.content, after.content)})"
+        fields.append(text)
+    return fields
+
+
+def _read_status(state: State) -> tuple[bool, bool]:
+    return state.completed_at is not None, state.is_cancelled
+
+
+def _count_changed_lines(old: str, new: str) -> str:
+    """Count the lines that a change of a text replaced, added or removed; if there are many, only roughly."""
+    differing = find_differing(old, new, 0)
+    here, there = len(differing.old) + differing.more_old, len(differing.new) + differing.more_new
+    count = max(here, there)
+    if here * there <= _MOST_COMPARED:
+        count = sum(max(j - i, m - k) for i, j, k, m in _find_changes(differing.old, differing.new))
+    return "1 line" if count == 1 else f"{count} lines"
 
 
 def _read_content(item: Item) -> str:

@@ -51,6 +51,14 @@ def update(tx: Tx, old: Recorded, new: Recorded) -> None:
     _index(tx, after, before)
 
 
+def note(tx: Tx, task: Task, number: int) -> None:
+    """Record that a note was added to a task, and index its words. This makes no version of the task."""
+    item = of(task)
+    revisions.add(tx, item, "note", item.version, note=number)
+    check_quota(tx)
+    tx.gather(search.put, _space(item), (item.number, _read_text(tx, item)))
+
+
 def delete(tx: Tx, *deleted: Recorded, permanently: bool = False) -> None:
     """Record that items of one kind were deleted, and take them out of the index.
 
@@ -73,10 +81,10 @@ def delete(tx: Tx, *deleted: Recorded, permanently: bool = False) -> None:
 def _list_words(tx: Tx, item: Item) -> set[str]:
     """Return those words of all versions of an item to which mistyped words can be corrected."""
     item = item if item.state.id else read_deleted(tx, item, item.number) or item
-    words, state = {*list_correctable(make_words(_text(item)))}, encode(item)
+    words, state = {*list_correctable(make_words(_read_text(tx, item)))}, encode(item)
     with tx.in_all_projects():  # the task may have been in other projects
         since = revisions.states_since(tx, item.kind, item.number, 0)
-    for _, kept in since:
+    for *_, kept in since:
         if kept is not None:
             state = apply_delta(kept, state)
             was, content = decode(item.kind, state)
@@ -224,11 +232,20 @@ def _index(tx: Tx, after: Item, before: Item | None = None) -> None:
         return
     space, text = _space(after), _text(after)
     if before is None or (_space(before), _text(before)) != (space, text):
-        tx.gather(search.put, space, (after.number, text))
+        tx.gather(search.put, space, (after.number, _read_text(tx, after)))
 
 
 def _space(item: Item) -> Space:
     return Space(item.kind, item.project, item.owner)
+
+
+def _read_text(tx: Tx, item: Item) -> ItemText:
+    """Return the indexed texts of an item; those of a task with its notes."""
+    text = _text(item)
+    if item.kind != "task":
+        return text
+    notes = task_rows.note_text(tx, item.owner or "", item.number)
+    return replace(text, text=f"{text.text}\n{notes}") if notes else text
 
 
 def _text(item: Item) -> ItemText:

@@ -18,6 +18,7 @@ from satchel.errors import (
     Taken,
     TaskClosed,
     TaskHeld,
+    UnknownAuthor,
     VersionConflict,
     VersionMissing,
     WrongArgument,
@@ -139,6 +140,8 @@ def describe(error: SatchelError, voice: Voice) -> str:
         return f"{voice.name_item(error.kind, error.key)} has version {error.actual}, not {error.expected}"
     if isinstance(error, VersionMissing):
         return f"{voice.name_item(error.kind, error.key)} has no version {error.version}"
+    if isinstance(error, UnknownAuthor):
+        return f"no change here is by {quote(error.by)}"
     if isinstance(error, AmbiguousItem):
         return f"several items are called {quote(error.key)}"
     if found := _describe_task(error, voice):

@@ -13,7 +13,7 @@ from msgspec import Struct
 from satchel.model import ItemKind
 from satchel.storage.database import Row, Tx, explain_damage
 from satchel.storage.search_words import MAX_INDEXED, MOST_COUNTED, ItemText, list_correctable, make_key, make_words
-from satchel.storage.tasks import CONFINED, Allowed, confine
+from satchel.storage.tasks import CONFINED, NOTE_TEXT, Allowed, confine
 
 FoundKind = Literal["prompt", "document", "task"]
 KINDS: tuple[FoundKind, ...] = ("prompt", "document", "task")
@@ -49,6 +49,7 @@ class FoundText(Struct, frozen=True):
     title: str
     description: str | None
     text: str
+    notes: str = ""  # on a task, the last one first
     layer: str = ""  # the personal project, if the item is from there
 
 
@@ -219,9 +220,9 @@ _ITEMS = {
         select number, project, null, name, name, null, description, substr(content, 1, :longest)
         from documents where number > :after and number <= :last and deleted_at is null order by number limit :batch
     """,
-    "task": """
+    "task": f"""
         select number, project, owner, title, '', (select string_agg(tag, ' ') from task_tags where task = number),
-            null, substr(description, 1, :longest)
+            null, coalesce(substr(description, 1, :longest), '') || coalesce('\n' || {NOTE_TEXT}, '')
         from tasks where number > :after and number <= :last and deleted_at is null order by number limit :batch
     """,
 }
@@ -264,7 +265,7 @@ _TEXTS: dict[FoundKind, str] = {
         where number in :numbers
     """,
     "task": f"""
-        select number, '', title, null, coalesce(description, '') from tasks
+        select number, '', title, null, coalesce(description, ''), coalesce({NOTE_TEXT}, '') from tasks
         where owner || '' = :owner and number in :numbers and {CONFINED}
     """,
 }

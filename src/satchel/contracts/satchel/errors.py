@@ -99,6 +99,11 @@ def explain_missing_version(missing: errors.VersionMissing) -> Body:
     return error("not_found", _sentence(missing), hint, versions=list(missing.kept))
 
 
+def explain_unknown_author(unknown: errors.UnknownAuthor) -> Body:
+    hint = f"Authors of changes here: {'; '.join(unknown.authors)}." if unknown.authors else "Leave by out."
+    return error("not_found", _sentence(unknown), hint, argument="by", near=list(unknown.authors) or None)
+
+
 def explain_ambiguous_item(ambiguous: errors.AmbiguousItem) -> Body:
     named = ambiguous.references
     hint = f"Use one of these: {' or '.join(named)}."
@@ -195,6 +200,7 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
         argument="key",
     ),
     errors.VersionMissing: explain_missing_version,
+    errors.UnknownAuthor: explain_unknown_author,
     WrongValue: lambda wrong: error(
         "invalid_argument", wrong.message, wrong.hint, argument=wrong.argument, near=list(wrong.near) or None
     ),
@@ -379,7 +385,10 @@ _ENTRIES = {  # examples of an entry of these lists
 _OTHER_HINT = "See the tool's input schema."
 # Sentences for values whose form in tools differs from the form that people use.
 _OWN_SENTENCES = {
-    ("since", "format"): "since must be a time like 2026-11-17 or 2026-11-17T12:30, or an age like 2h or 3d",
+    ("since", "format"): (
+        "since must be an age like 2h or 3d, a time like 2026-11-17 or 2026-11-17T12:30, or the since of an answer"
+    ),
+    ("until", "format"): "until must be an age like 2h or 3d, or a time like 2026-11-17 or 2026-11-17T12:30",
     ("due", "format"): "due must be a day like 2026-11-30",
     ("heading", "not"): "Give heading or {value}, not both",
     ("arguments", "not"): "Give arguments or {value}, not both",
@@ -401,7 +410,8 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("", "signs"): "Write +x to add, -x to remove; entries without signs replace all.",
     ("", "uniqueItems"): "Name each once.",
     ("cursor", "format"): "Leave it out to get the first page.",
-    ("since", "format"): "Leave it out to get all changes.",
+    ("since", "format"): "For example 2h.",
+    ("until", "format"): "For example 2h.",
     ("due", "format"): "Leave it out if the task has no due day.",
     ("uri", "reserved"): "Leave it out to use satchel://resource/NAME.",
     ("", "hidden"): "Remove the character.",
