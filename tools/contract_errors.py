@@ -282,7 +282,7 @@ def _sample(schema: dict[str, Any]) -> Any:
 def _wrong_types(field: Field) -> list[tuple[str, Any]]:
     kind = _kind(field)
     names = {"string": "a string", "integer": "an integer", "boolean": "a boolean", "array": "an array"}
-    other: Any = {} if kind == "string" or field.hidden.takes_text else "x"
+    other: Any = {"string": {}, "array": True}.get(kind, "x")
     wrong: list[tuple[str, Any]] = [(f"an argument is not {names.get(kind, 'an object')}", other)]
     if kind == "string" and "format" not in field.schema and "enum" not in field.schema:
         wrong.append(("a text has a NUL or half a surrogate pair", "\0"))

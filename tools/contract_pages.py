@@ -129,6 +129,10 @@ def serving(contract: Contract) -> list[str]:
         f"- {_describe_unknown(contract)}; "
         f"`null` counts as {'a value' if contract.is_strict else 'an absent argument'}.",
     ]
+    if contract.converts_types:
+        lines.append(
+            '- `"5"` counts as 5, `"true"` as true, one entry as a list of it, and a list of one as its entry.'
+        )
     if contract.explains_mistakes:
         lines.append("- An unknown tool is an error -32602 that lists the tools.")
         lines.append("- The message of a JSON-RPC error has the reason, and so has its `data.details`.")
@@ -201,7 +205,6 @@ def _habits(field: Field) -> list[str]:
         "stripped of white space": rule.is_trimmed,
         "not empty or blank": rule.is_blank_refused,
         "an integer becomes its digits": rule.takes_numbers,
-        "a text becomes a list of one": rule.takes_text,
     }
     return [text for text, holds in habits.items() if holds]
 

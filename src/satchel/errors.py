@@ -68,12 +68,13 @@ class WrongEdit(Refused):
 
 
 class MissingPart(Refused):
-    """A text has no such heading."""
+    """A text has no such heading, or several that a call may mean."""
 
-    def __init__(self, heading: str, near: tuple[str, ...]) -> None:
-        super().__init__(f"there is no heading {heading!r}")
+    def __init__(self, heading: str, near: tuple[str, ...], *, is_ambiguous: bool = False) -> None:
+        super().__init__(f"{'several headings are' if is_ambiguous else 'there is no heading'} {heading!r}")
         self.heading = heading
-        self.near = near  # existing headings that are similar
+        self.near = near  # existing headings that are similar, or the possible ones
+        self.is_ambiguous = is_ambiguous
 
 
 class NotFound(Refused):

@@ -15,8 +15,9 @@ Priority = Literal["low", "normal", "high", "urgent"]
 TaskStatus = Literal["pending", "completed", "cancelled"]
 TaskFilter = Literal["ready", "pending", "in_progress", "completed", "cancelled", "all"]
 ItemKind = Literal["prompt", "document", "task", "project"]
-# complete, cancel and reopen are updates of the status of a task; note adds a note to one, and makes no version.
-Action = Literal["add", "update", "complete", "cancel", "reopen", "delete", "restore", "note"]
+# complete, cancel and reopen are updates of the status of a task; move is one of its project and nothing else; note adds
+# a note to a task, and makes no version.
+Action = Literal["add", "update", "complete", "cancel", "reopen", "move", "delete", "restore", "note"]
 PromptPosition = tuple[Timestamp, int]  # of a prompt in a list, last updated first: its `updated_at` and its number
 
 DEFAULT_PROJECT: Final = "default"
@@ -40,6 +41,7 @@ ACTION_WORDS: Final[dict[Action, str]] = {
     "complete": "completed",
     "cancel": "cancelled",
     "reopen": "reopened",
+    "move": "moved",
     "delete": "deleted",
     "restore": "restored",
     "note": "noted",

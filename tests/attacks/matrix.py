@@ -40,6 +40,7 @@ PLAIN = {  # arguments that name nothing
     *("match", "arguments", "whole", "prompts", "resources", "key", "expected_version", "uri", "mime_type", "status"),
     *("priority", "due", "note", "fence", "minutes", "release", "copy", "version", "against", "by", "edits"),
     *("append", "prepend", "heading", "include_completed", "what"),
+    *("where", "dry_run"),
 }
 PLAIN_LINES = ("get_prompt", "read_resource")  # whose `lines` is a range
 
@@ -157,6 +158,8 @@ def make_arguments(cast: Cast, tool: Tool) -> dict[str, Any]:
         "edits": [{"old": "plain", "new": "text"}],
     }
     needed = [field.name for field in fields_of(tool.input) if field.is_required]
+    if "where" in tool.input.__struct_fields__:
+        needed.append("items")
     return {name: samples[name] for name in [*needed, *tool.at_least_one[:1]]}
 
 

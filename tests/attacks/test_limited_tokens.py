@@ -61,7 +61,7 @@ def test_every_contract_adds_its_tasks_to_its_project(server: HttpInProcess, wor
     ok(server, "add_tasks", lines=["Three"])
     door = server.fetch("POST", "/mcp/tool/add_task", b'{"title": "Four"}', {"Content-Type": "application/json"})
     assert door.status == 200
-    assert refusal(server, "update_task", task="One", project="")["argument"] == "project"
+    assert refusal(server, "update_task", task="One", to="")["argument"] == "to"
     found = world.read(EVERYWHERE, lambda tx: tasks.list_all(tx, EVERYWHERE))
     numbers = [one.number for one in found[:4]]
     new = world.read(EVERYWHERE, lambda tx: tasks.list_some(tx, EVERYWHERE, numbers))

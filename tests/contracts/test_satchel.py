@@ -113,10 +113,10 @@ def test_a_task_is_added_changed_completed_and_deleted(client: Client) -> None:
     assert ok(client, "list_tasks") == {"project": "default", "tasks": [row]}
     assert text(client, "list_tasks") == f"{line} @garden"
     changed = ok(
-        client, "update_task", task=1, description="", tags=[], due="", project="", priority="NORMAL", title="Plant"
+        client, "update_task", task=1, description="", tags=[], due="", to="", priority="NORMAL", title="Plant"
     )
     task = {"number": 1, "title": "Plant", "project": None, "version": 2}
-    assert changed == {"project": "default", "task": task}
+    assert changed == {"project": "default", "task": task, "notes": ["#1 moved from garden to no project."]}
     done = {**task, "status": "completed", "version": 3}
     for said, more in (("Completed", {}), ("Already completed", {"already_completed": True})):
         completed = result_of(client, "complete_task", {"task": "#1"})
@@ -157,16 +157,32 @@ def test_a_task_is_found_by_number_id_or_title(client: Client, store: str) -> No
     for reference in ("", " "):
         empty = wrong("task must not be empty.", "task", "Give task: the number or UUID of a task.")
         assert refusal(client, "complete_task", task=reference) == empty
-    for reference in (1.5, True, None, [1], {"number": 1}):
+    for reference in (1.5, True, None, {"number": 1}):
         error = refusal(client, "complete_task", task=reference)
         assert error == wrong("task must be the number or UUID of a task.", "task"), reference
+
+
+def test_a_value_that_can_only_mean_one_of_the_right_type_is_taken(client: Client) -> None:
+    ok(client, "add_tasks", lines="First +a\n    indented")
+    ok(client, "add_task", title=["Second"], tags="b", blocked_by="#1")
+    ok(client, "update_task", task=["#1"], expected_version="1", priority=["high"])
+    assert ok(client, "list_tasks", limit="1", status="all", tags="a")["tasks"][0]["priority"] == "high"
+    assert ok(client, "claim_task", task=["#1"], minutes="5", release="False")["holder"]
+    assert ok(client, "claim_task", task=1, release="true")["released"] is True
+    assert ok(client, "update_items", items="#1", tags="+c", dry_run="true")["dry_run"] is True
+    ok(client, "add_prompts", prompts={"title": "Tea", "content": "Brew {{ leaf }} for {{ who }}", "tags": "t"})
+    ok(client, "update_prompt", prompt=["tea"], arguments=["leaf", "who?"])
+    assert ok(client, "get_prompt", prompt="tea")["prompt"]["arguments"] == [{"name": "leaf"}, {"name": "who"}]
+    ok(client, "edit_text", item=["tea"], edits={"old": "Brew", "new": "Steep", "all": "true"})
+    assert ok(client, "delete", where=[{"tags": "t"}])["deleted"] == [{"kind": "prompt", "item": "tea"}]
+    assert refusal(client, "add_prompts", prompts={"title": "x", "content": "y", "tag": "z"})["near"] == ["tags"]
 
 
 def test_a_line_stays_a_line(client: Client, store: str, serve: Callable[..., Client]) -> None:
     # Other contracts accept such titles; ours does not.
     serve("tasks", store, NEWEST).call("add_task", {"title": "One\r\ntwo\u2028three", "description": "a\nb"})
     serve("prompt-store", store, NEWEST).call("add_prompt", {"title": "One\ntwo", "content": "x"})
-    ok(client, "update_task", task=1, project="default")
+    ok(client, "update_task", task=1, to="default")
     assert text(client, "list_tasks") == "#1 One two three"
     assert text(client, "list_prompts", query="one") == "- one-two"
     assert text(client, "complete_task", task=1) == "Completed #1 [x] One two three, version 3"
@@ -189,7 +205,7 @@ WRONG: list[tuple[Any, ...]] = [
     ("add_prompt", {**NEW, "content": "ä" * (2**21 + 1)}, "content can have at most 4194304 bytes.", "content"),
     ("add_prompt", {**NEW, "name": "lib:x"}, "name can have letters, digits, - _ and . only.", "name"),
     ("add_prompt", {**NEW, "tags": ["a b"]}, "tags[0]: a tag has 1 to 50 letters, digits, - and _.", "tags"),
-    ("add_prompt", {**NEW, "tags": "a"}, "tags must be a list.", "tags", 'For example ["one", "two"].'),
+    ("add_prompt", {**NEW, "tags": True}, "tags must be a list.", "tags", 'For example ["one", "two"].'),
     ("add_prompt", {**NEW, "tags": [1]}, "tags[0] must be a text.", "tags", QUOTES),
     ("add_prompt", {**NEW, "tags": ["a"] * 101}, "tags can have at most 100 entries.", "tags"),
     *(
@@ -206,12 +222,17 @@ WRONG: list[tuple[Any, ...]] = [
     *(
         ("add_prompt", {**NEW, "arguments": given}, message, "arguments", hint)
         for given, message, hint in [
-            ({"who": "Ann"}, "arguments must be a list.", f"For example [{DECLARED[12:-1]}]."),
-            (["who"], "arguments[0] must be an object.", DECLARED),
+            (True, "arguments must be a list.", f"For example [{DECLARED[12:-1]}]."),
+            (
+                {"who": "Ann"},
+                "Unknown argument: arguments[0].who. Nothing was done.",
+                "Arguments[0] has name, description, required, values, open.",
+            ),
+            ([5], "arguments[0] must be an object.", DECLARED),
             (
                 [{"name": "a", "required": "yes"}],
                 "arguments[0].required must be true or false.",
-                "Write it without quotes.",
+                "For example true.",
             ),
             ([{"name": "a", "values": ["x", 1]}], "arguments[0].values[1] must be a text.", QUOTES),
             ([{"name": "a", "\x00": 1}], "Unknown argument: arguments[0].?. Nothing was done.", HINT),
@@ -228,7 +249,9 @@ WRONG: list[tuple[Any, ...]] = [
     ("list_prompts", {"limit": 0}, "limit must be at least 1.", "limit"),
     ("list_prompts", {"limit": 2**70}, "limit must be at most 200.", "limit",
      "Ask for fewer; use next_cursor to get the rest."),
-    ("list_prompts", {"limit": "5"}, "limit must be a whole number.", "limit"),
+    ("list_prompts", {"limit": "five"}, "limit must be a whole number.", "limit", "For example 20."),
+    ("complete_task", {"task": [1, 2]}, "task takes one value, and this is a list of 2.", "task",
+     "Make a call for each. Several tasks can be changed with update_items."),
     ("list_prompts", {"match": "some"}, "match must be one of any, all.", "match",
      "Choose one of them, or leave match out."),
     ("update_task", {"task": 1, "status": "in_progress"}, "A task is in progress while it is claimed.", "status",
@@ -250,7 +273,7 @@ WRONG: list[tuple[Any, ...]] = [
      "Give blocked_by: numbers or UUIDs of tasks, or an empty list."),
     ("add_task", {"title": "x", "blocked_by": [1.5]}, "blocked_by[0] must be the number or UUID of a task.",
      "blocked_by", 'For example 4, or "#4".'),
-    ("add_task", {"title": "x", "blocked_by": "1"}, "blocked_by must be a list of tasks, by number or UUID.",
+    ("add_task", {"title": "x", "blocked_by": True}, "blocked_by must be a list of tasks, by number or UUID.",
      "blocked_by", "For example [4, 7]."),
     ("add_task", {"title": "x", "due": "2026-02-30"}, "due must be a day like 2026-11-30.", "due",
      "Leave it out if the task has no due day."),

@@ -55,6 +55,31 @@ def test_a_version_is_read_and_compared(own: Client) -> None:
     }
 
 
+def test_several_items_are_restored_together_or_none(own: Client) -> None:
+    ok(own, "add_prompt", title="Tea", content="x")
+    ok(own, "update_prompt", prompt="tea", content="y")
+    ok(own, "add_task", title="Drink")
+    ok(own, "delete", items=["#1"])
+    given = ["tea", "#1", "satchel://prompt/tea"]
+    error = refusal(own, "restore", items=[*given, "#9"])
+    assert (error["code"], error["argument"]) == ("not_found", "items")
+    assert error["message"] == "items[3]: Task #9 does not exist."
+    assert ok(own, "restore", items=given) == {
+        "project": "default",
+        "items": [
+            {"kind": "prompt", "item": "tea", "version": 3, "from_version": 1, "changed": True, "lines": ["-y", "+x"]},
+            {"kind": "task", "item": "#1", "version": 3, "from_version": 1, "changed": True},
+        ],
+    }
+    for arguments, message in (
+        ({}, "item is missing."),
+        ({"items": []}, "items needs at least one entry."),
+        ({"items": ["tea"], "item": "tea"}, "item cannot be given with items."),
+        ({"items": ["tea"], "version": 1}, "version cannot be given with items."),
+    ):
+        assert refusal(own, "restore", arguments)["message"] == message
+
+
 def test_the_feed_shows_changes_and_their_programs(own: Client, store: str, serve: Callable[..., Client]) -> None:
     other = serve("prompt-store", store, NEWEST, "--user", BOB)
     marker = ok(own, "history")["since"]
@@ -108,7 +133,7 @@ def test_a_wrong_argument_is_named(own: Client) -> None:
         ({"cursor": "made up"}, "cursor"),
         ({"item": "tea", "version": 0}, "version"),
         ({"item": "  "}, "item"),
-        ({"item": "tea", "against": "1"}, "against"),
+        ({"item": "tea", "against": "one"}, "against"),
     ]
     for arguments, argument in wrong:
         refused = refusal(own, "history", arguments)

@@ -9,6 +9,7 @@ from satchel.services import projects
 from satchel.storage.database import Database
 from tests.support.satchel import missing, ok, refusal, text, wrong
 from tests.support.stdio import META, NEWEST, Client
+from tests.support.variants import both_engines
 
 ANN = "11111111-1111-4111-8111-111111111111"
 LOOK = "Look for it with search or a list tool; restore brings back deleted items."
@@ -43,6 +44,7 @@ def test_deleting_items_of_every_kind_reports_the_references_to_them(own: Client
             {"kind": "task", "item": "#2", "title": "Fix login"},
         ],
         "referred": [{"item": "review", "by": ["satchel://resource/guide.md"]}, {"item": "#3", "by": ["#4"]}],
+        "ready": [{"number": 4, "title": "Announce"}],
     }
     assert numbers(own) == [1, 4]
     for item in ("review", "#2", "#3"):
@@ -103,7 +105,141 @@ def test_a_prompt_is_not_taken_for_one_of_several_tasks_of_its_name(own: Client,
     assert refusal(own, "edit_text", item=spelling, append="x")["near"] == ["satchel://task/5", "satchel://task/6"]
 
 
+def test_deleting_a_blocker_lists_what_became_ready_and_changes_no_other_task(own: Client) -> None:
+    ok(own, "complete_task", task=2)
+    assert text(own, "delete", items=["#1"]) == (
+        "Deleted #1 Write docs\n#1 was referred to by #3.\nReady now:\n#3 Deploy"
+    )
+    assert ok(own, "get_task", task=3)["task"]["version"] == 1
+    assert "ready" not in ok(own, "delete", items=["#2"])  # it was completed, so it blocked nothing
+
+
+# -- where and dry_run ------------------------------------------------------------------------------------------
+
+
+def test_where_selects_what_the_lists_would_show(own: Client) -> None:
+    ok(own, "add_tasks", lines=["Elsewhere +docs"], project="other")
+    ok(own, "add_prompts", prompts=[{"title": f"Note {number}", "content": "login"} for number in (1, 2)])
+    selected: list[tuple[dict[str, Any], list[str]]] = [
+        ({"tags": ["docs"]}, ["review", "#1"]),
+        ({"tags": ["+Docs"], "kind": "task"}, ["#1"]),
+        ({"query": "LOGIN"}, ["note-2", "note-1", "#2"]),
+        ({"query": "guide"}, ["review", "guide.md"]),
+        ({"status": "ready"}, ["#1", "#2"]),
+        ({"status": "ready", "query": "fix", "tags": None}, ["#2"]),
+        ({"kind": "document"}, ["guide.md"]),
+        ({"kind": "prompt", "tags": [], "query": ""}, ["note-2", "note-1", "review"]),
+    ]
+    for where, items in selected:
+        found = ok(own, "delete", where=where, dry_run=True)
+        assert [one["item"] for one in found["deleted"]] == items, where
+    assert ok(own, "update_items", where={"status": "ready"}, priority="high", due="2026-12-24")["items"] == [
+        {"number": 1, "title": "Write docs", "priority": "high", "due": "2026-12-24", "tags": ["docs"], "version": 2},
+        {"number": 2, "title": "Fix login", "priority": "high", "due": "2026-12-24", "version": 2},
+    ]
+    assert "due" not in ok(own, "update_items", where={"query": "fix"}, due="")["items"][0]
+    assert ok(own, "delete", where={"tags": ["docs"]}, project="other")["deleted"] == [
+        {"kind": "task", "item": "#5", "title": "Elsewhere"}
+    ]
+
+
+def test_a_query_without_matches_changes_nothing_and_says_so(own: Client) -> None:
+    for tool, member, more in (("delete", "deleted", {}), ("update_items", "items", {"tags": ["+a"]})):
+        given = {"where": {"tags": ["nothing"]}, **more}
+        assert ok(own, tool, given) == {"project": "default", member: []}
+        assert text(own, tool, **given) == "No prompts or tasks in project 'default' match."
+    assert ok(own, "delete", where={"query": "x"}, project="personal") == {
+        "project": "personal",
+        "deleted": [],
+    }
+    assert "personal" not in [one["name"] for one in ok(own, "list_projects")["projects"]]
+
+
+def test_a_query_must_fit_the_kinds_and_select_something(own: Client) -> None:
+    example = 'as in where: {"tags": ["old"], "status": "pending"}.'
+    say_which = f"Say which items: kind, tags, status or query, {example}"
+    cases: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({}, wrong("items is missing.", "items", f"Name the items, or describe them, {example}")),
+        (
+            {"items": ["#1"], "where": {"kind": "task"}},
+            wrong("Give items or where, not both.", "where", "Leave one of them out."),
+        ),
+        ({"where": {}}, wrong("where selects nothing.", "where", say_which)),
+        ({"where": {"tags": [], "query": ""}}, wrong("where selects nothing.", "where", say_which)),
+        (
+            {"where": {"kind": "prompt", "status": "pending"}},
+            wrong("A prompt has no status.", "where", "Leave out where.kind or where.status."),
+        ),
+        (
+            {"where": {"kind": "document", "tags": ["a"]}},
+            wrong("A document has no tags.", "where", "Leave out where.kind or where.tags."),
+        ),
+        (
+            {"where": {"kind": "note"}},
+            wrong(
+                "where.kind must be one of document, prompt, task.",
+                "where",
+                "Choose one of them, or leave where.kind out.",
+            ),
+        ),
+    ]
+    for given, error in cases:
+        for tool, more in (("delete", {}), ("update_items", {"due": ""})):
+            assert refusal(own, tool, {**given, **more}) == error
+    assert refusal(own, "delete", where={"tag": "a"})["near"] == ["tags"]
+
+
+def test_more_than_two_hundred_matches_are_refused_with_their_number(own: Client) -> None:
+    for start in (0, 150):
+        ok(own, "add_tasks", lines=[f"Chore {number} +chore" for number in range(start, start + 150)])
+    assert refusal(own, "update_items", where={"tags": ["chore"]}, priority="low", dry_run=True) == {
+        "code": "invalid_argument",
+        "message": "300 items match, and one call changes at most 200.",
+        "hint": "Narrow the query with tags, status, kind or query, and change the items in several calls.",
+        "argument": "where",
+        "count": 300,
+    }
+
+
+@both_engines
+def test_a_dry_run_answers_like_the_call_and_changes_nothing(own: Client, database: Database) -> None:
+    def read_all() -> list[Any]:
+        with database.read() as tx:
+            tables = ("revisions", "changes", "tasks", "prompts", "documents", "authors")
+            return [tx.all(f"select count(*), max(number) from {table}") for table in tables]
+
+    before = read_all()
+    for tool, given in (
+        ("delete", {"items": ["review", "#1", "#2"]}),
+        ("update_items", {"items": ["#1", "#2"], "status": "completed", "tags": ["x"], "to": "other"}),
+        ("update_items", {"items": ["guide.md"], "to": "other", "copy": True}),
+    ):
+        planned, said = ok(own, tool, given, dry_run=True), text(own, tool, **given, dry_run=True)
+        assert read_all() == before
+        assert planned.pop("dry_run") is True
+        assert said.startswith("Dry run, nothing was changed. The call would answer:\n")
+    assert refusal(own, "delete", items=["#9"], dry_run=True)["code"] == "not_found"
+    meta = {f"{META}clientCapabilities": {"elicitation": {}}}
+    ok(own, "add_tasks", lines=[f"Task {number}" for number in range(11)])
+    params = {"name": "delete", "arguments": {"where": {"kind": "task"}, "dry_run": True}, "_meta": meta}
+    planned = own.request("tools/call", params)["result"]["structuredContent"]  # without a question
+    done = ok(own, "delete", where={"kind": "task"})
+    assert planned == {**done, "dry_run": True}
+
+
 # -- update_items -----------------------------------------------------------------------------------------------
+
+
+def test_plain_tags_say_what_they_replaced(own: Client) -> None:
+    ok(own, "add_tasks", lines=["Tidy +docs", "Sweep +home +docs"])
+    answer = ok(own, "update_items", items=["review", "#1", "#2", "#5", "#6"], tags=["b", "docs"])
+    assert answer["notes"] == [
+        "review, #1, #5: tags docs replaced by b, docs.",
+        "#6: tags docs, home replaced by b, docs.",
+    ]
+    assert ok(own, "update_items", items=["#1"], tags=[])["notes"] == ["#1: tags b, docs removed."]
+    assert "notes" not in ok(own, "update_items", items=["#5"], tags=["-b"])
+    assert "notes" not in ok(own, "update_items", items=["#5"], tags=["docs"], dry_run=False)
 
 
 def test_completing_tasks_together_lists_those_that_became_ready(own: Client) -> None:
@@ -152,7 +288,10 @@ def test_items_move_to_another_project(own: Client) -> None:
             {"kind": "document", "name": "guide.md", "size": 27, "version": 1, "project": "other"},
             {"number": 2, "title": "Fix login", "project": "other", "version": 2},
         ],
-        "notes": ["The originals of prompts and documents are in the trash of project 'default'."],
+        "notes": [
+            "review, guide.md, #2 moved from default to other.",
+            "The originals of prompts and documents are in the trash of project 'default'.",
+        ],
     }
     assert numbers(own, project="other") == [2]
     assert ok(own, "get_prompt", prompt="review", project="other")["prompt"]["linked_from"] == [
@@ -191,6 +330,10 @@ def test_a_copy_keeps_everything_but_a_name_that_is_taken(own: Client) -> None:
 Refused = list[tuple[dict[str, Any], str]]
 WRONG: Refused = [
     ({"items": ["#1", "review"], "status": "completed"}, "items[1]: prompt review has no status."),
+    ({"items": ["#1", "review"], "priority": "high"}, "items[1]: prompt review has no priority."),
+    ({"where": {"kind": "document"}, "due": ""}, "where[guide.md]: document guide.md has no due."),
+    ({"items": ["#1"], "due": "soon"}, "due must be a day like 2026-11-30."),
+    ({"items": ["#1"], "priority": "top"}, "priority must be one of high, low, normal, urgent."),
     ({"items": ["guide.md"], "tags": ["a"]}, "items[0]: document guide.md cannot have tags."),
     ({"items": ["#1"], "to": "other", "copy": True}, "items[0]: #1 Write docs cannot be copied."),
     ({"items": ["review"], "to": "default"}, "items[0]: prompt review is in project 'default' already."),

@@ -90,6 +90,19 @@ def test_an_empty_result_explains_itself(client: Client) -> None:
     assert ok(client, "search", query="?!") == {"project": "default", "hits": []}
 
 
+def test_a_search_without_hits_gives_the_nearest_titles_and_tags(client: Client) -> None:
+    ok(client, "add_prompt", title="Release checklist", content="Ship it.", tags=["mobile"])
+    assert ok(client, "search", query="Relleaese chhecklisst") == {
+        "project": "default",
+        "hits": [],
+        "near": ["Release checklist"],
+    }
+    assert text(client, "search", query="weeekyl") == (
+        "No hits in project 'default' match. Nearest titles and tags: +weekly."
+    )
+    assert ok(client, "search", query="weeekyl", kind="document") == {"project": "default", "hits": []}
+
+
 @pytest.mark.parametrize("query", ["", "  ", '""', '" "'])
 def test_an_empty_query_is_refused_with_a_hint(client: Client, query: str) -> None:
     assert refusal(client, "search", query=query) == {

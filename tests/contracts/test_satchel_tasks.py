@@ -173,7 +173,7 @@ def test_only_the_last_of_many_notes_are_shown(own: Client) -> None:
 
 def test_lists_say_what_differs_from_the_usual(own: Client) -> None:
     ok(own, "add_tasks", lines=["A", "B @web +x", "[-] C", "D after:1", "[x] E"])
-    ok(own, "update_task", task=1, project="")
+    ok(own, "update_task", task=1, to="")
     said, value = faces(own, "list_tasks", status="all")
     assert said == "#5 [x] E\n#4 D after:#1\n#3 [-] C\n#2 B +x @web\n#1 A (in no project)"
     assert value == {
@@ -202,6 +202,38 @@ def test_lists_say_what_differs_from_the_usual(own: Client) -> None:
 
 
 # -- changing ---------------------------------------------------------------------------------------------------
+
+
+def test_a_project_says_where_titles_are_looked_up_and_to_moves(own: Client) -> None:
+    ok(own, "add_tasks", lines=["Paint", "Paint @web", "Sand @web", "Only here"])
+    assert ok(own, "get_task", task="Paint", project="web")["task"]["number"] == 2
+    assert ok(own, "get_task", task="#1", project="web")["task"]["number"] == 1  # a number is found everywhere
+    assert refusal(own, "get_task", task="Paint")["near"] == ["#1", "#2"]
+    for tool, more in (("get_task", {}), ("update_task", {"title": "x"}), ("complete_task", {}), ("claim_task", {})):
+        assert refusal(own, tool, task="Only here", project="web", **more) == {
+            "code": "not_found",
+            "message": "Task Only here does not exist in project 'web'.",
+            "hint": "Did you mean #4 Only here?",
+            "near": ["#4"],
+        }
+        assert refusal(own, tool, task="#1", project="wep", **more)["message"] == "Project 'wep' does not exist."
+    said, value = faces(own, "update_task", task="sand", blocked_by=["paint"], project="web")
+    assert said == "Updated #3 Sand after:#2, version 2"
+    assert value["project"] == "web"
+    assert faces(own, "update_task", task="Paint", project="web", to="default") == (
+        "Updated #2 Paint, version 2\n#2 moved from web to default.",
+        {
+            "project": "default",
+            "task": {"number": 2, "title": "Paint", "version": 2},
+            "notes": ["#2 moved from web to default."],
+        },
+    )
+    assert ok(own, "update_task", task=2, to="")["notes"] == ["#2 moved from default to no project."]
+    assert refusal(own, "update_task", task=2, to="wep")["near"] == ["web"]
+    done = [(one["version"], one["action"]) for one in ok(own, "history", item="#2")["versions"]]
+    assert done == [(3, "move"), (2, "move"), (1, "add")]
+    ok(own, "update_task", task=2, to="web", priority="high")
+    assert ok(own, "history", item="#2")["versions"][0]["action"] == "update"
 
 
 def test_a_note_alone_is_an_update_and_no_version(own: Client) -> None:

@@ -121,7 +121,7 @@ def test_a_text_that_cannot_be_edited_is_explained(client: Client) -> None:
         "With these edits, description can have at most 10000 characters. Nothing was changed.", "append", "Shorten it."
     )
     one = '{"old": "a", "new": "b"}'
-    for edits, example in (("x", f"[{one}]"), ({"old": "a", "new": "b"}, f"[{one}]"), (["x"], one)):
+    for edits, example in ((True, f"[{one}]"), ("x", one), (["x"], one)):
         assert refusal(client, "edit_text", item="letters", edits=edits)["hint"] == f"For example {example}."
     assert refusal(client, "edit_text", item="satchel://project/default", append="x")["message"] == (
         "'default' is a project."

@@ -244,7 +244,7 @@ def test_markdown_with_front_matter_in_nested_folders(tmp_path: Path) -> None:
     prompts = {one.label: one for one in entries if isinstance(one, PromptEntry)}
     assert problems == [] and sorted(prompts) == ["plain", "review", "workflow"]
     review = prompts["review"]
-    assert (review.title, review.tags, review.description) == ("Review it", ("code", "grosse"), "date: 2026-01-02")
+    assert (review.title, review.tags, review.description) == ("Review it", ("code", "größe"), "date: 2026-01-02")
     assert review.content == "Review {{ code }}, {{ tone }}."
     assert review.arguments == (needs("code", "What"), needs("tone"))
     assert prompts["plain"].title == "A title"

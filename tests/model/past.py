@@ -133,7 +133,8 @@ class Past:
             self.edit(thing, **changed)
         else:
             thing.project = project
-            self._record(thing, "update", {**thing.state, **changed})
+            state = {**thing.state, **changed}
+            self._record(thing, "move" if state == thing.state else "update", state)
 
     def delete(self, thing: Thing) -> None:
         self._record(thing, "delete", None)
@@ -311,7 +312,7 @@ class Past:
         return {self._at(*change).transaction for change in undone if change[0] in self.things}
 
     def _record(self, thing: Thing, action: str, state: State | None, version: int | None = None) -> None:
-        if action == "update" and self._is_restoring:
+        if action in ("update", "move") and self._is_restoring:
             action = "restore"
         version = version or thing.version + 1
         number = len(self.transactions) - 1

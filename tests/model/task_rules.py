@@ -83,7 +83,7 @@ class TaskRules(Machine):
         thing, blocker = self.choose("task", pick), self.choose("task", other)
         if thing is None or blocker is None:
             return
-        found = self.ask("satchel", "update_task", user, task=key(thing), blocked_by=[key(blocker)], project=place)
+        found = self.ask("satchel", "update_task", user, task=key(thing), blocked_by=[key(blocker)], to=place)
         if any(not one.is_live or one.owner != user for one in (thing, blocker)) or self.project(place) is None:
             self.expect(found, "missing")
             return

@@ -112,6 +112,13 @@ def test_a_hit_shows_its_line_and_the_text_there(database: Database) -> None:
     ]
 
 
+def test_a_hit_shows_the_line_with_most_different_words(database: Database) -> None:
+    text = "an error\n" * 300 + "a timeout\nTimeouts and errors\na timeout, an error\n"
+    add(database, a=text)
+    [hit] = find(database, "error timeout")
+    assert (hit.line, hit.text) == (303, "a timeout, an error")
+
+
 def test_a_long_line_is_shown_around_the_match(database: Database) -> None:
     add(database, a="x " * 500 + "walrus" + " y" * 500)
     [hit] = find(database, "walrus")

@@ -133,7 +133,10 @@ TASKS: list[tuple[dict[str, Any], str, str]] = [
     ({"title": NUL}, "title", "type"),
     ({"description": "x" * 10_001}, "description", "maxLength"),
     ({"description": SURROGATE}, "description", "type"),
-    ({"tags": ["é"]}, "tag", "pattern"),
+    *(
+        ({"tags": [tag]}, "tag", "pattern")
+        for tag in ("é!", "\u0301e", "ß\u200b", "日本 語", "“x”", "é" * 51, SURROGATE)
+    ),
     ({"tags": ["a"] * 101}, "tags", "maxItems"),
     ({"priority": "soon"}, "priority", "enum"),
     ({"priority": ""}, "priority", "enum"),
@@ -316,6 +319,14 @@ def test_allowed_values_are_stored_in_one_form(filled: tuple[Database, str, int]
         ):
             resource = documents.update(tx, ADA, "kept", DocumentPatch(content=given, mime_type=mime_type))
             assert (resource.content, resource.size) == (kept, len(kept.encode() if isinstance(kept, str) else kept))
+
+
+def test_a_tag_has_letters_of_any_script_in_a_form_that_finds_it_again() -> None:
+    given = ["Straße", "日本", "E\u0301", "é", "İstanbul", "हिन्दी", "می\u200cخواهم", "ΣΊΣΥΦΟΣ", "v½", "\u212a", "k"]
+    kept = rules.clean_tags("task", given)
+
+    assert kept == sorted(["straße", "日本", "é", "i̇stanbul", "हिन्दी", "می\u200cخواهم", "σίσυφος", "v½", "\u212a", "k"])
+    assert rules.clean_tags("task", kept) == kept == sorted(map(rules.fold_tag, kept))
 
 
 def test_a_list_without_signs_replaces_all_and_one_with_signs_adds_and_removes() -> None:

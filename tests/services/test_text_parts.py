@@ -102,6 +102,29 @@ def test_an_unknown_heading_is_refused_with_the_existing_ones(heading: str, near
     assert missing.value.near == near
 
 
+NUMBERED = "# 7. Terms\n## 7.1 Parties\n## 7.2 Scope\n### A.1) Limits\n## 7.2 Price\n# 8 Ends\n"
+
+
+@pytest.mark.parametrize(
+    ("heading", "first", "last"),
+    [("7", 1, 5), ("7.1", 2, 2), ("# 8", 6, 6), ("a.1", 4, 4), ("SCOPE", 3, 4), ("7.2 price", 5, 5)],
+)
+def test_a_number_finds_its_heading_and_so_does_the_text_after_it(heading: str, first: int, last: int) -> None:
+    part, also = texts.take_section(NUMBERED, heading)
+    assert (part.first, part.last, also) == (first, last, ())
+
+
+def test_a_number_of_several_headings_or_of_none_lists_those_that_it_may_mean() -> None:
+    for heading, near, is_ambiguous in (
+        ("7.2", ("7.2 Scope", "7.2 Price"), True),
+        ("7.3", ("7. Terms", "7.1 Parties", "7.2 Scope"), False),
+        ("A", ("A.1) Limits",), False),
+    ):
+        with pytest.raises(MissingPart) as missing:
+            texts.take_section(NUMBERED, heading)
+        assert (missing.value.near, missing.value.is_ambiguous) == (near, is_ambiguous)
+
+
 def test_an_outline_keeps_the_upper_levels() -> None:
     text = "".join(f"# {one}\n" + "".join(f"## {one}.{two}\n" for two in range(9)) for one in range(10))
     headings, left_out = texts.make_outline(text)

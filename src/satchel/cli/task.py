@@ -244,7 +244,7 @@ def edit(
         **fields,
         "tags": list(tags) if tags or no_tags else None,
         "blocked_by": list(blockers) if blockers or no_after else None,
-        "project": wanted,
+        "to": wanted,
     }
     if all(value is None for value in patch.values()):
         raise click.UsageError("Give a new TITLE or an option.")

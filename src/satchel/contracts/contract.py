@@ -182,6 +182,8 @@ class Contract(Struct, frozen=True, kw_only=True):
     reads_personal: bool = False  # every project can read the personal project
     acts_as_user: bool = False  # its calls act as the local user, unless another user is configured
     is_strict: bool = False  # unknown arguments are refused, and null is a value
+    # A value that can only mean one of the right type is accepted: "5" for 5, one entry for a list of it.
+    converts_types: bool = False
     # Unknown arguments are refused although the schemas allow them; the error for an unknown tool lists the known ones;
     # and the message of a JSON-RPC error includes the reason, not only the `data`.
     explains_mistakes: bool = False

@@ -208,6 +208,7 @@ class Runner:
             arguments,
             is_strict=contract.is_strict,
             refuses_unknown=contract.explains_mistakes,
+            converts_types=contract.converts_types,
             at_least_one=tool.at_least_one,
         )
         start = self._start(scope, report, call, work)

@@ -39,7 +39,6 @@ class Hidden(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
     is_trimmed: bool = False  # outer white space is removed before the bounds are checked
     is_blank_refused: bool = False  # white space alone is refused; otherwise the text is kept as it is
     takes_numbers: bool = False  # a whole number is accepted as the text of its digits
-    takes_text: bool = False  # a text is accepted as a list with one entry
     ignores_case: bool = False  # upper case is accepted and converted to lower case
     minimum: int | None = None
     maximum: int | None = None
@@ -109,11 +108,13 @@ def parse(
     *,
     is_strict: bool = False,
     refuses_unknown: bool = False,
+    converts_types: bool = False,
     at_least_one: Sequence[str] = (),
 ) -> Parsed:
     """Parse arguments into an input Struct. Unless strict, null counts as absent, and unknown arguments may be ignored.
 
-    Unknown arguments are refused before all other checks: a wrong name is often why another argument is missing.
+    Unknown arguments are refused before all other checks: a wrong name is often why another argument is missing. With
+    `converts_types`, a value that can only mean one of the right type is accepted, as `_convert` says.
 
     Raises:
         WrongArgument: the arguments break a rule; the first one is reported.
@@ -133,7 +134,7 @@ def parse(
             raise WrongArgument(field.name, "required")
     if at_least_one and not any(field.name in at_least_one for field in present):
         raise WrongArgument(at_least_one[0], "anyOf", limit=at_least_one)
-    given = {field.name: _clean(field, arguments[field.name]) for field in present}
+    given = {field.name: _clean(field, arguments[field.name], converts=converts_types) for field in present}
     for field in present:
         value = given[field.name]
         if value is not None:
@@ -148,12 +149,10 @@ def parse(
     return convert(given, model) if _has_structs(model) else model(**given)
 
 
-def _clean(field: Field, value: Any) -> Any:
+def _clean(field: Field, value: Any, *, converts: bool) -> Any:
     if field.hidden.takes_numbers:
         value = _convert_numbers(value)
-    if field.hidden.takes_text and isinstance(value, str):
-        value = [value]
-    value = _clean_type(field.types, value, field.name, field.name)
+    value = _clean_type(field.types, value, field.name, field.name, converts=converts)
     if value is not None and field.hidden.is_trimmed:
         value = value.strip()
     if value is not None and field.hidden.ignores_case:
@@ -169,9 +168,11 @@ def _members_of(model: type[Struct]) -> Schema:
 
 def _find_unknown(schema: Schema, value: Any, place: str = "") -> Iterator[UnknownArgument]:
     """Yield every unknown name in a value, outer ones first; types are checked elsewhere."""
-    if isinstance(value, list) and "items" in schema:
-        for index, item in enumerate(value):
+    if "items" in schema:
+        for index, item in enumerate(value if isinstance(value, list) else [value]):
             yield from _find_unknown(schema["items"], item, f"{place}[{index}]")
+    elif isinstance(value, list) and len(value) == 1:
+        [value] = value
     if not isinstance(value, dict) or "properties" not in schema:
         return
     members: Schema = schema["properties"]
@@ -192,9 +193,9 @@ def fields_of(model: type[Struct]) -> tuple[Field, ...]:
 
 @lru_cache(maxsize=256)
 def _has_structs(model: type[Struct]) -> bool:
-    """Return whether an argument is a list of Structs."""
+    """Return whether an argument is a Struct, or a list of Structs."""
     types = [getattr(field.type, "type", field.type) for field in _struct_fields(model)]
-    return any(isinstance(getattr(one, "item_type", None), shapes.StructType) for one in types)
+    return any(isinstance(getattr(one, "item_type", one), shapes.StructType) for one in types)
 
 
 def _struct_fields(model: type[Struct]) -> tuple[shapes.Field, ...]:
@@ -205,13 +206,14 @@ def _struct_fields(model: type[Struct]) -> tuple[shapes.Field, ...]:
 
 def _read_field(field: shapes.Field) -> Field:
     schema: Schema = {**_schema_of(field.type, of_arguments=True), **_default_of(field)}
+    types = _schema_of(field.type, of_arguments=True, is_published=False)
     rules: Hidden = _extra_of(field.type).get("hidden", Hidden())
     return Field(
         name=field.name,
         schema=schema,
-        types=_schema_of(field.type, of_arguments=True, is_published=False),
+        types=types,
         hidden=rules,
-        bounds=_bounds_of({**schema, **to_builtins(rules)}),
+        bounds=_bounds_of({**types, **schema, **to_builtins(rules)}),  # choices may be omitted from what is published
         is_required=field.required,
     )
 
@@ -281,13 +283,15 @@ def _extra_of(shape: shapes.Type) -> dict[str, Any]:
 _PYTHON_TYPES: dict[str, type[Any]] = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
 
 
-def _clean_type(schema: Schema, value: Any, name: str, place: str) -> Any:
+def _clean_type(schema: Schema, value: Any, name: str, place: str, *, converts: bool = False) -> Any:
     """Convert a value to the type that a schema states; whole numbers in any notation become integers."""
     kind = schema["type"]
     if isinstance(kind, list):
         if value is None:
             return None
         kind = kind[0]
+    if converts:
+        value = _convert(schema, kind, value)
     if kind == "integer":
         value = _to_integer(value)
     if not isinstance(value, _PYTHON_TYPES[kind]) or (kind == "integer" and isinstance(value, bool)):
@@ -295,13 +299,39 @@ def _clean_type(schema: Schema, value: Any, name: str, place: str) -> Any:
     if kind == "string":
         check_text(name, value, place)
     elif kind == "array":
-        return [_clean_type(schema["items"], item, name, f"{place}[{index}]") for index, item in enumerate(value)]
+        inner = schema["items"]
+        return [
+            _clean_type(inner, item, name, f"{place}[{index}]", converts=converts) for index, item in enumerate(value)
+        ]
     elif kind == "object":
-        return _clean_members(schema, value, name, place)
+        return _clean_members(schema, value, name, place, converts=converts)
     return value
 
 
-def _clean_members(schema: Schema, value: dict[str, Any], name: str, place: str) -> dict[str, Any]:
+def _convert(schema: Schema, kind: str, value: Any) -> Any:
+    """Return a value in the type that it must mean; return any other value unchanged.
+
+    One value is a list of it, and a list of one value is that value. A text may be a number, true or false, or the
+    only required member of an object.
+    """
+    if kind == "array":
+        return [value] if isinstance(value, str | dict | int) and not isinstance(value, bool) else value
+    if isinstance(value, list) and len(value) == 1:
+        [value] = value
+    if not isinstance(value, str):
+        return value
+    if kind == "integer" and re.fullmatch(r"-?[0-9]{1,400}", value.strip(), re.ASCII):
+        return int(value)
+    if kind == "boolean":
+        return {"true": True, "false": False}.get(value.strip().lower(), value)
+    if kind == "object" and len(required := schema.get("required", ())) == 1:
+        return {required[0]: value}
+    return value
+
+
+def _clean_members(
+    schema: Schema, value: dict[str, Any], name: str, place: str, *, converts: bool = False
+) -> dict[str, Any]:
     value = {member: content for member, content in value.items() if content is not None}  # null means absent
     for member in schema.get("required", ()):
         if member not in value:
@@ -311,7 +341,9 @@ def _clean_members(schema: Schema, value: dict[str, Any], name: str, place: str)
         check_text(name, member, f"a name in {place}")
         expected = schema.get("properties", {}).get(member) or schema.get("additionalProperties")
         if expected:
-            content = _clean_type(expected, content, name, f"{place}.{member}")
+            content = _clean_type(expected, content, name, f"{place}.{member}", converts=converts)
+            if "enum" in expected and content not in expected["enum"]:
+                raise WrongArgument(name, "enum", limit=expected["enum"], value=content, place=f"{place}.{member}")
         cleaned[member] = content
     return cleaned
 

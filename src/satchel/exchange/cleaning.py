@@ -61,9 +61,11 @@ def clean_tags(given: object) -> tuple[tuple[str, ...], list[str]]:
     found: dict[str, None] = {}
     notes: list[str] = []
     for one in list_texts(given):
-        tag = re.sub(r"[^a-z0-9_-]+", "-", rules.drop_accents(one.casefold()).replace("ß", "ss")).strip("-")[:50]
-        if tag:
-            found[tag.strip("-")] = None
+        # The mark is a character that no tag has, so that the hyphens of a tag stay as they are.
+        fitting = re.sub("\0+", "-", rules.drop_unfit(rules.fold_tag(one), "\0"))
+        tag = fitting.strip("-")[: rules.MAX_TAG].strip("-")
+        if rules.is_tag(tag):
+            found[tag] = None
         elif one.strip():
             notes.append(f"The tag {one.strip()!r} was left out: none of its characters is allowed in a tag.")
     if len(found) > rules.MAX_TAGS:

@@ -38,7 +38,7 @@ def prompt_names(tx: Tx, scope: Scope, text: str) -> Completion:
 
 def prompt_tags(tx: Tx, scope: Scope, text: str) -> Completion:
     """Return the tags of the project's prompts, then of the personal ones."""
-    return _complete_layers(tx, scope, rows.PROMPT_TAGS, text.lower())
+    return _complete_layers(tx, scope, rows.PROMPT_TAGS, rules.fold_tag(text))
 
 
 def open_tasks(tx: Tx, scope: Scope, text: str) -> Completion:

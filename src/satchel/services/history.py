@@ -56,7 +56,7 @@ class Doing(Struct, frozen=True, kw_only=True):
     """The last change of an item, or of several items in one call."""
 
     entries: tuple[FeedEntry, ...]  # the last change of each item, newest first
-    did: str  # one of: added, changed, completed, cancelled, reopened, deleted, restored
+    did: str  # one of: added, changed, completed, cancelled, reopened, moved, deleted, restored
     adder: Author | None = None  # the author of the first version, if another change followed
 
     @property

@@ -234,7 +234,11 @@ def list_tags(tx: Tx, scope: Scope) -> list[TagCount]:
 
 def suggest(tx: Tx, scope: Scope, kind: LayeredKind, reference: str) -> tuple[str, ...]:
     """Suggest up to three names similar to a mistyped one, first from the project, then from the personal one."""
+    return tuple(dict.fromkeys(name for name, _ in suggest_titles(tx, scope, kind, reference)))[:3]
+
+
+def suggest_titles(tx: Tx, scope: Scope, kind: LayeredKind, reference: str) -> list[tuple[str, str]]:
+    """Return name and title of up to three items of each project, whose names or titles resemble a text."""
     lower = find_personal(tx, scope)
     places = [scope] if lower is None else [scope, lower]
-    names = (name for place in places for _, name, _ in lookup.suggest(tx, place, kind, reference))
-    return tuple(dict.fromkeys(names))[:3]
+    return [(name, title or name) for place in places for _, name, title in lookup.suggest(tx, place, kind, reference)]

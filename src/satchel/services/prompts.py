@@ -176,8 +176,6 @@ def list_counted(tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, offset
     """Return the prompts that match a query, last updated first, beginning at an offset, and their total."""
     wanted = rules.clean_query("prompt", query)
     project = current(tx, scope).number
-    if wanted is None:
-        return Page((), 0)
     numbers, total = rows.numbers_and_total(tx, project, wanted, limit=limit, offset=offset)
     return Page(_summarize(tx, numbers, wanted.text), total)
 
@@ -188,8 +186,6 @@ def list_page(
     """Return the prompts after a position that match a query, last updated first, and whether there are more."""
     wanted = rules.clean_query("prompt", query)
     project = current(tx, scope).number
-    if wanted is None:
-        return (), False
     numbers = rows.numbers(tx, project, wanted, limit + 1, after)
     return _summarize(tx, numbers[:limit], wanted.text), len(numbers) > limit
 
@@ -208,7 +204,7 @@ def list_tags(tx: Tx, scope: Scope, limit: int = 2**31) -> list[TagCount]:
 
 def list_matched_tags(tx: Tx, scope: Scope, tags: Sequence[str]) -> list[str]:
     """Return those of the given tags that prompts of the project have, in the given order and without repeats."""
-    folded = dict.fromkeys(tag.lower() for tag in tags if tag.isascii() and rules.is_storable(tag))
+    folded = dict.fromkeys(rules.fold_tag(tag) for tag in tags if rules.is_storable(tag))
     known = rows.tags_in_use(tx, current(tx, scope).number, list(folded))
     return [tag for tag in folded if tag in known]
 

@@ -43,9 +43,8 @@ def add(tx: Tx, added: Recorded) -> None:
 def update(tx: Tx, old: Recorded, new: Recorded) -> None:
     """Record that an item was changed."""
     before, after = of(old), of(new)
-    size, status = _keep_state(tx, before, after), find_status(after)
-    action: Action = "update" if status == find_status(before) else _CHANGED_TO[status]
-    revisions.add(tx, after, action if tx.restores is None else "restore", after.version, size)
+    size = _keep_state(tx, before, after)
+    revisions.add(tx, after, _find_action(before, after) if tx.restores is None else "restore", after.version, size)
     check_quota(tx)
     links.record(tx, after, before)
     _index(tx, after, before)
@@ -57,6 +56,14 @@ def note(tx: Tx, task: Task, number: int) -> None:
     revisions.add(tx, item, "note", item.version, note=number)
     check_quota(tx)
     tx.gather(search.put, _space(item), (item.number, _read_text(tx, item)))
+
+
+def _find_action(before: Item, after: Item) -> Action:
+    """Return the action that made one version of an item from the one before."""
+    status = find_status(after)
+    if status != find_status(before):
+        return _CHANGED_TO[status]
+    return "move" if after.project != before.project and is_same(before, after) else "update"
 
 
 def delete(tx: Tx, *deleted: Recorded, permanently: bool = False) -> None:

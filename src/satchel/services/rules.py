@@ -51,7 +51,8 @@ MAX_URI_BYTES = 2000  # PostgreSQL indexes no key beyond 2,704 bytes
 # Compiled on first use: a cold start checks no values.
 NAME = r"[A-Za-z0-9._-]+"
 _EXTENSION = r"(?<=.)\.[A-Za-z][A-Za-z0-9]{0,9}\Z"  # the extension of a name like s.md; v1.2 has none
-_TAG = r"[A-Za-z0-9_-]{1,50}"
+_TAG = r"[a-z0-9_-]{1,50}"
+MAX_TAG = 50
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _URI = r"[A-Za-z][A-Za-z0-9+.-]*:[^\s\x00-\x1f\x7f-\x9f]*"
 _OWN_SCHEME = "satchel:"
@@ -253,12 +254,40 @@ def _check_size(kind: str, content: str | bytes) -> None:
 
 
 def clean_tags(kind: str, tags: Sequence[str]) -> list[str]:
-    """Return tags in lower case, sorted, without repeats."""
+    """Return tags in lower case, sorted, without repeats; a tag has letters of any script, digits, - and _."""
     _check_number_of_tags(kind, tags)
-    for index, tag in enumerate(tags):
-        if not re.fullmatch(_TAG, tag):
-            raise WrongArgument("tag", "pattern", limit=_TAG, value=tag, kind=kind, place=f"tags[{index}]")
-    return sorted({tag.lower() for tag in tags})
+    folded = [fold_tag(tag) for tag in tags]
+    for index, tag in enumerate(folded):
+        if not is_tag(tag):
+            raise WrongArgument("tag", "pattern", limit=MAX_TAG, value=tags[index], kind=kind, place=f"tags[{index}]")
+    return sorted(set(folded))
+
+
+def fold_tag(tag: str) -> str:
+    """Return a tag in its stored form, lower case with composed letters; folding a stored tag does not change it."""
+    if tag.isascii():
+        return tag.lower()
+    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", tag).lower())
+    return tag if folded.isascii() else folded  # the Kelvin sign stays different from a k
+
+
+def is_tag(tag: str) -> bool:
+    """Return whether a text in the form of `fold_tag` can be a tag."""
+    if tag.isascii():
+        return re.fullmatch(_TAG, tag) is not None
+    is_marked = unicodedata.category(tag[0])[0] == "M"  # a mark needs a letter before it
+    return len(tag) <= MAX_TAG and not is_marked and is_storable(tag) and drop_unfit(tag, "") == tag
+
+
+def drop_unfit(text: str, instead: str) -> str:
+    """Return a text with everything that a tag cannot have replaced."""
+    return "".join(one if _fits_tag(text, place) else instead for place, one in enumerate(text))
+
+
+def _fits_tag(text: str, place: int) -> bool:
+    one = text[place]
+    is_letter = one in _JOINERS or unicodedata.category(one)[0] in "LMN"
+    return one in "-_" or (is_letter and not _is_hidden(text, place))
 
 
 def clean_tag_changes(kind: str, tags: Sequence[str] | ListChange) -> Sequence[str] | ListChange:
@@ -291,22 +320,17 @@ def apply_changes(current: Sequence[str], given: Sequence[str] | ListChange) -> 
     """Return the tags that an item has after an update; the removal of a tag that it does not have changes nothing."""
     if not isinstance(given, ListChange):
         return list(given)
-    removed = {entry.lower() for entry in given.removed}
-    added = [entry for entry in given.added if entry.lower() not in removed]
-    return [*(entry for entry in current if entry.lower() not in removed), *added]
+    removed = set(map(fold_tag, given.removed))
+    added = [entry for entry in given.added if fold_tag(entry) not in removed]
+    return [*(entry for entry in current if fold_tag(entry) not in removed), *added]
 
 
-def clean_query(kind: str, query: Query) -> Query | None:
-    """Return a query with text and tags in their stored form; None if nothing can match. A tag may be any text."""
+def clean_query(kind: str, query: Query) -> Query:
+    """Return a query with text and tags in their stored form. A tag may be any text."""
     _check_number_of_tags(kind, query.tags)
     for index, tag in enumerate(query.tags):
         check_text("tags", tag, f"tags[{index}]")
-    text = fold_query(query.text)
-    # Stored tags are ASCII. Lower-casing first would turn the Kelvin sign into a k.
-    possible = [tag for tag in query.tags if tag.isascii()]
-    if query.tags and (not possible or (query.needs_all_tags and len(possible) < len(query.tags))):
-        return None
-    return structs.replace(query, text=text, tags=sorted({tag.lower() for tag in possible}))
+    return structs.replace(query, text=fold_query(query.text), tags=sorted(set(map(fold_tag, query.tags))))
 
 
 def _check_number_of_tags(kind: str, tags: Sequence[str]) -> None:

@@ -258,29 +258,35 @@ def _scan_layers(tx: Tx, where: _Layers, folded: str, wanted: int) -> list[Found
 
 
 def _find_line(terms: Sequence[Term], text: str) -> tuple[int, str] | None:
-    """Find the line with the most terms; return its number, from 1, and the part around the match.
+    """Find the line with the most different terms; return its number, from 1, and the part around the match.
 
-    Only the indexed part of the text is read, because the rest would hold up other threads for too long.
+    Of several such lines, the one with the closest spelling is chosen, else the first. Only the indexed part of the
+    text is read, because the rest would hold up other threads for too long.
     """
     text = text[:MAX_INDEXED]
     lines = text.split("\n")
     # Fold line by line: most lines of a non-ASCII text are ASCII, and folding them costs nothing.
-    whole = text.lower() if text.isascii() else "\n".join([fold(line) for line in lines])
-    counts: dict[int, int] = {}
-    places: dict[int, int] = {}
+    folded = text.lower().split("\n") if text.isascii() else [fold(line) for line in lines]
+    whole = "\n".join(folded)
+    matches: list[tuple[Term, dict[int, _Match]]] = []
     compounds = 0
     for term in terms[:_MOST_TERMS]:
         found = _find_term(term, whole)
         if not found and len(term.word) >= _SHORTEST_COMPOUND and compounds < _MOST_COMPOUNDS:
             compounds += 1
             found = _find_compound(term, whole)
-        for number, place in found.items():
-            counts[number] = counts.get(number, 0) + 1
-            places[number] = min(place, places.get(number, place))
-    if not counts:
+        matches.append((term, found))
+    wanted = {number for _, found in matches for number in found}
+    if not wanted:
         return None
-    best = min(counts, key=lambda number: (-counts[number], number))
-    return best + 1, _cut(lines[best], places[best])
+    for term, found in matches:
+        if found and whole.count(term.word) > _MOST_PLACES:  # its last places are missing
+            last = max(found)
+            beyond = islice((number for number in sorted(wanted) if number > last), _MOST_PLACES)
+            found |= {number: one[0] for number in beyond if (one := _find_term(term, folded[number]))}
+    in_line = {number: [found[number] for _, found in matches if number in found] for number in wanted}
+    best = max(wanted, key=lambda number: (len(in_line[number]), sum(one.factor for one in in_line[number]), -number))
+    return best + 1, _cut(lines[best], min(one.place for one in in_line[best]))
 
 
 def _find_literal_line(folded: str, text: str) -> tuple[int, str] | None:
@@ -299,27 +305,39 @@ def _show_start(text: str) -> str:
     return _cut(next((line for line in text[:2000].split("\n") if line.strip()), ""), 0)
 
 
-def _find_term(term: Term, text: str) -> dict[int, int]:
-    """Find the lines of a folded text that contain a term; map their numbers, from 0, to the term's position."""
+class _Match(Struct, frozen=True):
+    """A term in a line of a text."""
+
+    place: int  # in the line
+    factor: float  # the weight of the spelling
+
+
+def _find_term(term: Term, text: str) -> dict[int, _Match]:
+    """Find the lines of a folded text that contain a term, by their numbers from 0."""
     roots = {one.word for one in term.alternatives if one.is_prefix}
     sought = [one for one in term.alternatives if one.is_prefix or not one.word.startswith(tuple(roots))]
-    return _find_lines([place for one in sought for place in _find_places(text, one)], text)
+    sought += [one for one in term.alternatives if one.word == term.word and one not in sought]
+    return _find_lines([(place, one.factor) for one in sought for place in _find_places(text, one)], text)
 
 
-def _find_compound(term: Term, text: str) -> dict[int, int]:
+def _find_compound(term: Term, text: str) -> dict[int, _Match]:
     """Find lines as `_find_term` does, for a word that texts write as a compound."""
     pattern = re.compile(_JOINING.join(map(re.escape, term.word)))
-    return _find_lines([match.start() for match in islice(pattern.finditer(text), _MOST_PLACES)], text)
+    return _find_lines([(match.start(), 1.0) for match in islice(pattern.finditer(text), _MOST_PLACES)], text)
 
 
-def _find_lines(places: list[int], text: str) -> dict[int, int]:
-    """Map the numbers, from 0, of the lines in which the given positions are to the first position in each line."""
-    found: dict[int, int] = {}
+def _find_lines(places: list[tuple[int, float]], text: str) -> dict[int, _Match]:
+    """Return the first place in each line, and the highest weight of the spellings that occur in it."""
+    found: dict[int, _Match] = {}
     number, start = 0, 0  # the last counted line
-    for place in sorted(places):
+    for place, factor in sorted(places):
         number += text.count("\n", start, place)
         start = max(start, place)
-        found.setdefault(number, place - text.rfind("\n", 0, place) - 1)
+        before = found.get(number)
+        if before is None:
+            found[number] = _Match(place - text.rfind("\n", 0, place) - 1, factor)
+        elif before.factor < factor:
+            found[number] = _Match(before.place, factor)
     return found
 
 

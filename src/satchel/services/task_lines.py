@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from satchel.errors import EntryRefused, Refused, WrongArgument
 from satchel.model import Priority, Scope, Task, TaskDraft, TaskPatch
-from satchel.services import projects, tasks
+from satchel.services import projects, rules, tasks
 from satchel.storage.database import Tx
 
 Mark = Literal["", "x", "-", "~"]  # pending, completed, cancelled, in progress
@@ -94,7 +94,7 @@ def _find_fact(text: str) -> int | None:
     if not re.search(r"[!:+@]", text):  # true of most titles
         return None
     start = _start_of_last_word(text, len(text))
-    if re.fullmatch(_FACT, text[start:].lstrip("\\")):
+    if _is_fact(text[start:].lstrip("\\")):
         return start
     end = len(text)
     while re.fullmatch(rf"{_REFERENCE},?", text[start:end]) and text[:start].rstrip().endswith(","):
@@ -103,6 +103,12 @@ def _find_fact(text: str) -> int | None:
         if re.fullmatch(_AFTER, text[start:end].lstrip("\\")):
             return start
     return None
+
+
+def _is_fact(word: str) -> bool:
+    if re.fullmatch(_FACT, word):
+        return True
+    return word.startswith("+") and not word.isascii() and rules.is_tag(rules.fold_tag(word[1:]))
 
 
 def _start_of_last_word(text: str, end: int) -> int:
@@ -143,7 +149,7 @@ def find_doubts(title: str) -> tuple[str, list[str]] | None:
     tail: list[str] = []
     doubts: list[str] = []
     for word in reversed(title.split()):
-        if not re.fullmatch(_FACT, word):  # a word before a doubtful one stays in the title, too
+        if not _is_fact(word):  # a word before a doubtful one stays in the title, too
             advice = next((advice for doubt, advice in _DOUBTS.items() if re.fullmatch(doubt, word)), None)
             if advice is None:
                 break

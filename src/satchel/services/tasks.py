@@ -96,8 +96,6 @@ def list_page(
     all tasks, newest first.
     """
     wanted = rules.clean_query("task", query)
-    if wanted is None:
-        return (), False
     if query.project is not None:
         projects.get(tx, scope, query.project)
     numbers = rows.numbers(tx, scope.owner, wanted, scope.projects, limit + 1, after)
@@ -135,19 +133,19 @@ def list_blocked(tx: Tx, scope: Scope, number: int) -> list[Task]:
 
 def count_held(tx: Tx, scope: Scope, query: TaskQuery) -> int:
     """Count the ready tasks that a query leaves out because others hold them."""
+    return rows.count_held(tx, scope.owner, rules.clean_query("task", query), scope.projects)
+
+
+def count_listed(tx: Tx, scope: Scope, query: TaskQuery, most: int = _MOST_COUNTED) -> int:
+    """Count the tasks that match a query, up to a thousand unless `most` is given."""
     wanted = rules.clean_query("task", query)
-    return 0 if wanted is None else rows.count_held(tx, scope.owner, wanted, scope.projects)
-
-
-def count_listed(tx: Tx, scope: Scope, query: TaskQuery) -> int:
-    """Count the tasks that match a query, up to a thousand."""
-    return len(rows.numbers(tx, scope.owner, query, scope.projects, _MOST_COUNTED))
+    return 0 if wanted is None else len(rows.numbers(tx, scope.owner, wanted, scope.projects, most))
 
 
 def has_tag(tx: Tx, scope: Scope, tag: str, project: str | None) -> bool:
     """Return whether a task of the user, in a project or anywhere, has a tag."""
     wanted = rules.clean_query("task", TaskQuery(filter="all", project=project, tags=(tag,)))
-    return wanted is not None and bool(rows.numbers(tx, scope.owner, wanted, scope.projects, 1))
+    return bool(rows.numbers(tx, scope.owner, wanted, scope.projects, 1))
 
 
 def list_tags(tx: Tx, scope: Scope, project: str | None, newest: int = _NEWEST) -> list[str]:
@@ -168,38 +166,39 @@ def position_of(filter: TaskFilter, task: Task) -> TaskPosition:
 # -- one task ---------------------------------------------------------------------------------------------------
 
 
-def find(tx: Tx, scope: Scope, reference: Reference) -> Task:
+def find(tx: Tx, scope: Scope, reference: Reference, project: str | None = None) -> Task:
     """Return the user's task that a reference names: by number, with or without #, by id, or by an unambiguous title.
 
-    If no title is equal, case and separators may differ. A number or an id is never read as a title: a caller that
-    still has the number of a deleted task must not change another one.
+    If no title is equal, case and separators may differ. With `project`, only titles in that project count; a number or
+    an id is found everywhere. It is never read as a title: a caller that still has the number of a deleted task must
+    not change another one.
 
     Raises:
-        NotFound: the user has no such task.
+        NotFound: the user has no such task, or there is no such project.
         AmbiguousItem: several tasks have this title.
     """
-    found = list_some(tx, scope, [find_number(tx, scope, reference)])
+    found = list_some(tx, scope, [find_number(tx, scope, reference, project)])
     if not found:
         raise NotFound("task", str(reference), scope)
     return found[0]
 
 
-def find_number(tx: Tx, scope: Scope, reference: Reference) -> int:
+def find_number(tx: Tx, scope: Scope, reference: Reference, project: str | None = None) -> int:
     """Return the number of the task that `find` returns; if the reference is a number, do not check that it exists."""
-    numbers = _find_numbers(tx, scope, reference)
+    numbers = _find_numbers(tx, scope, reference, _narrow(tx, scope, project))
     if not numbers:
         raise NotFound("task", str(reference), scope)
     return numbers[0]
 
 
-def lock(tx: Tx, scope: Scope, reference: Reference) -> Task:
+def lock(tx: Tx, scope: Scope, reference: Reference, project: str | None = None) -> Task:
     """Return the task that `find` returns, with all its blockers, and lock its row until the transaction ends.
 
     Raises:
         Forbidden: the reference is the id of a task of another user, or of a project that the scope may not enter.
     """
-    id = clock.parse_id(str(reference))
-    keys = [id] if id is not None else _find_numbers(tx, scope, reference)
+    id, titled = clock.parse_id(str(reference)), _narrow(tx, scope, project)
+    keys = [id] if id is not None else _find_numbers(tx, scope, reference, titled)
     task = rows.lock(tx, scope.owner, keys[0], scope.projects) if keys else None
     if task is None and id is not None and tx.is_task(id):
         raise Forbidden("task", str(reference), scope)
@@ -213,7 +212,12 @@ def _locked(tx: Tx, scope: Scope, task: Task | Reference) -> Task:
     return task if isinstance(task, Task) else lock(tx, scope, task)
 
 
-def _find_numbers(tx: Tx, scope: Scope, reference: Reference) -> Sequence[int]:
+def _narrow(tx: Tx, scope: Scope, project: str | None) -> Scope:
+    """Return the scope in which titles are looked up: limited to a project, if the caller names one."""
+    return scope if project is None else replace(scope, projects=(projects.get(tx, scope, project).name,))
+
+
+def _find_numbers(tx: Tx, scope: Scope, reference: Reference, titled: Scope) -> Sequence[int]:
     """Return the number that a reference gives, which may not exist, or that of the only task with this title."""
     text = lookup.without_scheme("task", str(reference))
     if not rules.is_storable(text):
@@ -226,12 +230,12 @@ def _find_numbers(tx: Tx, scope: Scope, reference: Reference) -> Sequence[int]:
     if id is not None:
         found = rows.find_number(tx, scope.owner, id, scope.projects)
         return () if found is None else [found]
-    titled = rows.numbers_with_title(tx, scope.owner, text, _MOST_NAMED + 1, scope.projects)
-    titled = titled or lookup.find_alike(tx, scope, "task", text)
-    if len(titled) > 1:
-        named = tuple(f"#{number}" for number in titled[:_MOST_NAMED])
-        raise AmbiguousItem(str(reference), named, kind="task", has_more=len(titled) > _MOST_NAMED)
-    return titled
+    numbers = rows.numbers_with_title(tx, scope.owner, text, _MOST_NAMED + 1, titled.projects)
+    numbers = numbers or lookup.find_alike(tx, titled, "task", text)
+    if len(numbers) > 1:
+        named = tuple(f"#{number}" for number in numbers[:_MOST_NAMED])
+        raise AmbiguousItem(str(reference), named, kind="task", has_more=len(numbers) > _MOST_NAMED)
+    return numbers
 
 
 # -- changes ----------------------------------------------------------------------------------------------------

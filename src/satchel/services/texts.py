@@ -192,6 +192,8 @@ _MOST_KNOWN = 10_000  # headings to look at; a text can have two million
 _RANGE = r"\s*(\d{1,9})\s*(?:(-)\s*(\d{1,9})?)?\s*"
 _HEADING = r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*"
 _FENCE = r" {0,3}(```+|~~~+)"
+_NUMBER = r"((?:[a-z]\.)?[0-9]+(?:\.[0-9]+)*)[.):]?(?:\s+(.*))?"  # at the beginning of a folded heading
+_MOST_ALIKE = 10  # headings that an error names
 
 
 class TextPart(Struct, frozen=True):
@@ -242,19 +244,34 @@ def take_lines(text: str, wanted: str) -> TextPart:
 def take_section(text: str, heading: str) -> tuple[TextPart, tuple[int, ...]]:
     """Return a section, up to the next heading of its level or above, and the lines of all headings with that text.
 
+    If no heading has the text, a heading with this number, or with this text after its number, is taken.
+
     Raises:
-        MissingPart: there is no such heading; the error names similar ones.
+        MissingPart: there is no such heading, or several have the number; the error names them, or similar ones.
     """
     headings = list(islice(find_headings(text), _MOST_KNOWN))
     marked = re.fullmatch(_HEADING, heading)
     wanted, level = (_fold(marked[2]), len(marked[1])) if marked else (_fold(heading), 0)
-    same = [one for one in headings if _fold(one.text) == wanted and level in (0, one.level)]
+    known = [one for one in headings if level in (0, one.level)]
+    same = [one for one in known if _fold(one.text) == wanted]
     if not same:
+        same = _find_numbered(known, wanted)
+        if len(same) > 1:
+            raise MissingPart(heading, tuple(one.text for one in same[:_MOST_ALIKE]), is_ambiguous=True)
+    if not same:
+        below = [one.text for one in known if _fold(one.text).startswith(f"{wanted}.")]
         names = [one.text for one in headings]
-        raise MissingPart(heading, closest_names(heading.strip("# "), names) or tuple(names[:3]))
+        raise MissingPart(heading, tuple(below[:3] or closest_names(heading.strip("# "), names) or names[:3]))
     start = same[0]
     end = next((one.line - 1 for one in headings if one.line > start.line and one.level <= start.level), None)
     return _take(text, start.line, end or count_lines(text)), tuple(one.line for one in same[1:])
+
+
+def _find_numbered(headings: Sequence[Heading], wanted: str) -> list[Heading]:
+    """Return the headings with a number such as 7.2, or with a text after their number."""
+    number = re.fullmatch(_NUMBER, wanted)
+    wanted = number[1] if number and not number[2] else wanted
+    return [one for one in headings if (found := re.fullmatch(_NUMBER, _fold(one.text))) and wanted in found.groups()]
 
 
 def take_beginning(text: str) -> TextPart:

@@ -165,7 +165,8 @@ def _describe_task(error: SatchelError, voice: Voice) -> str | None:
     if isinstance(error, AnswerTooLarge):
         return f"the answer has more than {error.limit} bytes"
     if isinstance(error, MissingPart):
-        return f"the text has no heading {quote(error.heading)}"
+        which = "several headings that can be" if error.is_ambiguous else "no heading"
+        return f"the text has {which} {quote(error.heading)}"
     if isinstance(error, WrongEdit):
         reasons = {
             "empty": "there is no text to replace",

@@ -99,6 +99,7 @@ CONTRACT = Contract(
     reads_personal=True,
     acts_as_user=True,
     explains_mistakes=True,
+    converts_types=True,
     explain_missing=explain_missing,
     icons=ICONS,
     translate_change=translate_change,

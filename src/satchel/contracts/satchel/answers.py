@@ -79,10 +79,14 @@ def reply_page(
     is_narrowed: bool = False,
     is_continued: bool,
     where: str | None = None,
+    advice: str = "",
     notes: Sequence[str] = (),
     **members: Any,
 ) -> Reply:
-    """Return one page of a list; the text of an empty one says whether there are none, none match, or no more."""
+    """Return one page of a list; the text of an empty one says whether there are none, none match, or no more.
+
+    `advice` is added to the text of an empty list.
+    """
     if next_cursor is not None:
         members["next_cursor"] = next_cursor
         lines.append(f"More with cursor {next_cursor}")
@@ -90,7 +94,7 @@ def reply_page(
         lines = [f"No more {what}."]
     elif not lines:
         in_project = f" in project '{where}'" if where else ""
-        lines = [f"No {what}{in_project}{' match' if is_narrowed else ''}."]
+        lines = [f"No {what}{in_project}{' match' if is_narrowed else ''}. {advice}".rstrip()]
     return reply(context, "\n".join(lines), notes=notes, **members)
 
 

@@ -27,12 +27,15 @@ class TemplateFailed(errors.Refused):
 class WrongValue(errors.Refused):
     """A prompt or another item does not accept a value, or lacks one."""
 
-    def __init__(self, message: str, hint: str, argument: str, near: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, message: str, hint: str, argument: str, near: tuple[str, ...] = (), *, count: int | None = None
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
         self.argument = argument  # the argument's name
         self.near = near  # similar names, or the possible values
+        self.count = count  # of the items that match, if these are too many
 
 
 class MissingValue(WrongValue):
@@ -149,8 +152,13 @@ def explain_wrong_edit(wrong: errors.WrongEdit) -> Body:
 def explain_missing_part(missing: errors.MissingPart) -> Body:
     if not missing.near:
         return error("not_found", _sentence(missing), "It has no headings at all: ask for lines.", argument="heading")
-    hint = f"Did you mean {' or '.join(missing.near)}?"
-    return error("not_found", _sentence(missing), hint, argument="heading", near=list(missing.near))
+    choices = " or ".join(missing.near)
+    if missing.is_ambiguous:
+        hint = f"Use one of these: {choices}."
+        return error("invalid_argument", _sentence(missing), hint, argument="heading", near=list(missing.near))
+    return error(
+        "not_found", _sentence(missing), f"Did you mean {choices}?", argument="heading", near=list(missing.near)
+    )
 
 
 def explain_stale_fence(stale: errors.StaleFence) -> Body:
@@ -202,7 +210,12 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     errors.VersionMissing: explain_missing_version,
     errors.UnknownAuthor: explain_unknown_author,
     WrongValue: lambda wrong: error(
-        "invalid_argument", wrong.message, wrong.hint, argument=wrong.argument, near=list(wrong.near) or None
+        "invalid_argument",
+        wrong.message,
+        wrong.hint,
+        argument=wrong.argument,
+        near=list(wrong.near) or None,
+        count=wrong.count,
     ),
     errors.WrongEdit: explain_wrong_edit,
     errors.MissingPart: explain_missing_part,
@@ -326,7 +339,7 @@ def describe(wrong: errors.WrongArgument) -> tuple[str, str]:
     if rule == "enum" and isinstance(limit, list | tuple):
         if field == "status" and wrong.value == "in_progress":
             return "A task is in progress while it is claimed.", "Use claim_task."
-        return f"{field} must be one of {', '.join(limit)}.", f"Choose one of them, or leave {field} out."
+        return f"{place} must be one of {', '.join(limit)}.", f"Choose one of them, or leave {place} out."
     if rule == "dependentRequired" and isinstance(limit, tuple):
         return _sentence(wrong), "Give content too."
     if rule == "maxBytes" and limit == MAX_TEMPLATE_BYTES:
@@ -345,6 +358,9 @@ def _describe_wrong_type(wrong: errors.WrongArgument, place: str) -> tuple[str, 
     field, limit = wrong.field, str(wrong.limit)
     if wrong.is_unstorable:
         return f"{place} {UNSTORABLE}.", _UNSTORABLE_HINT
+    if isinstance(wrong.value, list) and limit != "array":
+        several = " Several tasks can be changed with update_items." if field == "task" else ""
+        return f"{place} takes one value, and this is a list of {len(wrong.value)}.", f"Make a call for each.{several}"
     if field == "task" or (field == "blocked_by" and limit == "string"):
         return f"{place} must be the number or UUID of a task.", 'For example 4, or "#4".'
     if field == "blocked_by":
@@ -372,8 +388,8 @@ _MEANINGS = {
 }
 _EXAMPLES = {
     "string": "Put it into quotes.",
-    "integer": "For example 20, without quotes.",
-    "boolean": "Write it without quotes.",
+    "integer": "For example 20.",
+    "boolean": "For example true.",
     "array": 'For example ["one", "two"].',
 }
 _ENTRIES = {  # examples of an entry of these lists

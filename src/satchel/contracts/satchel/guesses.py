@@ -15,13 +15,16 @@ from satchel.contracts.satchel.history import name_author
 from satchel.contracts.schema import UnknownArgument
 from satchel.errors import EntryRefused, NotFound, Reason, Refused
 from satchel.model import uri_of
-from satchel.services import layers, lookup, projects
+from satchel.services import layers, lookup, projects, tasks
 from satchel.services.texts import closest_name, closest_names
+from satchel.storage.search import FoundKind
 
 _MOST_NEAR = 3
 _MOST_PROJECTS = 10  # projects in a hint
 _MOST_UNKNOWN = 5  # unknown arguments in an error
 _LONGEST_SHOWN = 60  # characters of a name that a caller made up
+_MOST_WORDS = 3  # words of a search without hits, besides the whole of it
+_SHORTEST_WORD = 3  # letters
 _LONGEST_READ = 100  # characters of a name to look at
 _LIKENESS = 0.75  # the minimum similarity, out of 1, of two spellings
 
@@ -101,8 +104,39 @@ def _suggest(context: Context, missing: NotFound) -> NotFound:
             deleted = lookup.suggest_deleted(tx, scope, kinds, key)
             near = dict.fromkeys(deleted[:2], "") | near | dict.fromkeys(deleted, "")
     can_list = missing.kind == "item" or may_read(context, missing.kind)
-    why = None if near or can_list else Reason(hint="Check the name.")
+    why = missing.why if near or can_list else Reason(hint="Check the name.")
     return NotFound(missing.kind, key, scope, near=dict(list(near.items())[:_MOST_NEAR]), why=why)
+
+
+def suggest_titles(context: Context, query: str, kinds: Sequence[FoundKind]) -> list[str]:
+    """Return the titles and tags nearest to the words of a search without hits; `#4` and `+` mark tasks and tags."""
+    text = query.strip().strip('"')
+    words = sorted((word for word in dict.fromkeys(text.split()) if len(word) > _SHORTEST_WORD), key=len, reverse=True)
+    words = words[:_MOST_WORDS]
+    titles: list[str] = []
+    for sought in [text, *words]:
+        titles = titles or _find_titles(context, sought, kinds)
+    tags: dict[str, None] = {}
+    if "prompt" in kinds:
+        tags = dict.fromkeys(tag.name for tag in layers.list_tags(context.tx, context.scope))
+    if "task" in kinds and context.scope.user is not None:
+        tags |= dict.fromkeys(tasks.list_tags(context.tx, context.scope, None))
+    near = [tag for word in [text, *words] for tag in closest_names(word.lstrip("#+"), tags)]
+    return [*titles[:_MOST_NEAR], *(f"+{tag}" for tag in list(dict.fromkeys(near))[:_MOST_NEAR])]
+
+
+def _find_titles(context: Context, text: str, kinds: Sequence[FoundKind]) -> list[str]:
+    """Return the titles of items whose name or title resembles a text."""
+    found: list[str] = []
+    for kind in kinds:
+        if kind != "task":
+            found += (title for _, title in layers.suggest_titles(context.tx, context.scope, kind, text))
+        elif context.scope.user is not None:
+            near = lookup.suggest(context.tx, context.scope, "task", text)
+            found += (f"#{number} {' '.join(title.split())}" for number, _, title in near)
+    if "prompt" in kinds:
+        found += closest_names(text, (name for name, _ in context.libraries.catalog.view))
+    return list(dict.fromkeys(found))
 
 
 def describe_tags(missing: Sequence[str], what: str, known: Iterable[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """The tools `history` and `restore`, and their answers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import UNSET
@@ -10,9 +10,10 @@ from satchel.contracts.content import format_count, format_minute, join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.answers import decode_cursor, may_read
+from satchel.contracts.satchel.errors import WrongValue, name_place
 from satchel.contracts.satchel.tools import History, Restore
 from satchel.errors import NotFound, WrongArgument
-from satchel.model import KINDS, Author, ChangeQuery, Item, Scope, Version
+from satchel.model import KINDS, Author, ChangeQuery, Item, ItemKind, Scope, Version
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import diffs, lookup, restoring
 from satchel.services import history as versions
@@ -42,8 +43,38 @@ def history(context: Context, args: History) -> Body:
 
 
 def restore(context: Context, args: Restore) -> Body:
-    item = _find(context, args.item, restoring.find)
-    done = restoring.restore(context.tx, context.scope, item, None if args.version is UNSET else args.version)
+    if args.items is UNSET:
+        if args.item is UNSET:
+            raise WrongArgument("item", "required")
+        item = _find(context, args.item, restoring.find)
+        text, answer, notes = _restore(context, item, None if args.version is UNSET else args.version)
+        return answers.reply(context, text, notes=notes, restored=answer)
+    if args.item is not UNSET or args.version is not UNSET:
+        argument = "version" if args.item is UNSET else "item"
+        message = f"{argument} cannot be given with items."
+        raise WrongValue(message, "Restore several items without version, or one with item.", argument)
+    return _restore_all(context, args.items)
+
+
+def _restore_all(context: Context, given: Sequence[str]) -> Body:
+    """Restore several items, each once, all or none."""
+    answers.check_number("items", given)
+    done: dict[tuple[ItemKind, int], tuple[str, dict[str, Any], Sequence[str]]] = {}
+    for index, reference in enumerate(given):
+        with name_place(f"items[{index}]"):
+            # Found only now, because the restore of a project brings back items in it.
+            item = _find(context, reference, restoring.find)
+            if (item.kind, item.number) not in done:
+                done[item.kind, item.number] = _restore(context, item)
+        answers.report_progress(context, index + 1, len(given))
+    lines = [text for text, _, _ in done.values()]
+    notes = [f"{answer['item']}: {note}" for _, answer, about in done.values() for note in about]
+    return answers.reply(context, "\n".join(lines), notes=notes, items=[answer for _, answer, _ in done.values()])
+
+
+def _restore(context: Context, item: Item, version: int | None = None) -> tuple[str, dict[str, Any], Sequence[str]]:
+    """Restore an item; return the answer as a text and as members, and notes."""
+    done = restoring.restore(context.tx, context.scope, item, version)
     key = done.item.key
     what = f"{done.item.kind} {key}"
     if not done.is_changed:
@@ -62,7 +93,7 @@ def restore(context: Context, args: Restore) -> Body:
     changes = _list_changed_lines(context, done) if done.is_changed and not done.was_deleted else []
     if changes:
         answer["lines"] = changes
-    return answers.reply(context, "\n".join([f"{text}.", *changes]), notes=done.notes, restored=answer)
+    return "\n".join([f"{text}.", *changes]), answer, done.notes
 
 
 def _list_changed_lines(context: Context, done: Restored) -> list[str]:

@@ -1,12 +1,16 @@
-"""Items of any kind: the tools that tag, complete, cancel, reopen, move, copy, edit and delete them."""
+"""Items of any kind: the tools that tag, complete, cancel, reopen, move, copy, edit and delete them.
 
-from collections.abc import Sequence
-from typing import Any
+A bulk change takes references, or a query for the items of the call's project. With `dry_run` its transaction is rolled
+back when the answer is complete.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from msgspec import UNSET, Struct, to_builtins
 
 from satchel.contracts.content import format_count
-from satchel.contracts.contract import Body, Context
+from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers, task_answers, tools
 from satchel.contracts.satchel import documents as document_tools
 from satchel.contracts.satchel import prompts as prompt_tools
@@ -15,7 +19,20 @@ from satchel.contracts.satchel.answers import format_item
 from satchel.contracts.satchel.errors import WrongValue, describe, name_place
 from satchel.contracts.satchel.templates import check_templates, find_in_libraries, settle_update
 from satchel.errors import NotFound, StoreConflict, VersionConflict, WrongArgument
-from satchel.model import Document, DocumentPatch, Item, ItemKind, Prompt, PromptPatch, Task, TaskPatch
+from satchel.model import (
+    Document,
+    DocumentPatch,
+    Item,
+    ItemKind,
+    ListChange,
+    Prompt,
+    PromptPatch,
+    PromptQuery,
+    Task,
+    TaskPatch,
+    TaskQuery,
+    uri_of,
+)
 from satchel.services import (
     copying,
     documents,
@@ -32,21 +49,133 @@ from satchel.services.templates import Checked
 from satchel.services.texts import Edit, EditedText
 
 _MOST_UNASKED = 10  # one call may delete, cancel or move more items only after asking the user
+_MOST_COUNTED = 100_000  # matches of a query to count
 _NAMED = 60  # characters of an item in a question
 # For each kind, the tool that the caller must be allowed to use for a change.
 _CHANGING: dict[ItemKind, str] = {"prompt": "update_prompt", "document": "update_resource", "task": "update_task"}
 
 
-def _find_items(context: Context, given: Sequence[str]) -> list[Item]:
-    """Return the items that a call names, each once and without its content."""
-    answers.check_number("items", given)
-    found: dict[tuple[ItemKind, int], Item] = {}
-    exact = lookup.find_all(context.tx, context.scope, given)
-    for index, (reference, item) in enumerate(zip(given, exact, strict=True)):
-        with name_place(f"items[{index}]"):
+BulkChange = TypeVar("BulkChange", tools.Delete, tools.UpdateItems)
+
+
+class _RolledBack(Exception):
+    """Carries the answer of a call out of its transaction, which must not be committed."""
+
+    def __init__(self, answer: Reply) -> None:
+        self.answer = answer
+
+
+def _change_all(
+    context: Context, args: BulkChange, member: str, change: Callable[[Context, BulkChange, "_Named"], Reply]
+) -> Body:
+    """Find the items of a bulk change and answer it; `member` lists the items in the answer.
+
+    A dry run is the same change in a transaction that is rolled back.
+    """
+    try:
+        with context.write() as opened:
+            named = _find_named(opened, args)
+            if not named.items:
+                raise _RolledBack(answers.reply(opened, f"No {named.kinds} match.", **{member: []}))
+            answer = change(opened, args, named)
+            if args.dry_run is True:
+                raise _RolledBack(answer)
+            return answer
+    except _RolledBack as stop:
+        return _mark_dry_run(stop.answer) if args.dry_run is True else stop.answer
+
+
+def _mark_dry_run(answer: Reply) -> Reply:
+    """Say in an answer that nothing was changed."""
+    assert isinstance(answer.structured, dict), "answers of this contract are so"
+    [first] = answer.content
+    text = f"Dry run, nothing was changed. The call would answer:\n{first['text']}"
+    return Reply([{**first, "text": text}], {**answer.structured, "dry_run": True})
+
+
+class _Named(Struct, frozen=True):
+    """The items that a call names, each once and without its content."""
+
+    items: list[Item]
+    places: list[str]  # of each item in the call, for errors
+    kinds: str = "items"  # what a query looked for
+
+    def __iter__(self) -> Iterator[tuple[str, Item]]:
+        return zip(self.places, self.items, strict=True)
+
+
+def _find_named(context: Context, args: BulkChange) -> _Named:
+    """Return the items that a bulk change names or describes."""
+    if args.where is not UNSET:
+        if args.items is not UNSET:
+            raise WrongValue("Give items or where, not both.", "Leave one of them out.", "where")
+        return _find_matching(context, args.where)
+    if args.items is UNSET:
+        raise WrongValue("items is missing.", f"Name the items, or describe them, as in {_EXAMPLE}.", "items")
+    answers.check_number("items", args.items)
+    found: dict[tuple[ItemKind, int], tuple[str, Item]] = {}
+    exact = lookup.find_all(context.tx, context.scope, args.items)
+    for index, (reference, item) in enumerate(zip(args.items, exact, strict=True)):
+        place = f"items[{index}]"
+        with name_place(place):
             item = _check_found(context, reference, item)
-        found[item.kind, item.number] = item
-    return list(found.values())
+        found[item.kind, item.number] = (place, item)
+    return _Named([item for _, item in found.values()], [place for place, _ in found.values()])
+
+
+_EXAMPLE = 'where: {"tags": ["old"], "status": "pending"}'
+
+
+def _find_matching(context: Context, where: tools.Where) -> _Named:
+    """Return the items of the call's project that match a query, which the lists would return too."""
+    kinds = [kind for kind in _list_kinds(where) if _CHANGING[kind] in context.tools]
+    scope, tags, text = context.scope, answers.read_tags(where.tags), where.query or ""
+    most, keys, count = tools.MOST_ENTRIES, list[str](), 0
+    what = " or ".join(f"{kind}s" for kind in kinds) or "items"
+    projects.check_access(scope)
+    is_absent = scope.project in (scope.makes, scope.personal) and projects.find(context.tx, scope.project) is None
+    for kind in [] if is_absent else kinds:
+        if kind == "prompt":
+            page = prompts.list_counted(context.tx, scope, PromptQuery(text=text, tags=tags), limit=most, offset=0)
+            keys += [uri_of(kind, one.name) for one in page.items]
+            count += page.total
+        elif kind == "document":
+            found, has_more = documents.list_page(context.tx, scope, text, limit=most)
+            keys += [uri_of(kind, one.name) for one in found]
+            count += (
+                len(documents.list_page(context.tx, scope, text, limit=_MOST_COUNTED)[0]) if has_more else len(found)
+            )
+        else:
+            status = where.status or "all"
+            holder = task_answers.find_holder(context).key if status == "ready" else None
+            query = TaskQuery(filter=status, project=scope.project, text=text, tags=tags, holder_key=holder)
+            listed, has_more = tasks.list_page(context.tx, scope, query, limit=most)
+            keys += [f"#{one.number}" for one in listed]
+            count += tasks.count_listed(context.tx, scope, query, _MOST_COUNTED) if has_more else len(listed)
+    if count > most:
+        message = f"{format_count(count, 'item')} match, and one call changes at most {most}."
+        hint = "Narrow the query with tags, status, kind or query, and change the items in several calls."
+        raise WrongValue(message, hint, "where", count=count)
+    items = [item for item in lookup.find_all(context.tx, scope, keys) if item is not None]
+    return _Named(items, [f"where[{item.key}]" for item in items], f"{what} in project '{scope.project}'")
+
+
+def _list_kinds(where: tools.Where) -> Sequence[ItemKind]:
+    """Return the kinds that a query can match: only tasks have a status, and documents have no tags."""
+    if not (where.kind or where.tags or where.status or where.query):
+        raise WrongValue(
+            "where selects nothing.", f"Say which items: kind, tags, status or query, as in {_EXAMPLE}.", "where"
+        )
+    possible: dict[ItemKind, str] = {"prompt": "", "document": "", "task": ""}
+    if where.status:
+        possible |= dict.fromkeys(("prompt", "document"), "status")
+    if where.tags:
+        possible["document"] = possible["document"] or "tags"
+    kinds: list[ItemKind] = [where.kind] if where.kind else [kind for kind, lacks in possible.items() if not lacks]
+    for kind in kinds:
+        if lacks := possible[kind]:
+            raise WrongValue(f"A {kind} has no {lacks}.", f"Leave out where.kind or where.{lacks}.", "where")
+    return kinds
 
 
 def _check_found(context: Context, reference: str, item: Item | None = None) -> Item:
@@ -79,8 +208,13 @@ def _confirm(context: Context, what: str, items: Sequence[Item], where: str = ""
 
 
 def delete(context: Context, args: tools.Delete) -> Body:
-    items = _find_items(context, args.items)
-    _confirm(context, "Delete", items)
+    return _change_all(context, args, "deleted", _delete)
+
+
+def _delete(context: Context, args: tools.Delete, named: _Named) -> Reply:
+    items = named.items
+    if not args.dry_run:
+        _confirm(context, "Delete", items)
     going = {(item.kind, str(item.number) if item.kind == "task" else item.name) for item in items}
     referred = []
     for item in items:
@@ -89,6 +223,7 @@ def delete(context: Context, args: tools.Delete) -> Body:
             referred.append({"item": item.key, "by": others})
     going_tasks = tasks.list_some(context.tx, context.scope, [item.number for item in items if item.kind == "task"])
     notes = [note for task in going_tasks for note in task_answers.describe_holder(context, task, f"#{task.number}")]
+    waiting = _find_waiting(context, going_tasks)
     if ids := [item.id for item in items if item.kind == "prompt"]:
         prompts.delete(context.tx, context.scope, *ids)
     for item in items:
@@ -96,14 +231,23 @@ def delete(context: Context, args: tools.Delete) -> Body:
             tasks.delete(context.tx, context.scope, item.number)
         elif item.kind == "document":
             documents.delete(context.tx, context.scope, item.name)
+    unblocked = [task for task in tasks.list_some(context.tx, context.scope, waiting) if task.is_ready]
+    ready, ready_lines = task_answers.show_ready(unblocked, context.scope.project)
     lines = [f"Deleted {format_item(item)}" for item in items]
     lines += [f"{one['item']} was referred to by {', '.join(one['by'])}." for one in referred]
     deleted = [
         {"kind": item.kind, "item": item.key, **({"title": item.title} if item.kind == "task" else {})}
         for item in items
     ]
-    members = {"referred": referred} if referred else {}
-    return answers.reply(context, "\n".join(lines), notes=notes, deleted=deleted, **members)
+    members = {**({"referred": referred} if referred else {}), **ready}
+    return answers.reply(context, "\n".join([*lines, *ready_lines]), notes=notes, deleted=deleted, **members)
+
+
+def _find_waiting(context: Context, going: Sequence[Task]) -> list[int]:
+    """Return the numbers of the tasks that wait for tasks that are about to be deleted."""
+    numbers = {task.number for task in going if not task.is_completed}
+    blocked = {one.number for number in numbers for one in tasks.list_blocked(context.tx, context.scope, number)}
+    return sorted(blocked - {task.number for task in going})
 
 
 def _find_referrers(context: Context, item: Item) -> list[links.Link]:
@@ -182,36 +326,58 @@ class _Changed(Struct):
 
     items: list[Copyable | int]  # a task is a number, because a later change may unblock it
     closed: list[int]  # tasks that were open before
+    notes: dict[str, list[str]]  # remarks, each with the items that it is about
+
+    def note(self, remark: str, item: str) -> None:
+        """Make a remark about an item; a remark about several items is said once."""
+        self.notes.setdefault(remark, []).append(item)
+
+    def say_notes(self) -> list[str]:
+        """Return the remarks as sentences."""
+        return [f"{_name_some(items)}{remark}" for remark, items in self.notes.items()]
+
+
+def _name_some(items: Sequence[str]) -> str:
+    more = f" and {len(items) - _MOST_UNASKED} more" if len(items) > _MOST_UNASKED else ""
+    return f"{', '.join(items[:_MOST_UNASKED])}{more}"
 
 
 def update_items(context: Context, args: tools.UpdateItems) -> Body:
+    return _change_all(context, args, "items", _update)
+
+
+def _update(context: Context, args: tools.UpdateItems, named: _Named) -> Reply:
     if args.copy and not args.to:
         raise WrongArgument("to", "required")
     if args.tags is not UNSET:  # checked before the first item, so that the error names no item
         rules.clean_tag_changes("item", rules.read_changes("tags", args.tags))
+    if args.due:
+        rules.clean_due("task", args.due)
     if args.to:
         projects.get(context.tx, context.scope, args.to)
-    found = _find_items(context, args.items)
-    for index, item in enumerate(found):
-        with name_place(f"items[{index}]"):
+    for place, item in named:
+        with name_place(place):
             _check_change(context, item, args)
-    if args.status == "cancelled":
-        _confirm(context, "Cancel", found)
+    if args.dry_run:
+        pass
+    elif args.status == "cancelled":
+        _confirm(context, "Cancel", named.items)
     elif args.to and not args.copy:
-        _confirm(context, "Move", found, f" to project '{args.to}'")
-    changed, notes = _Changed([], []), []
-    for index, item in enumerate(found):
-        with name_place(f"items[{index}]"):
-            notes += _change(context, item, args, changed)
-        answers.report_progress(context, index + 1, len(found))
-    return _reply_changes(context, args, [item.version for item in found], changed, notes)
+        _confirm(context, "Move", named.items, f" to project '{args.to}'")
+    changed = _Changed([], [], {})
+    for index, (place, item) in enumerate(named):
+        with name_place(place):
+            _change(context, item, args, changed)
+        answers.report_progress(context, index + 1, len(named.items))
+    return _reply_changes(context, args, [item.version for item in named.items], changed)
 
 
 def _check_change(context: Context, item: Item, args: tools.UpdateItems) -> None:
     """Check that a change fits the kind of an item."""
     what = format_item(item)
-    if args.status is not UNSET and item.kind != "task":
-        raise WrongValue(f"{what} has no status.", "Leave out this item or status.", "status")
+    for field in ("status", "priority", "due") if item.kind != "task" else ():
+        if getattr(args, field) is not UNSET:
+            raise WrongValue(f"{what} has no {field}.", f"Leave out this item or {field}.", field)
     if args.tags is not UNSET and item.kind == "document":
         raise WrongValue(f"{what} cannot have tags.", "Leave out this item or tags.", "tags")
     if args.copy and item.kind == "task":
@@ -222,10 +388,11 @@ def _check_change(context: Context, item: Item, args: tools.UpdateItems) -> None
         raise WrongValue(f"{what} is in project '{args.to}' already.", "Give another project as to.", "to")
 
 
-def _change(context: Context, item: Item, args: tools.UpdateItems, changed: _Changed) -> list[str]:
-    """Change one item; return notes about it."""
+def _change(context: Context, item: Item, args: tools.UpdateItems, changed: _Changed) -> None:
+    """Change one item."""
     if item.kind == "task":
-        return _change_task(context, item, args, changed)
+        _change_task(context, item, args, changed)
+        return
     tx, scope = context.tx, context.scope
     found: Copyable
     if item.kind == "document":
@@ -233,37 +400,55 @@ def _change(context: Context, item: Item, args: tools.UpdateItems, changed: _Cha
     elif args.tags is UNSET:
         found = prompts.get(tx, scope, item.id)
     else:
+        before = prompts.get(tx, scope, item.id)
         found = prompts.update(tx, scope, item.id, PromptPatch(tags=rules.read_changes("tags", args.tags)))
-    notes: Sequence[str] = ()
+        _note_tags(args, before, found, item.key, changed)
     if args.to:
         found, notes = (copying.copy if args.copy else copying.move)(tx, scope, found, str(args.to))
+        for note in notes:
+            changed.note(f": {note}", item.name)
+        if not args.copy:
+            changed.note(f" moved from {scope.project} to {args.to}.", item.key)
     changed.items.append(found)
-    return [f"{item.name}: {note}" for note in notes]
 
 
-def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed: _Changed) -> list[str]:
+def _note_tags(
+    args: tools.UpdateItems, before: Prompt | Task, after: Prompt | Task, key: str, changed: _Changed
+) -> None:
+    """Note which tags a plain list of tags replaced; additions and removals say themselves what they change."""
+    is_plain = args.tags is not UNSET and not isinstance(rules.read_changes("tags", args.tags), ListChange)
+    if is_plain and before.tags and before.tags != after.tags:
+        done = f"replaced by {', '.join(after.tags)}" if after.tags else "removed"
+        changed.note(f": tags {', '.join(before.tags)} {done}.", key)
+
+
+def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed: _Changed) -> None:
     before = tasks.find(context.tx, context.scope, item.number)
     changed.items.append(before.number)
-    is_there = not args.to or before.project == args.to
-    is_so = args.status is UNSET or args.status == before.status
-    is_so = is_so or (args.status == "pending" and not before.is_completed)
-    if is_there and is_so and args.tags is UNSET:
-        return [f"#{before.number} was {before.status} already."] if args.status is not UNSET else []
     patch = TaskPatch(
-        status=UNSET if is_so else args.status,
+        status=args.status,
+        priority=args.priority,
+        due=answers.none_if_empty(args.due),
         tags=UNSET if args.tags is UNSET else rules.read_changes("tags", args.tags),
-        project=UNSET if is_there else args.to,
+        project=args.to or UNSET,
     )
-    tasks.update(context.tx, context.scope, before.number, patch)
-    if is_so or args.status == "pending" or before.is_completed:
-        return []
-    changed.closed.append(before.number)
-    return task_answers.describe_holder(context, before, f"#{before.number}")
+    after = tasks.update(context.tx, context.scope, before.number, patch)
+    if after.version == before.version:
+        if args.status is not UNSET:
+            changed.note(f" was {before.status} already.", item.key)
+        if args.to:
+            changed.note(f" was in project {args.to} already.", item.key)
+        return
+    _note_tags(args, before, after, item.key, changed)
+    if after.project != before.project:
+        changed.note(f" moved from {before.project or 'no project'} to {args.to}.", item.key)
+    if after.is_completed and not before.is_completed:
+        changed.closed.append(before.number)
+        for note in task_answers.describe_holder(context, before, ""):
+            changed.note(note, item.key)
 
 
-def _reply_changes(
-    context: Context, args: tools.UpdateItems, versions: list[int], changed: _Changed, notes: list[str]
-) -> Body:
+def _reply_changes(context: Context, args: tools.UpdateItems, versions: list[int], changed: _Changed) -> Reply:
     """Answer with the changed items; `versions` are the versions that they had before."""
     here = context.scope.project
     there = args.to or here
@@ -277,7 +462,8 @@ def _reply_changes(
     if args.status == "completed":
         for task in (after[number] for number in changed.closed):
             if blockers := task_answers.list_blockers(task):
-                notes.append(f"#{task.number} was still blocked by {', '.join(blockers)}.")
+                changed.note(f" was still blocked by {', '.join(blockers)}.", f"#{task.number}")
+    notes = changed.say_notes()
     if args.to and not args.copy and len(numbers) < len(changed.items):
         notes.append(f"The originals of prompts and documents are in the trash of project '{here}'.")
     ready, lines = task_answers.show_ready(task_answers.find_unblocked(context, changed.closed), here)

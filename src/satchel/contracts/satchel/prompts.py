@@ -94,12 +94,12 @@ def _render(context: Context, reference: str, given: dict[str, str]) -> Body:
 
 def _describe_missing_tags(context: Context, tags: Sequence[str], found: Sequence[PromptSummary]) -> list[str]:
     seen = {tag for prompt in found for tag in prompt.tags}
-    if all(tag.lower() in seen for tag in tags):
+    if all(rules.fold_tag(tag) in seen for tag in tags):
         return []
     known = [tag.name for tag in layers.list_tags(context.tx, context.scope)]
     from satchel.contracts.satchel import guesses  # needed only after such a mistake
 
-    return guesses.describe_tags([tag for tag in tags if tag.lower() not in known], "prompt", known)
+    return guesses.describe_tags([tag for tag in tags if rules.fold_tag(tag) not in known], "prompt", known)
 
 
 def _list_stored(
@@ -203,7 +203,9 @@ def _read_arguments(given: Sequence[tools.DeclaredArgument] | UnsetType) -> tupl
     if isinstance(given, UnsetType):
         return None
     return tuple(
-        Argument(one.name, one.description or None, one.required, tuple(one.values), one.open) for one in given
+        # Answers print an optional argument as x?
+        Argument(one.name.removesuffix("?"), one.description or None, one.required, tuple(one.values), one.open)
+        for one in given
     )
 
 

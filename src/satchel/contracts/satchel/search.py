@@ -28,15 +28,22 @@ def search(context: Context, args: Search) -> Body:
     )
     libraries = [LibraryText(name, prompt.description or "", text) for name, prompt, text in context.libraries.texts()]
     hits, has_more = find(context.tx, scope, query, libraries)
+    near: list[str] = []
+    if not hits and not offset:
+        from satchel.contracts.satchel import guesses  # needed only after such a search
+
+        near = guesses.suggest_titles(context, args.query, query.kinds)
     return answers.reply_page(
         context,
         "hits",
         [_format_hit(hit) for hit in hits],
+        advice=f"Nearest titles and tags: {', '.join(near)}." if near else "",
         where=scope.project,
         next_cursor=encode_cursor("f", offset + args.limit) if has_more else None,
         is_narrowed=True,
         is_continued=offset > 0,
         hits=[Hit(hit.kind, hit.reference, hit.title, hit.status, hit.line, hit.text, hit.layer) for hit in hits],
+        **({"near": near} if near else {}),
     )
 
 

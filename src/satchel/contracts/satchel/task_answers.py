@@ -80,6 +80,13 @@ def describe_holder(context: Context, task: Task, what: str = "It") -> list[str]
     return [f"{what} was held by {format_claim(task.claim)}."]
 
 
+def describe_move(before: Task, after: Task) -> list[str]:
+    """Say from which project to which a task was moved, if it was."""
+    if before.project_number == after.project_number:
+        return []
+    return [f"#{after.number} moved from {before.project or 'no project'} to {after.project or 'no project'}."]
+
+
 def find_unblocked(context: Context, closed: Sequence[int]) -> list[Task]:
     """Return the tasks, each once, that became ready because others were closed."""
     found = {

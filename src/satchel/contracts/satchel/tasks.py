@@ -1,6 +1,7 @@
 """The tools for tasks: list, read, add, update, complete, claim and delete. `task_answers` makes the answers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -10,10 +11,10 @@ from satchel.contracts.content import format_minute
 from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers, task_answers, tools
 from satchel.contracts.satchel.answers import answer_once, decode_cursor, read_tags
-from satchel.errors import EntryRefused, Forbidden, NotFound, WrongArgument
+from satchel.errors import EntryRefused, Forbidden, NotFound, Reason, WrongArgument
 from satchel.model import BlockerChange, ListChange, Task, TaskDraft, TaskFilter, TaskPatch, TaskPosition, TaskQuery
 from satchel.protocol.cursors import encode_cursor
-from satchel.services import rules, task_lines, tasks
+from satchel.services import lookup, rules, task_lines, tasks
 
 LISTS: dict[TaskFilter, str] = {
     "ready": "o",
@@ -67,7 +68,7 @@ def _describe_missing_tags(context: Context, query: TaskQuery, found: Sequence[T
     missing = [
         tag
         for tag in query.tags
-        if tag.lower() not in seen and not tasks.has_tag(context.tx, context.scope, tag, query.project)
+        if rules.fold_tag(tag) not in seen and not tasks.has_tag(context.tx, context.scope, tag, query.project)
     ]
     if not missing:
         return []
@@ -77,7 +78,8 @@ def _describe_missing_tags(context: Context, query: TaskQuery, found: Sequence[T
 
 
 def get_task(context: Context, args: tools.GetTask) -> Body:
-    task = tasks.find(context.tx, context.scope, args.task)
+    with _name_project(context, args.project):
+        task = tasks.find(context.tx, context.scope, args.task, args.project or None)
     here = task.project or context.scope.project
     text, whole = task_answers.show_whole(context, task, here)
     return answers.reply(context, text, project=here, task=whole)
@@ -95,7 +97,7 @@ def add_task(context: Context, args: tools.AddTask) -> Body:
         tags=args.tags or (),
         priority=args.priority,
         due=args.due or None,
-        blocked_by=_find_numbers(context, args.blocked_by or ()),
+        blocked_by=_find_numbers(context, args.blocked_by or (), UNSET),
     )
     return _reply("Added", context, tasks.add(context.tx, context.scope, draft))
 
@@ -124,7 +126,7 @@ def _add_lines(context: Context, args: tools.AddTasks) -> Reply:
 def update_task(context: Context, args: tools.UpdateTask) -> Body:
     if args.title is not UNSET:
         answers.check_title("task", args.title)
-    before = _lock_task(context, args.task)
+    before = _lock_task(context, args)
     patch = TaskPatch(
         title=args.title,
         description=answers.none_if_empty(args.description),
@@ -132,19 +134,25 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
         tags=UNSET if args.tags is UNSET else rules.read_changes("tags", args.tags),
         priority=args.priority,
         due=answers.none_if_empty(args.due),
-        blocked_by=_read_blockers(context, args.blocked_by),
+        blocked_by=_read_blockers(context, args),
         status=args.status,
     )
     version, fence = args.expected_version or None, args.fence or None
-    after = tasks.update(context.tx, context.scope, before, patch, version, fence)
+    try:
+        after = tasks.update(context.tx, context.scope, before, patch, version, fence)
+    except WrongArgument as wrong:
+        if wrong.field != "project":
+            raise
+        raise WrongArgument("to", wrong.rule, limit=wrong.limit, value=wrong.value) from wrong
     _add_note(context, before, args.note)
     is_changed = after.version != before.version or args.note is not UNSET
     notes = task_answers.describe_holder(context, before) if is_changed else []
+    notes += task_answers.describe_move(before, after)
     return _reply("Updated" if is_changed else "Unchanged", context, after, before, notes)
 
 
 def complete_task(context: Context, args: tools.CompleteTask) -> Body:
-    before = _lock_task(context, args.task)
+    before = _lock_task(context, args)
     after, was_completed = tasks.complete(context.tx, context.scope, before, args.fence or None)
     _add_note(context, before, args.note)
     if was_completed:
@@ -157,14 +165,15 @@ def complete_task(context: Context, args: tools.CompleteTask) -> Body:
     return _reply("Completed", context, after, before, notes)
 
 
-def _read_blockers(context: Context, references: list[str] | UnsetType) -> list[int] | BlockerChange | UnsetType:
-    if references is UNSET:
+def _read_blockers(context: Context, args: tools.UpdateTask) -> list[int] | BlockerChange | UnsetType:
+    if args.blocked_by is UNSET:
         return UNSET
-    given = rules.read_changes("blocked_by", references)
+    given = rules.read_changes("blocked_by", args.blocked_by)
     if not isinstance(given, ListChange):
-        return _find_numbers(context, given)
+        return _find_numbers(context, given, args.project)
     return BlockerChange(
-        added=tuple(_find_numbers(context, given.added)), removed=tuple(_find_numbers(context, given.removed))
+        added=tuple(_find_numbers(context, given.added, args.project)),
+        removed=tuple(_find_numbers(context, given.removed, args.project)),
     )
 
 
@@ -190,7 +199,7 @@ def claim_task(context: Context, args: tools.ClaimTask) -> Body:
         return _release(context, args)
     holder = task_answers.find_holder(context)
     if args.task is not UNSET:
-        found = _lock_task(context, args.task)
+        found = _lock_task(context, args)
         task, claim = tasks.claim(context.tx, context.scope, found, holder, args.minutes)
     else:
         wanted = args.project or context.scope.project
@@ -208,7 +217,7 @@ def claim_task(context: Context, args: tools.ClaimTask) -> Body:
 def _release(context: Context, args: tools.ClaimTask) -> Body:
     if args.task is UNSET:
         raise WrongArgument("task", "required")
-    before = _lock_task(context, args.task)
+    before = _lock_task(context, args)
     task = tasks.release(context.tx, context.scope, before)
     here, was_claimed = task.project or context.scope.project, before.claim is not None
     text = f"Gave back #{task.number}" if was_claimed else f"#{task.number} was not claimed"
@@ -217,18 +226,32 @@ def _release(context: Context, args: tools.ClaimTask) -> Body:
     return answers.reply(context, text, notes=notes, project=here, task=row, released=was_claimed)
 
 
-def _lock_task(context: Context, reference: str) -> Task:
-    """Lock the task that a reference names; the result includes blockers that the caller may not see."""
+def _lock_task(context: Context, args: tools.UpdateTask | tools.CompleteTask | tools.ClaimTask) -> Task:
+    """Lock the task that a call names; the result includes blockers that the caller may not see."""
     try:
-        return tasks.lock(context.tx, context.scope, reference)
+        with _name_project(context, args.project):
+            return tasks.lock(context.tx, context.scope, str(args.task), args.project or None)
     except Forbidden as error:
         if error.kind != "task":
             raise
         raise NotFound("task", error.key, context.scope) from error
 
 
-def _find_numbers(context: Context, references: Sequence[str]) -> list[int]:
+@contextmanager
+def _name_project(context: Context, project: str | UnsetType) -> Iterator[None]:
+    """Name the project in the error for a title that only another project may have."""
+    try:
+        yield
+    except NotFound as missing:
+        if not project or missing.kind != "task" or lookup.is_number(lookup.without_scheme("task", missing.key)):
+            raise
+        why = Reason(f"does not exist in project '{project}'")
+        raise NotFound("task", missing.key, context.within(project).scope, why=why) from missing
+
+
+def _find_numbers(context: Context, references: Sequence[str], project: str | UnsetType) -> list[int]:
     for index, reference in enumerate(references):
         if not reference.strip():
             raise WrongArgument("blocked_by", "minLength", place=f"blocked_by[{index}]")
-    return [tasks.find_number(context.tx, context.scope, reference) for reference in references]
+    with _name_project(context, project):
+        return [tasks.find_number(context.tx, context.scope, one, project or None) for one in references]

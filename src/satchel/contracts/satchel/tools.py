@@ -508,7 +508,7 @@ class GetTask(Struct):
 
 
 class AddTasks(Struct):
-    lines: Annotated[list[str], Meta(description=_GRAMMAR, extra=hidden(takes_text=True))]
+    lines: Annotated[list[str], Meta(description=_GRAMMAR)]
     project: Project | UnsetType = UNSET
     key: Key | UnsetType = UNSET
 
@@ -699,7 +699,7 @@ TOOLS = (
         "search",
         Search,
         "Find prompts, documents and tasks by words, best first",
-        answer_of("hits", hits=list_of(HIT), next_cursor=STRING),
+        answer_of("hits", hits=list_of(HIT), near=STRINGS, next_cursor=STRING),
     ),
     _tool(
         _projects,
@@ -869,16 +869,18 @@ TOOLS = (
         "update_items",
         UpdateItems,
         "Change many items, all or none: tags (+x, -x), status, priority, due, or move and copy them",
-        answer_of("items", items=list_of(ITEM), ready=TASKS),
+        answer_of("items", items=list_of(ITEM), ready=TASKS, dry_run=BOOLEAN),
         UPDATES,
-        at_least_one=("tags", "status", "to"),
+        at_least_one=("tags", "status", "priority", "due", "to"),
+        opens_transactions=True,
     ),
     _item(
         "delete",
         Delete,
         "Delete items; restore brings them back",
-        answer_of("deleted", deleted=list_of(DELETED), referred=REFERRED),
+        answer_of("deleted", deleted=list_of(DELETED), referred=REFERRED, ready=TASKS, dry_run=BOOLEAN),
         EDITS,
+        opens_transactions=True,
     ),
     _tool(
         _history,
@@ -898,7 +900,7 @@ TOOLS = (
         "restore",
         Restore,
         "Bring back an old version or a deleted item",
-        answer_of("restored", restored=RESTORED),
+        answer_of("restored", "items", restored=RESTORED, items=list_of(RESTORED)),
         UPDATES,
     ),
     _item(
