@@ -15,8 +15,8 @@ Priority = Literal["low", "normal", "high", "urgent"]
 TaskStatus = Literal["pending", "completed", "cancelled"]
 TaskFilter = Literal["ready", "pending", "in_progress", "completed", "cancelled", "all"]
 ItemKind = Literal["prompt", "document", "task", "project"]
-# complete, cancel and reopen are updates of the status of a task; move is one of its project and nothing else; note adds
-# a note to a task, and makes no version.
+# complete, cancel and reopen are updates of the status of a task; move is one of its project and nothing else; note
+# adds a note to a task, and makes no version.
 Action = Literal["add", "update", "complete", "cancel", "reopen", "move", "delete", "restore", "note"]
 PromptPosition = tuple[Timestamp, int]  # of a prompt in a list, last updated first: its `updated_at` and its number
 

@@ -20,9 +20,13 @@ _MOST_SHOWN = 1000  # lines to show on each side of such a replacement
 
 def render(item: Item) -> str:
     """Render an item as a text: a line for each field that has a value, then its content."""
-    content = _read_content(item)
-    lines = [f"{name}: {value}" for name, value in _list_fields(item)]
+    content, lines = _read_content(item), write_fields(item)
     return "\n".join([*lines, "", content]) if content else "\n".join(lines)
+
+
+def write_fields(item: Item) -> list[str]:
+    """Write a line for each field of an item that has a value, except its content."""
+    return [f"{name}: {value}" for name, value in _list_fields(item)]
 
 
 def diff(
@@ -43,7 +47,7 @@ def diff(
     if old is None:
         old = next((one for one in history.kept_versions(tx, scope, item) if one < after.version), after.version)
     before = history.read_version(tx, scope, item, old)
-    fields = _compare_fields(_write_fields(tx, before), _write_fields(tx, after))
+    fields = _compare_fields(_write_all_fields(tx, before), _write_all_fields(tx, after))
     contents = (_read_content(one) for one in (before, after))
     hunks = _compare(*contents, context=context)
     names = [f"--- version {before.version}", f"+++ version {after.version}"]
@@ -86,7 +90,7 @@ def _name_changes(item: Item, change: Version, before: _Compared, after: _Compar
     fields = [name for name in _FIELDS if getattr(before.state, name) != getattr(after.state, name)]
     if change.action in ("update", "restore") and _read_status(before.state) != _read_status(after.state):
         fields.append("status")
-    if is_task and before.project != after.project:
+    if is_task and before.project != after.project and change.action != "move":
         fields.append("project")
     if before.content != after.content:
         text = "description" if is_task else "content"
@@ -144,9 +148,9 @@ def _write_argument(argument: Argument) -> str:
     return ", ".join(filter(None, [name, argument.description, values]))
 
 
-def _write_fields(tx: Tx, version: Item) -> list[str]:
+def _write_all_fields(tx: Tx, version: Item) -> list[str]:
     """Write the fields of a version, each in one or more lines."""
-    lines = [f"{name}: {value}" for name, value in _list_fields(version)]
+    lines = write_fields(version)
     if version.kind == "task" and version.project is not None:
         name = projects.names_of(tx, [version.project]).get(version.project, "(deleted)")
         lines.insert(0, f"project: {name}")
@@ -160,6 +164,34 @@ def _compare_fields(old: Sequence[str], new: Sequence[str]) -> list[str]:
         for sign, fields in (("-", old[i:j]), ("+", new[k:m])):
             lines += [f"{sign}{line}" for field in fields for line in field.split("\n")]
     return lines
+
+
+def shorten(lines: Sequence[str], longest: int) -> list[str]:
+    """Cut long lines of a difference to the part around the first character in which a line and its new form differ."""
+    shown: list[str] = []
+    removed: list[tuple[int, str]] = []  # lines whose new form has not been met, with their positions
+    for line in lines:
+        place = 0
+        if line.startswith("-"):
+            removed.append((len(shown), line))
+        elif not line.startswith("+"):
+            removed = []
+        elif removed:
+            position, before = removed.pop(0)
+            place = common_prefix(before[1:], line[1:])
+            shown[position] = _cut(before, place, longest)
+        shown.append(_cut(line, place, longest))
+    return shown
+
+
+def _cut(line: str, place: int, longest: int) -> str:
+    """Cut a line of a difference, which begins with a sign, to the part around a position."""
+    sign, text = line[:1], line[1:]
+    if len(text) <= longest:
+        return line
+    start = max(0, min(place - longest // 3, len(text) - longest))
+    end = start + longest
+    return f"{sign}{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
 
 
 def _compare(old: str, new: str, *, context: int) -> list[str]:

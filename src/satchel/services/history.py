@@ -33,7 +33,8 @@ from satchel.storage.database import Cutoffs, Database, Tx
 from satchel.storage.deltas import apply_delta
 from satchel.storage.revisions import LAST, Position
 
-_LONGEST_NOTE = 120  # characters of a note in a list of changes
+LONGEST_NOTE = 120  # characters of a note in a list of changes
+
 _MOST_AUTHORS = 10  # authors that an error names
 _SHOWN = 20  # versions that an error names
 _LOOKED_AT = 600  # changes to read, because many may concern the same item
@@ -284,7 +285,13 @@ def label(tx: Tx, scope: Scope, found: Sequence[Version]) -> list[FeedEntry]:
     ]
 
 
-def read_notes(tx: Tx, scope: Scope, changes: Sequence[Version], longest: int = _LONGEST_NOTE) -> dict[int, str]:
+def find_last_change(tx: Tx, scope: Scope, task: int) -> int:
+    """Return the number of the last change of a task or note on it that the scope may see; 0 if there is none."""
+    found = revisions.of_items(tx, "task", [task], projects.list_allowed(tx, scope), limit=1, with_notes=True)
+    return found[0].number if found else 0
+
+
+def read_notes(tx: Tx, scope: Scope, changes: Sequence[Version], longest: int = LONGEST_NOTE) -> dict[int, str]:
     """Return the beginnings of the notes among some changes, by the numbers of the notes.
 
     A note on a task in a project that the scope may not enter is left out.

@@ -37,7 +37,7 @@ def add(tx: Tx, added: Recorded) -> None:
     revisions.add(tx, item, "add", item.version, measure(item))
     check_quota(tx)
     links.record(tx, item)
-    _index(tx, item)
+    _index(tx, item, is_new=True)
 
 
 def update(tx: Tx, old: Recorded, new: Recorded) -> None:
@@ -233,13 +233,13 @@ def _item(
 # -- the word index ---------------------------------------------------------------------------------------------------
 
 
-def _index(tx: Tx, after: Item, before: Item | None = None) -> None:
-    """Index an item that was added or changed. Projects are not indexed."""
+def _index(tx: Tx, after: Item, before: Item | None = None, *, is_new: bool = False) -> None:
+    """Index an item that was added, changed or restored. Projects are not indexed."""
     if after.kind == "project":
         return
     space, text = _space(after), _text(after)
     if before is None or (_space(before), _text(before)) != (space, text):
-        tx.gather(search.put, space, (after.number, _read_text(tx, after)))
+        tx.gather(search.put, space, (after.number, text if is_new else _read_text(tx, after)))
 
 
 def _space(item: Item) -> Space:

@@ -320,7 +320,8 @@ def note_texts(tx: Tx, notes: Sequence[int], projects: Sequence[int] | None, lon
         where n.number in :notes and (:all_projects or t.project in :projects)
     """
     values = {"all_projects": projects is None, "projects": list(projects or ())}
-    return {number: text for number, text in tx.all(sql, notes=list(notes), longest=longest, **values)}
+    rows = tx.all(sql, notes=list(notes), longest=longest, **values)
+    return {int(number): str(text) for number, text in rows}
 
 
 # -- the size of history and trash, for the operator of a store -----------------------------------------------------

@@ -10,12 +10,12 @@ from satchel.contracts.content import format_count, format_minute, join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.answers import may_read
-from satchel.contracts.satchel.history import name_author, read_since
+from satchel.contracts.satchel.history import read_since
 from satchel.contracts.satchel.task_answers import format_task, make_row
 from satchel.contracts.satchel.tools import AddProject, CatchUp, ListProjects
 from satchel.model import KINDS, ChangeQuery, ItemKind, ProjectCounts, TaskQuery
 from satchel.services import history, layers, projects, tasks
-from satchel.services.history import Doing
+from satchel.services.history import Doing, name_author
 
 _MOST_DONE = 15
 _LEAST_DONE = 5  # the minimum of rows, even if rows and notes are long

@@ -11,10 +11,21 @@ from satchel.contracts.content import format_minute
 from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers, task_answers, tools
 from satchel.contracts.satchel.answers import answer_once, decode_cursor, read_tags
+from satchel.contracts.satchel.history import read_since
 from satchel.errors import EntryRefused, Forbidden, NotFound, Reason, WrongArgument
-from satchel.model import BlockerChange, ListChange, Task, TaskDraft, TaskFilter, TaskPatch, TaskPosition, TaskQuery
+from satchel.model import (
+    BlockerChange,
+    ChangeQuery,
+    ListChange,
+    Task,
+    TaskDraft,
+    TaskFilter,
+    TaskPatch,
+    TaskPosition,
+    TaskQuery,
+)
 from satchel.protocol.cursors import encode_cursor
-from satchel.services import lookup, rules, task_lines, tasks
+from satchel.services import history, lookup, rules, task_lines, tasks
 
 LISTS: dict[TaskFilter, str] = {
     "ready": "o",
@@ -81,8 +92,15 @@ def get_task(context: Context, args: tools.GetTask) -> Body:
     with _name_project(context, args.project):
         task = tasks.find(context.tx, context.scope, args.task, args.project or None)
     here = task.project or context.scope.project
-    text, whole = task_answers.show_whole(context, task, here)
-    return answers.reply(context, text, project=here, task=whole)
+    if args.since is UNSET:
+        text, whole = task_answers.show_whole(context, task, here)
+        members: dict[str, Any] = {"task": whole}
+    else:
+        after, since = read_since(context, args.since)
+        text, members = task_answers.show_news(context, task, here, ChangeQuery(since=since, after=after))
+    members["since"] = encode_cursor("s", history.find_last_change(context.tx, context.scope, task.number))
+    text += f"\n\nLater changes: since {members['since']}"
+    return answers.reply(context, text, project=here, **members)
 
 
 # -- changes ----------------------------------------------------------------------------------------------------
@@ -144,7 +162,7 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
         if wrong.field != "project":
             raise
         raise WrongArgument("to", wrong.rule, limit=wrong.limit, value=wrong.value) from wrong
-    _add_note(context, before, args.note)
+    _add_note(context, after, args.note)
     is_changed = after.version != before.version or args.note is not UNSET
     notes = task_answers.describe_holder(context, before) if is_changed else []
     notes += task_answers.describe_move(before, after)
@@ -154,7 +172,7 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
 def complete_task(context: Context, args: tools.CompleteTask) -> Body:
     before = _lock_task(context, args)
     after, was_completed = tasks.complete(context.tx, context.scope, before, args.fence or None)
-    _add_note(context, before, args.note)
+    _add_note(context, after, args.note)
     if was_completed:
         return _reply("Already completed", context, after, already_completed=True)
     notes = task_answers.describe_holder(context, before)
