@@ -441,6 +441,7 @@ class TaskQuery(TextQuery, frozen=True, kw_only=True):
     takes_unfiled: bool = False  # include tasks of no project
     reads_notes: bool = False  # look for the text in notes too
     holder_key: str | None = None  # with `ready`: leave out tasks held by others; empty: leave out all held tasks
+    completed_since: Timestamp = ""  # with `completed`: leave out tasks completed before
 
 
 class TaskPosition(Struct, frozen=True):

@@ -93,7 +93,12 @@ def test_a_moved_task_is_reported_without_its_later_title(world: World, is_delet
     feed, _ = world.read(LIMITED, lambda tx: history.list_changes(tx, LIMITED))
     assert [(one.key, one.title, one.revision.version) for one in feed] == [(f"#{number}", "", 1), ("pub", "pub", 1)]
     told = str(world.read(LIMITED, lambda tx: history.list_visible_changes(tx, LIMITED)))
-    told += str(world.read(LIMITED, lambda tx: history.list_done(tx, LIMITED, ChangeQuery(), 10)))
+    elsewhere = world.read(LIMITED, lambda tx: history.list_elsewhere(tx, LIMITED, ChangeQuery()))
+    told += str(
+        world.read(
+            LIMITED, lambda tx: history.list_bursts(tx, LIMITED, ChangeQuery(), elsewhere, "", limit=10, names=5)
+        )
+    )
     told += str(world.read(LIMITED, lambda tx: restoring.plan_undo(tx, LIMITED, 9)))
     assert CANARY not in told
     for act in (restoring.undo, partial(restoring.take_back, revision=feed[0].revision)):

@@ -290,7 +290,7 @@ def test_catch_up_names_commands_and_no_tools(satchel: Command) -> None:
     done(satchel("prompt", "add", "Greet", "hello", SATCHEL_USER=ADA))
     done(satchel("task", "claim", "1", SATCHEL_USER=ADA))
     shown = done(satchel("catch-up", SATCHEL_USER=ADA))
-    assert shown.startswith("Project 'default' (the default): 1 prompt, 7 open tasks\n\nDone since ")
+    assert shown.startswith("Project 'default' (the default): 1 prompt, 7 open tasks\n\nChanges since ")
     claimed, ready = shown.split("\n\n")[-2:]
     assert re.fullmatch(r"In progress:\n- #1 Task 1, satchel [0-9a-f]{4}", claimed)
     rows = [f"- #{number} Task {number}" for number in range(2, 7)]

@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 from rs_bpe.bpe import openai
 
+from satchel import clock
 from satchel.services import projects
 from satchel.storage.database import Database
+from tests.support import stdio
 from tests.support.satchel import Like, ok, refusal, text
 from tests.support.stdio import NEWEST, Client
+from tests.support.variants import both_engines
 
 ANN = "11111111-1111-4111-8111-111111111111"
 BOB = "22222222-2222-4222-8222-222222222222"
@@ -24,19 +27,23 @@ def count(value: Any) -> int:
 
 
 def test_a_new_store_is_described_in_a_few_words(own: Client) -> None:
+    since = Like(r"since \d{4}-\d\d-\d\dT\d\d:\d\dZ, the last 7 days")
     assert ok(own, "catch_up") == {
         "project": "default",
         "why": "the default",
         "since": MINUTE,
+        "period": since,
         "done": [],
         "ready": [],
     }
     told = Like(
-        r"Project 'default' \(the default\): empty\nNothing was done since [^ ]+Z\.\nNo task is ready in this project\."
+        r"Project 'default' \(the default\): empty\n"
+        r"Nothing was done since [^ ]+Z, the last 7 days\.\nNo task is ready in this project\."
     )
     assert text(own, "catch_up") == told
 
 
+@both_engines
 def test_it_reports_changes_claims_and_ready_tasks(
     own: Client, store: str, database: Database, serve: Callable[..., Client]
 ) -> None:
@@ -45,7 +52,8 @@ def test_it_reports_changes_claims_and_ready_tasks(
     ok(own, "add_tasks", lines=["Write docs +docs", "Fix login !high", "Deploy after:2", "Far @other", "Old"])
     ok(own, "add_prompts", prompts=[{"title": "Review", "content": "x", "tags": ["docs", "a"]}])
     ok(own, "update_prompt", prompt="review", content="y")
-    ok(own, "complete_task", task=1)
+    ok(own, "update_task", task=1, note="The guide is whole.")
+    ok(own, "complete_task", task=1, note="All pages are done:\nsee docs/guide.md")
     ok(own, "update_task", task=5, status="cancelled")
     claimed = ok(own, "claim_task", task=2)
     other = serve("mcpkg", store, NEWEST, "--user", BOB)
@@ -58,14 +66,15 @@ def test_it_reports_changes_claims_and_ready_tasks(
         "prompts": 1,
         "open_tasks": 2,
         "tags": ["a", "docs"],
-        "others": [{"name": "other", "open_tasks": 1}],
+        "others": [{"name": "other", "open_tasks": 1, "changes": 1}],
         "since": MINUTE,
+        "period": Like(r"since [^ ]+Z, the last 24 hours"),
+        "completed": [Like(rf"{CLOCK} #1 Write docs by satchel-tests: All pages are done: see docs/guide\.md")],
         "done": [
-            Like(rf"{CLOCK} document guide added and deleted by user 22222222, satchel-tests 1"),
-            Like(rf"{CLOCK} #5 Old added and cancelled by satchel-tests 1"),
-            Like(rf"{CLOCK} #1 Write docs added and completed by satchel-tests 1"),
-            Like(rf"{CLOCK} prompt review added and changed by satchel-tests 1"),
-            Like(rf"{CLOCK} 2 tasks added by satchel-tests 1: #2 Fix login, #3 Deploy"),
+            Like(rf"{CLOCK} user 22222222, satchel-tests deleted document guide"),
+            Like(rf"{CLOCK} satchel-tests cancelled #5 Old"),
+            Like(rf"{CLOCK} satchel-tests added prompt review"),
+            Like(rf"{CLOCK} satchel-tests added 2 tasks: #2 Fix login, #3 Deploy"),
         ],
         "in_progress": [
             {
@@ -82,8 +91,11 @@ def test_it_reports_changes_claims_and_ready_tasks(
     }
     assert text(own, "catch_up").splitlines() == [
         "Project 'default' (the default): 1 prompt, 2 open tasks; tags a, docs",
-        "Other projects: other (1 open task)",
-        Like(r"Done since [^ ]+Z:"),
+        "Other projects: other (1 open task, 1 change)",
+        Like(r"Since [^ ]+Z, the last 24 hours:"),
+        "Completed:",
+        *(f"- {one}" for one in answer["completed"]),
+        "Changes:",
         *(f"- {one}" for one in answer["done"]),
         "In progress:",
         f"#2 [~] Fix login !high ({claimed['holder']} until {claimed['until'][11:16]})",
@@ -93,12 +105,18 @@ def test_it_reports_changes_claims_and_ready_tasks(
     assert ok(own, "catch_up", project="other")["ready"] == [{"number": 4, "title": "Far"}]
 
 
+@both_engines
 def test_the_caller_chooses_since_when(own: Client) -> None:
-    ok(own, "add_tasks", lines=["One"])
+    ok(own, "add_tasks", lines=["One", "Zero"])
+    ok(own, "complete_task", task=2)
     marker = ok(own, "history")["since"]
     ok(own, "add_tasks", lines=["Two"])
-    assert ok(own, "catch_up", since=marker)["done"] == [Like(rf"{CLOCK} #2 Two added by satchel-tests 1")]
-    assert len(ok(own, "catch_up", since="1h")["done"]) == 2
+    later = ok(own, "catch_up", since=marker)
+    assert (later["done"], later["period"]) == ([Like(rf"{CLOCK} satchel-tests added #3 Two")], Like(r"since [^ ]+Z"))
+    assert "completed" not in later
+    earlier = ok(own, "catch_up", since="1h")
+    assert earlier["done"] == [Like(rf"{CLOCK} satchel-tests added 2 tasks: #1 One, #3 Two")]
+    assert earlier["completed"] == [Like(rf"{CLOCK} #2 Zero by satchel-tests")]
     assert ok(own, "catch_up", since="2999-01-01")["done"] == []
     assert refusal(own, "catch_up", since="yore")["argument"] == "since"
 
@@ -113,32 +131,104 @@ def test_it_stays_small_in_a_large_store(own: Client) -> None:
         ok(own, "claim_task", task=number + 1)
     for number in range(4, 24):
         ok(own, "update_task", task=number, priority="low", note=f"Half of it is done, the rest is in {number}. " * 9)
+    for number in range(24, 44):
+        ok(own, "complete_task", task=number, note=f"All of it is done, and {number} tests pass. " * 9)
     answer = ok(own, "catch_up")
-    assert (len(answer["done"]), answer["more_done"]) == (5, True)
-    assert (len(answer["ready"]), answer["more_ready"]) == (5, 52)
+    assert answer["done"] == [Like(rf"{CLOCK} satchel-tests added 40 tasks: #1 … #23, #44 … #60")]
+    assert (len(answer["completed"]), answer["more_completed"]) == (3, True)
+    assert (len(answer["ready"]), answer["more_ready"]) == (5, 32)
     assert (len(answer["others"]), answer["more_others"]) == (10, 4)
     assert len(answer["task_notes"]) == 5
     assert len(answer["tags"]) == 10
-    assert count(answer) <= 800 and count(text(own, "catch_up")) <= 800
+    assert count(answer) <= 1000 and count(text(own, "catch_up")) <= 1000
 
 
-def test_each_item_is_reported_with_its_last_change_and_its_author(
-    own: Client, store: str, serve: Callable[..., Client]
+def test_each_author_is_reported_with_what_they_did(
+    own: Client, serve: Callable[..., Client], store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = serve("satchel", store, NEWEST, "--user", BOB)
+    ok(own, "add_resources", resources=[{"name": name, "content": "x"} for name in ("a", "b", "c")])
     ok(own, "add_prompts", prompts=[{"title": "Review", "content": "x"}])
-    ok(other, "update_prompt", prompt="review", content="y")
-    ok(own, "add_resources", resources=[{"name": "guide", "content": "x"}])
-    marker = ok(own, "history")["since"]
-    ok(own, "edit_text", item="guide", append="y")
-    assert ok(own, "catch_up")["done"] == [
-        Like(rf"{CLOCK} document guide added and changed by satchel-tests 1"),
-        Like(rf"{CLOCK} prompt review changed by user 22222222, satchel-tests 1, added by satchel-tests 1"),
+    ok(own, "edit_text", item="review", append="y")
+    monkeypatch.setitem(stdio.CLIENT, "name", "cursor")
+    for name in ("a", "b", "c", "a"):
+        ok(own, "edit_text", item=name, append="y")
+    monkeypatch.setitem(stdio.CLIENT, "name", "codex")
+    for start in range(0, 1500, 100):
+        prompts = [{"title": f"P{number}", "content": "x"} for number in range(start, start + 100)]
+        ok(own, "add_prompts", prompts=prompts)
+    ok(own, "add_resources", resources=[{"name": "d", "content": "x"}])
+    monkeypatch.setitem(stdio.CLIENT, "name", "satchel-tests")
+    told = [
+        Like(rf"{CLOCK} codex added document d"),
+        Like(rf"{CLOCK} codex added 1,500 prompts: p0, p1, p2, p3, p4, \.\.\."),
+        Like(rf"{CLOCK} cursor updated 3 documents: b, c, a"),
+        Like(rf"{CLOCK} satchel-tests added prompt review"),
+        Like(rf"{CLOCK} satchel-tests added 3 documents: a, b, c"),
     ]
-    assert ok(own, "catch_up", since=marker)["done"] == [Like(rf"{CLOCK} document guide changed by satchel-tests 1")]
+    assert ok(own, "catch_up")["done"] == told
 
 
-def test_a_task_is_reported_as_completed_cancelled_reopened_or_changed(own: Client) -> None:
+@both_engines
+def test_a_new_client_gets_the_last_days_with_changes(
+    own: Client, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for day in range(1, 10):
+        ok(own, "add_prompts", prompts=[{"title": f"On day {day}", "content": "x"}])
+        with database.write() as tx:
+            tx.run("update revisions set at = :at where at > '2026-06'", at=f"2026-05-{2 * day:02}T10:00:00.000000Z")
+    monkeypatch.setitem(stdio.CLIENT, "name", "codex")
+    told = ok(own, "catch_up")
+    assert told["period"] == "since 2026-05-06T00:00Z, the last 7 days with changes, because you are new here"
+    assert [one[:10] for one in told["done"]] == [f"2026-05-{2 * day:02}" for day in range(9, 2, -1)]
+
+
+@both_engines
+def test_what_was_completed_long_before_an_import_is_no_news(own: Client, database: Database) -> None:
+    ok(own, "add_tasks", lines=["Old", "New"])
+    ok(own, "update_items", items=["#1", "#2"], status="completed")
+    with database.write() as tx:
+        tx.run("update tasks set completed_at = '2020-01-01T00:00:00.000000Z' where number = 1")
+    answer = ok(own, "catch_up")
+    assert answer["completed"] == [Like(rf"{CLOCK} #2 New by satchel-tests")]
+    assert answer["done"] == []
+
+
+@both_engines
+def test_moves_are_told_in_both_projects(own: Client) -> None:
+    ok(own, "add_project", name="web")
+    ok(own, "add_tasks", lines=["Far"], project="default")
+    ok(own, "add_prompts", prompts=[{"title": title, "content": "x"} for title in ("A", "B", "C")])
+    ok(own, "update_items", items=["a", "b", "#1"], to="web")
+    ok(own, "delete", items=["c"])
+    assert ok(own, "catch_up")["done"] == [
+        Like(rf"{CLOCK} satchel-tests deleted prompt c"),
+        Like(rf"{CLOCK} satchel-tests moved #1 Far to web"),
+        Like(rf"{CLOCK} satchel-tests moved 2 prompts to web: a, b"),
+    ]
+    there = ok(own, "catch_up", project="web")
+    assert there["done"] == [
+        Like(rf"{CLOCK} satchel-tests moved #1 Far here"),
+        Like(rf"{CLOCK} satchel-tests added 2 prompts: a, b"),
+    ]
+
+
+@both_engines
+def test_claims_that_ran_out_are_listed(own: Client, database: Database) -> None:
+    ok(own, "add_project", name="other")
+    ok(own, "add_tasks", lines=["Ran out", "Is held", "Was released", "Was done", "Long ago", "Far @other"])
+    for number in range(1, 7):
+        held = ok(own, "claim_task", task=number)
+    ok(own, "claim_task", task=3, release=True)
+    with database.write() as tx:
+        tx.run("update task_claims set until = :at where task in (1, 4, 6)", at=clock.minutes_after(tx.now, -30))
+        tx.run("update task_claims set until = :at where task = 5", at=clock.days_before(tx.now, 3))
+    ok(own, "complete_task", task=4)
+    answer = ok(own, "catch_up")
+    assert answer["expired_claims"] == [{"number": 1, "title": "Ran out", "holder": held["holder"], "until": MINUTE}]
+    assert "Claims that ran out:\n#1 Ran out (by satchel-tests " in text(own, "catch_up")
+
+
+def test_a_task_is_reported_as_cancelled_reopened_or_updated(own: Client) -> None:
     ok(own, "add_tasks", lines=["One", "Two", "Three", "Four"])
     for number in (1, 4):
         ok(own, "complete_task", task=number)
@@ -149,21 +239,10 @@ def test_a_task_is_reported_as_completed_cancelled_reopened_or_changed(own: Clie
     ok(own, "complete_task", task=3)
     ok(own, "delete", items=["#3"])
     assert ok(own, "catch_up", since=marker)["done"] == [
-        Like(rf"{CLOCK} #3 Three deleted by satchel-tests 1"),
-        Like(rf"{CLOCK} #4 Four reopened by satchel-tests 1"),
-        Like(rf"{CLOCK} #2 Two cancelled by satchel-tests 1"),
-        Like(rf"{CLOCK} #1 First changed by satchel-tests 1"),
-    ]
-
-
-def test_changes_of_one_call_to_many_items_are_one_row(own: Client) -> None:
-    ok(own, "add_tasks", lines=[f"Task {number}" for number in range(12)])
-    ok(own, "update_items", items=["#2", "#3", "#4", "#7", "#11"], status="completed")
-    ok(own, "add_prompts", prompts=[{"title": f"P{number}", "content": "x"} for number in range(7)])
-    assert ok(own, "catch_up")["done"] == [
-        Like(rf"{CLOCK} 7 prompts added by satchel-tests 1: p0, p1, p2, p3, p4, \.\.\."),
-        Like(rf"{CLOCK} 5 tasks added and completed by satchel-tests 1: #2 … #4, #7, #11"),
-        Like(rf"{CLOCK} 7 tasks added by satchel-tests 1: #1, #5, #6, #8 … #10, #12"),
+        Like(rf"{CLOCK} satchel-tests deleted #3 Three"),
+        Like(rf"{CLOCK} satchel-tests reopened #4 Four"),
+        Like(rf"{CLOCK} satchel-tests cancelled #2 Two"),
+        Like(rf"{CLOCK} satchel-tests updated #1 First"),
     ]
 
 
@@ -178,10 +257,10 @@ def test_the_last_notes_on_open_tasks_are_handed_over(own: Client, store: str, s
     ok(own, "update_task", task=3, note="elsewhere")
     ok(serve("satchel", store, NEWEST, "--user", BOB), "add_tasks", lines=["Bob's"])
     answer = ok(own, "catch_up", since=marker)
-    note = Like(rf"{CLOCK} #1 satchel-tests 1: Half done: the parser is left\. x+\.\.\.")
+    note = Like(rf"{CLOCK} #1 satchel-tests: Half done: the parser is left\. x+\.\.\.")
     assert answer["task_notes"] == [note]
     assert text(own, "catch_up", since=marker).count("Notes on open tasks:\n- ") == 1
-    assert ok(own, "catch_up")["task_notes"] == [note, Like(rf"{CLOCK} #4 satchel-tests 1: before")]
+    assert ok(own, "catch_up")["task_notes"] == [note, Like(rf"{CLOCK} #4 satchel-tests: before")]
     for number in range(6):
         ok(own, "update_task", task=1, note=f"note {number}")
     assert [one.rpartition(" ")[2] for one in ok(own, "catch_up")["task_notes"]] == ["5", "4", "3", "2", "1"]

@@ -231,7 +231,8 @@ def test_the_personal_project_is_made_by_the_first_write(store: str, serve: Star
     made = "Project 'personal' was made: its prompts and documents are read in every project."
     assert ok(client, "add_prompt", title="Mine", content="x", project="personal")["notes"] == [made]
     assert ok(client, "list_prompts")["prompts"] == [{"name": "mine", "title": "Mine", **FROM}]
-    assert "personal (1 prompt; read here too)" in text(client, "catch_up")
+    explained = "What is saved in 'personal' is read in every project, by all users of this store."
+    assert text(client, "catch_up").splitlines()[1:3] == ["Other projects: personal (1 prompt, 1 change)", explained]
 
 
 # -- who sees it ------------------------------------------------------------------------------------------------

@@ -5,10 +5,13 @@ from typing import Any
 
 import pytest
 
-from satchel.services import projects
+from satchel.errors import WrongArgument
+from satchel.model import Scope, TaskPatch
+from satchel.services import projects, tasks
 from satchel.storage.database import Database
-from tests.support.satchel import HINT, Like, ok, refusal, result_of, text
+from tests.support.satchel import HINT, Like, ok, refusal, result_of, text, wrong
 from tests.support.stdio import NEWEST, Client
+from tests.support.variants import both_engines
 
 ADA = "550e8400-e29b-41d4-a716-446655440000"
 MINUTE = Like(r"20\d\d-\d\d-\d\dT\d\d:\d\dZ")
@@ -365,3 +368,28 @@ def test_without_a_task_the_claim_is_in_the_project(own: Client) -> None:
     assert refusal(own, "claim_task", project="wep")["near"] == ["web"]
     for minutes in (0, 1441):
         assert refusal(own, "claim_task", minutes=minutes)["argument"] == "minutes"
+
+
+@both_engines
+def test_the_error_for_a_circle_names_the_tasks_in_it(own: Client, database: Database) -> None:
+    with database.write() as tx:
+        projects.add(tx, "hidden")
+    ok(own, "add_tasks", lines=["A", "B after:1", "C after:2", "D after:1,3", "Secret after:#4 @hidden"])
+    hint = "Remove a task from blocked_by."
+
+    def say(circle: str) -> dict[str, Any]:
+        return wrong(f"A task cannot wait for itself: {circle}.", "blocked_by", hint)
+
+    assert refusal(own, "update_task", task=1, blocked_by=["#1"]) == say("#1 → #1")
+    assert refusal(own, "update_task", task=1, blocked_by=["+#4"]) == say("#1 → #4 → #1")
+    assert refusal(own, "update_task", task=1, blocked_by=["#3"]) == say("#1 → #3 → #2 → #1")
+    ok(own, "add_task", title="E", blocked_by=["#5"])
+    for lines, circle in (
+        (["A after:2", "B after:1"], "1 → 2 → 1"),
+        (["#7 A after:#8", "#8 B after:#7"], "#7 → #8 → #7"),
+    ):
+        message = f"lines[0]: Some lines wait for each other: {circle}."
+        assert refusal(own, "add_tasks", lines=lines) == wrong(message, "lines", "Remove one of the after: parts.")
+    with database.write(Scope(user=ADA, projects=("default",))) as tx, pytest.raises(WrongArgument) as refused:
+        tasks.update(tx, tx.scope, 1, TaskPatch(blocked_by=[6]))
+    assert refused.value.value == "#1 → #6 → a task elsewhere → #4 → #1"

@@ -1,4 +1,4 @@
-"""The last visit of a client, and the last change of each item since."""
+"""The last visit of a client, and what each author did since."""
 
 from satchel import clock
 from satchel.model import Author, ChangeQuery, PromptDraft, PromptPatch, Scope
@@ -25,20 +25,22 @@ def test_a_client_was_last_here_when_it_changed_something_but_at_least_a_day_ago
         a_day_ago = clock.days_before(tx.now, 1)
         assert history.find_last_visit(tx, mine, "mine") == LONG_AGO
         assert history.find_last_visit(tx, mine, "other") == a_day_ago
-        assert history.find_last_visit(tx, mine, "third") == history.find_last_visit(tx, mine, "") == a_day_ago
-        found, has_more = history.list_done(tx, mine, ChangeQuery(since=a_day_ago), 5)
-        assert [(one.entries[0].key, one.did, one.revision.author.client, one.adder) for one in found] == [
-            ("a", "changed", "other", None)
+        assert history.find_last_visit(tx, mine, "third") is None and history.find_last_visit(tx, mine, "") is None
+        found, has_more = history.list_bursts(tx, mine, ChangeQuery(since=a_day_ago), [], "mine", limit=5, names=5)
+        assert [(one.entries[0].key, one.action, one.newest.author.client) for one in found] == [
+            ("a", "update", "other")
         ]
         assert not has_more
 
 
-def test_changes_are_grouped_by_author_with_a_pause_of_ten_minutes_between_groups(database: Database) -> None:
+def test_changes_are_grouped_by_author_kind_and_action_with_a_pause_of_an_hour_between_groups(
+    database: Database,
+) -> None:
     codex, other = scope_of("codex"), scope_of("other")
     with database.write(codex) as tx:
         projects.add(tx, "default")
         added = [prompts.add(tx, codex, PromptDraft(title=f"P{number}", content="x")) for number in range(7)]
-        tx.run("update revisions set at = :at", at=clock.minutes_after(tx.now, -30))
+        tx.run("update revisions set at = :at", at=clock.minutes_after(tx.now, -70))
     with database.write(other) as tx:
         prompts.update(tx, other, added[1].id, PromptPatch(content="y"))
         tx.run("update revisions set at = :at where at = :now", at=clock.minutes_after(tx.now, -5), now=tx.now)
@@ -50,16 +52,15 @@ def test_changes_are_grouped_by_author_with_a_pause_of_ten_minutes_between_group
         prompts.update(tx, codex, new.id, PromptPatch(content="y"))
     query = ChangeQuery(kinds=["prompt"])
     with database.read(codex) as tx:
-        bursts, has_more = history.list_bursts(tx, codex, query)
-    told = [(one.author.client, one.size, one.counts, [entry.key for entry in one.entries]) for one in bursts]
+        bursts, has_more = history.list_bursts(tx, codex, query, [], "codex", limit=9, names=5)
+    told = [
+        (one.newest.author.client, one.action, len(one.revisions), [entry.key for entry in one.entries])
+        for one in bursts
+    ]
     assert not has_more
     assert told == [
-        (
-            "codex",
-            3,
-            {("added", "prompt"): 1, ("deleted", "prompt"): 1, ("changed", "prompt"): 1},
-            ["new", "p2", "p0"],
-        ),
-        ("other", 1, {("changed", "prompt"): 1}, ["p1"]),
-        ("codex", 7, {("added", "prompt"): 7}, ["p6", "p5", "p4", "p3", "p2"]),
+        ("other", "update", 1, ["p1"]),
+        ("codex", "add", 2, ["p0", "new"]),
+        ("codex", "delete", 1, ["p2"]),
+        ("codex", "add", 5, ["p1", "p3", "p4", "p5", "p6"]),
     ]

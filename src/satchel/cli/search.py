@@ -48,7 +48,7 @@ def catch_up(session: Session, since: str | None) -> None:
 
 
 def _write_parts(value: dict[str, Any]) -> Iterator[list[str]]:
-    """Yield the parts of the answer as lines: projects, changes, notes, claimed and ready tasks."""
+    """Yield the parts of the answer as lines: projects, completed tasks, changes, notes, claims and ready tasks."""
     project = value["project"]
     held = [
         count(value[key], key[:-1].replace("_", " ")) for key in ("prompts", "documents", "open_tasks") if key in value
@@ -56,14 +56,23 @@ def _write_parts(value: dict[str, Any]) -> Iterator[list[str]]:
     place = f"Project '{project}' ({value['why']}): {', '.join(held) or 'empty'}"
     yield [place + (f"; tags {', '.join(value['tags'])}" if "tags" in value else "")]
     if "others" in value:
-        names = [one["name"] for one in value["others"]]
+        names = [
+            one["name"] + (f" ({count(one['changes'], 'change')})" if "changes" in one else "")
+            for one in value["others"]
+        ]
         yield [
             f"Other projects: {', '.join(names)}"
             + (f" and {value['more_others']} more" if "more_others" in value else "")
         ]
-    more = [f"- more: satchel log -p {project}"] if value.get("more_done") else []
-    done = [f"- {row}" for row in value["done"]]
-    yield [f"Done since {value['since']}:", *done, *more] if done else [f"Nothing was done since {value['since']}."]
+    period = value["period"]
+    if "completed" in value:
+        more = [f"- more: satchel task list --status completed -p {project}"] if value.get("more_completed") else []
+        yield [f"Completed {period}:", *(f"- {row}" for row in value["completed"]), *more]
+    if value["done"]:
+        more = [f"- more: satchel log -p {project}"] if value.get("more_done") else []
+        yield [f"Changes {period}:", *(f"- {row}" for row in value["done"]), *more]
+    elif "completed" not in value:
+        yield [f"Nothing was done {period}."]
     if "task_notes" in value:
         yield ["Notes on open tasks:", *(f"- {note}" for note in value["task_notes"])]
     if claimed := value.get("in_progress"):
@@ -72,6 +81,11 @@ def _write_parts(value: dict[str, Any]) -> Iterator[list[str]]:
             "In progress:",
             *(f"- {_name_task(task)}, {task.get('holder', '')}".rstrip(", ") for task in claimed),
             *more,
+        ]
+    if "expired_claims" in value:
+        yield [
+            "Claims that ran out:",
+            *(f"- {_name_task(task)}, by {task['holder']} at {task['until']}" for task in value["expired_claims"]),
         ]
     if "ready" not in value:
         return

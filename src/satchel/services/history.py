@@ -15,14 +15,17 @@ from msgspec.structs import replace
 from satchel import clock
 from satchel.errors import NotFound, StoreConflict, UnknownAuthor, VersionMissing, WrongArgument
 from satchel.model import (
-    ACTION_WORDS,
     EVERY_CHANGE,
     KINDS,
+    Action,
     Author,
     ChangeQuery,
     Item,
     ItemKind,
     Scope,
+    Task,
+    TaskNote,
+    TaskQuery,
     Timestamp,
     Version,
     uri_of,
@@ -37,10 +40,11 @@ LONGEST_NOTE = 120  # characters of a note in a list of changes
 
 _MOST_AUTHORS = 10  # authors that an error names
 _SHOWN = 20  # versions that an error names
-_LOOKED_AT = 600  # changes to read, because many may concern the same item
-_MOST_IN_BURSTS = 3_000  # changes to read for bursts
-_PAUSE = 10  # minutes without a change, after which the author's next change begins a new burst
-_SAMPLES = 5  # changes of a burst with their items' names
+_MOST_SEARCHED = 600  # changes to read for the names of authors
+_MOST_READ = 5000  # changes to read for bursts
+_MOST_ELSEWHERE = 1000  # changes to read in other projects
+_MOST_MOVES = 500  # deletions that may be moves
+_PAUSE = 60  # the longest pause within a burst, in minutes
 
 
 class FeedEntry(Struct, frozen=True, kw_only=True):
@@ -53,32 +57,27 @@ class FeedEntry(Struct, frozen=True, kw_only=True):
     note: str = ""  # the beginning of the note that was added
 
 
-class Doing(Struct, frozen=True, kw_only=True):
-    """The last change of an item, or of several items in one call."""
-
-    entries: tuple[FeedEntry, ...]  # the last change of each item, newest first
-    did: str  # one of: added, changed, completed, cancelled, reopened, moved, deleted, restored
-    adder: Author | None = None  # the author of the first version, if another change followed
-
-    @property
-    def revision(self) -> Version:
-        """Return the last of the changes."""
-        return self.entries[0].revision
-
-
 class Burst(Struct, frozen=True, kw_only=True):
-    """Changes by one author, each at most ten minutes after the one before."""
+    """Changes of the same sort by one author to items of one kind, at short intervals."""
 
-    author: Author
-    began: Timestamp
-    ended: Timestamp
-    counts: dict[tuple[str, ItemKind], int]  # items by what was done last and by kind, such as ("added", "prompt")
-    entries: tuple[FeedEntry, ...]  # some of the changes, each of another item, newest first
+    action: Action
+    revisions: tuple[Version, ...]  # the last change of each item, newest first
+    entries: tuple[FeedEntry, ...] = ()  # the oldest of them, with their names, oldest first
+    to: str | None = None  # the project to which prompts or documents were moved from here
+    is_cut: bool = False  # there may be more, because not all changes were read
 
     @property
-    def size(self) -> int:
-        """Return the number of items that were changed."""
-        return sum(self.counts.values())
+    def newest(self) -> Version:
+        """Return the last of the changes."""
+        return self.revisions[0]
+
+
+class Completion(Struct, frozen=True, kw_only=True):
+    """A completed task, the author of its completion if known, and its last note."""
+
+    task: Task
+    author: Author | None
+    note: TaskNote | None
 
 
 def list_versions(
@@ -102,7 +101,9 @@ def list_versions(
     if query.by and not found:
         any_time = ChangeQuery(by=query.by)
         if not _list_versions(tx, scope, item, query=any_time, limit=1, with_notes=with_notes):
-            _refuse_author(scope, query.by, _list_versions(tx, scope, item, limit=_LOOKED_AT, with_notes=with_notes))
+            _refuse_author(
+                scope, query.by, _list_versions(tx, scope, item, limit=_MOST_SEARCHED, with_notes=with_notes)
+            )
     return item, found[:limit], len(found) > limit
 
 
@@ -219,7 +220,7 @@ def _read_known(
     read = partial(revisions.feed, tx, projects=numbers, has_loose=scope.projects is None, owner=owner)
     found = read(query, limit=limit + 1)
     if query.by and not found and not read(ChangeQuery(by=query.by), limit=1):
-        _refuse_author(scope, query.by, read(EVERY_CHANGE, limit=_LOOKED_AT))
+        _refuse_author(scope, query.by, read(EVERY_CHANGE, limit=_MOST_SEARCHED))
     return found[:limit], len(found) > limit
 
 
@@ -300,99 +301,149 @@ def read_notes(tx: Tx, scope: Scope, changes: Sequence[Version], longest: int = 
     return revisions.note_texts(tx, numbers, projects.list_allowed(tx, scope), longest) if numbers else {}
 
 
-def find_last_visit(tx: Tx, scope: Scope, client: str) -> Timestamp:
-    """Return the time of the user's last change through a client, or the time a day ago if that is earlier."""
-    a_day_ago = clock.days_before(tx.now, 1)
+# -- what happened since the last visit --------------------------------------------------------------------------
+
+
+def find_last_visit(tx: Tx, scope: Scope, client: str) -> Timestamp | None:
+    """Return the time of the user's last change through a client, or the time a day ago if that is earlier.
+
+    None means that the client never changed anything.
+    """
     where = projects.list_allowed(tx, scope)
     last = revisions.last_change_by(tx, scope.owner, client, where) if client else None
-    return min(last or a_day_ago, a_day_ago)
+    return None if last is None else min(last, clock.days_before(tx.now, 1))
 
 
-def list_done(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tuple[list[Doing], bool]:
-    """List the last change of each item except notes, newest first, and return whether there are more."""
-    found, has_more = list_changes(tx, scope, query, limit=_LOOKED_AT)
-    found = [one for one in found if not one.revision.note]
-    last: dict[tuple[str, int], FeedEntry] = {}
-    adders: dict[tuple[str, int], Author] = {}
-    for entry in found:
-        key = entry.revision.kind, entry.revision.item
-        if key in last and entry.revision.action == "add":
-            adders[key] = entry.revision.author
-        last.setdefault(key, entry)
-    done: list[Doing] = []
-    for item, entry in last.items():
-        one = Doing(entries=(entry,), did=entry.revision.done, adder=adders.get(item))
-        if done and _is_of_same_call(done[-1], one):
-            done[-1] = replace(done[-1], entries=(*done[-1].entries, entry))
-        elif len(done) == limit:
-            return done, True
-        else:
-            done.append(one)
-    # Drop the last call: it may be cut off, and its number of items would be wrong.
-    return (done[:-1] if has_more and done[1:] else done), has_more
+def find_active_days(tx: Tx, scope: Scope, query: ChangeQuery, days: int) -> Timestamp | None:
+    """Return the beginning of the last days on which the project changed; None if it never changed."""
+    found, _ = _read_feed(tx, scope, query, _MOST_READ)
+    active = list(dict.fromkeys(one.at[:10] for one in found))[:days]
+    return f"{active[-1]}T00:00:00.000000Z" if active else None
 
 
-def _is_of_same_call(group: Doing, one: Doing) -> bool:
-    """Return whether the call that made the changes in a group also made this one, to the same kind of item."""
-    first, other = group.revision, one.revision
-    return (first.kind, first.at, first.author, group.did, group.adder) == (
-        other.kind,
-        other.at,
-        other.author,
-        one.did,
-        one.adder,
-    )
+def find_time(tx: Tx, query: ChangeQuery) -> Timestamp:
+    """Return the time since when a query asks for changes."""
+    return revisions.time_of(tx, query.after) if query.after else query.since
 
 
-def list_bursts(tx: Tx, scope: Scope, query: ChangeQuery) -> tuple[list[Burst], bool]:
-    """Group changes of the scope's project and the user's tasks, except notes, by author and time, latest first.
+def list_elsewhere(tx: Tx, scope: Scope, query: ChangeQuery) -> list[Version]:
+    """List the last changes in the other projects of the scope, newest first."""
+    where, has_loose, owner = projects.list_allowed(tx, scope), scope.projects is None, scope.user or ""
+    query, here = _skip_older(tx, scope, query), projects.current(tx, scope).number
+    found = revisions.feed(tx, query, projects=where, has_loose=has_loose, owner=owner, limit=_MOST_ELSEWHERE)
+    return [one for one in found if one.project not in (None, here)]
 
-    An item counts once in a group: as added, even if it was changed afterwards, or by the last change. Also return
-    whether there were too many changes to read; the oldest group may be incomplete then.
+
+_Who = tuple[bool, str, str, bool]  # whether it is the caller, the user, the program, whether it is a person
+
+
+def list_bursts(
+    tx: Tx, scope: Scope, query: ChangeQuery, elsewhere: Sequence[Version], client: str, *, limit: int, names: int
+) -> tuple[list[Burst], bool]:
+    """List what each author did, in bursts, and return whether there was more; `client` is the caller's.
+
+    `elsewhere` are the changes in other projects, because a task that was moved has its last change there. The authors
+    are in the order of their last changes, but the caller comes last. Each burst has the names of some items.
+    Completions are left out, because `list_completed` lists them.
     """
-    found, has_more = _read_feed(tx, scope, query, _MOST_IN_BURSTS)
-    groups: list[list[Version]] = []
-    last: dict[tuple[str, str, str], list[Version]] = {}  # the oldest group of each author so far
+    query = _skip_older(tx, scope, query)
+    found, has_more = _read_feed(tx, scope, query, _MOST_READ)
+    to = _find_destinations(tx, scope, found, elsewhere)
+    found = sorted([*found, *(one for one in elsewhere if one.number in to)], key=lambda one: -one.number)
+    bursts: dict[tuple[_Who, ItemKind, Action, str | None], list[list[Version]]] = {}
+    for revision, action in _find_last_changes(found):
+        author, there = revision.author, to.get(revision.number)
+        is_own = author.client == client and author.user in ("", scope.user)
+        who = (is_own, author.user, author.client or author.contract, author.caller == "person")
+        of_kind = bursts.setdefault((who, revision.kind, "move" if there else action, there), [])
+        if of_kind and clock.minutes_after(revision.at, _PAUSE) >= of_kind[-1][-1].at:
+            of_kind[-1].append(revision)
+        else:
+            of_kind.append([revision])
+    oldest = found[-1].number if has_more else 0
+    listed = [
+        (who, Burst(action=action, revisions=tuple(one), to=there, is_cut=one[-1].number == oldest))
+        for (who, _, action, there), of_kind in bursts.items()
+        for one in of_kind
+    ]
+    newest: dict[_Who, int] = {}
+    for who, burst in listed:
+        newest[who] = max(newest.get(who, 0), burst.newest.number)
+    listed.sort(key=lambda one: (one[0][0], -newest[one[0]], -one[1].newest.number))
+    shown = [burst for _, burst in listed[:limit]]
+    labels = iter(label(tx, scope, [one for burst in shown for one in burst.revisions[::-1][:names]]))
+    done = [replace(burst, entries=tuple(islice(labels, min(names, len(burst.revisions))))) for burst in shown]
+    return done, has_more or len(listed) > limit
+
+
+def _find_destinations(tx: Tx, scope: Scope, found: Sequence[Version], elsewhere: Sequence[Version]) -> dict[int, str]:
+    """Map the changes that moved an item out of the project to the name of the project where it is now."""
+    deletions = [one.number for one in found if one.action == "delete" and one.kind != "task"]
+    to = revisions.find_destinations(tx, deletions[:_MOST_MOVES])
+    moves = {one.number: one.project for one in elsewhere if one.kind == "task" and one.action == "move"}
+    here = projects.current(tx, scope).number
+    to |= {number: moves[number] or 0 for number in revisions.find_moved_from(tx, here, list(moves))}
+    names = projects.names_of(tx, list(to.values()))
+    is_open = set(names.values()) if scope.projects is None else {*scope.projects}
+    return {number: names[project] for number, project in to.items() if names.get(project) in is_open}
+
+
+def _find_last_changes(found: Sequence[Version]) -> Iterator[tuple[Version, Action]]:
+    """Yield the last change of each item by each author, except notes; an item that they added first counts as added.
+
+    Items that were completed last are left out.
+    """
+    last: dict[tuple[Author, ItemKind, int], tuple[Version, Action]] = {}
     for one in found:
         if one.note:
             continue
-        author = one.author
-        key = author.user, author.client or author.contract, author.caller
-        group = last.get(key)
-        if group is None or one.at < clock.minutes_after(group[-1].at, -_PAUSE):
-            group = last[key] = []
-            groups.append(group)
-        group.append(one)
-    samples = [_pick_last(group) for group in groups]
-    entries = iter(label(tx, scope, [one for some in samples for one in some]))
-    bursts = [
-        _make_burst(group, tuple(islice(entries, len(some)))) for group, some in zip(groups, samples, strict=True)
-    ]
-    return bursts, has_more
+        key = replace(one.author, session=""), one.kind, one.item
+        newest, action = last.setdefault(key, (one, one.action))
+        if one.action == "add" and action in ("update", "reopen"):
+            last[key] = newest, "add"
+    return ((one, action) for one, action in last.values() if action != "complete")
 
 
-def _pick_last(group: Sequence[Version]) -> list[Version]:
-    """Return the last change of each of the first items in a group of changes, newest first."""
-    last: dict[tuple[ItemKind, int], Version] = {}
-    for one in group:
-        last.setdefault((one.kind, one.item), one)
-    return list(last.values())[:_SAMPLES]
+def list_completed(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tuple[list[Completion], bool]:
+    """List the project's completed tasks, last completed first, and return whether there are more.
 
-
-def _make_burst(group: Sequence[Version], entries: tuple[FeedEntry, ...]) -> Burst:
-    """Count the items of a group of changes, newest first."""
-    did: dict[tuple[ItemKind, int], str] = {}
-    for one in group:
-        is_new = one.action == "add" and did.get((one.kind, one.item)) == ACTION_WORDS["update"]
-        did[one.kind, one.item] = one.done if is_new else did.get((one.kind, one.item), one.done)
-    counts = Counter((done, kind) for (kind, _), done in did.items())
-    return Burst(
-        author=group[0].author,
-        began=group[-1].at,
-        ended=group[0].at,
-        counts=dict(counts.most_common()),
-        entries=entries,
+    A caller who may enter all projects also gets the tasks of no project. A task that was imported counts from the time
+    at which it was completed, not imported.
+    """
+    wanted = TaskQuery(
+        filter="completed",
+        project=scope.project,
+        takes_unfiled=scope.projects is None,
+        completed_since=find_time(tx, query),
     )
+    found, has_more = tasks.list_page(tx, scope, wanted, limit=limit)
+    numbers = [task.number for task in found]
+    where = projects.list_allowed(tx, scope)
+    recent = ChangeQuery(since=wanted.completed_since)
+    done: dict[int, Version] = {}
+    for one in revisions.of_items(tx, "task", numbers, where, query=recent) if numbers else []:
+        if one.action == "complete":
+            done.setdefault(one.item, one)
+    notes = tasks.last_notes(tx, scope, numbers)
+    listed = [
+        Completion(
+            task=task,
+            author=done[task.number].author if task.number in done else None,
+            note=notes.get(task.number),
+        )
+        for task in found
+        if task.number not in done or done[task.number].number > query.after
+    ]
+    return listed, has_more
+
+
+def _skip_older(tx: Tx, scope: Scope, query: ChangeQuery) -> ChangeQuery:
+    """Return a query that does not read older changes, if the caller may know how many changes the store has."""
+    if scope.projects is not None or not query.since:
+        return query
+    # Numbers are not quite in the order of time: a command of several transactions dates all changes to its beginning.
+    before = revisions.last_before(tx, clock.days_before(query.since))
+    return replace(query, after=max(query.after, before))
 
 
 def list_trash(tx: Tx, scope: Scope, *, is_everything: bool = False, limit: int = 1000) -> list[Item]:

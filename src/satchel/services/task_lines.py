@@ -294,7 +294,17 @@ def _sort(lines: Sequence[TaskLine], waits: Sequence[Sequence[int]]) -> list[int
     while left:
         ready = next((index for index in left if all(one in order for one in waits[index])), None)
         if ready is None:
-            raise EntryRefused(place_of(lines[left[0]].place), WrongArgument("after", "acyclic", kind="task"))
+            wrong = WrongArgument("after", "acyclic", value=_name_circle(lines, waits, left), kind="task")
+            raise EntryRefused(place_of(lines[left[0]].place), wrong)
         order[ready] = None
         left.remove(ready)
     return list(order)
+
+
+def _name_circle(lines: Sequence[TaskLine], waits: Sequence[Sequence[int]], left: Sequence[int]) -> str:
+    """Name lines that wait for each other, by their labels or their positions in the call."""
+    path = [left[0]]
+    while path[-1] not in path[:-1]:
+        path.append(next(one for one in waits[path[-1]] if one in left))
+    circle = path[path.index(path[-1]) :]
+    return " → ".join(f"#{lines[one].label}" if lines[one].label else str(one + 1) for one in circle)

@@ -62,6 +62,7 @@ _MOST_NAMED = 3  # tasks with one title that an error names
 _BATCH = 500  # how many tasks to read at once in a full list
 _NEWEST = 1000  # how many of the newest tasks supply suggested tags
 _MOST_COUNTED = 1000
+_LONGEST_CIRCLE = 20  # tasks of a circle that an error names
 
 
 # -- lists ------------------------------------------------------------------------------------------------------
@@ -393,7 +394,7 @@ def restore(tx: Tx, scope: Scope, number: int) -> Task:
     """
     was = recording.check_deleted(rows.find_deleted(tx, scope.owner, number), "task")
     recording.check_deleted(rows.restore(tx, was) or None, "task")
-    _check_circle(tx, was.owner, number)
+    _check_circle(tx, scope, number)
     [task] = rows.details(tx, was.owner, [number])
     _index(tx, task)
     rows.set_note_text(tx, was.owner, number, rules.fold(rows.note_text(tx, was.owner, number)))
@@ -462,7 +463,7 @@ def _store_blockers(tx: Tx, scope: Scope, before: Task, after: Task) -> Task:
     """Replace the blockers of a locked task; its deleted blockers stay, except in a restore."""
     user, number, restores = before.owner, before.number, tx.restores is not None
     if number in after.blocked_by:
-        raise WrongArgument("blocked_by", "acyclic", value=number, kind="task")
+        raise WrongArgument("blocked_by", "acyclic", value=name_circle(tx, scope, [number, number]), kind="task")
     tx.lock(f"blockers of {user}")  # otherwise, two updates that do not see each other could make a circle
     new = [one for one in after.blocked_by if one not in before.blocked_by]
     possible = [one for one in new if 0 < one <= _LARGEST_NUMBER]
@@ -478,7 +479,7 @@ def _store_blockers(tx: Tx, scope: Scope, before: Task, after: Task) -> Task:
         if one not in added and not restores:
             raise NotFound("task", str(one), scope)
     if new:
-        _check_circle(tx, user, number)
+        _check_circle(tx, scope, number)
     [stored] = rows.details(tx, user, [number])
     return replace(
         after,
@@ -488,12 +489,34 @@ def _store_blockers(tx: Tx, scope: Scope, before: Task, after: Task) -> Task:
     )
 
 
-def _check_circle(tx: Tx, user: str, task: int) -> None:
-    """Check that a task does not block itself, directly or through others."""
+def _check_circle(tx: Tx, scope: Scope, task: int) -> None:
+    """Check that a task does not block itself, directly or through others; the error names the shortest circle."""
     with tx.in_all_projects():
-        is_circular = rows.is_circular(tx, user, task)
-    if is_circular:
-        raise WrongArgument("blocked_by", "acyclic", value=task, kind="task")
+        if not rows.is_circular(tx, scope.owner, task):
+            return
+        blockers: dict[int, list[int]] = {}
+        for number, blocker in rows.list_above(tx, scope.owner, task):
+            blockers.setdefault(number, []).append(blocker)
+    reached, following = {task: task}, [task]  # each task with the one that waits for it
+    for number in following:
+        for blocker in blockers.get(number, ()):
+            if blocker == task:
+                path = [task, number]
+                while path[-1] != task:
+                    path.append(reached[path[-1]])
+                raise WrongArgument("blocked_by", "acyclic", value=name_circle(tx, scope, path[::-1]), kind="task")
+            if blocker not in reached:
+                reached[blocker] = number
+                following.append(blocker)
+
+
+def name_circle(tx: Tx, scope: Scope, path: Sequence[int]) -> str:
+    """Name the tasks of a circle, such as #1 → #4 → #1, without the numbers that the scope may not see."""
+    seen = rows.visible(tx, scope.owner, path, scope.projects, with_deleted=True)
+    names = [f"#{one}" if one in seen else "a task elsewhere" for one in path]
+    if len(names) > _LONGEST_CIRCLE:
+        names[_LONGEST_CIRCLE // 2 : -1] = ["..."]
+    return " → ".join(names)
 
 
 def _hide_blockers(tx: Tx, scope: Scope, found: list[Task]) -> list[Task]:
@@ -620,6 +643,21 @@ def list_notes(tx: Tx, scope: Scope, number: int, limit: int) -> tuple[list[Task
     """Return the last notes on a task that the caller may see, oldest first, and the number of all notes."""
     notes = rows.newest_notes(tx, scope.owner, number, limit)
     return notes, len(notes) if len(notes) < limit else rows.count_notes(tx, scope.owner, number)
+
+
+def last_notes(tx: Tx, scope: Scope, numbers: Sequence[int]) -> dict[int, TaskNote]:
+    """Map those of the user's given tasks that have notes to their last notes."""
+    return rows.last_notes(tx, scope.owner, numbers)
+
+
+def list_expired_claims(tx: Tx, scope: Scope, since: Timestamp, limit: int) -> list[tuple[Task, Claim]]:
+    """Return the open tasks of the project whose claims ran out since a time, with these claims, last ended first.
+
+    A caller who may enter all projects also gets the tasks of no project.
+    """
+    project = projects.current(tx, scope).number
+    claims = dict(rows.expired_claims(tx, scope.owner, project, since, limit, has_loose=scope.projects is None))
+    return [(task, claims[task.number]) for task in list_some(tx, scope, list(claims))]
 
 
 def notes_of(tx: Tx, scope: Scope, numbers: Sequence[int]) -> dict[int, list[tuple[str, str]]]:

@@ -166,6 +166,34 @@ def time_of(tx: Tx, number: int) -> str:
     return tx.value("select at from revisions where number = :number", number=number) or ""
 
 
+def last_before(tx: Tx, moment: Timestamp) -> int:
+    """Return the number of the last revision before a time; 0 if there is none."""
+    sql = "select number from revisions where at < :moment order by number desc limit 1"
+    return tx.value(sql, moment=moment) or 0
+
+
+def find_destinations(tx: Tx, deletions: Sequence[int]) -> dict[int, int]:
+    """Map those of the given deletions that belong to a move to the projects in which the copies were added."""
+    # A call moves at most 200 items, so the number of a copy is not far before that of the deletion.
+    sql = """
+        select d.number, max(a.project) from revisions d join revisions a
+            on a.author = d.author and a.number < d.number and a.number > d.number - 1000
+            and a.at = d.at and a.kind = d.kind and a.action = 'add' and a.project <> d.project
+        where d.number in :deletions group by d.number
+    """
+    return dict(tx.all(sql, deletions=list(deletions))) if deletions else {}
+
+
+def find_moved_from(tx: Tx, project: int, changes: Sequence[int]) -> set[int]:
+    """Return those of the given changes before which the item was in a project."""
+    sql = """
+        select n.number from revisions n join revisions o
+            on o.kind = n.kind and o.item = n.item and o.version = n.version - 1
+        where n.number in :changes and o.project = :project
+    """
+    return {number for (number,) in tx.all(sql, changes=list(changes), project=project)} if changes else set()
+
+
 def feed(
     tx: Tx, query: ChangeQuery, *, projects: Sequence[int] | None, has_loose: bool, owner: str | None, limit: int
 ) -> list[Version]:

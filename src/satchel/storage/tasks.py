@@ -281,18 +281,29 @@ def add_blockers(tx: Tx, owner: str, task: int, blockers: Sequence[int], *, with
     return [blocker for (blocker,) in rows]
 
 
+_ABOVE = """
+    with recursive above (number) as (
+        select blocker from task_blocks where task = :task and owner = :owner
+        union
+        select b.blocker from above join tasks t on t.number = above.number join task_blocks b on b.task = t.number
+        where b.owner = :owner and t.deleted_at is null
+    )
+"""
+
+
 def is_circular(tx: Tx, owner: str, task: int) -> bool:
     """Return whether a task blocks itself, directly or through others."""
-    sql = """
-        with recursive above (number) as (
-            select blocker from task_blocks where task = :task and owner = :owner
-            union
-            select b.blocker from above join tasks t on t.number = above.number join task_blocks b on b.task = t.number
-            where b.owner = :owner and t.deleted_at is null
-        )
-        select 1 from above where number = :task limit 1
+    return tx.one(f"{_ABOVE} select 1 from above where number = :task limit 1", task=task, owner=owner) is not None
+
+
+def list_above(tx: Tx, owner: str, task: int) -> list[tuple[int, int]]:
+    """Return the tasks that a task in a circle waits for, directly or through others, each with one of its blockers."""
+    sql = f"""
+        {_ABOVE} select b.task, b.blocker from task_blocks b
+        where b.owner = :owner and b.task in (select number from above) and b.blocker in (select number from above)
+        order by b.task, b.blocker
     """
-    return tx.one(sql, task=task, owner=owner) is not None
+    return [(number, blocker) for number, blocker in tx.all(sql, task=task, owner=owner)]
 
 
 def blocked_tasks(tx: Tx, owner: str, blocker: int) -> list[tuple[int, str | None]]:
@@ -341,6 +352,25 @@ def renew_claim(tx: Tx, owner: str, task: int, until: str) -> Claim:
 def end_claim(tx: Tx, owner: str, task: int) -> None:
     """End the claim of an owner's task, if there is one."""
     tx.run("update task_claims set until = '' where task = :task and owner = :owner", task=task, owner=owner)
+
+
+def expired_claims(
+    tx: Tx, owner: str, project: int, since: str, limit: int, *, has_loose: bool
+) -> list[tuple[int, Claim]]:
+    """Return the last claims of an owner's open tasks in a project that ran out since a time, last ended first.
+
+    `has_loose` adds the tasks of no project.
+    """
+    # A cross join keeps SQLite from reading all tasks of the project. A claim that was released ends at ''.
+    sql = f"""
+        select c.task, {_CLAIM} from task_claims c cross join tasks t
+        where c.owner = :owner and c.until >= :since and c.until > '' and c.until <= :now
+            and t.number = c.task and t.owner = :owner and t.deleted_at is null and t.completed_at is null
+            and (t.project = :project or (:has_loose and t.project is null))
+        order by c.until desc limit :limit
+    """
+    values = {"owner": owner, "project": project, "has_loose": has_loose, "since": since, "limit": limit}
+    return [(number, _read_claim(tuple(claim))) for number, *claim in tx.all(sql, **values, now=tx.now)]
 
 
 def _read_claim(row: Row) -> Claim:
@@ -407,6 +437,16 @@ def notes_of(tx: Tx, owner: str, tasks: Sequence[int]) -> list[tuple[int, str, s
     """Return the task, time and text of each note on the given tasks of an owner, oldest first."""
     sql = "select task, at, text from task_notes where owner = :owner and task in :tasks order by number"
     return [(task, at, text) for task, at, text in tx.all(sql, owner=owner, tasks=list(tasks))]
+
+
+def last_notes(tx: Tx, owner: str, tasks: Sequence[int]) -> dict[int, TaskNote]:
+    """Map those of an owner's given tasks that have notes to their last notes."""
+    sql = f"""
+        select n.task, n.at, n.text, {AUTHOR} from task_notes n join authors a on a.number = n.author
+        where n.number in (select max(number) from task_notes where owner = :owner and task in :tasks group by task)
+    """
+    rows = tx.all(sql, owner=owner, tasks=list(tasks)) if tasks else []
+    return {task: TaskNote(at=at, text=text, author=make_author(tuple(by))) for task, at, text, *by in rows}
 
 
 def newest_notes_of_open(
@@ -535,6 +575,7 @@ def numbers(
         (
             _STATUS[query.filter],
             _NOT_HELD_BY_OTHERS if query.filter == "ready" and query.holder_key is not None else "",
+            "and t.completed_at >= :completed_since" if query.completed_since else "",
             *_conditions(replace(query, text="") if are_of_text else query),
         )
     )
@@ -603,6 +644,7 @@ def _values(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> dict[str,
         "reads_notes": query.reads_notes,
         "now": tx.now,
         "holder_key": query.holder_key or "",
+        "completed_since": query.completed_since,
     }
 
 

@@ -1,11 +1,14 @@
 """Projects: the tools that add and list them, and `catch_up`, which reports recent and next work."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
+from satchel.clock import days_before
 from satchel.contracts.content import format_count, format_minute, join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers
@@ -13,22 +16,28 @@ from satchel.contracts.satchel.answers import may_read
 from satchel.contracts.satchel.history import read_since
 from satchel.contracts.satchel.task_answers import format_task, make_row
 from satchel.contracts.satchel.tools import AddProject, CatchUp, ListProjects
-from satchel.model import KINDS, ChangeQuery, ItemKind, ProjectCounts, TaskQuery
-from satchel.services import history, layers, projects, tasks
-from satchel.services.history import Doing, name_author
+from satchel.model import ACTION_WORDS, KINDS, Action, Author, ChangeQuery, ItemKind, ProjectCounts, TaskQuery, Version
+from satchel.services import history, projects, tasks
+from satchel.services.history import Burst, Completion, name_author
 
+_MOST_COMPLETED = 10
 _MOST_DONE = 15
-_LEAST_DONE = 5  # the minimum of rows, even if rows and notes are long
-_ROOM = 1000  # characters for rows and notes
+_LEAST_ROWS = 3  # the minimum of rows of completed tasks and of changes, even if they are long
+_ROOM = 1000  # characters for changes and notes
+_ROOM_OF_COMPLETED = 600
+_NEW_DAYS = 7  # days with activity that a new client gets
 _MOST_READY = 5
 _MOST_CLAIMED = 10
+_MOST_EXPIRED = 5
 _MOST_PROJECTS = 10
 _MOST_TAGS = 10
 _MOST_NOTES = 5
-_MOST_TITLES = 3  # titles to show of tasks that one call changed
+_MOST_TITLES = 3  # titles to show of tasks that one author changed
 _MOST_NAMES = 5
 _LONGEST_TITLE = 60
 _LONGEST_NOTE = 72
+_LONGEST_LAST_NOTE = 120  # of a completed task
+_DID: dict[Action, str] = {**ACTION_WORDS, "update": "updated"}
 
 
 def add_project(context: Context, args: AddProject) -> Body:
@@ -62,12 +71,13 @@ Part = tuple[dict[str, Any], list[str]]  # members of the answer, and lines of i
 
 
 def catch_up(context: Context, args: CatchUp) -> Body:
-    query, said = _read_since(context, args)
+    query, period = _read_since(context, args)
+    elsewhere = history.list_elsewhere(context.tx, context.scope, query)
+    parts = [_tell_projects(context, elsewhere), _tell_done(context, query, elsewhere, period)]
+    if may_read(context, "task"):
+        parts += [_tell_claims(context), _tell_expired(context, query), _tell_ready(context)]
     members: dict[str, Any] = {}
     lines: list[str] = []
-    parts = [_tell_projects(context), _tell_done(context, query, said)]
-    if may_read(context, "task"):
-        parts += [_tell_claims(context), _tell_ready(context)]
     for part, more in parts:
         members |= part
         lines += more
@@ -75,22 +85,28 @@ def catch_up(context: Context, args: CatchUp) -> Body:
 
 
 def _read_since(context: Context, args: CatchUp) -> tuple[ChangeQuery, str]:
-    """Return a query for the requested changes, and words for the time since when."""
-    after, moment = (0, "") if args.since is UNSET else read_since(context, args.since)
-    if not after and not moment:
-        moment = history.find_last_visit(context.tx, context.scope, context.client.name)
+    """Return a query for the requested changes, and the period in words."""
     kinds = [kind for kind in KINDS if kind != "project" and may_read(context, kind)]
-    said = format_minute(moment) if moment else str(args.since)
-    return ChangeQuery(kinds=kinds, since=moment, after=after), said
+    after, moment = (0, "") if args.since is UNSET else read_since(context, args.since)
+    query = ChangeQuery(kinds=kinds, since=moment, after=after)
+    if after or moment:
+        return query, ""
+    if visit := history.find_last_visit(context.tx, context.scope, context.client.name):
+        is_today = visit == days_before(context.tx.now)
+        return replace(query, since=visit), "the last 24 hours" if is_today else "your last visit"
+    days = f"the last {_NEW_DAYS} days"
+    active = history.find_active_days(context.tx, context.scope, query, _NEW_DAYS)
+    since = active or days_before(context.tx.now, _NEW_DAYS)
+    return replace(query, since=since), f"{days} with changes, because you are new here" if active else days
 
 
-def _tell_projects(context: Context) -> Part:
-    """Report the current project, the reason for it, its content, and the size of other projects."""
+def _tell_projects(context: Context, elsewhere: Sequence[Version]) -> Part:
+    """Report the current project, the reason for it, its content, and the size and activity of other projects."""
     tx, scope = context.tx, context.scope
     exists = projects.current(tx, scope).number > 0
-    open_tasks = projects.count_open_tasks(tx, scope)
+    open_tasks, changes = projects.count_open_tasks(tx, scope), Counter(one.project for one in elsewhere)
     found = {
-        project.name: _count(context, held, open_tasks.get(project.number, 0))
+        project.name: _count(context, held, open_tasks.get(project.number, 0), changes[project.number])
         for project, held in projects.list_all(tx, scope)
     }
     counts = found.pop(scope.project, {})
@@ -100,44 +116,74 @@ def _tell_projects(context: Context) -> Part:
     line += f"; tags {', '.join(tags)}" if tags else ""
     if not found:
         return members, [line]
-    shown, more = list(found.items())[:_MOST_PROJECTS], len(found) - _MOST_PROJECTS
+    listed = sorted(found.items(), key=lambda one: -one[1].get("changes", 0))
+    shown, more = listed[:_MOST_PROJECTS], len(listed) - _MOST_PROJECTS
     members["others"] = [{"name": name, **counts} for name, counts in shown]
-    personal = layers.enter_personal(scope)
-    read_here = personal.project if personal else ""
-    names = [
-        f"{name} ({_format_counts(counts)}{'; read here too' if name == read_here else ''})" for name, counts in shown
-    ]
+    names = [f"{name} ({_format_counts(counts)})" for name, counts in shown]
     if more > 0:
         members["more_others"] = more
         names.append(f"{more} more")
-    return members, [line, f"Other projects: {', '.join(names)}"]
+    lines = [line, f"Other projects: {', '.join(names)}"]
+    if scope.personal and (scope.personal == scope.project or scope.personal in dict(shown)):
+        lines.append(f"What is saved in '{scope.personal}' is read in every project, by all users of this store.")
+    return members, lines
 
 
-def _tell_done(context: Context, query: ChangeQuery, said: str) -> Part:
-    """Report the changes since the caller's last visit, with their authors, and the latest notes on open tasks."""
-    found, has_more = history.list_done(context.tx, context.scope, query, _MOST_DONE)
-    rows = [_format_done(context, one) for one in found]  # as texts, because JSON objects need twice as many tokens
+def _tell_done(context: Context, query: ChangeQuery, elsewhere: Sequence[Version], period: str) -> Part:
+    """Report the completed tasks with their last notes, what each author did, and the latest notes on open tasks."""
+    since = format_minute(history.find_time(context.tx, query))
+    said = f"since {since}{f', {period}' if period else ''}"
     notes = _list_notes(context, query)
-    room = _ROOM - sum(map(len, notes))
-    kept = max(min(_LEAST_DONE, len(rows)), sum(size <= room for size in accumulate(map(len, rows))))
-    members: dict[str, Any] = {"since": said, "done": rows[:kept]}
-    lines = [f"Done since {said}:", *(f"- {row}" for row in rows[:kept])]
+    completed, completed_lines = _tell_completed(context, query)
+    changes, change_lines = _tell_changes(context, query, elsewhere, _ROOM - sum(map(len, notes)))
+    lines = [*completed_lines, *change_lines]
+    lines = [f"S{said[1:]}:", *lines] if lines else [f"Nothing was done {said}."]
+    if notes:
+        lines += ["Notes on open tasks:", *(f"- {note}" for note in notes)]
+    return {"since": since, "period": said, **completed, **changes, **({"task_notes": notes} if notes else {})}, lines
+
+
+def _tell_completed(context: Context, query: ChangeQuery) -> Part:
+    if not may_read(context, "task"):
+        return {}, []
+    found, has_more = history.list_completed(context.tx, context.scope, query, _MOST_COMPLETED)
+    rows = [_format_completed(context, one) for one in found]
     if not rows:
-        lines = [f"Nothing was done since {said}."]
+        return {}, []
+    kept = _count_fitting(rows, _ROOM_OF_COMPLETED)
+    members: dict[str, Any] = {"completed": rows[:kept]}
+    lines = ["Completed:", *(f"- {row}" for row in rows[:kept])]
+    if has_more or kept < len(rows):
+        members["more_completed"] = True
+        lines.append("and more: list_tasks with status completed")
+    return members, lines
+
+
+def _tell_changes(context: Context, query: ChangeQuery, elsewhere: Sequence[Version], room: int) -> Part:
+    client = context.client.name
+    found, has_more = history.list_bursts(
+        context.tx, context.scope, query, elsewhere, client, limit=_MOST_DONE, names=_MOST_NAMES
+    )
+    rows = [_format_burst(context, one) for one in found]  # as texts, because JSON objects need twice as many tokens
+    kept = _count_fitting(rows, room)
+    members: dict[str, Any] = {"done": rows[:kept]}
+    lines = ["Changes:", *(f"- {row}" for row in rows[:kept])] if rows else []
     if has_more or kept < len(rows):
         members["more_done"] = True
-        lines.append("and more: see history")
-    if notes:
-        members["task_notes"] = notes
-        lines += ["Notes on open tasks:", *(f"- {note}" for note in notes)]
+        lines.append("and more: history")
     return members, lines
+
+
+def _count_fitting(rows: Sequence[str], room: int) -> int:
+    """Count the rows that fit into a number of characters; at least a few."""
+    return max(min(_LEAST_ROWS, len(rows)), sum(size <= room for size in accumulate(map(len, rows))))
 
 
 def _list_notes(context: Context, query: ChangeQuery) -> list[str]:
     if not may_read(context, "task"):
         return []
     return [
-        f"{_write_time(context, note.at)} #{number} {name_author(note.author, context.scope)}: "
+        f"{_write_time(context, note.at)} #{number} {_name_program(context, note.author)}: "
         f"{_shorten(note.text, _LONGEST_NOTE)}"
         for number, note in projects.list_notes(context.tx, context.scope, query, _MOST_NOTES)
     ]
@@ -155,6 +201,19 @@ def _tell_claims(context: Context) -> Part:
         members["more_in_progress"] = True
         lines.append("and more: list_tasks")
     return members, lines
+
+
+def _tell_expired(context: Context, query: ChangeQuery) -> Part:
+    """List the open tasks whose claims ran out in the period."""
+    here, since = context.scope.project, history.find_time(context.tx, query)
+    found = tasks.list_expired_claims(context.tx, context.scope, since, _MOST_EXPIRED)
+    if not found:
+        return {}, []
+    rows = [
+        replace(make_row(task, here), holder=claim.holder, until=format_minute(claim.until)) for task, claim in found
+    ]
+    lines = [f"{format_task(task, here)} (by {claim.holder} at {claim.until[11:16]})" for task, claim in found]
+    return {"expired_claims": rows}, ["Claims that ran out:", *lines]
 
 
 def _tell_ready(context: Context) -> Part:
@@ -176,14 +235,15 @@ def _tell_ready(context: Context) -> Part:
     return members, lines
 
 
-def _count(context: Context, held: ProjectCounts, open_tasks: int) -> dict[str, int]:
-    """Count a project's items of each kind that the caller may read."""
+def _count(context: Context, held: ProjectCounts, open_tasks: int, changes: int) -> dict[str, int]:
+    """Count a project's items of each kind that the caller may read, and its changes."""
     counts: tuple[tuple[ItemKind, str, int], ...] = (
         ("prompt", "prompts", held.prompts),
         ("document", "documents", held.documents),
         ("task", "open_tasks", open_tasks),
     )
-    return {name: count for kind, name, count in counts if count and may_read(context, kind)}
+    found = {name: count for kind, name, count in counts if count and may_read(context, kind)}
+    return {**found, "changes": changes} if changes else found
 
 
 def _format_counts(counts: dict[str, int]) -> str:
@@ -191,31 +251,37 @@ def _format_counts(counts: dict[str, int]) -> str:
     return ", ".join(words) or "empty"
 
 
-def _format_done(context: Context, one: Doing) -> str:
-    who = name_author(one.revision.author, context.scope)
-    adder = name_author(one.adder, context.scope) if one.adder else ""
-    deed = f"{one.did} by {who}"
-    if adder:
-        deed = f"added and {deed}" if adder == who else f"{deed}, added by {adder}"
-    time = _write_time(context, one.revision.at)
-    kind = one.revision.kind
-    if len(one.entries) == 1:
-        entry = one.entries[0]
-        name = f"{entry.key} {_shorten(entry.title)}".rstrip() if kind == "task" else f"{kind} {entry.key}"
-        return f"{time} {name} {deed}"
-    return f"{time} {len(one.entries)} {kind}s {deed}: {_name_items(one)}"
+def _format_completed(context: Context, one: Completion) -> str:
+    task = one.task
+    author = f" by {_name_program(context, one.author)}" if one.author else ""
+    note = f": {_shorten(one.note.text, _LONGEST_LAST_NOTE)}" if one.note else ""
+    return f"{_write_time(context, task.completed_at or '')} #{task.number} {_shorten(task.title)}{author}{note}"
 
 
-def _name_items(one: Doing) -> str:
-    """Name several items: a few tasks by title, many by ranges of numbers."""
-    entries = one.entries[::-1]
-    if one.revision.kind == "task" and len(entries) > _MOST_TITLES:
-        return _format_numbers(sorted(entry.revision.item for entry in entries))
-    shown, longest = entries[:_MOST_NAMES], _LONGEST_TITLE // len(entries)
+def _format_burst(context: Context, one: Burst) -> str:
+    count, kind = len(one.revisions), one.newest.kind
+    start = f"{_write_time(context, one.newest.at)} {_name_program(context, one.newest.author)} {_DID[one.action]}"
+    where = f" to {one.to}" if one.to else " here" if one.action == "move" else ""
+    if count == 1:
+        return f"{start} {'' if kind == 'task' else f'{kind} '}{_name_items(one)}{where}"
+    return f"{start} {'at least ' if one.is_cut else ''}{count:,} {kind}s{where}: {_name_items(one)}"
+
+
+def _name_items(one: Burst) -> str:
+    """Name the items of a burst: a few tasks by title, many by ranges of numbers."""
+    if one.newest.kind == "task" and len(one.revisions) > _MOST_TITLES:
+        return _format_numbers(sorted(revision.item for revision in one.revisions))
+    longest = _LONGEST_TITLE // len(one.entries)
     names = [
-        f"{entry.key} {_shorten(entry.title, longest)}" if one.revision.kind == "task" else entry.key for entry in shown
+        f"{entry.key} {_shorten(entry.title, longest)}".rstrip() if entry.revision.kind == "task" else entry.key
+        for entry in one.entries
     ]
-    return ", ".join([*names, *(["..."] if len(entries) > len(shown) else [])])
+    return ", ".join([*names, *(["..."] if len(one.revisions) > len(names) else [])])
+
+
+def _name_program(context: Context, author: Author) -> str:
+    """Name an author without the version of the program."""
+    return name_author(replace(author, client_version=""), context.scope)
 
 
 def _format_numbers(numbers: Sequence[int]) -> str:

@@ -229,7 +229,7 @@ ITEM: Schema = {
     "type": "object",
     "properties": {"kind": STRING, **DOCUMENT["properties"], **PROMPT["properties"], **TASK["properties"]},
 }
-COUNTED = object_of("name", name=STRING, **dict.fromkeys(("prompts", "documents", "open_tasks"), INTEGER))
+COUNTED = object_of("name", name=STRING, **dict.fromkeys(("prompts", "documents", "open_tasks", "changes"), INTEGER))
 VERSION = {"version": INTEGER, **dict.fromkeys(("at", "action", "by"), STRING)}
 # A version in the history of an item has the fields that it changed. A note has its text, and makes no version.
 CHANGE = object_of("kind", "item", *VERSION, kind=STRING, item=STRING, title=STRING, text=STRING, **VERSION)
@@ -710,15 +710,15 @@ TOOLS = (
         CatchUp,
         "Call first: recent changes, claimed tasks and tasks ready to start",
         answer_of(
-            "why since done",
+            "why since period done",
             why=STRING,
-            since=STRING,
-            **dict.fromkeys(("tags", "done", "task_notes"), STRINGS),
+            **dict.fromkeys(("since", "period"), STRING),
+            **dict.fromkeys(("tags", "completed", "done", "task_notes"), STRINGS),
             **dict.fromkeys(
                 ("prompts", "documents", "open_tasks", "more_others", "more_ready", "ready_elsewhere"), INTEGER
             ),
-            **dict.fromkeys(("in_progress", "ready"), TASKS),
-            **dict.fromkeys(("more_done", "more_in_progress"), BOOLEAN),
+            **dict.fromkeys(("in_progress", "expired_claims", "ready"), TASKS),
+            **dict.fromkeys(("more_completed", "more_done", "more_in_progress"), BOOLEAN),
             others=list_of(COUNTED),
         ),
     ),
