@@ -46,6 +46,15 @@ ACTION_WORDS: Final[dict[Action, str]] = {
     "restore": "restored",
     "note": "noted",
 }
+
+
+def describe_change(action: Action, fields: Sequence[str]) -> str:
+    """Return the action that made a version, in the past tense, and the fields that it changed."""
+    done = ACTION_WORDS[action]
+    also = "" if action in ("update", "restore") or not fields else ", changed"
+    return f"{done}{also} {', '.join(fields)}".rstrip()
+
+
 STATUSES: Final[tuple[TaskStatus, ...]] = ("pending", "completed", "cancelled")
 # The literals and operators of Jinja2, and the words of its `if` and `for`.
 JINJA2_WORDS: Final = (

@@ -142,7 +142,8 @@ def test_the_whole_task(own: Client) -> None:
         r"Why\nnot\n\n"
         r"Waits for:\n- #1 \[x\] First\n\n"
         r"Blocks:\n- #3 Third\n\n"
-        rf"Notes:\n- {at} satchel-tests 1: Half done"
+        rf"Notes:\n- {at} satchel-tests 1: Half done\n\n"
+        rf"Later changes: since {value['since']}"
     )
     assert value == {
         "project": "default",
@@ -162,6 +163,7 @@ def test_the_whole_task(own: Client) -> None:
             "fence": 1,
             "notes": [{"at": MINUTE, "by": "satchel-tests 1", "text": "Half done"}],
         },
+        "since": value["since"],
     }
 
 

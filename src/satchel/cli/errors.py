@@ -27,6 +27,7 @@ from satchel.errors import (
     Taken,
     TaskClosed,
     TaskHeld,
+    UnknownAuthor,
     VersionConflict,
     VersionMissing,
     WrongArgument,
@@ -71,6 +72,7 @@ _CODES: dict[type[SatchelError], str] = {  # the most specific type wins
     NotFound: "not_found",
     MissingPart: "not_found",
     VersionMissing: "not_found",
+    UnknownAuthor: "not_found",
     NothingReady: "not_found",
     Forbidden: "forbidden",
     QuotaExceeded: "forbidden",
@@ -125,6 +127,7 @@ _ADVICE: dict[type[SatchelError], Callable[[Any], str]] = {
     Taken: lambda error: error.advice or _advise_taken(error),
     WrongArgument: lambda error: _NEXT_ARGUMENT.get((error.field, error.rule), ""),
     VersionMissing: lambda error: f"Kept versions: {', '.join(map(str, error.kept)) or 'none'}.",
+    UnknownAuthor: lambda error: f"Authors of changes here: {'; '.join(error.authors) or 'none'}.",
     VersionConflict: lambda error: f"Nothing was changed. To see the changes, run: satchel log '{error.key}'",
     AmbiguousItem: lambda error: f"Name one of them: {' or '.join(error.references)}",
     TaskHeld: lambda error: (

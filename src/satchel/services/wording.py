@@ -76,6 +76,7 @@ _FOR_PEOPLE: Mapping[tuple[str, str], str] = {
         "{quoted} is not a time: write 12h, 90d, tomorrow, friday, 2030-12-31 or 2030-12-31T18:00"
     ),
     ("since", "format"): "{quoted} is not a time: write 2h, 3d, yesterday, monday, 2026-11-17 or 2026-11-17T12:00",
+    ("until", "format"): "{quoted} is not a time: write 2h, 3d, yesterday, monday, 2026-11-17 or 2026-11-17T12:00",
     ("expires_at", "minimum"): "a token cannot expire in the past ({value}): give a later time",
     # This omits the value, which may be a secret.
     ("id", "pattern"): (

@@ -14,7 +14,7 @@ from satchel.contracts.satchel.answers import decode_cursor, may_read
 from satchel.contracts.satchel.errors import WrongValue, name_place
 from satchel.contracts.satchel.tools import History, Restore
 from satchel.errors import NotFound, WrongArgument
-from satchel.model import KINDS, Author, ChangeQuery, Item, ItemKind, Scope, Version
+from satchel.model import KINDS, Author, ChangeQuery, Item, ItemKind, Scope, Version, describe_change
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import diffs, lookup, restoring
 from satchel.services import history as versions
@@ -56,11 +56,11 @@ def _show_version(context: Context, version: Item, lines: str | UnsetType) -> Bo
         return answers.reply(context, text, head, **facts, text=text)
     has_headings = version.kind != "document" or texts.can_have_headings(mime_type)
     read = texts.read_part(content, lines, has_headings=has_headings, takes_only_lines=True)
-    if not read.lines:
+    if not read.lines and not lines:
         text = diffs.render(version)
         return answers.reply(context, text, head, **facts, text=text)
     members = {name: value for name, value in read.members.items() if value}
-    fields = [] if read.is_part else diffs.write_fields(version)
+    fields = [] if lines else diffs.write_fields(version)
     head = "\n".join([head, *fields, *read.facts])
     return answers.reply(context, read.text, head, notes=read.notes, **facts, text=read.text, **members)
 
@@ -222,16 +222,8 @@ def describe_versions(
         if one.note:
             lines.append(f"{row['at']} note by {row['by']}: {row['text']}")
         else:
-            lines.append(f"v{one.version} {row['at']} {describe_change(one, changed)} by {row['by']}")
+            lines.append(f"v{one.version} {row['at']} {describe_change(one.action, changed)} by {row['by']}")
     return rows, lines
-
-
-def describe_change(one: Version, fields: Sequence[str]) -> str:
-    """Return the action of a change, and the fields that it changed."""
-    if not fields:
-        return one.done
-    also = "" if one.action in ("update", "restore") else ", changed"
-    return f"{one.done}{also} {', '.join(fields)}"
 
 
 def _find(context: Context, reference: str, find: Callable[[Tx, Scope, str], Item] = lookup.find) -> Item:
