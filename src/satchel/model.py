@@ -18,7 +18,7 @@ ItemKind = Literal["prompt", "document", "task", "project"]
 # complete, cancel and reopen are updates of the status of a task; move is one of its project and nothing else; note
 # adds a note to a task, and makes no version.
 Action = Literal["add", "update", "complete", "cancel", "reopen", "move", "delete", "restore", "note"]
-PromptPosition = tuple[Timestamp, int]  # of a prompt in a list, last updated first: its `updated_at` and its number
+Day = str  # YYYY-MM-DD
 
 DEFAULT_PROJECT: Final = "default"
 PERSONAL_PROJECT: Final = "personal"  # its prompts and documents can be read from every project
@@ -30,9 +30,12 @@ PRIORITIES: Final[tuple[Priority, ...]] = ("low", "normal", "high", "urgent")
 KINDS: Final[tuple[ItemKind, ...]] = ("prompt", "document", "task", "project")
 
 
-def uri_of(kind: str, key: object) -> str:
-    """Return the URI of an item; a document's URI contains `resource`, as in MCP."""
-    return f"satchel://{'resource' if kind == 'document' else kind}/{key}"
+def uri_of(kind: str, key: object, project: str = "") -> str:
+    """Return the URI of an item; a document's URI contains `resource`, as in MCP.
+
+    With the project of a prompt or document, the URI names the item in every project.
+    """
+    return f"satchel://{'resource' if kind == 'document' else kind}/{project}{'/' if project else ''}{key}"
 
 
 ACTION_WORDS: Final[dict[Action, str]] = {
@@ -180,7 +183,7 @@ def can_be_argument(name: str) -> bool:
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
-    """A text with a name for machines and a title for people; a template if it has arguments."""
+    """A text with a name for machines and a title for people; a template if it has arguments or includes texts."""
 
     number: int  # in order of insertion; never reused
     id: str
@@ -194,7 +197,17 @@ class Prompt(Struct, frozen=True, kw_only=True):
     version: int
     description: str | None = None
     arguments: tuple[Argument, ...] = ()
+    uses: int = 0  # how often it was fetched to be used; no part of its history
+    last_used: Timestamp | None = None
+    expires: Day | None = None  # it is out of date after this day
+    replaced_by: str | None = None  # the name of another prompt
+    is_constant: bool = False  # a template without arguments, which includes other texts
     layer: str = ""  # the personal project, if it was found there and not in the call's project
+
+    @property
+    def is_template(self) -> bool:
+        """Whether the prompt is filled in; otherwise, it is plain text."""
+        return bool(self.arguments) or self.is_constant
 
 
 class PromptDraft(Struct, frozen=True, kw_only=True):
@@ -206,6 +219,9 @@ class PromptDraft(Struct, frozen=True, kw_only=True):
     description: str | None = None
     tags: Sequence[str] = ()
     arguments: Sequence[Argument] = ()
+    expires: Day | None = None
+    replaced_by: str | None = None
+    is_constant: bool = False  # as in Prompt
 
 
 class ListChange(Struct, frozen=True, kw_only=True):
@@ -230,6 +246,9 @@ class PromptPatch(Struct, frozen=True, kw_only=True):
     description: str | UnsetType | None = UNSET
     tags: Sequence[str] | ListChange | UnsetType = UNSET
     arguments: Sequence[Argument] | UnsetType = UNSET
+    expires: Day | UnsetType | None = UNSET
+    replaced_by: str | UnsetType | None = UNSET
+    is_constant: bool = False  # as in Prompt, after a change of the arguments
 
 
 class TextQuery(Struct, frozen=True, kw_only=True):
@@ -247,6 +266,16 @@ class TextQuery(Struct, frozen=True, kw_only=True):
 
 class PromptQuery(TextQuery, frozen=True, kw_only=True):
     """A query for a project's prompts."""
+
+    by_use: bool = False  # most used first; otherwise last updated first
+
+
+class PromptPosition(Struct, frozen=True):
+    """The position of a prompt in a sorted list; the next page starts after it."""
+
+    moment: Timestamp  # its `updated_at`
+    number: int
+    uses: int = 0  # only in a list by use
 
 
 class PromptHeader(Struct, frozen=True, kw_only=True):
@@ -282,6 +311,10 @@ class PromptSummary(Struct, frozen=True, kw_only=True):
     created_at: Timestamp
     updated_at: Timestamp
     version: int
+    uses: int = 0
+    last_used: Timestamp | None = None
+    expires: Day | None = None
+    replaced_by: str | None = None
     layer: str = ""  # as in Prompt
 
 
@@ -307,7 +340,9 @@ class Document(Struct, frozen=True):
     version: int
     size: int  # bytes of the content
     content: str | bytes | None  # None in lists, which do not read it
-    layer: str = ""  # as in Prompt
+    expires: Day | None = None  # this and the following as in Prompt
+    replaced_by: str | None = None
+    layer: str = ""
 
 
 class DocumentDraft(Struct, frozen=True, kw_only=True):
@@ -318,14 +353,19 @@ class DocumentDraft(Struct, frozen=True, kw_only=True):
     content: str | bytes  # for a text type, text or UTF-8 bytes; for any other, bytes or base64 text
     mime_type: str = "text/plain"
     description: str | None = None
+    expires: Day | None = None
+    replaced_by: str | None = None
 
 
 class DocumentPatch(Struct, frozen=True, kw_only=True):
-    """Changes to a document; UNSET keeps a field."""
+    """Changes to a document; UNSET keeps a field. A URI that is made from the name changes with it."""
 
+    name: str | UnsetType = UNSET
     content: str | bytes | UnsetType = UNSET  # as in a draft
     mime_type: str | UnsetType = UNSET
     description: str | UnsetType | None = UNSET
+    expires: Day | UnsetType | None = UNSET
+    replaced_by: str | UnsetType | None = UNSET
 
 
 class Token(Struct, frozen=True, kw_only=True):
@@ -362,6 +402,8 @@ class Claim(Struct, frozen=True, kw_only=True):
     holder_key: str
     until: Timestamp  # empty after a release, or if the task is closed
     fence: int  # grows with every claim of the task
+    former_key: str = ""  # the holder from whom the task was taken over and who was not told yet
+    taken_at: Timestamp = ""
 
 
 class Task(Struct, frozen=True):
@@ -479,6 +521,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     description: str | None = None
     tags: tuple[str, ...] = ()
     arguments: tuple[Argument, ...] = ()
+    is_constant: bool = False
     uri: str = ""
     mime_type: str = ""
     priority: Priority = "normal"
@@ -487,6 +530,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     completed_at: Timestamp | None = None
     is_cancelled: bool = False
     is_binary: bool = False
+    expires: Day | None = None
+    replaced_by: str | None = None
 
 
 _UNREAD: Final = State("", "")

@@ -69,6 +69,8 @@ def test_prompts_are_added_shown_edited_and_deleted(satchel: Command, tmp_path: 
             "version": 1,
             "description": "Careful",
             "tags": ["a", "b"],
+            "uses": 1,
+            "last_used": shown["prompt"]["last_used"],
             "created": shown["prompt"]["created"],
             "updated": shown["prompt"]["created"],
             "content": "# Review\n{{ as it is }}\n",
@@ -135,6 +137,8 @@ def test_resources_are_added_shown_edited_and_deleted(satchel: Command, tmp_path
     listed = value(satchel("document", "list", "--json"))
     assert [one["name"] for one in listed["resources"]] == ["logo", "notes"]
     done(satchel("document", "edit", "notes", "other", "--description", "d"))
+    assert "document 'memo'" in done(satchel("document", "edit", "notes", "--name", "memo"))
+    done(satchel("document", "edit", "memo", "--name", "notes"))
     assert value(satchel("document", "show", "notes", "--json"))["resource"]["text"] == "other"
     assert "needs new content" in failed(satchel("document", "edit", "notes", "--mime-type", "image/png"), 2)
     assert "document 'logo'" in failed(satchel("document", "add", "x", "file:///logo.png", "y"), 5)

@@ -91,9 +91,9 @@ def test_a_command_opens_one_transaction_before_its_own(
     opened: list[str] = []
 
     def watch(kind: str, open_one: Callable[..., Any]) -> Callable[..., Any]:
-        def noted(*given: Any) -> Any:
+        def noted(*given: Any, **named: Any) -> Any:
             opened.append(kind)
-            return open_one(*given)
+            return open_one(*given, **named)
 
         return noted
 

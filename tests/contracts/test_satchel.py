@@ -259,7 +259,7 @@ WRONG: list[tuple[Any, ...]] = [
     ("update_task", {"task": 1, "status": "done"}, "status must be one of pending, completed, cancelled.", "status",
      "Choose one of them, or leave status out."),
     ("update_resource", {"resource": "x"}, "There is nothing to update.", "content",
-     "Give one of content, mime_type, description."),
+     "Give one of content, name, mime_type, description, expires, replaced_by."),
     ("add_resource", {"name": "/?/.md", "content": "x"}, "name can have letters, digits, - _ and . only.", "name"),
     ("add_resource", {"name": "a", "content": "x", "uri": "no scheme"},
      "uri must begin with a scheme, such as file:, and have no spaces.", "uri"),

@@ -4,6 +4,7 @@ import base64
 
 from tests.support.satchel import MINUTE, Like, deleted, missing, ok, refusal, result_of, text, wrong
 from tests.support.stdio import Client, plain
+from tests.support.variants import both_engines
 
 
 def test_a_document_is_added_read_changed_and_deleted(client: Client) -> None:
@@ -147,3 +148,31 @@ def test_a_page_that_cannot_be_generated_is_reported(client: Client) -> None:
         assert refusal(client, "read_resource", resource=uri) == missing(
             f"Document '{uri}' does not exist in project 'default'.", "Use list_resources to see what there is."
         )
+
+
+@both_engines
+def test_a_document_is_renamed_and_every_way_back_knows_it(client: Client) -> None:
+    ok(client, "add_resources", resources=[{"name": "a.md", "content": "one"}, {"name": "b.png", "content": "QUJD"}])
+    ok(client, "add_tasks", lines=["Read\n  satchel://resource/a.md"])
+    ok(client, "add_resource", name="far", content="x", uri="file:///far")
+    assert refusal(client, "update_resource", resource="a.md", name="far")["code"] == "already_exists"
+    assert ok(client, "update_resource", resource="a.md", name="c d.md", content="two") == {
+        "project": "default",
+        "resource": {"name": "c-d.md", "size": 3, "version": 2},
+        "notes": ["a.md was renamed to c-d.md.", "Correct what still refers to a.md: #1."],
+    }
+    assert ok(client, "search", query="c-d")["hits"][0]["reference"] == "c-d.md"
+    assert refusal(client, "read_resource", resource="a.md")["code"] == "not_found"
+    assert text(client, "history", item="c-d.md", version=2, against=1).startswith(
+        "--- version 1\n+++ version 2\n-name: a.md"
+    )
+    kept = ok(client, "update_resource", resource="far", name="near")["resource"]
+    assert (kept["name"], kept["uri"]) == ("near", "file:///far")
+    restored = ok(client, "restore", item="c-d.md")["restored"]
+    assert (restored["item"], restored["version"]) == ("a.md", 3)
+    assert ok(client, "get_task", task=1)["task"]["links"] == ["satchel://resource/a.md"]
+    ok(client, "update_resource", resource="a.md", name="e.md")
+    ok(client, "add_resource", name="a.md", content="new")
+    answer = ok(client, "restore", item="e.md", version=1)
+    assert answer["restored"]["item"] == "e.md"
+    assert answer["notes"] == ["The name a.md is taken; the document keeps the name e.md."]

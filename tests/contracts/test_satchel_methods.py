@@ -149,7 +149,7 @@ def test_prompts_are_got(filled: str, ask: Callable[..., Any]) -> None:
     assert got("Literal {{ x }}") == ("As it is", "{{ x }}")
     assert got("desk:letter", to="Ann") == ("About letter", "Dear Ann")
     assert ask("prompts/get", name="greeting") == wrong(
-        "The prompt needs a value for tone. Give each value by its name in arguments."
+        "The prompt needs a value for tone (How it sounds; warm, dry or Wry). Give each value by its name in arguments."
     )
     assert ask("prompts/get", name="greeting", arguments={"tone": "cold"}) == wrong(
         "tone must be one of warm, dry, Wry. Choose one of them."

@@ -45,14 +45,16 @@ def test_a_prompt_is_added_read_changed_and_deleted(client: Client) -> None:
         "updated": MINUTE,
         "content": content,
     }
-    for reference in ("thank-you", " thank-you ", "Thank you", " Thank you "):
+    for uses, reference in enumerate(("thank-you", " thank-you ", "Thank you", " Thank you ")):
         got = result_of(client, "get_prompt", {"prompt": reference})
-        assert got["structuredContent"] == {"project": "default", "prompt": prompt}
+        used = {"uses": uses, "last_used": MINUTE} if uses else {}
+        assert got["structuredContent"] == {"project": "default", "prompt": prompt | used}
         assert [one["text"] for one in got["content"]] == [
             content,
             Like(
                 rf"\[prompt thank-you, version 1, updated {MINUTE}, created {MINUTE}\]\ndescription: A note\n"
                 r"tags: mail, people\narguments: tone = warm \| dry \(How\); to\?"
+                + (rf"\nused {uses} times?, last {MINUTE}" if uses else "")
             ),
         ]
 
@@ -128,6 +130,17 @@ def test_prompts_are_filled_in(client: Client, tool: str) -> None:
         "The prompt needs a value for to.", "to", needs
     )
     assert refusal(client, tool, prompt="filled", arguments={"a": None})["argument"] == "a"
+    described = [
+        {"name": "diff", "description": "The change to review", "required": True},
+        {"name": "tone", "required": True, "values": ["warm", "dry"], "open": True},
+        {"name": "depth"},
+        {"name": "until", "required": True},
+    ]
+    ok(client, "add_prompt", title="Three", content="{{ diff }}{{ tone }}{{ depth }}{{ until }}", arguments=described)
+    listed = "diff (The change to review), tone (warm, dry or another value) and until"
+    assert refusal(client, tool, prompt="three", arguments={}) == wrong(
+        f"The prompt needs a value for {listed}.", "diff", needs
+    )
     assert refusal(client, tool, prompt="filled", arguments={"a": 1}) == wrong(
         "arguments.a must be a text.", "arguments", "Put it into quotes."
     )
@@ -160,7 +173,7 @@ def test_values_that_a_prompt_does_not_take_are_refused(client: Client) -> None:
     assert ok(client, "get_prompt", prompt="choice", arguments=given)["text"] == " any m"
     assert ok(client, "get_prompt", prompt="choice")["prompt"]["arguments"] == [tones, mood, size]
     [_, facts] = result_of(client, "get_prompt", {"prompt": "choice"})["content"]
-    assert facts["text"].endswith("arguments: tone? = warm | dry; mood? = good | ...; size = s | m")
+    assert "\narguments: tone? = warm | dry; mood? = good | ...; size = s | m\n" in facts["text"]
 
 
 def test_a_prompt_that_cannot_be_filled_in_is_explained(client: Client, shelf: Path, database: Database) -> None:

@@ -217,8 +217,8 @@ def test_a_project_says_where_titles_are_looked_up_and_to_moves(own: Client) -> 
     for tool, more in (("get_task", {}), ("update_task", {"title": "x"}), ("complete_task", {}), ("claim_task", {})):
         assert refusal(own, tool, task="Only here", project="web", **more) == {
             "code": "not_found",
-            "message": "Task Only here does not exist in project 'web'.",
-            "hint": "Did you mean #4 Only here?",
+            "message": "Task Only here does not exist in project 'web', but project 'default' has one.",
+            "hint": 'Pass project: "default", or use #4.',
             "near": ["#4"],
         }
         assert refusal(own, tool, task="#1", project="wep", **more)["message"] == "Project 'wep' does not exist."
@@ -256,7 +256,7 @@ def test_an_update_that_changes_nothing_says_so(own: Client) -> None:
     assert text(own, "update_task", task="#1", title="Paint", note="x") == "Updated #1 Paint, version 1"
 
 
-def test_completing_reports_its_effect_on_other_tasks(own: Client, other: Client) -> None:
+def test_completing_reports_its_effect_on_other_tasks(own: Client) -> None:
     ok(own, "add_tasks", lines=["A", "B after:1", "C after:1,2", "D"])
     assert faces(own, "complete_task", task=1) == (
         "Completed #1 [x] A, version 2\nReady now:\n#2 B",
@@ -266,13 +266,9 @@ def test_completing_reports_its_effect_on_other_tasks(own: Client, other: Client
             "ready": [{"number": 2, "title": "B"}],
         },
     )
-    claimed = ok(other, "claim_task", task=2)
     said, value = faces(own, "complete_task", task=3, note="early")
     assert said == "Completed #3 [x] C after:#2, version 2\nIt was still blocked by #2."
     assert value["notes"] == ["It was still blocked by #2."] and "ready" not in value
-    held = f"It was held by {claimed['holder']} until {claimed['until'][11:16]}."
-    said, value = faces(own, "complete_task", task=2)
-    assert (said, value["notes"]) == (f"Completed #2 [x] B, version 2\n{held}", [held])
     assert ok(own, "update_task", task=4, status="cancelled")["task"]["status"] == "cancelled"
     assert ok(own, "complete_task", task=4)["notes"] == ["It was cancelled."]
     said, value = faces(own, "complete_task", task=4)
@@ -287,6 +283,19 @@ def test_cancelling_lists_the_tasks_that_became_ready(own: Client) -> None:
 
 
 # -- claims -----------------------------------------------------------------------------------------------------
+
+TAKE_OVER = "Work on another task, or wait until then. If that agent has stopped, use claim_task with take_over: true."
+CHANGES: list[tuple[str, dict[str, Any]]] = [  # of the task #1
+    ("claim_task", {"task": 1}),
+    ("claim_task", {"task": 1, "release": True}),
+    ("update_task", {"task": 1, "title": "x"}),
+    ("update_task", {"task": 1, "note": "x"}),
+    ("complete_task", {"task": 1}),
+    ("edit_text", {"item": "#1", "append": "x"}),
+    ("update_items", {"items": ["#1"], "tags": ["+x"]}),
+    ("update_items", {"items": ["#1"], "status": "cancelled"}),
+    ("delete", {"items": ["#1"]}),
+]
 
 
 def test_a_claim_gives_the_whole_task_a_holder_and_a_fence(own: Client) -> None:
@@ -307,6 +316,9 @@ def test_a_claim_gives_the_whole_task_a_holder_and_a_fence(own: Client) -> None:
             "updated": MINUTE,
             "description": "Now",
             "priority": "urgent",
+            "holder": HOLDER,
+            "until": MINUTE,
+            "fence": 1,
         },
         "holder": HOLDER,
         "until": MINUTE,
@@ -323,13 +335,16 @@ def test_a_claim_gives_the_whole_task_a_holder_and_a_fence(own: Client) -> None:
 def test_others_see_who_holds_a_task_and_cannot_take_it(own: Client, other: Client) -> None:
     ok(own, "add_tasks", lines=["A", "B after:1", "C"])
     claimed = ok(own, "claim_task")
-    assert refusal(other, "claim_task", task=1) == {
-        "code": "conflict",
-        "message": f"Task #1 is held by {claimed['holder']} until {claimed['until']}.",
-        "hint": "Claim another task, or wait until then. If that agent has stopped, use claim_task with release: true.",
-        "holder": claimed["holder"],
-        "until": claimed["until"],
-    }
+    for tool, more in CHANGES:
+        error = refusal(other, tool, **more)
+        assert {**error, "argument": ""} == {
+            "code": "claimed",
+            "message": Like(rf"(items\[0\]: )?Task #1 is held by {claimed['holder']} until {claimed['until']}\."),
+            "hint": TAKE_OVER,
+            "holder": claimed["holder"],
+            "until": claimed["until"],
+            "argument": "",
+        }, tool
     assert faces(other, "list_tasks") == (
         "#3 C\n1 more is held by others.",
         {"project": "default", "tasks": [{"number": 3, "title": "C"}], "held": 1},
@@ -349,16 +364,51 @@ def test_others_see_who_holds_a_task_and_cannot_take_it(own: Client, other: Clie
     assert ok(other, "claim_task", task=1)["fence"] == 2
 
 
-def test_closing_or_deleting_a_held_task_names_its_holder(own: Client, other: Client) -> None:
+def test_the_holder_and_a_call_with_the_fence_change_a_held_task(own: Client, other: Client) -> None:
+    ok(own, "add_tasks", lines=["A"])
+    claimed = ok(own, "claim_task")
+    fence = claimed["task"]["fence"]
+    assert fence == claimed["fence"] == ok(other, "get_task", task=1)["task"]["fence"]
+    assert ok(own, "update_task", task=1, title="B")["task"]["version"] == 2
+    assert ok(own, "edit_text", item="#1", append="more")["version"] == 3
+    changed = ok(other, "update_task", task=1, title="C", fence=fence)
+    assert changed["task"]["version"] == 4 and "notes" not in changed
+    assert refusal(other, "update_task", task=1, title="D", fence=fence + 1)["code"] == "claimed"
+    assert refusal(other, "update_task", task=1, title="D", fence=None)["code"] == "claimed"
+    assert ok(own, "update_task", task=1, title="D", fence=None)["task"]["version"] == 5
+    done = ok(other, "complete_task", task=1, fence=fence)
+    assert done["task"]["status"] == "completed" and "notes" not in done
+
+
+def test_who_loses_a_task_to_another_is_told_with_the_next_call(own: Client, other: Client) -> None:
     ok(own, "add_tasks", lines=["A", "B", "C"])
-    [holder] = {ok(own, "claim_task")["holder"] for _ in range(3)}
-    notes = [[Like(rf"#{number} was held by {holder} until \d\d:\d\d\.")] for number in (1, 2, 3)]
-    assert ok(other, "delete", items=["#1"])["notes"] == notes[0]
-    assert ok(other, "delete", items=["#2"])["notes"] == notes[1]
-    assert ok(other, "update_items", items=["#3"], status="cancelled")["notes"] == notes[2]
-    ok(own, "add_tasks", lines=["D"])
-    ok(own, "claim_task", task=4)
-    assert "notes" not in ok(own, "delete", items=["#4"])
+    first = ok(own, "claim_task", task=1)
+    said, value = faces(other, "claim_task", task=1, take_over=True)
+    assert (value["fence"], value["notes"]) == (2, [Like(rf"It was held by {first['holder']} until \d\d:\d\d\.")])
+    holder = value["holder"]
+    told = Like(rf"#1 was taken over from you at {MINUTE}; {holder} until \d\d:\d\d holds it\.")
+    for tool, more in (("get_task", {"task": 1}), ("list_tasks", {}), ("catch_up", {}), ("get_task", {"task": 2})):
+        said, value = faces(own, tool, **more)
+        assert value["notes"] == [told] and said.endswith(value["notes"][0]), tool
+    error = refusal(own, "complete_task", task=1, fence=first["fence"])
+    lost = Like(rf"Task #1 is held by {holder} until {MINUTE}, who took it over from you at {MINUTE}\.")
+    assert (error["code"], error["message"], error["holder"]) == ("claimed", lost, holder)
+    assert "notes" not in ok(other, "get_task", task=1)
+    assert ok(own, "update_task", task=2, title="b")["notes"] == [told]  # a write tells for the last time
+    assert "notes" not in ok(own, "get_task", task=1)
+    ok(other, "claim_task", task=1)  # a renewal keeps the fence
+    assert ok(own, "claim_task", task=1, take_over=True)["fence"] == 3
+    # The new holder gives it back; the former one is still told.
+    assert ok(own, "claim_task", task=1, release=True)["released"] is True
+    nobody = Like(rf"#1 was taken over from you at {MINUTE}; nobody holds it now\.")
+    assert ok(other, "add_tasks", lines=["D"])["notes"] == [nobody]
+    # Nothing is told of a task that is done, or that the former holder has again.
+    ok(own, "claim_task", task=3)
+    ok(other, "claim_task", task=3, take_over=True)
+    ok(other, "complete_task", task=3)
+    ok(own, "claim_task", task=2)
+    ok(other, "claim_task", task=2, take_over=True, release=True)
+    assert "notes" not in ok(own, "claim_task", task=2)
 
 
 def test_without_a_task_the_claim_is_in_the_project(own: Client) -> None:

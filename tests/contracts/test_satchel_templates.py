@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from satchel.library.render import Renderer, RenderFailed, TemplateNames
+from satchel.library.render import Parts, Renderer, RenderFailed, TemplateNames
 from satchel.work import Work
 from tests.support.satchel import ok, refusal, result_of, wrong
 from tests.support.stdio import Client
@@ -153,7 +153,7 @@ def test_a_text_that_becomes_a_template_gets_arguments(client: Client) -> None:
 
 
 def test_a_template_that_the_worker_cannot_check_is_kept(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_renderer: Renderer, _template: str, _work: Work) -> TemplateNames:
+    def fail(_renderer: Renderer, _template: str, _work: Work, _files: Parts) -> TemplateNames:
         raise RenderFailed("it took longer than 500 ms", is_exhausted=True)
 
     monkeypatch.setattr(Renderer, "check", fail)

@@ -42,7 +42,7 @@ def test_an_unknown_name_is_reported_before_the_missing_argument_that_it_causes(
 def test_an_argument_unlike_all_others_gets_the_list_of_arguments(client: Client) -> None:
     told = refusal(client, "list_tasks", mood="good", query="x")
     assert (told["message"], told["argument"]) == ("Unknown argument: mood. Nothing was done.", "mood")
-    assert told["hint"].startswith("The tool takes status, query, tags, match, limit, cursor")
+    assert told["hint"].startswith("The tool takes status, query, tags, match, due, priority, limit, cursor")
     assert "near" not in told
 
 
@@ -122,3 +122,13 @@ def test_what_an_argument_was_meant_to_be() -> None:
 def test_an_argument_that_the_call_already_has_is_suggested_last() -> None:
     assert find_argument("new_text", ("text", "new"), ["text"]) == "new"
     assert find_argument("new_text", ("text", "new"), ["text", "new"]) == "text"
+
+
+def test_a_new_name_for_a_prompt_gets_advice(client: Client) -> None:
+    ok(client, "add_prompt", title="Tea", content="x")
+    for name in ("name", "newName"):
+        told = refusal(client, "update_prompt", {"prompt": "tea", name: "coffee"})
+        assert told["hint"] == (
+            "A prompt keeps its name, because calls and links use it. Change its title, or save it under the new name "
+            "with add_prompts and delete the old one."
+        )

@@ -59,6 +59,8 @@ prompts: SearchStrategy[PromptEntry] = st.builds(
     description=st.one_of(st.none(), texts.filter(bool), lines.map("\n".join).filter(bool)),
     tags=tags,
     arguments=arguments(),
+    expires=st.one_of(st.none(), days),
+    replaced_by=st.one_of(st.none(), texts.filter(bool)),
 )
 
 
@@ -72,6 +74,8 @@ def documents(draw: st.DrawFn) -> DocumentEntry:
         mime_type=draw(st.sampled_from(["text/plain", "text/markdown"])) if is_text else "image/png",
         uri=draw(st.sampled_from([f"satchel://resource/{name}", f"file:///{name}"])),
         description=draw(st.one_of(st.none(), texts.filter(bool))),
+        expires=draw(st.one_of(st.none(), days)),
+        replaced_by=draw(st.one_of(st.none(), texts.filter(bool))),
     )
 
 

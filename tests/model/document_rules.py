@@ -63,6 +63,18 @@ class DocumentRules(Machine):
         if target is not None:
             self.edit(user, target, content=text)
 
+    @rule(user=USERS, pick=PICKS, name=NAMES)
+    def rename_resource(self, user: str, pick: int, name: str) -> None:
+        thing = self.choose("document", pick)
+        if thing is None or not thing.is_live:
+            return
+        place = self.place_of(thing)
+        found = self.ask("satchel", "update_resource", user, resource=thing.name, name=name, project=place)
+        others = [one.name for one in self.past.live("document", thing.project) if one is not thing]
+        self.expect(found, "taken" if name in others else "ok")
+        if name not in others:
+            self.edit(user, thing, name=name)
+
     @rule(user=USERS, way=st.sampled_from(["mcpkg", "satchel"]), pick=PICKS)
     def delete_resource(self, user: str, way: str, pick: int) -> None:
         thing = self.choose("document", pick)

@@ -156,7 +156,7 @@ class Rules(PromptRules, DocumentRules, TaskRules):
             past = self.past.begin(user)
             past.purge(past.things[thing.key], is_named=kind != "task" and thing.is_live)
             self.past = past
-            self.claimed.discard(thing.number)
+            self.claimed -= {thing.number} if kind == "task" else set()
 
     @rule(user=USERS, kind=KINDS, pick=PICKS)
     def history(self, user: str, kind: str, pick: int) -> None:

@@ -12,7 +12,7 @@ Key = tuple[str, int]  # kind and number
 State = dict[str, Any]
 
 # Fields that keep their present value when an old version is restored.
-KEPT = {"prompt": ("name",), "document": ("name", "uri"), "task": (), "project": ()}
+KEPT = {"prompt": ("name",), "document": ("uri",), "task": (), "project": ()}
 
 
 class MustRefuse(Exception):
@@ -238,6 +238,9 @@ class Past:
         assert old.state is not None
         wanted = {**old.state, **{name: thing.state[name] for name in KEPT[thing.kind]}}
         project = thing.project
+        others = self.live("document", thing.project) if thing.kind == "document" else []
+        if any(one.name == wanted["name"] for one in others):
+            wanted["name"] = thing.name  # another one has the old name by now
         if thing.kind == "task":
             left = [number for number in wanted["blocked_by"] if ("task", number) in self.things]
             purged = [number for number in thing.state["blocked_by"] if ("task", number) not in self.things]

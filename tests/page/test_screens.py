@@ -67,6 +67,28 @@ def test_a_form_with_a_mistake_is_shown_again_with_what_was_typed(ada: Visitor) 
     )
 
 
+def test_uses_expiry_and_replacement_are_shown_and_set(ada: Visitor) -> None:
+    ada.post("/p/default/prompts/new", **REVIEW)
+    ada.post("/p/default/prompts/new", title="New review", content="Better")
+    done = {"file": "main.py", "focus": "bugs", ":fill": "1"}
+    ada.post("/p/default/prompts/review-a-change/fill", **done)
+    assert "used 1 time, last just now" in text_of(ada.get("/p/default/prompts/review-a-change"))
+
+    form = ada.get("/p/default/prompts/review-a-change/edit")
+    age = {"version": field_of(form, "version"), "expires": "2026-01-31", "replaced_by": "New review"}
+    saved = ada.post("/p/default/prompts/review-a-change/edit", **REVIEW | age, do="save")
+    assert "Expired on 2026-01-31. Replaced by new-review ." in text_of(saved)
+    assert 'href="/p/default/prompts/new-review"' in saved.text
+    wrong = ada.post("/p/default/prompts/review-a-change/edit", **REVIEW | age | {"version": "2", "replaced_by": "x"})
+    assert "x" in text_of(wrong) and 'value="2026-01-31"' in wrong.text
+
+    ada.post("/p/default/documents/new", name="a.md", content="a")
+    ada.post("/p/default/documents/new", name="b.md", content="b")
+    later = {"content": "a", "mime_type": "text/markdown", "version": "1", "expires": "2999-01-31"}
+    saved = ada.post("/p/default/documents/a.md/edit", **later, do="save")
+    assert "Expires on 2999-01-31." in text_of(saved)
+
+
 def test_documents_are_added_shown_as_markdown_and_downloaded_in_a_sandbox(ada: Visitor) -> None:
     shown = ada.post(
         "/p/default/documents/new", name="notes.md", content="# Plan\n\n- one <b>x</b>\n", mime_type="", uri=""
@@ -80,6 +102,10 @@ def test_documents_are_added_shown_as_markdown_and_downloaded_in_a_sandbox(ada: 
     assert raw.header("content-type") == "application/octet-stream"
     assert raw.header("content-disposition") == "attachment; filename*=UTF-8''notes.md"
     assert raw.header("content-security-policy") == "sandbox; default-src 'none'"
+    ada.post(
+        "/p/default/documents/notes.md/edit", name="plan.md", content="# Plan", mime_type="text/markdown", version="1"
+    )
+    assert ada.address == "/p/default/documents/plan.md"
 
 
 def test_tasks_are_added_by_lines_moved_on_the_board_noted_and_undone(ada: Visitor) -> None:

@@ -129,7 +129,7 @@ def test_a_caller_who_may_not_see_an_item_does_not_see_its_links(web: Database) 
         prompt = prompts.add(tx, ANN, PromptDraft(title="Release", content=f"{uri} satchel://task/{hers.number}"))
     with web.write(BOB) as tx:
         tasks.add(tx, BOB, TaskDraft(title="His", project="web", description=f"{uri} satchel://prompt/release"))
-    near, far = "satchel://prompt/release Release", "satchel://prompt/far Far"
+    near, far = "satchel://prompt/release Release", "satchel://prompt/other/far Far"
     with web.read(ANN) as tx:
         assert both(tx, task) == ([], [far, near])
         assert both(tx, prompt) == ([f"#{task.number} Ship", f"#{hers.number} Hidden"], [])

@@ -52,9 +52,9 @@ def test_a_task_is_read_once_by_each_tool(count: Count) -> None:
     for number in range(1, 10):
         count("satchel", "add_task", title=f"Task {number}", description="text", tags=["a"])
     updates: list[tuple[dict[str, Any], int]] = [
-        ({"title": "Other"}, 10),
-        ({"description": "Other"}, 10),
-        ({"tags": ["+b"]}, 10),
+        ({"title": "Other"}, 11),
+        ({"description": "Other"}, 11),
+        ({"tags": ["+b"]}, 11),
         ({"priority": "high", "due": "2027-01-01"}, 6),
         ({"blocked_by": ["2"]}, 9),
         ({"status": "completed"}, 8),

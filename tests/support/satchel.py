@@ -13,7 +13,7 @@ from satchel.storage.database import open_database
 from tests.support.http import HttpClient
 from tests.support.stdio import Client
 
-CODES = {"invalid_argument", "not_found", "already_exists", "conflict", "forbidden", "unavailable"}
+CODES = {"invalid_argument", "not_found", "already_exists", "conflict", "claimed", "forbidden", "unavailable"}
 
 
 class Like(str):

@@ -11,7 +11,7 @@ import click
 
 from satchel.cli.completion import DOCUMENT
 from satchel.cli.examples import Group
-from satchel.cli.items import CONTENT_HELP, add_commands, expected_version_option, read_content
+from satchel.cli.items import CONTENT_HELP, add_commands, age_options, expected_version_option, read_content
 from satchel.cli.output import count
 from satchel.cli.session import Session, command, page_options
 from satchel.errors import WrongArgument
@@ -113,29 +113,36 @@ def show(session: Session, ref: str, lines: str | None, heading: str | None) -> 
 @cli.command(epilog=CONTENT_HELP)
 @click.argument("ref", type=DOCUMENT)
 @click.argument("content", required=False)
+@click.option("--name", metavar="NAME", help="Rename it.")
 @click.option("--mime-type", metavar="TYPE", help="Another type.")
 @click.option("--description", metavar="TEXT", help="The new description; '' removes it.")
+@age_options
 @expected_version_option
 @command()
 def edit(
     session: Session,
     ref: str,
     content: str | None,
+    name: str | None,
     mime_type: str | None,
     description: str | None,
     version: int | None,
+    *,
+    expires: str | None,
+    replaced_by: str | None,
 ) -> None:
     """Change the given parts of a document, or its text in the editor."""
-    patch = {"mime_type": mime_type, "description": description}
-    if content is not None or (mime_type is None and description is None):
+    ages = {"expires": expires, "replaced_by": replaced_by}
+    patch = {"name": name, "mime_type": mime_type, "description": description, **ages}
+    if content is not None or all(value is None for value in patch.values()):
         old = session.call("read_resource", resource=ref, whole=True).value["resource"]
         if content is None and "text" not in old:
             raise click.UsageError(f"'{ref}' is binary; give its new content as @FILE or - for stdin.")
         raw = read_content(content, editing=None if content is not None else old["text"])
         patch["content"] = _encode(raw, mime_type or old["mime_type"])
     answer = session.call("update_resource", resource=ref, **patch, expected_version=version)
-    name, project = answer.value["resource"]["name"], answer.value["project"]
-    session.say(f"{answer.change} document '{name}' in project '{project}'.", answer.value)
+    project = answer.value["project"]
+    session.say(f"{answer.change} document '{answer.value['resource']['name']}' in project '{project}'.", answer)
 
 
 def _guess_type(name: str, content: str | None, raw: bytes) -> str:

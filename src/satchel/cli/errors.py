@@ -52,7 +52,7 @@ EXITS = (
     Exit(0, (), "Done."),
     Exit(
         1,
-        ("failed", "conflict", "unavailable", "internal"),
+        ("failed", "conflict", "claimed", "unavailable", "internal"),
         "Failed: the store or a file cannot be used, a check found problems, or someone else made a change first.",
     ),
     Exit(2, ("invalid_argument",), "Wrong usage: an unknown command or option, or a value that is not allowed."),
@@ -80,7 +80,7 @@ _CODES: dict[type[SatchelError], str] = {  # the most specific type wins
     Taken: "already_exists",
     VersionConflict: "conflict",
     KeyReused: "conflict",
-    TaskHeld: "conflict",
+    TaskHeld: "claimed",
     TaskClosed: "conflict",
     StaleFence: "conflict",
 }
@@ -150,7 +150,7 @@ def make_voice() -> "Voice":
 
     advice = _ADVICE | {
         WrongValue: lambda wrong: wrong.hint,
-        MissingValue: lambda _: "Give it as NAME=VALUE.",
+        MissingValue: lambda _: "Give values as NAME=VALUE.",
         TemplateFailed: lambda failed: (
             "Correct the file in the library."
             if failed.is_of_library
@@ -236,6 +236,9 @@ def _explain_missing(error: NotFound, database: "Database", scope: Scope) -> tup
     }
     others = (f"{noun} '{key}' is not in project '{project}'", f"List them with: satchel {noun} list -p {project}")
     what, advice = sentences.get(noun, others)
+    if noun in ("prompt", "document") and "/" in key and key != error.key:  # a link that names the project, too
+        there, _, name = key.partition("/")
+        return what, f"Name the project with -p: satchel {noun} show {name} -p {there}"
     near = projects.suggest(database, key) if noun == "project" else _suggest(error, key, database, scope)
     hint = f"Did you mean '{near}'? " if near else ""
     return what, f"{hint}{advice}"

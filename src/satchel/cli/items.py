@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import click
@@ -34,6 +34,14 @@ def tags_option(type: Name, help: str) -> Option:
 expected_version_option = click.option(
     "--version", "version", type=VERSION, metavar="N", help="Only if it still has this version."
 )
+
+
+def age_options(run: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say how long an item is valid, and what replaces it."""
+    help = "It is out of date after this day, YYYY-MM-DD; '' for never."
+    expires = click.option("--expires", metavar="DAY", help=help)
+    replaced = click.option("--replaced-by", metavar="REF", help="What to use instead; '' removes it.")
+    return expires(replaced(run))
 
 
 def add_commands(group: click.Group, kind: Kind) -> None:

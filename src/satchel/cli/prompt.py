@@ -12,6 +12,7 @@ from satchel.cli.items import (
     CONTENT_HELP,
     EDIT_TAGS_HELP,
     add_commands,
+    age_options,
     expected_version_option,
     read_text,
     tags_option,
@@ -80,12 +81,17 @@ def add(
 @tags_option(TAG, "Only items with this tag; if repeated, with at least one of the tags.")
 @click.option("--all-tags", is_flag=True, help="Require all tags given by --tag, not just one.")
 @click.option("--search", "query", metavar="TEXT", help="Only with this text in title or content, in any case.")
+@click.option("--sort", type=click.Choice(["new", "used"]), help="Last updated or most used first.  [default: new]")
 @command(reads=True)
 @page_options
-def list_(session: Session, *, limit: int | None, query: str | None, tags: Sequence[str], all_tags: bool) -> None:
+def list_(
+    session: Session, *, limit: int | None, query: str | None, tags: Sequence[str], all_tags: bool, sort: str | None
+) -> None:
     """List prompts, last updated first, then those of libraries. `satchel search` finds by words."""
     match = "all" if all_tags else None
-    answer = session.list("list_prompts", "prompts", limit, query=query, tags=list(tags) or None, match=match)
+    answer = session.list(
+        "list_prompts", "prompts", limit, query=query, tags=list(tags) or None, match=match, sort=sort
+    )
     rows = [
         [
             one["name"],
@@ -94,6 +100,7 @@ def list_(session: Session, *, limit: int | None, query: str | None, tags: Seque
             ", ".join(one.get("arguments", ())),
             one.get("description", ""),
             one.get("from", ""),
+            *([str(one.get("uses", 0))] if sort == "used" else []),
         ]
         for one in answer.value["prompts"]
     ]
@@ -103,7 +110,7 @@ def list_(session: Session, *, limit: int | None, query: str | None, tags: Seque
         empty = (
             f"No prompts in project '{project}' yet. Add one: satchel prompt add 'Code review' 'Review this change.'"
         )
-    session.show_list(answer, _COLUMNS, rows, empty=empty)
+    session.show_list(answer, (*_COLUMNS, *(["USES"] if sort == "used" else [])), rows, empty=empty)
 
 
 @cli.command()
@@ -149,6 +156,7 @@ def render(session: Session, ref: str, values: tuple[str, ...]) -> None:
 @tags_option(TAG, EDIT_TAGS_HELP)
 @click.option("--no-tags", is_flag=True, help="Remove all tags.")
 @argument_options
+@age_options
 @expected_version_option
 @command()
 def edit(
@@ -163,6 +171,8 @@ def edit(
     version: int | None,
     declared: tuple[str, ...],
     plain: bool,
+    expires: str | None,
+    replaced_by: str | None,
 ) -> None:
     """Change the given parts of a prompt, or its content in the editor."""
     patch = {
@@ -170,11 +180,16 @@ def edit(
         "description": description,
         "tags": list(tags) if tags or no_tags else None,
         "arguments": read_arguments(declared, is_plain=plain),
+        "expires": expires,
+        "replaced_by": replaced_by,
     }
     if content is not None:
         patch["content"] = read_text(content)
     elif all(value is None for value in patch.values()):
-        old = session.call("get_prompt", prompt=ref, whole=True).value["prompt"]["content"]
+        from satchel.services import layers  # takes 20 ms, which `--help` need not wait for
+
+        with session.read() as tx:  # not by get_prompt, which counts a use
+            old = layers.find_prompt(tx, session.scope, ref, to_change=True).content
         patch["content"] = read_text(None, editing=old)
     answer = session.call("update_prompt", prompt=ref, **patch, expected_version=version)
     _show_changed(session, answer.change + " prompt '{name}' in project '{project}'.", answer)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType, structs
@@ -50,7 +51,7 @@ class Transactions:
         self._deadline = time.monotonic() + WAIT
 
     @contextmanager
-    def open(self, context: "Context", *, writes: bool) -> Iterator["Context"]:
+    def open(self, context: "Context", *, writes: bool, lock_timeout: float | None = None) -> Iterator["Context"]:
         """Open a transaction, which commits at the end of the block, and yield its context.
 
         Raises:
@@ -59,12 +60,17 @@ class Transactions:
         """
         assert not self.has_committed, "a call ends with its write, so that it can be tried again before that"
         self._work.check()
-        begin = self._database.write if writes else self._database.read
+        begin = partial(self._database.write, lock_timeout=lock_timeout) if writes else self._database.read
         with begin(self._scope, self._deadline) as tx:
             self._work.check()  # the wait for this transaction may have been long
             with tx.bounded(self._work):
                 yield structs.replace(context, tx=tx)
         self.has_committed = writes
+
+    @property
+    def can_write(self) -> bool:
+        """Whether this process may write the store."""
+        return not self._database.why_read_only
 
 
 class Context(Struct, frozen=True):
@@ -92,10 +98,18 @@ class Context(Struct, frozen=True):
         assert self.transactions is not None, "this contract reads no store"
         return self.transactions.open(self, writes=False)
 
-    def write(self) -> AbstractContextManager["Context"]:
-        """Open a write transaction, and yield its context; the call may do nothing afterwards that can fail."""
+    def write(self, lock_timeout: float | None = None) -> AbstractContextManager["Context"]:
+        """Open a write transaction, and yield its context; the call may do nothing afterwards that can fail.
+
+        With `lock_timeout`, fail after so many seconds of waiting for other writers.
+        """
         assert self.transactions is not None, "this contract reads no store"
-        return self.transactions.open(self, writes=True)
+        return self.transactions.open(self, writes=True, lock_timeout=lock_timeout)
+
+    @property
+    def may_write(self) -> bool:
+        """Whether the caller may write, and this process can."""
+        return not self.scope.is_read_only and self.transactions is not None and self.transactions.can_write
 
     def confirm(self, message: str) -> None:
         """Ask the user to confirm what this call is about to do; continue if the client cannot ask.

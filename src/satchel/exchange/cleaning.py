@@ -219,7 +219,7 @@ def clean_entry(entry: Entry) -> Entry:
         Unreadable: a value breaks a rule.
     """
     try:
-        if isinstance(entry, PromptEntry) and entry.arguments:
+        if isinstance(entry, PromptEntry) and (entry.arguments or entry.is_constant):
             rules.check_template(entry.content)
         if not isinstance(entry, DocumentEntry):
             made = rules.clean(entry.kind, entry)

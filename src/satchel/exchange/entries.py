@@ -49,6 +49,9 @@ class PromptEntry(_Entry, frozen=True, kw_only=True):
     description: str | None = None
     tags: tuple[str, ...] = ()
     arguments: tuple[Argument, ...] = ()
+    expires: str | None = None
+    replaced_by: str | None = None
+    is_constant: bool = False  # as in Prompt
     kind: Kind = "prompt"
 
 
@@ -60,6 +63,8 @@ class DocumentEntry(_Entry, frozen=True, kw_only=True):
     mime_type: str = "text/plain"
     uri: str = ""  # empty: made from the name
     description: str | None = None
+    expires: str | None = None
+    replaced_by: str | None = None
     kind: Kind = "document"
 
 

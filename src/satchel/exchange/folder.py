@@ -83,7 +83,19 @@ def _find_details(document: DocumentEntry, path: str) -> dict[str, Any]:
         found["mime_type"] = document.mime_type
     if document.uri not in ("", rules.make_own_uri(document.name)):
         found["uri"] = document.uri
-    return found | ({"description": document.description} if document.description else {})
+    found |= {"description": document.description} if document.description else {}
+    return found | write_age(document)
+
+
+def write_age(entry: PromptEntry | DocumentEntry) -> dict[str, str]:
+    """Return the day on which an entry expires and what replaces it, as far as it has them."""
+    fields = {"expires": entry.expires, "replaced_by": entry.replaced_by}
+    return {name: value for name, value in fields.items() if value}
+
+
+def read_age(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `write_age` wrote; YAML reads a day as a date."""
+    return {name: str(fields[name]) if fields.get(name) else None for name in ("expires", "replaced_by")}
 
 
 def to_bytes(document: DocumentEntry) -> bytes:
@@ -112,7 +124,9 @@ def write_prompt(prompt: PromptEntry, **more: object) -> str:
     """Return a prompt as front matter and text; one line break is added after the text."""
     fields = {**more, "title": prompt.title, "description": prompt.description, "tags": list(prompt.tags)}
     arguments = [write_argument(one) for one in prompt.arguments]
-    return write_front_matter({**fields, "arguments": arguments}) + prompt.content + "\n"
+    constant = {"template": True} if prompt.is_constant else {}
+    fields |= {**write_age(prompt), "arguments": arguments, **constant}
+    return write_front_matter(fields) + prompt.content + "\n"
 
 
 def write_argument(argument: Argument) -> dict[str, object]:
@@ -253,6 +267,7 @@ def read_document(name: str, data: bytes, details: Mapping[str, Any], where: str
         mime_type=mime_type,
         uri=str(details.get("uri") or rules.make_own_uri(name)),
         description=str(details.get("description") or "") or None,
+        **read_age(details),
         where=where,
     )
 
@@ -288,6 +303,8 @@ def read_prompt_file(path: str, data: bytes, where: str) -> PromptEntry:
         description=None if description is None else str(description) or None,
         tags=tuple(str(one) for one in tags) if isinstance(tags, list) else tuple(str(tags).split()) if tags else (),
         arguments=tuple(read_arguments(fields.get("arguments"))),
+        **read_age(fields),
+        is_constant=not fields.get("arguments") and fields.get("template") is True,
         where=where,
     )
 

@@ -134,9 +134,10 @@ def to_task(task: Task, numbers: set[int], comments: tuple[NoteEntry, ...] = ())
 def facts(entry: Entry) -> tuple[object, ...]:
     """Return everything about an entry that an import compares, except name and title."""
     if isinstance(entry, PromptEntry):
-        return entry.content, entry.description, entry.tags, entry.arguments
+        content = entry.content, entry.description, entry.tags, entry.arguments, entry.is_constant
+        return *content, entry.expires, entry.replaced_by
     if isinstance(entry, DocumentEntry):
-        return entry.content, entry.mime_type, entry.description
+        return entry.content, entry.mime_type, entry.description, entry.expires, entry.replaced_by
     return entry.description, entry.priority, entry.due, entry.tags, entry.status
 
 
@@ -158,12 +159,13 @@ def renumber(entry: Entry, number: int) -> Entry:
 
 
 def _prompt_fields(prompt: PromptEntry | Prompt) -> dict[str, Any]:
-    names = ("title", "content", "description", "tags", "arguments")
+    names = ("title", "content", "description", "tags", "arguments", "is_constant", "expires", "replaced_by")
     return {name: getattr(prompt, name) for name in names}
 
 
 def _document_fields(document: DocumentEntry | Document) -> dict[str, Any]:
-    return {name: getattr(document, name) for name in ("content", "mime_type", "description")}
+    names = ("content", "mime_type", "description", "expires", "replaced_by")
+    return {name: getattr(document, name) for name in names}
 
 
 def add(tx: Tx, scope: Scope, entry: NamedEntry) -> NamedEntry:

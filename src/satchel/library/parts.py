@@ -1,6 +1,8 @@
-"""Files that a template loads from its library by `include`, `extends` or `import`. Only the worker imports this.
+"""Texts that a template loads by `include`, `extends` or `import`. Only the worker imports this.
 
-The worker opens no file. It reports the files that a template names, and the caller resends the job with their texts.
+A template of a library loads files. The worker opens no file: it reports the files that a template names, and the
+caller resends the job with their texts. A stored prompt loads documents and prompts by their names, and the caller
+sends the texts of all names with the job.
 """
 
 import posixpath
@@ -11,9 +13,10 @@ from typing import NamedTuple
 from jinja2 import TemplateSyntaxError, nodes
 
 _MAX_DEPTH = 10  # levels of files that include each other
+_MAX_STORED_DEPTH = 5  # the same for texts of the store
 _STATEMENTS = ("include", "extends", "import")
 _STATEMENT = re.compile(rf"\b(?:{'|'.join(_STATEMENTS)})\b")
-_NAMING = (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)
+NAMING = (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)
 
 Files = Mapping[str, str | None]  # texts by path in the library; None if there is no such file
 Parse = Callable[[str, str], nodes.Template]  # a text and its path
@@ -28,7 +31,7 @@ class NeedsFiles(Exception):
 
 
 class WrongParts(Exception):
-    """An included file is wrong, or includes are circular or too deep; `line` refers to the first file."""
+    """An included text is missing or wrong, or includes are circular or too deep; `line` refers to the first text."""
 
     def __init__(self, what: str, line: int) -> None:
         super().__init__(what)
@@ -73,14 +76,14 @@ def resolve(path: str, name: str, files: Files) -> str | None:
     return next((one for one in find_candidates(path, name) if files.get(one) is not None), None)
 
 
-def gather(source: str, path: str, files: Files, parse: Parse) -> list[Part]:
-    """Return every file that a template includes, directly or through others.
+def gather(source: str, path: str, files: Files, parse: Parse, *, is_stored: bool) -> list[Part]:
+    """Return every text that a template includes, directly or through others.
 
     Raises:
-        NeedsFiles: some of the files were not given.
-        WrongParts: the includes are circular, or too deep.
+        NeedsFiles: some of the files of a library were not given.
+        WrongParts: the includes are circular, or too deep; in the store also if a text is missing, or a name computed.
     """
-    gathering = _Gathering(files, parse)
+    gathering = _Gathering(files, parse, is_stored)
     gathering.add_parts_of(source, (path,), None)
     if gathering.needed:
         raise NeedsFiles(list(gathering.needed))
@@ -90,11 +93,12 @@ def gather(source: str, path: str, files: Files, parse: Parse) -> list[Part]:
 class _Gathering:
     """Follows included names from file to file."""
 
-    def __init__(self, files: Files, parse: Parse) -> None:
+    def __init__(self, files: Files, parse: Parse, is_stored: bool) -> None:
         self.found: dict[tuple[str, bool, bool], Part] = {}
         self.needed: dict[str, None] = {}
         self._files = files
         self._parse = parse
+        self._is_stored = is_stored
 
     def add_parts_of(self, source: str, chain: tuple[str, ...], outer: Part | None) -> None:
         if not has_parts(source):
@@ -105,14 +109,9 @@ class _Gathering:
             if outer is None:
                 raise
             raise WrongParts(f"{chain[-1]}:{error.lineno}: {error.message}", outer.line) from None
-        for node, name in _find_names(tree):
-            unknown = (one for one in find_candidates(chain[-1], name) if one not in self._files)
-            self.needed.update(dict.fromkeys(unknown))
-            path = resolve(chain[-1], name, self._files)
-            if path is None:
-                continue  # rendering fails, unless the file is optional or one of several
+        for node, path in self._find_stored(tree, outer) if self._is_stored else self._find_files(tree, chain[-1]):
             line = node.lineno if outer is None else outer.line
-            _check_chain((*chain, path), line)
+            self._check_chain((*chain, path), line)
             sees_values = (outer is None or outer.sees_values) and getattr(node, "with_context", True)
             part = Part(path, line, sees_values, isinstance(node, nodes.Extends))
             key = (part.path, part.sees_values, part.is_parent)
@@ -120,19 +119,42 @@ class _Gathering:
                 self.found[key] = part
                 self.add_parts_of(self._files[path] or "", (*chain, path), part)
 
+    def _check_chain(self, chain: tuple[str, ...], line: int) -> None:
+        path, what = chain[-1], "texts" if self._is_stored else "files"
+        if path in chain[:-1]:
+            circle = " → ".join(chain[chain.index(path) :])
+            raise WrongParts(f"{what} include each other in a circle: {circle}", line)
+        most, depth = (_MAX_STORED_DEPTH, len(chain) - 1) if self._is_stored else (_MAX_DEPTH, len(chain))
+        if depth > most:
+            names = " → ".join(filter(None, chain))  # a new prompt has no name yet
+            raise WrongParts(f"{what} include each other more than {most} deep: {names}", line)
 
-def _check_chain(chain: tuple[str, ...], line: int) -> None:
-    path = chain[-1]
-    if path in chain[:-1]:
-        circle = " → ".join(chain[chain.index(path) :])
-        raise WrongParts(f"files include each other in a circle: {circle}", line)
-    if len(chain) > _MAX_DEPTH:
-        raise WrongParts(f"files include each other more than {_MAX_DEPTH} deep: {' → '.join(chain)}", line)
+    def _find_files(self, tree: nodes.Template, path: str) -> Iterator[tuple[nodes.Node, str]]:
+        """Yield each statement that names a known file, with the file's path; note the unknown files."""
+        for node, name in _find_names(tree):
+            unknown = (one for one in find_candidates(path, name) if one not in self._files)
+            self.needed.update(dict.fromkeys(unknown))
+            found = resolve(path, name, self._files)
+            if found is not None:  # otherwise rendering fails, unless the file is optional or one of several
+                yield node, found
+
+    def _find_stored(self, tree: nodes.Template, outer: Part | None) -> Iterator[tuple[nodes.Node, str]]:
+        """Yield each statement that names a text of the store, with the name."""
+        for node in tree.find_all(NAMING):
+            where = "" if outer is None else f"{outer.path}:{node.lineno}: "
+            line = node.lineno if outer is None else outer.line
+            name = getattr(getattr(node, "template"), "value", None)  # noqa: B009
+            if not isinstance(name, str):
+                raise WrongParts(f'{where}write one name in quotes, such as {{% include "tone.md" %}}', line)
+            if self._files.get(name) is not None:
+                yield node, name
+            elif not getattr(node, "ignore_missing", False):
+                raise WrongParts(f"{where}there is no document or prompt {name!r} to include", line)
 
 
 def _find_names(tree: nodes.Template) -> Iterator[tuple[nodes.Node, str]]:
     """Yield each statement that names a file, with the name; computed names are unknown before rendering."""
-    for node in tree.find_all(_NAMING):
+    for node in tree.find_all(NAMING):
         template: nodes.Expr = getattr(node, "template")  # noqa: B009  # mypy only knows that it is a statement
         items = template.items if isinstance(template, nodes.Tuple | nodes.List) else [template]
         for item in items:

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -50,11 +50,14 @@ main()
 class RenderFailed(Exception):
     """A template cannot be rendered, or a manifest cannot be parsed; `line` is None if it is unknown."""
 
-    def __init__(self, what: str, line: int | None = None, *, is_exhausted: bool = False) -> None:
+    def __init__(
+        self, what: str, line: int | None = None, *, is_exhausted: bool = False, is_include: bool = False
+    ) -> None:
         super().__init__(what)
         self.what = what
         self.line = line
         self.is_exhausted = is_exhausted  # out of time or memory, or the worker died: a retry may succeed
+        self.is_include = is_include  # the template is valid, but not what it includes
 
 
 class TemplateNames(Struct, frozen=True):
@@ -66,7 +69,8 @@ class TemplateNames(Struct, frozen=True):
     optional: dict[str, int] = {}  # variables that are only read if they have a value
     # Syntax that also occurs in texts for other programs: attributes and calls of variables, comments, raw blocks.
     unusual: dict[str, int] = {}
-    files: dict[str, str] = {}  # the file of each name that another file of the library uses
+    files: dict[str, str] = {}  # the file or text of each name that an included one uses
+    includes: bool = False  # the template includes other texts
 
     def shift(self, offset: int) -> "TemplateNames":
         """Return the same names with their lines increased by `offset`, for a template that begins further down."""
@@ -78,13 +82,17 @@ class TemplateNames(Struct, frozen=True):
 
 
 class Parts(Struct, frozen=True):
-    """The path of a template in its library, and the texts of the files that it includes; None for a missing file."""
+    """The path of a template in its library, and the texts of the files that it includes; None for a missing file.
+
+    With `is_stored`, the name of a stored prompt, if it has one, and the texts of the store that it includes, by name.
+    """
 
     path: str = ""
-    files: dict[str, str | None] = {}
+    files: Mapping[str, str | None] = {}
+    is_stored: bool = False
 
 
-NO_PARTS = Parts()  # for a template outside a library
+NO_PARTS = Parts(is_stored=True)  # for a template that includes nothing
 
 
 class NeedsParts(Exception):
@@ -262,7 +270,7 @@ class Renderer:
         if failure is not None:
             raise RenderFailed("it took too much memory, or broke the engine", is_exhausted=True)
         if "error" in answer:
-            raise RenderFailed(answer["error"], answer.get("line"))
+            raise RenderFailed(answer["error"], answer.get("line"), is_include=answer.get("is_include", False))
         if "needs" in answer:
             raise NeedsParts(answer["needs"])
         return answer
@@ -338,4 +346,4 @@ class Renderer:
 
 
 def _describe(job: str, template: str, parts: Parts) -> dict[str, Any]:
-    return {"job": job, "template": template, "path": parts.path, "files": parts.files}
+    return {"job": job, "template": template, **structs.asdict(parts)}

@@ -40,16 +40,18 @@ _NO_FILES: parts.Files = {}
 class TemplateFailed(Exception):
     """A template is wrong, or its result too large; `line` is None if it is unknown."""
 
-    def __init__(self, what: str, line: int | None = None) -> None:
+    def __init__(self, what: str, line: int | None = None, *, is_include: bool = False) -> None:
         super().__init__(what)
         self.what = what
         self.line = line
+        self.is_include = is_include  # the template is valid, but not what it includes
 
 
 class Templates:
     """Renders templates, and caches their compiled form.
 
-    `path` is the path of a template in its library, and `files` contains the texts of included files.
+    `path` is the path of a template in its library, and `files` contains the texts of included files. With `is_stored`,
+    it is the name of a stored prompt, if that is known, and `files` has the texts of the store by name.
     """
 
     def __init__(self) -> None:
@@ -61,14 +63,22 @@ class Templates:
         self._trees: dict[tuple[str, str], nodes.Template] = {}
         self._sandbox = Sandbox(self._compile)
 
-    def render(self, source: str, values: dict[str, str], path: str = "", files: parts.Files = _NO_FILES) -> str:
+    def render(
+        self,
+        source: str,
+        values: dict[str, str],
+        path: str = "",
+        files: parts.Files = _NO_FILES,
+        *,
+        is_stored: bool = True,
+    ) -> str:
         """Render a template.
 
         Raises:
             TemplateFailed: the template is wrong, or its result too large.
             NeedsFiles: the template includes files that were not given.
         """
-        self._gather(source, path, files)
+        self._gather(source, path, files, is_stored=is_stored)
         template = self._compile(source, path)
         if "self" in values:
             values = {**values, SELF: values["self"]}
@@ -81,36 +91,46 @@ class Templates:
             _fail(error, path)
 
     def render_messages(
-        self, source: str, values: dict[str, str], path: str = "", files: parts.Files = _NO_FILES
+        self,
+        source: str,
+        values: dict[str, str],
+        path: str = "",
+        files: parts.Files = _NO_FILES,
+        *,
+        is_stored: bool = True,
     ) -> list[roles.Message]:
         """Render a template that may have sections of several roles. Raises what `render` raises."""
         if not roles.has_sections(source):
-            return [("user", self.render(source, values, path, files))]
+            return [("user", self.render(source, values, path, files, is_stored=is_stored))]
         marked = {name: text and roles.mark(text, self._token) for name, text in files.items()}
-        text = self.render(roles.mark(source, self._token), values, path, marked)
+        text = self.render(roles.mark(source, self._token), values, path, marked, is_stored=is_stored)
         try:
             return roles.split_marked(text, self._token)
         except ValueError as error:
             raise TemplateFailed(str(error)) from None
 
-    def find_names(self, source: str, path: str = "", files: parts.Files = _NO_FILES) -> tuple[Names, dict[str, str]]:
+    def find_names(
+        self, source: str, path: str = "", files: parts.Files = _NO_FILES, *, is_stored: bool = True
+    ) -> tuple[Names, dict[str, str]]:
         """Return the names that a template uses without setting them first, and the included file that uses each.
 
         Raises what `render` raises.
         """
-        found = self._gather(source, path, files)
+        found = self._gather(source, path, files, is_stored=is_stored)
         self._compile(source, path)
         names = find_names(self._sandbox, source)
         texts = [(one, files[one.path] or "") for one in found]
         return names, add_names_of_parts(self._sandbox, source, names, texts) if texts else {}
 
-    def _gather(self, source: str, path: str, files: parts.Files) -> list[parts.Part]:
-        if not path:
-            return []  # the template is not in a library
+    def includes(self, source: str, path: str = "") -> bool:
+        """Return whether a template names other texts."""
+        return parts.has_parts(source) and any(True for _ in self._parse(source, path).find_all(parts.NAMING))
+
+    def _gather(self, source: str, path: str, files: parts.Files, *, is_stored: bool) -> list[parts.Part]:
         try:
-            found = parts.gather(source, path, files, self._parse)
+            found = parts.gather(source, path, files, self._parse, is_stored=is_stored)
         except parts.WrongParts as wrong:
-            raise TemplateFailed(wrong.what, wrong.line) from None
+            raise TemplateFailed(wrong.what, wrong.line, is_include=True) from None
         except TemplateSyntaxError as error:
             _fail(error, path)
         for one in found:
@@ -118,7 +138,7 @@ class Templates:
                 self._compile(files[one.path] or "", one.path)
             except TemplateFailed as failure:
                 where = one.path if failure.line is None else f"{one.path}:{failure.line}"
-                raise TemplateFailed(f"{where}: {failure.what}", one.line) from None
+                raise TemplateFailed(f"{where}: {failure.what}", one.line, is_include=True) from None
         return found
 
     def _parse(self, source: str, path: str) -> nodes.Template:
@@ -224,7 +244,7 @@ def main() -> None:
         try:
             answer = JOBS[job["job"]](templates, job)
         except TemplateFailed as failure:
-            answer = {"error": failure.what[:_MAX_ERROR], "line": failure.line}
+            answer = {"error": failure.what[:_MAX_ERROR], "line": failure.line, "is_include": failure.is_include}
         except parts.NeedsFiles as more:
             answer = {"needs": more.paths}
         except (MemoryError, RecursionError):
@@ -247,15 +267,16 @@ def open_memory_meter() -> Callable[[], int]:
 
 def render(templates: Templates, job: dict[str, Any]) -> dict[str, Any]:
     """Render a template, as one text or as the messages of its sections."""
+    values, path, files, is_stored = job["values"], job["path"], job["files"], job["is_stored"]
     if not job["in_messages"]:
-        return {"text": templates.render(job["template"], job["values"], job["path"], job["files"])}
-    return {"messages": templates.render_messages(job["template"], job["values"], job["path"], job["files"])}
+        return {"text": templates.render(job["template"], values, path, files, is_stored=is_stored)}
+    return {"messages": templates.render_messages(job["template"], values, path, files, is_stored=is_stored)}
 
 
 def check(templates: Templates, job: dict[str, Any]) -> dict[str, Any]:
     """Compile a template without rendering it; return the names that it uses without setting them."""
-    names, files = templates.find_names(job["template"], job["path"], job["files"])
-    return {"names": {**names, "files": files}}
+    names, files = templates.find_names(job["template"], job["path"], job["files"], is_stored=job["is_stored"])
+    return {"names": {**names, "files": files, "includes": templates.includes(job["template"], job["path"])}}
 
 
 def parse_toml(_: Templates, job: dict[str, Any]) -> dict[str, Any]:

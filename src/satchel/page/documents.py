@@ -2,12 +2,15 @@
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from satchel.errors import NotFound, SatchelError, VersionConflict
 from satchel.model import Document, DocumentDraft, DocumentPatch
 from satchel.page import words
 from satchel.page.versions import Conflict, find_conflict
 from satchel.page.visit import Answer, File, Redirect, Shown, Upload, Visit, link
-from satchel.services import documents, links, rules
+from satchel.services import documents, layers, links, rules
+from satchel.storage.database import Tx
 
 _PAGE = 100
 _LONGEST_SHOWN = 512 * 1024  # bytes of a text on a page; the rest is in the download
@@ -100,18 +103,26 @@ def save(visit: Visit) -> Answer:
     if visit.field("do") == "compare":
         return _show_form(visit, document, compared=(stored, visit.field("content")))
     patch = DocumentPatch(
+        name=visit.field("name").strip() or document.name,
         content=visit.field("content"),
         mime_type=visit.field("mime_type").strip(),
         description=visit.field("description").strip() or None,
+        expires=visit.field("expires").strip() or None,
     )
     version = visit.number("version")
+
+    def change(tx: Tx) -> Document:
+        reference = visit.field("replaced_by").strip()
+        name = layers.find_replacement(tx, visit.scope, document, reference) if reference else None
+        return documents.update(tx, visit.scope, document.name, replace(patch, replaced_by=name), version)
+
     try:
-        visit.write(lambda tx: documents.update(tx, visit.scope, document.name, patch, version))
+        saved = visit.write(change)
     except VersionConflict:
         return _show_form(visit, document, conflict=_find_conflict(visit, document, version))
     except SatchelError as error:
         return _show_form(visit, document, error=words.explain(error))
-    return Redirect(_link(visit, document.name), f"Saved “{document.name}”.", can_undo=True)
+    return Redirect(_link(visit, saved.name), f"Saved “{saved.name}”.", can_undo=True)
 
 
 def delete(visit: Visit) -> Answer:
@@ -156,6 +167,8 @@ def _show_form(visit: Visit, document: Document | None, **more: Any) -> Shown:
         "mime_type": document.mime_type if document else "",
         "content": str(document.content or "") if document else "",
         "description": (document.description or "") if document else "",
+        "expires": (document.expires or "") if document else "",
+        "replaced_by": (document.replaced_by or "") if document else "",
         "version": str(document.version) if document else "",
     }
     fields = {name: visit.field(name, value) for name, value in stored.items()}

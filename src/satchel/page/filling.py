@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 
 from satchel.errors import NotFound
 from satchel.library.catalog import ContentMissing
-from satchel.library.render import RenderFailed
-from satchel.model import Argument
+from satchel.library.render import Parts, RenderFailed
+from satchel.model import Argument, Prompt
 from satchel.page.visit import Answer, Shown, Visit
 from satchel.services import prompts, templates
+from satchel.storage.database import Tx
 
 _BUTTON = ":fill"  # the name of the button's field, which no argument can have
 _KNOWN = 10  # suggested values of an argument
@@ -18,17 +19,30 @@ def show(visit: Visit) -> Answer:
     with visit.read() as tx:
         prompt = prompts.get_by_name(tx, visit.scope, visit.path["name"])
         key = templates.key_within(visit.scope.project, prompt.name)
+        parts: Parts | RenderFailed
+        try:
+            parts = templates.collect_for(tx, visit.scope, prompt)
+        except RenderFailed as failure:
+            parts = failure
         known = {one.name: templates.recall_values(tx, visit.scope, key, one.name)[:_KNOWN] for one in prompt.arguments}
     values = _read_values(visit, prompt.arguments)
     used = {name: value for name, value in values.items() if value}
     result, problem = prompt.content, ""
-    if prompt.arguments:
-        result, problem = _explain(lambda: visit.server.libraries.renderer.render(prompt.content, used))
+    if isinstance(parts, RenderFailed):
+        problem = parts.what
+    elif prompt.is_template:
+        render = visit.server.libraries.renderer.render
+        result, problem = _explain(lambda: render(prompt.content, used, None, parts))
     missing = [one.name for one in prompt.arguments if one.is_required and not values[one.name]]
     if visit.field(_BUTTON) and not missing and not problem and not visit.is_read_only:
-        visit.write(lambda tx: templates.remember_values(tx, visit.scope, key, used))
+        visit.write(lambda tx: _record_use(tx, visit, prompt, key, used))
     shown = {"prompt": prompt, "values": values, "known": known, "result": result, "problem": problem}
     return Shown("fill.html", shown | {"missing": missing})
+
+
+def _record_use(tx: Tx, visit: Visit, prompt: Prompt, key: str, used: dict[str, str]) -> None:
+    templates.remember_values(tx, visit.scope, key, used)
+    prompts.count_use(tx, prompt)
 
 
 def _read_values(visit: Visit, arguments: Sequence[Argument]) -> dict[str, str]:

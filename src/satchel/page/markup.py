@@ -20,6 +20,7 @@ from satchel import __version__
 from satchel.model import Author
 from satchel.page.visit import MOST_COUNTED, link
 from satchel.services.diffs import find_differing
+from satchel.services.rules import is_expired
 
 _FOLDER = Path(__file__).parent
 _KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "txt": "text/plain"}
@@ -185,7 +186,12 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.globals |= {"link": link, "static": static_link, "version": __version__, "compare": compare}
-    environment.filters |= {"when": describe_time, "markdown": to_html, "counted": describe_count}
+    environment.filters |= {
+        "when": describe_time,
+        "markdown": to_html,
+        "counted": describe_count,
+        "expired": is_expired,
+    }
     return environment
 
 

@@ -1,9 +1,9 @@
 """Prompts: list, read, add, edit with the difference before saving, delete."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel.errors import SatchelError, VersionConflict, WrongArgument
 from satchel.library.render import RenderFailed
@@ -11,7 +11,8 @@ from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptPosi
 from satchel.page import words
 from satchel.page.versions import Conflict, find_conflict
 from satchel.page.visit import Answer, Redirect, Shown, Visit, link
-from satchel.services import history, links, prompts, templates
+from satchel.services import history, layers, links, prompts, templates
+from satchel.storage.database import Tx
 
 _PAGE = 50
 _TAGS = 40  # the limit of tags to filter by
@@ -32,7 +33,7 @@ def show_list(visit: Visit) -> Answer:
         after = _read_position(visit.query.get("after", ""))
         found, has_more = prompts.list_page(tx, visit.scope, query, limit=_PAGE, after=after)
         counts = prompts.list_tags(tx, visit.scope, _TAGS)
-    last = "{},{}".format(*prompts.position_of(found[-1])) if found and has_more else ""
+    last = f"{found[-1].updated_at},{found[-1].number}" if found and has_more else ""
     values = {"found": found, "counts": counts, "tags": tags, "text": query.text, "next": last}
     return Shown("prompts.html", values)
 
@@ -79,7 +80,7 @@ def add(visit: Visit) -> Answer:
             content=content,
             description=visit.field("description").strip() or None,
             tags=_read_tags(visit),
-            arguments=_find_arguments(visit, content, ()),
+            **_settle(visit, content, None),
         )
         prompt = visit.write(lambda tx: prompts.add(tx, visit.scope, draft))
     except (SatchelError, RenderFailed) as error:
@@ -101,9 +102,16 @@ def save(visit: Visit) -> Answer:
             content=content,
             description=visit.field("description").strip() or None,
             tags=_read_tags(visit),
-            arguments=_find_arguments(visit, content, prompt.arguments),
+            expires=visit.field("expires").strip() or None,
+            **_settle(visit, content, prompt),
         )
-        saved = visit.write(lambda tx: prompts.update(tx, visit.scope, prompt.id, patch, version))
+
+        def change(tx: Tx) -> Prompt:
+            reference = visit.field("replaced_by").strip()
+            name = layers.find_replacement(tx, visit.scope, prompt, reference) if reference else None
+            return prompts.update(tx, visit.scope, prompt.id, replace(patch, replaced_by=name), version)
+
+        saved = visit.write(change)
     except VersionConflict:
         return _show_form(visit, prompt, conflict=_find_conflict(visit, prompt, version))
     except (SatchelError, RenderFailed) as error:
@@ -141,36 +149,47 @@ def _show_form(visit: Visit, prompt: Prompt | None, **more: Any) -> Shown:
         "content": prompt.content if prompt else "",
         "description": (prompt.description or "") if prompt else "",
         "tags": " ".join(prompt.tags) if prompt else "",
+        "expires": (prompt.expires or "") if prompt else "",
+        "replaced_by": (prompt.replaced_by or "") if prompt else "",
         "version": str(prompt.version) if prompt else "",
     }
     fields = {name: visit.field(name, value) for name, value in stored.items()}
     if prompt is not None and "conflict" in more:
         fields["version"] = str(prompt.version)  # saving again replaces the other version, which is shown
-    check = _check(visit, fields["content"], prompt.arguments if prompt else ())
+    check = _check(visit, fields["content"], prompt)
     values = {"prompt": prompt, "fields": fields, "check": check, "error": ""}
     return Shown("prompt_form.html", values | {"compared": None, "conflict": None, "newer": None} | more)
 
 
-def _check(visit: Visit, content: str, known: Sequence[Argument]) -> TemplateCheck:
+def _check(visit: Visit, content: str, prompt: Prompt | None) -> TemplateCheck:
     """Return the arguments that `content` would have after saving, or the problem that makes it invalid."""
     try:
-        return TemplateCheck(_find_arguments(visit, content, known))
-    except RenderFailed as failure:
+        return TemplateCheck(_settle(visit, content, prompt)["arguments"])
+    except (WrongArgument, RenderFailed) as failure:
         return TemplateCheck(problem=words.explain(failure))
 
 
-def _find_arguments(visit: Visit, content: str, known: Sequence[Argument]) -> tuple[Argument, ...]:
-    """Return the arguments of a template, from the form or the stored prompt; none for plain text.
+def _settle(visit: Visit, content: str, prompt: Prompt | None) -> dict[str, Any]:
+    """Return the fields of a draft or patch for the arguments, from the form or the stored prompt; none for plain text.
 
     Raises:
         RenderFailed: the template cannot be parsed.
+        WrongArgument: what it includes does not exist or cannot be included.
     """
-    checked = templates.check(visit.server.libraries.renderer.check, [content])
-    settled = templates.settle(checked, content, None)
+    included: templates.Included = {}
+    if templates.includes(content):
+        name = prompt.name if prompt else prompts.make_name(visit.field("title"))
+        with visit.read() as tx:
+            included = templates.collect_all(tx, visit.scope, [(name, content)], are_new=prompt is None)
+    check = visit.server.libraries.renderer.check
+    checked = templates.check(lambda text, parts: check(text, None, parts), [content], included)
+    is_plain = prompt is not None and not prompt.is_template and templates.includes(prompt.content)
+    settled = templates.settle(checked, content, None, is_plain=is_plain)
     if settled.failure is not None:
         raise settled.failure
-    before = {one.name: one for one in known}
-    return tuple(_read_argument(visit, before.get(one.name, one)) for one in settled.arguments)
+    before = {one.name: one for one in prompt.arguments} if prompt else {}
+    arguments = tuple(_read_argument(visit, before.get(one.name, one)) for one in settled.arguments)
+    return {"arguments": arguments, "is_constant": settled.is_constant}
 
 
 def _read_argument(visit: Visit, argument: Argument) -> Argument:
@@ -202,7 +221,7 @@ def _read_position(text: str) -> PromptPosition | None:
         return None
     if not number.isdigit():
         raise WrongArgument("after", "format", value=text)
-    return moment, int(number[:18])
+    return PromptPosition(moment, int(number[:18]))
 
 
 def _link(visit: Visit, prompt: Prompt) -> str:

@@ -2,7 +2,7 @@
 
 from satchel.errors import WrongArgument
 from satchel.model import Document, DocumentDraft, Prompt, PromptDraft, Scope, Task, TaskDraft, TaskPatch
-from satchel.services import documents, projects, prompts, rules, tasks
+from satchel.services import documents, projects, prompts, rules, tasks, templates
 from satchel.storage.database import Tx
 
 Copyable = Prompt | Document | Task
@@ -64,8 +64,8 @@ def move(tx: Tx, scope: Scope, item: Copyable, to: str, *, renames: bool = True)
 def _copy_prompt(tx: Tx, there: Scope, prompt: Prompt, *, renames: bool) -> tuple[Copyable, Notes]:
     draft = PromptDraft(**{name: getattr(prompt, name) for name in PromptDraft.__struct_fields__})
     made = prompts.add(tx, there, draft, renames=renames)
-    notes = _tell("name", prompt.name, made.name), _tell("title", prompt.title, made.title)
-    return made, tuple(filter(None, notes))
+    notes = [_tell("name", prompt.name, made.name), _tell("title", prompt.title, made.title)]
+    return made, tuple(filter(None, [*notes, *templates.describe_missing(tx, there, made)]))
 
 
 def _copy_document(tx: Tx, there: Scope, document: Document, *, renames: bool) -> tuple[Copyable, Notes]:
@@ -76,7 +76,13 @@ def _copy_document(tx: Tx, there: Scope, document: Document, *, renames: bool) -
         name, uri = documents.choose_free(tx, there, name, document.uri, tx.new_id())
         wanted = rules.make_own_uri(name) if rules.is_own_uri(document.uri) else document.uri
     draft = DocumentDraft(
-        name=name, uri=uri, content=document.content, mime_type=document.mime_type, description=document.description
+        name=name,
+        uri=uri,
+        content=document.content,
+        mime_type=document.mime_type,
+        description=document.description,
+        expires=document.expires,
+        replaced_by=document.replaced_by,
     )
     notes = _tell("name", document.name, name), _tell("URI", wanted, uri)
     return documents.add(tx, there, draft), tuple(filter(None, notes))

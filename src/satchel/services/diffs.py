@@ -11,7 +11,11 @@ from satchel.storage.deltas import common_prefix
 
 Change = tuple[int, int, int, int]  # the range of lines in the old text, and the range that replaces it in the new one
 
-_FIELDS = ("name", "title", "description", "tags", "arguments", "uri", "mime_type", "priority", "due", "blocked_by")
+# The fields of a state, except those of a task's status.
+_FIELDS = (
+    *("name", "title", "description", "tags", "arguments", "is_constant", "uri", "mime_type"),
+    *("priority", "due", "blocked_by", "expires", "replaced_by"),
+)
 _MOST_BYTES = 32 * 1024 * 1024  # of the versions that are compared for one list
 _MOST_COMPARED = 40_000  # pairs of lines to compare for such a list
 _MOST_LINES = 5000  # lines to compare, which takes half a second; beyond this, all are shown as replaced

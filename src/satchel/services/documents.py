@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from msgspec.structs import asdict, replace
 
@@ -117,6 +117,7 @@ def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_versi
     """Change a document; an update without a difference makes no version.
 
     Raises:
+        Taken: another document of the project has the new name, or the URI made from it.
         WrongArgument: a value breaks a rule, or the MIME type turns text into bytes without new content.
         VersionConflict: the document has another version than expected.
     """
@@ -127,12 +128,28 @@ def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_versi
         raise VersionConflict("document", name, expected=expected_version or 0, actual=before.version)
     given = {name: value for name, value in asdict(_fit(patch, before)).items() if value is not UNSET}
     after = replace(before, **given)
+    if after.name != before.name and before.uri == rules.make_own_uri(before.name):
+        after = replace(after, uri=rules.make_own_uri(after.name))
     if after == before and tx.restores is None:  # a restore is always recorded
         return before
-    after = rows.update(tx, before, after)
+    if after.name != before.name and not is_free(tx, scope, "name", after.name):
+        raise Taken("document", "name", after.name, scope)
+    if after.uri != before.uri and not is_free(tx, scope, "uri", after.uri):
+        raise Taken("document", "uri", after.uri, scope)
+    try:
+        after = rows.update(tx, before, after)
+    except Violation as violation:  # another call took the name after the check
+        raise Taken("document", "name", after.name, scope) from violation
     recording.update(tx, before, after)
     _announce(tx, scope, before.uri)
+    if after.uri != before.uri:
+        _announce(tx, scope, after.uri)
     return after
+
+
+def is_free(tx: Tx, scope: Scope, field: Literal["name", "uri"], key: str) -> bool:
+    """Return whether no document of the scope's project has a name or a URI."""
+    return rows.find(tx, scope.project, field, key) is None
 
 
 def delete(tx: Tx, scope: Scope, name: str) -> None:
@@ -157,14 +174,17 @@ def restore(tx: Tx, scope: Scope, number: int) -> Document:
     return document
 
 
+def list_expired(tx: Tx, scope: Scope, since: str, limit: int) -> list[tuple[str, str]]:
+    """Return day and name of the documents of the project that expired since a day, last expired first."""
+    return rows.list_expired(tx, current(tx, scope).number, since, tx.now[:10], limit)
+
+
 def choose_free(tx: Tx, scope: Scope, name: str, uri: str, id: str) -> tuple[str, str]:
     """Return the next free name and URI for a document of the scope's project."""
-    name = rules.choose_free(
-        rules.list_free_names(name, id), lambda one: rows.find(tx, scope.project, "name", one) is None
-    )
+    name = rules.choose_free(rules.list_free_names(name, id), lambda one: is_free(tx, scope, "name", one))
     wanted = rules.make_own_uri(name) if rules.is_own_uri(uri) else uri
     uris = rules.list_free_uris(wanted, id)
-    return name, rules.choose_free(uris, lambda one: rows.find(tx, scope.project, "uri", one) is None)
+    return name, rules.choose_free(uris, lambda one: is_free(tx, scope, "uri", one))
 
 
 def _clean(value: Changes) -> Changes:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from satchel import clock
-from satchel.errors import AmbiguousItem, NotFound
+from satchel.errors import AmbiguousItem, NotFound, WrongArgument
 from satchel.model import Document, Item, Prompt, PromptHeader, PromptQuery, PromptSummary, Scope, TagCount
 from satchel.services import documents, lookup, projects, prompts, rules
 from satchel.storage import documents as document_rows
@@ -82,6 +82,24 @@ def find_document(tx: Tx, scope: Scope, reference: str, *, to_change: bool = Fal
     return found
 
 
+def find_replacement(tx: Tx, scope: Scope, item: Prompt | Document, reference: str) -> str:
+    """Return the name of the prompt or document of the project that replaces an item of the same kind.
+
+    The name that the item has already stays, even if nothing has this name any more.
+
+    Raises:
+        WrongArgument: the reference names the item itself.
+    """
+    if reference.strip() == item.replaced_by:
+        return item.replaced_by
+    kind: LayeredKind = "prompt" if isinstance(item, Prompt) else "document"
+    find = find_prompt if kind == "prompt" else find_document
+    found: Prompt | Document = find(tx, scope, reference, to_change=True)
+    if found.number == item.number:
+        raise WrongArgument("replaced_by", "not", value=found.name, kind=kind)
+    return found.name
+
+
 def get_document_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:
     """Return the document with a URI from the project or, if it has none, from the personal project."""
     found: Document = _find(tx, scope, "document", uri, [[("uri", uri)]])
@@ -142,7 +160,8 @@ def _look(tx: Tx, scope: Scope, place: Scope, kind: LayeredKind, keys: Sequence[
 def find_missing(tx: Tx, missing: NotFound) -> Item | None:
     """Return the missing prompt or document if the personal project has it."""
     lower = enter_personal(missing.scope)
-    if lower is None or missing.kind not in ("prompt", "document", "item"):
+    names_project = bool(lookup.split_project(missing.key)[0])
+    if lower is None or names_project or missing.kind not in ("prompt", "document", "item"):
         return None
     try:
         found = lookup.find(tx, lower, missing.key)

@@ -7,6 +7,7 @@ also be a project's if no other item has it. Exact matches take precedence over 
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from satchel import clock
@@ -22,6 +23,7 @@ from satchel.storage import prompts as prompt_rows
 from satchel.storage import revisions, search, trash
 from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
+from satchel.storage.links import split_key
 from satchel.storage.search import FoundKind
 from satchel.storage.search_words import make_key
 
@@ -37,6 +39,19 @@ _NEIGHBOURS = 40  # names to compare on either side of a mistyped one
 _MOST_SPACES = 16  # spaces to search for these names
 
 
+class Namesake(Struct, frozen=True):
+    """An item of another project."""
+
+    kind: FoundKind
+    key: str  # its name, or the number of a task
+    project: str  # empty for a task of no project
+
+    @property
+    def reference(self) -> str:
+        """The reference that names the item in every project."""
+        return self.key if self.kind == "task" else uri_of(self.kind, self.key, self.project)
+
+
 # -- references -------------------------------------------------------------------------------------------------
 
 
@@ -49,6 +64,19 @@ def without_scheme(kind: ItemKind, reference: str) -> str:
     from urllib.parse import unquote  # 3 ms of a start, and few references are URIs
 
     return unquote(text.removeprefix(start))
+
+
+def split_project(reference: str) -> tuple[str, str]:
+    """Split a link with a project, `satchel://prompt/web/tone`, into the project and the link in that project.
+
+    The project is empty for any other reference.
+    """
+    for kind in NAMED[:2]:  # a task has the same number in every project
+        name = without_scheme(kind, reference)
+        if name != reference.strip():
+            project, name = split_key(name)
+            return project, uri_of(kind, name) if project else reference
+    return "", reference
 
 
 def is_number(text: str) -> bool:
@@ -72,15 +100,21 @@ def _parse(reference: str) -> tuple[ItemKind | None, str]:
 
 
 def find_all(tx: Tx, scope: Scope, references: Sequence[str]) -> list[Item | None]:
-    """Return the items that references name exactly, without content; this takes one statement.
+    """Return the items that references name exactly, without content; this takes one statement for each project.
 
     None stands for a reference that matches nothing or several items; `find` raises the error.
     """
-    parsed = [_parse(one) for one in references]
-    keys = {key: None for kind, key in parsed for key in _list_keys(kind, key)}
-    named = _find_named(tx, scope, list(keys))
-    chosen = [_choose(named, kind, key) for kind, key in parsed]
-    return [one[0] if len(one) == 1 else None for one in chosen]
+    found: list[Item | None] = [None] * len(references)
+    split = [split_project(one) for one in references]
+    for project in dict.fromkeys(project for project, _ in split):
+        there = projects.enter(scope, project) if project else scope
+        parsed = {place: _parse(one) for place, (where, one) in enumerate(split) if where == project}
+        keys = {key: None for kind, key in parsed.values() for key in _list_keys(kind, key)}
+        named = _find_named(tx, there, list(keys))
+        chosen = {place: _choose(named, kind, key) for place, (kind, key) in parsed.items()}
+        for place, items in chosen.items():
+            found[place] = items[0] if len(items) == 1 else None
+    return found
 
 
 def _list_keys(kind: ItemKind | None, key: str) -> list[str]:
@@ -133,6 +167,8 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> Item:
     """
     if isinstance(reference, Item):
         return reference
+    project, reference = split_project(reference)
+    scope = projects.enter(scope, project) if project else scope
     kind, key = _parse(reference)
     found = _find_again(tx, scope, kind, key)
     if found is None:
@@ -348,6 +384,34 @@ def suggest(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[tuple
             named.setdefault(name, []).append(number)
     closest = [number for name in closest_names(text, named, 6) for number in named[name]]
     return [(number, *known[number]) for number in list(dict.fromkeys((*closest, *by_words)))[:3]]
+
+
+def find_elsewhere(tx: Tx, scope: Scope, kinds: Iterable[ItemKind], reference: str) -> list[Namesake]:
+    """Return the prompts and documents of other projects, and the user's tasks, that a reference names there."""
+    text = split_project(reference)[1]
+    if not rules.is_storable(text):
+        return []
+    where = project_rows.numbers(tx, scope.projects)
+    found: list[Namesake] = []
+    for kind in NAMED:
+        key = without_scheme(kind, text)
+        if kind not in kinds:
+            continue
+        if kind == "task":
+            found += _find_tasks_elsewhere(tx, scope, key)
+        else:
+            alike = search.find_anywhere(tx, kind, key, where, _MOST_NAMED + 1)
+            found += [Namesake(kind, name, project) for project, name in alike if project != scope.project]
+    return found[:_MOST_NAMED]
+
+
+def _find_tasks_elsewhere(tx: Tx, scope: Scope, title: str) -> list[Namesake]:
+    if scope.user is None or is_number(title) or clock.parse_id(title) is not None:
+        return []
+    numbers = task_rows.numbers_with_title(tx, scope.user, title, _MOST_NAMED, scope.projects)
+    numbers = numbers or find_alike(tx, scope, "task", title)
+    found = task_rows.details(tx, scope.user, numbers, scope.projects)
+    return [Namesake("task", f"#{one.number}", one.project or "") for one in found if one.project != scope.project]
 
 
 def suggest_deleted(tx: Tx, scope: Scope, kinds: Iterable[ItemKind], reference: str) -> tuple[str, ...]:

@@ -119,6 +119,7 @@ def update(
         patch = replace(patch, tags=rules.clean_tags("prompt", rules.apply_changes(before.tags, patch.tags)))
     given = {name: value for name, value in asdict(patch).items() if value is not UNSET}
     given |= {name: tuple(given[name]) for name in ("tags", "arguments") if name in given}
+    given["is_constant"] = before.is_constant if patch.arguments is UNSET else patch.is_constant and not patch.arguments
     if expected_version not in (None, before.version):
         raise VersionConflict("prompt", before.name, expected=expected_version or 0, actual=before.version)
     if replace(before, **given) == before and tx.restores is None:  # a restore is always recorded
@@ -139,7 +140,7 @@ def update(
     prompt = replace(before, **given, updated_at=updated_at, version=version)
     if patch.title is not UNSET or patch.description is not UNSET or patch.arguments is not UNSET:
         tx.changed(StoreChange("prompts", scope.project))
-    if prompt.arguments and (patch.content is not UNSET or patch.arguments is not UNSET):
+    if prompt.is_template and (patch.content is not UNSET or patch.arguments is not UNSET):
         rules.check_template(prompt.content)  # as stored: another call may have changed content or arguments
     _index(tx, scope, prompt)
     recording.update(tx, before, prompt)
@@ -172,6 +173,16 @@ def restore(tx: Tx, scope: Scope, number: int) -> Prompt:
     return prompt
 
 
+def count_use(tx: Tx, prompt: Prompt) -> None:
+    """Count a use of a prompt that was read for it. A use is no change: it has no version, and nobody is notified."""
+    rows.count_use(tx, prompt.project, prompt.number)
+
+
+def list_expired(tx: Tx, scope: Scope, since: str, limit: int) -> list[tuple[str, str]]:
+    """Return day and name of the prompts of the project that expired since a day, last expired first."""
+    return rows.list_expired(tx, current(tx, scope).number, since, tx.now[:10], limit)
+
+
 def list_counted(tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, offset: int) -> Page:
     """Return the prompts that match a query, last updated first, beginning at an offset, and their total."""
     wanted = rules.clean_query("prompt", query)
@@ -183,7 +194,7 @@ def list_counted(tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, offset
 def list_page(
     tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, after: PromptPosition | None = None
 ) -> tuple[tuple[PromptSummary, ...], bool]:
-    """Return the prompts after a position that match a query, last updated first, and whether there are more."""
+    """Return the prompts after a position that match a query, and whether there are more."""
     wanted = rules.clean_query("prompt", query)
     project = current(tx, scope).number
     numbers = rows.numbers(tx, project, wanted, limit + 1, after)
@@ -191,8 +202,8 @@ def list_page(
 
 
 def position_of(prompt: PromptSummary) -> PromptPosition:
-    """Return the position of a prompt in the list; the next page starts after it."""
-    return prompt.updated_at, prompt.number
+    """Return the position of a prompt in a list; the next page starts after it."""
+    return PromptPosition(prompt.updated_at, prompt.number, prompt.uses)
 
 
 def list_tags(tx: Tx, scope: Scope, limit: int = 2**31) -> list[TagCount]:

@@ -142,8 +142,8 @@ def restoring(tx: Tx, undone: int = 0) -> Iterator[None]:
 _DECODER = msgspec.json.Decoder(State)
 # The fields of a state that have the same name in the value.
 _FIELDS: dict[type, tuple[str, ...]] = {
-    Prompt: ("name", "title", "description", "tags", "arguments"),
-    Document: ("name", "description", "uri", "mime_type"),
+    Prompt: ("name", "title", "description", "tags", "arguments", "is_constant", "expires", "replaced_by"),
+    Document: ("name", "description", "uri", "mime_type", "expires", "replaced_by"),
     Task: ("title", "tags", "priority", "due", "completed_at", "is_cancelled"),
     Project: ("name",),
 }

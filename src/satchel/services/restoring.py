@@ -12,11 +12,13 @@ from msgspec import Struct, structs
 
 from satchel.errors import Forbidden, NotFound, StoreConflict, VersionConflict, VersionMissing
 from satchel.model import KINDS, UNSET, DocumentPatch, Item, PromptPatch, Scope, TaskPatch, Version, uri_of
-from satchel.services import documents, history, lookup, projects, prompts, recording, tasks
+from satchel.services import documents, history, links, lookup, projects, prompts, recording, tasks, templates
 from satchel.services.history import FeedEntry
 from satchel.services.recording import restoring
 from satchel.storage import pruning, revisions, trash
 from satchel.storage.database import Tx, Violation
+
+_AGE = ("expires", "replaced_by")
 
 
 class Restored(Struct, frozen=True, kw_only=True):
@@ -76,24 +78,29 @@ def bring_back(tx: Tx, scope: Scope, item: Item, version: int | None = None, *, 
     if item.kind == "prompt" and now.title != item.title:
         notes.append(f"The title {item.title} is taken; it is now {now.title}.")
     if version in (None, item.version - 1):
+        notes += _missing_includes(tx, scope, now)
         return Restored(item=now, from_version=item.version - 1, was_deleted=True, notes=tuple(notes))
     wanted = history.read_version_of(tx, scope, structs.replace(now, former=item.former), version)
     again = put(tx, scope, now, wanted, undone=undone)
-    return Restored(item=again.item, from_version=wanted.version, was_deleted=True, notes=(*notes, *again.notes))
+    return Restored(item=again.item, from_version=wanted.version, was_deleted=True, notes=tuple(notes) or again.notes)
 
 
 def put(tx: Tx, scope: Scope, live: Item, old: Item, *, undone: int = 0, is_always_recorded: bool = False) -> Restored:
     """Give an item the state of another version; if it already has that state, do so only if `is_always_recorded`."""
-    wanted = old
+    wanted, notes = old, _missing_blockers(tx, scope, old)
     if live.kind == "task":
         blockers = tuple(_choose_blockers(tx, scope, live, old))
         wanted = structs.replace(old, state=structs.replace(old.state, blocked_by=blockers))
+    if live.kind == "document" and not _can_rename(tx, scope, live, old.state.name):
+        wanted = structs.replace(old, state=structs.replace(old.state, name=live.name))
+        notes = [f"The name {old.state.name} is taken; the document keeps the name {live.name}."]
     project = old.project
     if project != live.project and project not in projects.names_of(tx, [project or 0]):
         project = None
     is_moved = live.kind == "task" and live.project != project
     if _is_same(live, wanted) and not is_moved and not is_always_recorded:
-        return Restored(item=live, from_version=old.version, is_changed=False)
+        kept = tuple(notes) if live.kind == "document" else ()
+        return Restored(item=live, from_version=old.version, is_changed=False, notes=kept)
     if live.kind == "project":
         projects.check_unlimited(scope, live.name)
     with restoring(tx, undone):
@@ -103,7 +110,8 @@ def put(tx: Tx, scope: Scope, live: Item, old: Item, *, undone: int = 0, is_alwa
             if conflict.kind != live.kind:
                 raise
             raise StoreConflict(str(conflict)) from conflict
-    return Restored(item=now, from_version=old.version, notes=tuple(_missing_blockers(tx, scope, old)))
+    notes += _missing_includes(tx, scope, now)
+    return Restored(item=now, from_version=old.version, notes=tuple(notes))
 
 
 def delete(tx: Tx, scope: Scope, live: Item, *, undone: int = 0) -> None:
@@ -171,21 +179,31 @@ def _choose_blockers(tx: Tx, scope: Scope, live: Item, old: Item) -> list[int]:
 
 
 def _is_same(live: Item, wanted: Item) -> bool:
-    """Return whether an item has the content of an old version; of projects, compare only the names."""
+    """Return whether an item has the content of an old version, and a document or a project also its name."""
     kept = structs.replace(wanted.state, id=live.state.id, created_at=live.state.created_at, uri=live.state.uri)
-    if live.kind != "project":
+    if live.kind == "prompt":
         kept = structs.replace(kept, name=live.name)
     return kept == live.state and wanted.content == live.content
+
+
+def _can_rename(tx: Tx, scope: Scope, live: Item, name: str) -> bool:
+    """Return whether a document has a name, or can get it back."""
+    if name == live.name:
+        return True
+    within, uri = _enter(tx, scope, live.project), uri_of("document", name)
+    return documents.is_free(tx, within, "name", name) and documents.is_free(tx, within, "uri", uri)
 
 
 def _put(tx: Tx, scope: Scope, live: Item, old: Item, project: int | None) -> Item:
     state = old.state
     if live.kind == "prompt":
-        fields = {name: getattr(state, name) for name in ("title", "description", "tags", "arguments")}
+        names = ("title", "description", "tags", "arguments", "is_constant", *_AGE)
+        fields = {name: getattr(state, name) for name in names}
         patch = PromptPatch(content=str(old.content), **fields)
         return recording.of(prompts.update(tx, _enter(tx, scope, live.project), live.id, patch, live.version))
     if live.kind == "document":
-        changes = DocumentPatch(content=old.content, mime_type=state.mime_type, description=state.description)
+        fields = {name: getattr(state, name) for name in ("name", "mime_type", "description", *_AGE)}
+        changes = DocumentPatch(content=old.content, **fields)
         within = _enter(tx, scope, live.project)
         return recording.of(documents.update(tx, within, live.name, changes, live.version))
     if live.kind == "project":
@@ -221,6 +239,12 @@ def _missing_blockers(tx: Tx, scope: Scope, old: Item) -> list[str]:
     left = tasks.keep_existing_blockers(tx, scope, old.state.blocked_by)
     gone = [f"#{number}" for number in old.state.blocked_by if number not in left]
     return [f"Blockers that no longer exist were left out: {', '.join(gone)}."] if gone else []
+
+
+def _missing_includes(tx: Tx, scope: Scope, now: Item) -> list[str]:
+    if not links.list_included(now):
+        return []
+    return templates.describe_missing(tx, _enter(tx, scope, now.project), now)
 
 
 # -- undo -------------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import unicodedata
 from binascii import Error, a2b_base64, b2a_base64, crc32
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
+from functools import partial
 from typing import Any, TypeVar
 
 from msgspec import Struct, structs
@@ -352,14 +353,32 @@ def fold(text: str) -> str:
 
 
 def clean_due(kind: str, due: str) -> str:
+    """Check the day when a task is due."""
+    return clean_day("due", kind, due)
+
+
+def clean_day(field: str, kind: str, day: str) -> str:
     """Check a day, which is written YYYY-MM-DD."""
     try:
-        if not re.fullmatch(_DATE, due):
+        if not re.fullmatch(_DATE, day):
             raise ValueError
-        date.fromisoformat(due)
+        date.fromisoformat(day)
     except ValueError:
-        raise WrongArgument("due", "format", limit="date", value=due, kind=kind) from None
-    return due
+        raise WrongArgument(field, "format", limit="date", value=day, kind=kind) from None
+    return day
+
+
+def is_expired(day: str | None) -> bool:
+    """Return whether an item that expires on a day is out of date: the day is over, in UTC."""
+    return day is not None and day < clock.now()[:10]
+
+
+def clean_replacement(kind: str, name: str) -> str:
+    """Check the name of the item that replaces another one; it need not exist."""
+    check_text("replaced_by", name)
+    if len(name) > MAX_NAME:
+        raise WrongArgument("replaced_by", "maxLength", limit=MAX_NAME, value=name, kind=kind)
+    return name
 
 
 def clean_choice(kind: str, field: str, value: str, choices: tuple[str, ...]) -> str:
@@ -515,6 +534,10 @@ def _is_selector(one: str) -> bool:
 
 # -- whole values -------------------------------------------------------------------------------------------------
 
+_AGE: dict[str, Callable[[str, Any], Any]] = {
+    "expires": partial(clean_day, "expires"),
+    "replaced_by": clean_replacement,
+}
 # The rules of each field, in the order of their application.
 _RULES: dict[str, dict[str, Callable[[str, Any], Any]]] = {
     "prompt": {
@@ -524,11 +547,13 @@ _RULES: dict[str, dict[str, Callable[[str, Any], Any]]] = {
         "description": clean_description,
         "tags": clean_tag_changes,
         "arguments": clean_arguments,
+        **_AGE,
     },
     "document": {
         "name": clean_new_name,
         "uri": clean_uri,
         "mime_type": clean_mime_type,
+        **_AGE,
     },
     "task": {
         "title": clean_title,
@@ -555,7 +580,7 @@ def clean(kind: str, value: Value) -> Value:
 def clean_prompt(draft: PromptDraft) -> PromptDraft:
     """Return a new prompt in its stored form; refuse a prompt that has neither title nor name."""
     draft = clean("prompt", draft)
-    if draft.arguments:
+    if draft.arguments or draft.is_constant:
         check_template(draft.content)
     if draft.title is UNSET and draft.name is None:
         raise WrongArgument("title", "required", kind="prompt")

@@ -60,6 +60,8 @@ class Hit(Struct, frozen=True, kw_only=True):
     layer: str = ""  # the personal project, if the hit is from there
     line: int | None = None  # the line with the best match
     text: str = ""
+    expires: str | None = None  # a day
+    replaced_by: str | None = None
 
 
 def search(tx: Tx, scope: Scope, query: SearchQuery, libraries: Sequence[LibraryText] = ()) -> tuple[list[Hit], bool]:
@@ -131,12 +133,13 @@ def _index(place: int, one: LibraryText) -> IndexedItem:
 
 
 def _put_open_first(tx: Tx, found: Sequence[RankedItem]) -> list[IndexedItem]:
-    """Rank closed tasks below open ones with about the same score; otherwise keep the order."""
+    """Rank expired and replaced items last, and closed tasks below open ones with about the same score."""
     numbers = [one.item.item for one in found if one.item.kind == "task"]
     closed = rows.keep_closed(tx, numbers) if numbers else set()
     weights = {True: _CLOSED, False: 1.0}
     ranked = sorted(found, key=lambda one: -one.score * weights[one.item.kind == "task" and one.item.item in closed])
-    return [one.item for one in ranked]
+    outdated = rows.keep_outdated(tx, [(one.item.kind, one.item.item) for one in found])
+    return sorted((one.item for one in ranked), key=lambda item: (item.kind, item.item) in outdated)
 
 
 def _read_found(
@@ -181,8 +184,19 @@ def _make_hits(
             find_line(one.text) or _show_note(one, find_line) or (None, _show_start(one.description or one.text))
         )
         status = statuses.get(one.number, "pending") if kind == "task" else "pending"
-        hit = Hit(kind=kind, reference=reference, title=one.title, status=status, layer=one.layer, line=line, text=text)
-        hits.append(hit)
+        hits.append(
+            Hit(
+                kind=kind,
+                reference=reference,
+                title=one.title,
+                status=status,
+                layer=one.layer,
+                line=line,
+                text=text,
+                expires=one.expires,
+                replaced_by=one.replaced_by,
+            )
+        )
     return hits
 
 

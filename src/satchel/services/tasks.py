@@ -2,7 +2,8 @@
 
 A claim says which agent works on a task, and until when. It ends then without a call, and its fence distinguishes old
 holders from new ones. Every claim and every change locks the row of its task first, so a claim never overlaps a change
-with a fence. Claims and notes make no versions of a task.
+with a fence. Claims and notes make no versions of a task. A change for which a `holder` is given is refused with
+TaskHeld if another agent has claimed the task; callers that know no claims, and people, who were asked, give none.
 
 All functions raise NotFound, Forbidden and AmbiguousItem about a task as `lock` and `find` do, and about a project as
 `projects.get` does; WrongArgument if a value breaks a rule; and VersionConflict or StaleFence if the task has another
@@ -62,6 +63,7 @@ _MOST_NAMED = 3  # tasks with one title that an error names
 _BATCH = 500  # how many tasks to read at once in a full list
 _NEWEST = 1000  # how many of the newest tasks supply suggested tags
 _MOST_COUNTED = 1000
+_MOST_TAKEN = 10  # tasks to list that were taken over from one holder
 _LONGEST_CIRCLE = 20  # tasks of a circle that an error names
 
 
@@ -271,6 +273,7 @@ def update(
     expected_version: int | None = None,
     fence: int | None = None,
     *,
+    holder: Holder | None = None,
     renews_time: bool = False,
 ) -> Task:
     """Change a task, open or closed; `task` is a task from `lock`, or a reference, which is locked first.
@@ -288,6 +291,7 @@ def update(
         raise WrongArgument("project", "minLength", limit=1, kind="task")
     before = _locked(tx, scope, task)
     rules.check_new(tx, "task", "title", patch.title, before.title)
+    _check_claim(before, holder, fence)
     check_unchanged(tx, before, expected_version, fence)
     now = max(tx.now, clock.after(before.updated_at))  # later than the last change, even if the clock went back
     after = _change(tx, scope, before, patch, now)
@@ -353,8 +357,21 @@ def check_unchanged(tx: Tx, task: Task, expected_version: int | None = None, fen
         raise StaleFence(task.number, fence, newest)
 
 
+def _check_claim(task: Task, holder: Holder | None, fence: int | None = None) -> None:
+    """Check that no agent other than `holder` has claimed a locked task; the claim's own fence names its holder too."""
+    claim = task.claim
+    if holder is not None and claim is not None and claim.holder_key != holder.key and claim.fence != fence:
+        raise TaskHeld(task.number, claim, was_yours=claim.former_key == holder.key)
+
+
 def complete(
-    tx: Tx, scope: Scope, task: Task | Reference, fence: int | None = None, *, keeps_cancelled: bool = False
+    tx: Tx,
+    scope: Scope,
+    task: Task | Reference,
+    fence: int | None = None,
+    *,
+    holder: Holder | None = None,
+    keeps_cancelled: bool = False,
 ) -> tuple[Task, bool]:
     """Complete a task; return it, and whether it was already completed, in which case nothing changes.
 
@@ -364,17 +381,24 @@ def complete(
     if keeps_cancelled and before.status == "cancelled":
         return before, True
     was_completed = before.status == "completed"
-    return update(tx, scope, before, TaskPatch(status="completed"), fence=fence), was_completed
+    return update(tx, scope, before, TaskPatch(status="completed"), fence=fence, holder=holder), was_completed
 
 
 def delete(
-    tx: Tx, scope: Scope, reference: Reference, expected_version: int | None = None, *, permanently: bool = False
+    tx: Tx,
+    scope: Scope,
+    reference: Reference,
+    expected_version: int | None = None,
+    *,
+    holder: Holder | None = None,
+    permanently: bool = False,
 ) -> Task:
     """Delete a task and return it; it no longer blocks other tasks.
 
     It can be restored from the trash, unless it is removed permanently.
     """
     task = lock(tx, scope, reference)
+    _check_claim(task, holder)
     check_unchanged(tx, task, expected_version)
     _announce(tx, task, with_blocked=True)
     if task.claim is not None:
@@ -545,21 +569,22 @@ def make_holder(client: str, session: str, scope: Scope) -> Holder:
     return Holder(f"{rules.clean_client(client) or 'client'} {rules.shorten_session(key)}", key, bool(session))
 
 
-def claim(tx: Tx, scope: Scope, task: Task | Reference, holder: Holder, minutes: int) -> tuple[Task, Claim]:
+def claim(
+    tx: Tx, scope: Scope, task: Task | Reference, holder: Holder, minutes: int, *, takes_over: bool = False
+) -> tuple[Task, Claim]:
     """Claim a task for a number of minutes from now, or renew the holder's own claim.
 
     A renewal keeps its fence if the session identifies the holder; otherwise, another agent may have the same key.
 
     Raises:
-        TaskHeld: another agent has claimed it.
+        TaskHeld: another agent has claimed it, and the call does not take it over.
         TaskClosed: the task is completed or cancelled.
     """
     _check_minutes(minutes)
     task = _locked(tx, scope, task)
     if task.is_completed:
         raise TaskClosed(task.number, task.status)
-    if task.claim is not None and task.claim.holder_key != holder.key:
-        raise TaskHeld(task.number, task.claim)
+    _check_claim(task, None if takes_over else holder)
     return _put_claim(tx, scope, task, holder, minutes)
 
 
@@ -587,11 +612,18 @@ def claim_next(tx: Tx, scope: Scope, project: str | None, holder: Holder, minute
     raise NothingReady(project, blocked=blocked, held=held)
 
 
-def release(tx: Tx, scope: Scope, task: Task | Reference) -> Task:
-    """End the claim of a task, if there is one; any caller may do this, because the holder may be gone."""
+def release(
+    tx: Tx, scope: Scope, task: Task | Reference, holder: Holder | None = None, *, takes_over: bool = False
+) -> Task:
+    """End the claim of a task, if there is one.
+
+    Raises:
+        TaskHeld: another agent has claimed it, and the call does not take it over.
+    """
     task = _locked(tx, scope, task)
+    _check_claim(task, None if takes_over else holder)
     if task.claim is not None:
-        rows.end_claim(tx, task.owner, task.number)
+        rows.end_claim(tx, task.owner, task.number, _find_former(tx, task.claim, holder))
         _announce(tx, task)
     return _hide_blockers(tx, scope, [replace(task, claim=None)])[0]
 
@@ -605,12 +637,27 @@ def _check_minutes(minutes: int) -> None:
 
 def _put_claim(tx: Tx, scope: Scope, task: Task, holder: Holder, minutes: int) -> tuple[Task, Claim]:
     until = clock.minutes_after(tx.now, minutes)
-    if task.claim is not None and holder.has_session:
+    if task.claim is not None and task.claim.holder_key == holder.key and holder.has_session:
         claim = rows.renew_claim(tx, task.owner, task.number, until)
     else:
-        claim = rows.put_claim(tx, task.owner, task.number, holder, until)
+        claim = rows.put_claim(tx, task.owner, task.number, holder, until, _find_former(tx, task.claim, holder))
     _announce(tx, task)
     return _hide_blockers(tx, scope, [replace(task, claim=claim)])[0], claim
+
+
+def _find_former(tx: Tx, claim: Claim | None, holder: Holder | None) -> rows.Former:
+    """Return the holder who is to be told that a call took over or ended a claim, and when that happened."""
+    if claim is None or holder is None:
+        return "", ""
+    return (claim.former_key, claim.taken_at) if claim.holder_key == holder.key else (claim.holder_key, tx.now)
+
+
+def list_taken(tx: Tx, scope: Scope, holder: Holder) -> list[tuple[int, Claim]]:
+    """Return the open tasks that were taken over from a holder, with their last claims; a write returns each once."""
+    found = rows.taken_claims(tx, scope.owner, holder.key, scope.projects, _MOST_TAKEN)
+    if found and tx.writes:
+        rows.forget_taken(tx, scope.owner, [number for number, _ in found])
+    return found
 
 
 # -- notes ------------------------------------------------------------------------------------------------------

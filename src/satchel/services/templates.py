@@ -1,4 +1,4 @@
-"""Templates: the check before saving, and the values that users gave to arguments.
+"""Templates: the check before saving, the texts that they include, and the values that users gave to arguments.
 
 The worker process checks a template before the transaction of the call opens. If another call changes the content
 meanwhile, the new content has not been checked, and the call is retried.
@@ -12,22 +12,33 @@ from msgspec.structs import replace
 
 from satchel import clock
 from satchel.errors import StoreConflict, WrongArgument
-from satchel.library.render import RenderFailed, TemplateNames
-from satchel.model import Argument, Scope, can_be_argument
-from satchel.services import rules
+from satchel.library.render import NO_PARTS, Parts, RenderFailed, TemplateNames
+from satchel.model import Argument, Document, Item, Prompt, Scope, can_be_argument
+from satchel.services import layers, rules
+from satchel.services.links import list_included
 from satchel.storage import completion as rows
+from satchel.storage import documents as document_rows
+from satchel.storage import prompts as prompt_rows
 from satchel.storage.database import Tx
+from satchel.storage.links import find_included
 
 Checked = Mapping[str, TemplateNames | RenderFailed]  # by content
+Included = Mapping[str, Parts | RenderFailed]  # by content, the texts that it includes
 
 _MARKS = ("{{", "{%")
 _NOTHING = TemplateNames({}, {}, {})
+
+_MAX_INCLUDED = 1024 * 1024  # bytes that a template has together with all texts that it includes
+_MOST_INCLUDED = 100  # texts
+_MOST_NAMED = 10  # names in a note
+_LEVELS = 6  # one more than the worker allows, which explains the error
 
 
 class Settled(Struct, frozen=True, kw_only=True):
     """The arguments that a prompt is saved with, and notes about its template."""
 
     arguments: tuple[Argument, ...] = ()
+    is_constant: bool = False  # a template without arguments, which includes other texts
     is_from_template: bool = False  # the arguments come from the template, not from the call
     # Why content that looks like a template is kept as plain text.
     plain: Literal["", "large", "broken", "constant", "many", "unusual"] = ""
@@ -43,13 +54,21 @@ def looks_like_template(content: str) -> bool:
     return any(mark in content for mark in _MARKS)
 
 
-def check(check: Callable[[str], TemplateNames], contents: Iterable[str]) -> Checked:
-    """Check, with the renderer, each content that may be a template."""
+def includes(content: str) -> bool:
+    """Return whether a text has a statement that includes another text."""
+    return bool(find_included(content))
+
+
+def check(check: Callable[[str, Parts], TemplateNames], contents: Iterable[str], included: Included) -> Checked:
+    """Check, with the renderer, each content that may be a template, together with what it includes."""
     checked: dict[str, TemplateNames | RenderFailed] = {}
     for content in contents:
-        if content not in checked and _can_be_checked(content):
+        if content not in checked and can_be_template(content):
             try:
-                checked[content] = check(content)
+                parts = included.get(content, NO_PARTS)
+                if isinstance(parts, RenderFailed):
+                    raise parts
+                checked[content] = check(content, parts)
             except RenderFailed as failure:
                 checked[content] = failure
     return checked
@@ -66,17 +85,17 @@ def settle(checked: Checked, content: str, declared: Sequence[Argument] | None, 
     """
     if not declared and (declared is not None or is_plain or not looks_like_template(content)):
         return Settled()
-    if not declared and not _can_be_checked(content):
+    if not declared and not can_be_template(content):
         return Settled(plain="large")
-    if not _can_be_checked(content):
+    if not can_be_template(content):
         return _compare(_NOTHING, tuple(declared or ()))
     if content not in checked:
         raise StoreConflict("the content was changed while its template was checked")
     return _compare(checked[content], tuple(declared)) if declared else _declare(checked[content])
 
 
-def _can_be_checked(content: str) -> bool:
-    # A longer text is never a template; this is a rule of the store.
+def can_be_template(content: str) -> bool:
+    """Return whether a text may be a template; a longer one never is, which is a rule of the store."""
     return (looks_like_template(content) or "{#" in content) and rules.fits(content, rules.MAX_TEMPLATE_BYTES)
 
 
@@ -84,7 +103,7 @@ def _compare(found: TemplateNames | RenderFailed, declared: tuple[Argument, ...]
     """Compare the declared arguments with the names in the template."""
     if isinstance(found, RenderFailed):
         if not found.is_exhausted:
-            raise WrongArgument("content", "template", value=describe_failure(found), kind="prompt")
+            raise _explain_failure(found)
         return Settled(arguments=declared, failure=found)
     names = [one.name for one in declared]
     return Settled(
@@ -98,9 +117,13 @@ def _compare(found: TemplateNames | RenderFailed, declared: tuple[Argument, ...]
 def _declare(found: TemplateNames | RenderFailed) -> Settled:
     """Declare an argument for each variable of a template."""
     if isinstance(found, RenderFailed):
+        if found.is_include:
+            raise _explain_failure(found)
         return Settled(plain="broken", failure=found)
     names = [name for name in found.variables if name in found.empty or name in found.optional]
     names = [name for name in names if can_be_argument(name)]
+    if not names and found.includes:
+        return replace(_compare(found, ()), is_constant=True)
     if not names or len(names) > rules.MAX_ARGUMENTS:
         return Settled(plain="many" if names else "constant")
     if found.unusual:
@@ -109,9 +132,97 @@ def _declare(found: TemplateNames | RenderFailed) -> Settled:
     return replace(_compare(found, arguments), is_from_template=True)
 
 
+def _explain_failure(failure: RenderFailed) -> WrongArgument:
+    rule = "include" if failure.is_include else "template"
+    return WrongArgument("content", rule, value=describe_failure(failure), kind="prompt")
+
+
 def describe_failure(failure: RenderFailed) -> str:
     """Describe the fault of a template, with its line."""
     return failure.what if failure.line is None else f"line {failure.line}: {failure.what}"
+
+
+# -- what templates include ---------------------------------------------------------------------------------------
+# A name means a document or, if there is none, a prompt: first of the template's project, then of the personal one.
+
+
+def collect_all(tx: Tx, scope: Scope, named: Sequence[tuple[str, str]], *, are_new: bool = False) -> Included:
+    """Collect what each of some contents includes; they are about to be saved, so that they may include each other.
+
+    `named` has the name and the content of each prompt. The name of a new one may be taken; then it gets another.
+    """
+    free = [
+        name if not are_new or prompt_rows.find(tx, scope.project, "name", name) is None else "" for name, _ in named
+    ]
+    beside = {name: content for name, (_, content) in zip(free, named, strict=True) if name}
+    found: dict[str, Parts | RenderFailed] = {}
+    for name, (_, content) in zip(free, named, strict=True):
+        if includes(content):
+            try:
+                found[content] = _collect(tx, scope, name, content, beside)
+            except RenderFailed as failure:
+                found[content] = failure
+    return found
+
+
+def collect_for(tx: Tx, scope: Scope, prompt: Prompt) -> Parts:
+    """Collect the texts that a stored prompt includes; names mean what they mean in the prompt's own project.
+
+    Raises:
+        RenderFailed: a text is binary, or they are too many or too large.
+    """
+    if not prompt.is_template or not includes(prompt.content):
+        return NO_PARTS
+    place = (layers.enter_personal(scope) or scope) if prompt.layer else scope
+    return _collect(tx, place, prompt.name, prompt.content, {})
+
+
+def describe_missing(tx: Tx, scope: Scope, prompt: Prompt | Item) -> list[str]:
+    """Return a note about the names that a template includes although they mean nothing."""
+    places = _list_places(scope)
+    names = [name for name in list_included(prompt) if not any(_find(tx, place, name) for place in places)]
+    return [f"It includes {', '.join(names[:_MOST_NAMED])}, which project {scope.project} lacks."] if names else []
+
+
+def _collect(tx: Tx, scope: Scope, name: str, content: str, beside: Mapping[str, str]) -> Parts:
+    """Collect the texts that a template includes, directly or through others."""
+    texts: dict[str, str | None] = {}
+    size, last = len(content.encode()), [content]
+    for _ in range(_LEVELS):
+        names = [one for text in last for one in find_included(text) if one not in texts]
+        last = []
+        for one in dict.fromkeys(names):
+            texts[one] = found = _find_text(tx, scope, one, beside)
+            last += [] if found is None else [found]
+            size += len((found or "").encode())
+            if len(texts) > _MOST_INCLUDED:
+                raise RenderFailed(f"it includes more than {_MOST_INCLUDED} texts", is_include=True)
+            if size > _MAX_INCLUDED:
+                raise RenderFailed(f"it has more than {_MAX_INCLUDED} bytes with what it includes", is_include=True)
+    is_own = name in texts and not isinstance(_find(tx, scope, name), Document)
+    return Parts(name if is_own else "", texts, is_stored=True)
+
+
+def _find_text(tx: Tx, scope: Scope, name: str, beside: Mapping[str, str]) -> str | None:
+    """Return the text that a name means; `beside` has prompts of the scope's project that are about to be saved."""
+    for place in _list_places(scope):
+        found = _find(tx, place, name)
+        if place is scope and name in beside and not isinstance(found, Document):
+            return beside[name]
+        if found is not None:
+            if isinstance(found.content, bytes):
+                raise RenderFailed(f"document {name!r} is binary and cannot be included", is_include=True)
+            return found.content
+    return None
+
+
+def _list_places(scope: Scope) -> list[Scope]:
+    lower = layers.enter_personal(scope)
+    return [scope] if lower is None else [scope, lower]
+
+
+def _find(tx: Tx, place: Scope, name: str) -> Document | Prompt | None:
+    return document_rows.find(tx, place.project, "name", name) or prompt_rows.find(tx, place.project, "name", name)
 
 
 # -- earlier values -----------------------------------------------------------------------------------------------

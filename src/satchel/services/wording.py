@@ -45,10 +45,12 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("", "reserved"): "{field} cannot be {value}: it has the form of an id",
     ("name", "pattern"): "{field} can have letters, digits, - _ and . only",
     ("name", "not"): "{field} cannot be {value}: the server has a prompt of that name",
+    ("replaced_by", "not"): "{value} cannot be replaced by itself",
     ("mime_type", "format"): "{field} must look like text/markdown",
     ("uri", "format"): "{field} must begin with a scheme, such as file:, and have no spaces",
     ("uri", "reserved"): "{field} cannot be {value}: only Satchel makes URIs that begin with satchel:",
     ("content", "template"): "{field} is not a valid template: {value}",
+    ("content", "include"): "{field} includes what it cannot: {value}",
     (
         "arguments",
         "pattern",
@@ -71,6 +73,7 @@ _FOR_PEOPLE: Mapping[tuple[str, str], str] = {
     ("tag", "pattern"): "{quoted} cannot be a tag: use up to 50 letters, digits, - and _",
     ("content", "contentEncoding"): "the content is not UTF-8 text, as its MIME type requires",
     ("due", "format"): "{quoted} is not a day: write 2026-12-31, tomorrow, friday or 3d",
+    ("expires", "format"): "{quoted} is not a day: write it like 2026-12-31",
     ("user", "format"): "{quoted} is not a user: a user is a UUID, as `satchel user` prints it",
     ("expires_at", "format"): (
         "{quoted} is not a time: write 12h, 90d, tomorrow, friday, 2030-12-31 or 2030-12-31T18:00"
@@ -155,7 +158,8 @@ def _describe_task(error: SatchelError, voice: Voice) -> str | None:
     """Describe an error about a task or a text; None for other errors."""
     quote = voice.quote
     if isinstance(error, TaskHeld):
-        return f"task #{error.number} is held by {error.claim.holder} until {error.claim.until[:16]}Z"
+        taken = f", who took it over from you at {error.claim.taken_at[:16]}Z" if error.was_yours else ""
+        return f"task #{error.number} is held by {error.claim.holder} until {error.claim.until[:16]}Z{taken}"
     if isinstance(error, TaskClosed):
         return f"task #{error.number} is {error.status}"
     if isinstance(error, StaleFence):

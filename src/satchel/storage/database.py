@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -36,7 +36,7 @@ PARAMETERS = re.compile(r"'[^']*'|::|\b(not )?in :(\w+)|:(\w+)")
 
 WordList = tuple[str, str, bool]  # selects items: level, word, and whether longer words match too
 
-NEWEST: PromptPosition = ("~", 0)  # before every prompt: "~" sorts after all timestamps
+NEWEST: Final = PromptPosition("~", 0, 2**62)  # before every prompt: "~" sorts after all timestamps
 
 
 class Cutoffs(Struct, frozen=True):
@@ -284,8 +284,12 @@ class Database:
         """
         raise NotImplementedError
 
-    def write(self, scope: Scope | None = None, deadline: float | None = None) -> AbstractContextManager[Tx]:
+    def write(
+        self, scope: Scope | None = None, deadline: float | None = None, *, lock_timeout: float | None = None
+    ) -> AbstractContextManager[Tx]:
         """Begin a transaction that may write; it commits when the block ends, and rolls back when the block raises.
+
+        With `lock_timeout`, it waits at most so many seconds for a lock of another writer.
 
         Raises:
             StoreConflict: the transaction was rolled back, or the connection lost before the commit; nothing changed.

@@ -6,24 +6,29 @@ from msgspec.structs import asdict, replace
 
 from satchel.model import Document, DocumentDraft
 from satchel.storage.database import Row, Tx
+from satchel.storage.prompts import EXPIRED
 
 _COLUMNS = "number, id, project, name, uri, description, mime_type, created_at, updated_at, version"  # as in Document
-_WHOLE = f"{_COLUMNS}, 0, content, data"
+_WHOLE = f"{_COLUMNS}, 0, content, data, expires, replaced_by"
 _IN_PROJECT = (
     "project = (select number from projects where name = :project and deleted_at is null) and deleted_at is null"
 )
 _FIND = f"select {_WHOLE} from documents where {_IN_PROJECT}"
 _BY = {column: f"{_FIND} and {column} = :key" for column in ("name", "uri", "number")}
 _WITHOUT_CONTENT = f"""
-    select {_COLUMNS}, coalesce(octet_length(content), octet_length(data)), null, null
+    select {_COLUMNS}, coalesce(octet_length(content), octet_length(data)), null, null, expires, replaced_by
     from documents where project = :project and deleted_at is null
 """
+_EXPIRED = EXPIRED.format("documents")
 
 
 # Versions continue after a deleted document of the same name, so that a version identifies one content.
 _LAST = "select max(version) from documents where project = :project and name = :name and deleted_at is not null"
-_VALUES = ":id, :project, :name, :uri, :description, :mime_type, :content, :data, :now, :now"
-_INTO = "id, project, name, uri, description, mime_type, content, data, created_at, updated_at, version"
+_VALUES = ":id, :project, :name, :uri, :description, :mime_type, :content, :data, :expires, :replaced_by, :now, :now"
+_INTO = (
+    "id, project, name, uri, description, mime_type, content, data, expires, replaced_by, "
+    "created_at, updated_at, version"
+)
 _ADD = f"""
     insert into documents ({_INTO}) values ({_VALUES}, coalesce(({_LAST}), 0) + 1)
     on conflict do nothing returning number, version
@@ -38,7 +43,7 @@ def add(tx: Tx, project: int, draft: DocumentDraft) -> Document | None:
     if row is None:
         return None
     facts = (row[0], id, project, draft.name, draft.uri, draft.description, draft.mime_type, tx.now, tx.now, row[1])
-    return _document((*facts, 0, text, data))
+    return _document((*facts, 0, text, data, draft.expires, draft.replaced_by))
 
 
 def find(tx: Tx, project: str, column: Literal["name", "uri", "number"], key: str) -> Document | None:
@@ -67,11 +72,19 @@ def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Document]:
 
 
 def update(tx: Tx, seen: Document, new: Document) -> Document:
-    """Store the content, MIME type and description of a document, and return it with its new version."""
+    """Store the changed fields of a document, and return it with its new version.
+
+    Raises:
+        Violation: documents_name or documents_uri, if name or URI is taken.
+    """
     assert new.content is not None, "a document is changed whole"
-    changes = "mime_type = :mime_type, description = :description, content = :content, data = :data"
+    changes = """
+        name = :name, uri = :uri, mime_type = :mime_type, description = :description, content = :content, data = :data,
+        expires = :expires, replaced_by = :replaced_by
+    """
     text, data = _split(new.content)
-    values: dict[str, Any] = {"mime_type": new.mime_type, "description": new.description, "content": text, "data": data}
+    names = ("name", "uri", "mime_type", "description", "expires", "replaced_by")
+    values: dict[str, Any] = {**{name: getattr(new, name) for name in names}, "content": text, "data": data}
     where = {"number": seen.number, "project": seen.project}
     row = tx.renew("documents", changes, _IS_SEEN, columns="updated_at, version", **where, **values)
     assert row is not None, "it is locked"
@@ -112,10 +125,15 @@ def _split(content: str | bytes) -> tuple[str | None, bytes | None]:
 
 
 def _document(row: Row) -> Document:
-    *columns, size, text, data = row
+    *columns, size, text, data, expires, replaced_by = row
     content = bytes(data) if data is not None else text
-    columns += [size if content is None else _size(content), content]
+    columns += [size if content is None else _size(content), content, expires, replaced_by]
     return Document(*columns)
+
+
+def list_expired(tx: Tx, project: int, since: str, today: str, limit: int) -> list[tuple[str, str]]:
+    """Return day and name of the documents that expired on the days from `since` to the one before `today`."""
+    return [(day, name) for day, name in tx.all(_EXPIRED, project=project, since=since, today=today, limit=limit)]
 
 
 def _size(content: str | bytes) -> int:

@@ -1,4 +1,4 @@
-"""Queries about links, the `satchel://` URIs in the texts of items, in both directions."""
+"""Queries about links, in both directions: the `satchel://` URIs in texts, and what templates include."""
 
 import re
 from collections.abc import Sequence
@@ -11,8 +11,9 @@ from satchel.storage.database import Tx
 
 MOST = 100  # stored links from one part of an item
 
-Part = Literal["text", "note"]  # the place of a link in an item: its own text, or the notes on a task
-PARTS: tuple[Part, ...] = ("text", "note")
+# The place of a link in an item: its own text, the notes on a task, or the statements by which a template includes.
+Part = Literal["text", "note", "include"]
+PARTS: tuple[Part, ...] = ("text", "note", "include")
 Kind = Literal["prompt", "document", "task"]
 Target = tuple[Kind, str]  # the name in a URI, or the number of a task
 
@@ -20,6 +21,9 @@ SCHEME = "satchel://"
 _URI = r"satchel://(?:(task)/([0-9]{1,18})(?![0-9A-Za-z_%])|(prompt|resource)/([^\s<>\"'`()\[\]{}|\\^]+))"
 _KINDS: dict[str, Kind] = {"prompt": "prompt", "resource": "document"}  # by the word in a URI
 _AT_THE_END = ".,;:!?*~"  # belongs to a sentence or an emphasis, not to a name
+
+# Names of items have no other characters. The statement may stand in a comment, which only the engine can tell.
+_INCLUDE = re.compile(r"""\{%[-+]?\s*(?:include|extends|import|from)\b[\s(]*["']([A-Za-z0-9._-]+)["']""")
 
 # By kind of the source; links of a text come before those of notes, as in PARTS.
 _REMOVE = {kind: f"delete from links where {kind} = :number and part = :part" for kind in get_args(Kind)}
@@ -39,24 +43,30 @@ _EXISTING = """
     select 'document', substr(uri, 20) from documents where project = :project and deleted_at is null and uri in :uris
 """
 # Sources in projects and tasks of an owner are two walks along one index, each limited to rows that the caller may see.
-# The text of a prompt or document has at most one link to a target; a task may have another one in its notes.
+# A source may have several links to a target: with and without its project, as an include, and in the notes of a task.
+# Every project may include what the personal one has.
 _TO = """
-    select 'task', cast(number as text), title, project from (
+    select 'task', cast(number as text), title, project, 0 from (
         select distinct t.number, t.title, j.name as project from links l join tasks t on t.number = l.task
             left join projects j on j.number = t.project and j.deleted_at is null
-        where l.to_kind = :kind and l.to_key = :key and l.owner = :owner and t.deleted_at is null
-            and (:any_project or t.project in :projects or (:has_loose and t.project is null))
+        where l.to_kind = :kind and l.to_key in (:key, :long) and l.owner = :owner and t.deleted_at is null
+            and (t.project = :project or (l.to_key = :long and (:any_project or t.project in :projects))
+                or (:has_loose and t.project is null))
         order by t.number limit :limit
     ) as from_tasks
     union all
-    select kind, name, title, project from (
+    select kind, name, title, project, is_include from (
         select case when l.prompt is null then 'document' else 'prompt' end as kind, coalesce(p.name, r.name) as name,
-            coalesce(p.title, '') as title, j.name as project
+            coalesce(p.title, '') as title, j.name as project, cast(l.part = 'include' as integer) as is_include
         from links l join projects j on j.number = l.project and j.deleted_at is null
             left join prompts p on p.number = l.prompt left join documents r on r.number = l.document
-        where l.to_kind = :kind and l.to_key = :key and l.owner is null
-            and p.deleted_at is null and r.deleted_at is null and (:any_project or l.project in :projects)
-        order by 1, 2, l.project limit :limit
+        where l.to_kind = :kind and l.to_key in (:key, :long) and l.owner is null
+            and p.deleted_at is null and r.deleted_at is null and (
+                l.project = :project
+                or (l.to_key = :long or (l.part = 'include' and :is_included))
+                    and (:any_project or l.project in :projects)
+            )
+        order by 1, 2, l.project, 5 desc limit :limit
     ) as from_texts
 """
 
@@ -69,11 +79,19 @@ class Link(Struct, frozen=True, kw_only=True):
     title: str = ""  # if the caller may see it, and it differs from the key
     project: str = ""  # if it is not the caller's own
     is_missing: bool = False  # the item does not exist, or the scope may not see it
+    is_include: bool = False  # the source is a template, and cannot be filled in without the target
 
     @property
     def reference(self) -> str:
         """Return the reference by which a call names the item."""
-        return f"#{self.key}" if self.kind == "task" else uri_of(self.kind, self.key)
+        return f"#{self.key}" if self.kind == "task" else uri_of(self.kind, self.key, self.project)
+
+
+def split_key(key: str) -> tuple[str, str]:
+    """Split the name in a URI into a project, empty if the URI has none, and the name in that project."""
+    project, _, name = key.partition("/")
+    is_long = project and name and "/" not in name and ":" not in project  # a library's prompt is LIBRARY:PROMPT
+    return (project, name) if is_long else ("", key)
 
 
 def find_targets(text: str) -> list[Target]:
@@ -89,6 +107,11 @@ def find_targets(text: str) -> list[Target]:
         if len(found) == MOST:
             break
     return list(found)
+
+
+def find_included(text: str) -> list[str]:
+    """Find the names of the documents and prompts that a template includes, each once, in order."""
+    return list(dict.fromkeys(_INCLUDE.findall(text))) if "{%" in text else []
 
 
 def add(
@@ -120,15 +143,30 @@ def existing(tx: Tx, project: int, targets: Sequence[Target]) -> set[Target]:
 
 
 def to(
-    tx: Tx, target: Target, owner: str | None, projects: Sequence[int] | None, limit: int, *, has_loose: bool
+    tx: Tx,
+    target: Target,
+    long: str,
+    owner: str | None,
+    project: int,
+    projects: Sequence[int] | None,
+    limit: int,
+    *,
+    has_loose: bool,
+    is_included: bool = False,
 ) -> list[Link]:
     """List an owner's tasks, then the prompts and documents, that link to a target, each up to a limit.
 
-    Only items in `projects` are listed; None means all. `has_loose` adds the tasks of no project.
+    Listed are items of `project`, and those of `projects` (None: of all) with a link to `long`, the key that names the
+    project of the target, too. `has_loose` adds the tasks of no project, and `is_included` the templates of `projects`
+    that include the target.
     """
-    values = {"kind": target[0], "key": target[1], "owner": owner, "limit": limit, "has_loose": has_loose}
+    values: dict[str, object] = {"kind": target[0], "key": target[1], "long": long, "project": project}
+    values |= {"owner": owner, "limit": limit, "has_loose": has_loose, "is_included": is_included}
     rows = tx.all(_TO, **values, any_project=projects is None, projects=list(projects or ()))
-    return [Link(kind=kind, key=key, title=title, project=project or "") for kind, key, title, project in rows]
+    return [
+        Link(kind=kind, key=key, title=title, project=name or "", is_include=bool(is_include))
+        for kind, key, title, name, is_include in rows
+    ]
 
 
 def _read_name(text: str) -> str:

@@ -87,9 +87,13 @@ class PostgresDatabase(Database):
                 _end_read(connection)
 
     @contextmanager
-    def write(self, scope: Scope | None = None, deadline: float | None = None) -> Iterator[Tx]:
+    def write(
+        self, scope: Scope | None = None, deadline: float | None = None, *, lock_timeout: float | None = None
+    ) -> Iterator[Tx]:
+        if lock_timeout is not None:
+            deadline = min(_deadline(deadline), time.monotonic() + lock_timeout)
         with self._writes.lend(_deadline(deadline)) as connection:
-            tx = self._begin(connection, scope, _BEGIN)
+            tx = self._begin(connection, scope, _BEGIN, lock_timeout)
             tx.writes = True
             yield tx
             tx.commit()
@@ -108,14 +112,18 @@ class PostgresDatabase(Database):
                 if time.monotonic() >= deadline:
                     raise
 
-    def _begin(self, connection: Connection, scope: Scope | None, how: str) -> PostgresTx:
+    def _begin(
+        self, connection: Connection, scope: Scope | None, how: str, lock_timeout: float | None = None
+    ) -> PostgresTx:
         """Begin a transaction with the settings of row-level security, and with timeouts if there is a pooler.
 
         The settings end with the transaction, because connections are shared.
         """
         shown = self._list_shown(scope)
         tx = PostgresTx(connection, shown=shown)
-        tx.begin(how, shown | self._address.list_timeouts(connection) if self._address.is_pooled else shown)
+        timeouts = self._address.list_timeouts(connection) if self._address.is_pooled else {}
+        timeouts |= {} if lock_timeout is None else {"lock_timeout": f"{lock_timeout:g}s"}
+        tx.begin(how, shown | timeouts)
         tx.scope, tx.retention = scope or tx.scope, self.retention
         return tx
 

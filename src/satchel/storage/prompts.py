@@ -23,7 +23,10 @@ from satchel.storage.database import NEWEST, Row, Tx, explain_damage, patch_valu
 # Indexing a 4 MiB document blocks other writers for a second, so longer texts are scanned instead.
 MAX_INDEXED_CHARACTERS = 256 * 1024
 
-_COLUMNS = "number, id, name, title, description, arguments, created_at, updated_at, version"
+_COLUMNS = (
+    "number, id, name, title, description, arguments, created_at, updated_at, version, "
+    "uses, last_used, expires, replaced_by"
+)
 _NAMES = _COLUMNS.split(", ")
 # The tags are sorted in Python, because SQLite would open a temporary table for `order by`.
 _WHOLE = f"{_COLUMNS}, content, (select string_agg(tag, ' ') from prompt_tags where prompt = number), project"
@@ -32,6 +35,13 @@ _IN_PROJECT = (
 )
 _FIND = f"select {_WHOLE} from prompts where {_IN_PROJECT}"
 _BY = {column: f"{_FIND} and {column} = :key" for column in ("id", "name", "title", "number")}
+# The same for documents.
+EXPIRED = """
+    select expires, name from {} where project = :project and deleted_at is null
+    and (expires is not null or replaced_by is not null) and expires >= :since and expires < :today
+    order by expires desc, name limit :limit
+"""
+_EXPIRED = EXPIRED.format("prompts")
 _ARGUMENTS = msgspec.json.Decoder(tuple[Argument, ...])
 
 
@@ -49,9 +59,10 @@ class PromptSlice(Struct, frozen=True, kw_only=True):
 # Versions continue after a deleted prompt of the same name, so that a version identifies one text.
 _ADD = """
     insert into prompts (
-        id, project, name, title, content, description, arguments, created_at, updated_at, version
+        id, project, name, title, content, description, arguments, expires, replaced_by, created_at, updated_at, version
     )
-    select :id, number, :name, :title, :content, :description, :arguments, :now, :now, coalesce((
+    select :id, number, :name, :title, :content, :description, :arguments, :expires, :replaced_by, :now, :now,
+    coalesce((
         select max(p.version) from prompts p
         where p.project = projects.number and p.name = :name and p.deleted_at is not null
     ), 0) + 1 from projects where projects.name = :project and projects.deleted_at is null
@@ -65,7 +76,8 @@ def add(tx: Tx, project: str, id: str, name: str, draft: PromptDraft) -> Prompt 
     The project is given by name.
     """
     values = asdict(draft) | {"id": id, "project": project, "name": name, "now": tx.now}
-    row = tx.one(_ADD, **values | {"arguments": _encode_arguments(draft.arguments)})
+    is_constant = draft.is_constant and not draft.arguments
+    row = tx.one(_ADD, **values | {"arguments": _encode_arguments(draft.arguments, is_constant=is_constant)})
     if row is None:
         return None
     number, project_number, version = row
@@ -83,6 +95,9 @@ def add(tx: Tx, project: str, id: str, name: str, draft: PromptDraft) -> Prompt 
         version=version,
         description=draft.description,
         arguments=tuple(draft.arguments),
+        expires=draft.expires,
+        replaced_by=draft.replaced_by,
+        is_constant=is_constant,
     )
 
 
@@ -128,10 +143,12 @@ def update(tx: Tx, seen: Prompt, patch: PromptPatch, version: int | None) -> tup
         title = coalesce(:title, title),
         content = coalesce(:content, content),
         description = case when :has_description then :description else description end,
-        arguments = case when :has_arguments then :arguments else arguments end
+        arguments = case when :has_arguments then :arguments else arguments end,
+        expires = case when :has_expires then :expires else expires end,
+        replaced_by = case when :has_replaced_by then :replaced_by else replaced_by end
     """
     values = patch_values(patch) | {"number": seen.number, "project": seen.project}
-    values |= {"arguments": _encode_arguments(patch.arguments or ())}
+    values |= {"arguments": _encode_arguments(patch.arguments or (), is_constant=patch.is_constant)}
     where = "number = :number and project = :project and deleted_at is null"
     row = tx.renew("prompts", changes, where, columns="updated_at, version", version=version, **values)
     return (row[0], row[1]) if row else None
@@ -177,6 +194,24 @@ def set_tags(tx: Tx, project: int, number: int, tags: Sequence[str]) -> None:
 def renew_time(tx: Tx, number: int, moment: str) -> None:
     """Set the time of a prompt to a later one without making a version."""
     tx.run("update prompts set updated_at = :moment where number = :number", moment=moment, number=number)
+
+
+def count_use(tx: Tx, project: int, number: int) -> None:
+    """Count a use of a prompt; this makes no version and keeps its time."""
+    tx.run(
+        """
+        update prompts set uses = uses + 1, last_used = :now
+        where number = :number and project = :project and deleted_at is null
+        """,
+        number=number,
+        project=project,
+        now=tx.now,
+    )
+
+
+def list_expired(tx: Tx, project: int, since: str, today: str, limit: int) -> list[tuple[str, str]]:
+    """Return day and name of the prompts that expired on the days from `since` to the one before `today`."""
+    return [(day, name) for day, name in tx.all(_EXPIRED, project=project, since=since, today=today, limit=limit)]
 
 
 def add_tags(tx: Tx, project: int, number: int, tags: Sequence[str]) -> None:
@@ -247,8 +282,9 @@ def content(tx: Tx, number: int) -> str:
     return tx.value("select content from prompts where number = :number", number=number) or ""
 
 
-def _encode_arguments(arguments: Sequence[Argument]) -> str | None:
-    return msgspec.json.encode(arguments).decode() if arguments else None
+def _encode_arguments(arguments: Sequence[Argument], *, is_constant: bool) -> str | None:
+    """Encode the arguments of a template, which may have none; None stands for plain text."""
+    return msgspec.json.encode(arguments).decode() if arguments or is_constant else None
 
 
 def _columns(row: Row) -> dict[str, Any]:
@@ -261,8 +297,14 @@ def _prompt(row: Row | None) -> Prompt | None:
     if row is None:
         return None
     content, tags, project = row[-3:]
+    columns = _columns(row)
+    is_constant = row[_NAMES.index("arguments")] is not None and not columns["arguments"]
     return Prompt(
-        **_columns(row), project=project, content=content, tags=tuple(sorted(tags.split(" "))) if tags else ()
+        **columns,
+        project=project,
+        content=content,
+        tags=tuple(sorted(tags.split(" "))) if tags else (),
+        is_constant=is_constant,
     )
 
 
@@ -298,6 +340,16 @@ _COLLECT_TAGGED = """
 _COLLECT_WITH_ONE_TAG = _COLLECT_TAGGED.format(_WITH_ONE_TAG)
 _COLLECT_WITH_ALL_TAGS = _COLLECT_TAGGED.format(_WITH_ALL_TAGS)
 _CONTAINING = "(instr(t.title, :text) > 0 or instr(t.content, :text) > 0)"
+# A list by use walks its index until the page is full.
+_BY_USE = "order by uses desc, updated_at desc, number desc limit :limit"
+_USED = f"""
+    select number from prompts where project = :project and deleted_at is null
+    and (uses, updated_at, number) < (:uses, :moment, :last) and (:needed = 0 or {_TAGGED}) {_BY_USE}
+"""
+_USED_CONTAINING = f"""
+    select number from prompts join prompt_texts t on t.prompt = number where project = :project and deleted_at is null
+    and (uses, updated_at, number) < (:uses, :moment, :last) and (:needed = 0 or {_TAGGED}) and {_CONTAINING} {_BY_USE}
+"""
 _RECENT = f"""
     select number, updated_at from prompts
     where project = :project and deleted_at is null and {_AFTER} {_ORDER} limit :newest
@@ -312,17 +364,20 @@ _AMONG_FEW = f"project + 0 = :project and deleted_at is null and number in :few 
 
 
 def numbers(tx: Tx, project: int, query: PromptQuery, limit: int, after: PromptPosition | None) -> list[int]:
-    """Return the numbers of the prompts that match a query (text and tags folded), last updated first."""
-    moment, last = after or NEWEST
+    """Return the numbers of the prompts that match a query (text and tags folded), in the order that it asks for."""
+    after = after or NEWEST
     values = {
         "project": project,
         "text": query.text,
         "tags": list(query.tags),
         "needed": query.needed_tags,
-        "moment": moment,
-        "last": last,
+        "moment": after.moment,
+        "last": after.number,
+        "uses": after.uses,
         "limit": limit,
     }
+    if query.by_use:
+        return [number for (number,) in tx.all(_USED_CONTAINING if query.text else _USED, **values)]
     few = _few(tx, project, query) if query.tags else None
     if query.text and few is None:
         found = _scan_newest(tx, _CONTAINING_AMONG_NEWEST, values, limit)

@@ -49,6 +49,8 @@ class FoundText(Struct, frozen=True):
     title: str
     description: str | None
     text: str
+    expires: str | None = None  # a day
+    replaced_by: str | None = None
     notes: str = ""  # on a task, the last one first
     layer: str = ""  # the personal project, if the item is from there
 
@@ -126,6 +128,7 @@ _REMOVE = "delete from search_items where {0} in :items"
 _BY_NAME = "select {0} from search_items where space in :spaces and name_key = :key order by number limit 4"
 _BY_TITLE = "select {0} from search_items where space in :spaces and title_key = :key order by number limit 4"
 
+_TABLES: dict[FoundKind, str] = {"prompt": "prompts", "document": "documents"}
 _OF_SPACE = {kind: f"select {kind} from search_items where space = :space" for kind in KINDS}
 
 
@@ -197,6 +200,18 @@ def find_alike(tx: Tx, spaces: Sequence[int], kind: FoundKind, reference: str) -
     return [number for (number,) in found if number is not None]
 
 
+def find_anywhere(
+    tx: Tx, kind: FoundKind, reference: str, projects: Sequence[int], limit: int
+) -> list[tuple[str, str]]:
+    """Return project and name of the first prompts or documents of some projects that a reference may mean."""
+    found = find_alike(tx, [space for space, _ in list_spaces(tx, projects, [kind])], kind, reference)
+    sql = f"""
+        select j.name, one.name from {_TABLES[kind]} one join projects j on j.number = one.project
+        where one.number in :numbers and one.deleted_at is null and j.deleted_at is null order by j.name limit :limit
+    """
+    return [(project, name) for project, name in tx.all(sql, numbers=found, limit=limit)]
+
+
 def list_beside(tx: Tx, space: int, kind: FoundKind, key: str, limit: int) -> list[int]:
     """Return the items of a space nearest to a `make_key` key, in the order of names and in the order of titles."""
     sql = _OF_SPACE[kind]
@@ -258,19 +273,26 @@ def read_batch(
 
 _TEXTS: dict[FoundKind, str] = {
     "prompt": """
-        select number, name, title, description, substr(content, 1, :longest) from prompts where number in :numbers
+        select number, name, title, description, substr(content, 1, :longest), expires, replaced_by
+        from prompts where number in :numbers
     """,
     "document": """
-        select number, name, name, description, coalesce(substr(content, 1, :longest), '') from documents
-        where number in :numbers
+        select number, name, name, description, coalesce(substr(content, 1, :longest), ''), expires, replaced_by
+        from documents where number in :numbers
     """,
     "task": f"""
-        select number, '', title, null, coalesce(description, ''), coalesce({NOTE_TEXT}, '') from tasks
+        select number, '', title, null, coalesce(description, ''), null, null, coalesce({NOTE_TEXT}, '') from tasks
         where owner || '' = :owner and number in :numbers and {CONFINED}
     """,
 }
+_OUTDATED = """
+    select 'prompt', number from prompts
+    where number in :prompts and (replaced_by is not null or expires < :today)
+    union all select 'document', number from documents
+    where number in :documents and (replaced_by is not null or expires < :today)
+"""
 _DOCUMENTS = """
-    select number, name, description, content from documents
+    select number, name, name, description, coalesce(content, ''), expires, replaced_by from documents
     where project = :project and deleted_at is null and number < :before order by number desc limit :batch
 """
 
@@ -288,10 +310,20 @@ def keep_closed(tx: Tx, numbers: Sequence[int]) -> set[int]:
     return {number for (number,) in tx.all(sql, numbers=list(numbers))}
 
 
+def keep_outdated(tx: Tx, items: Sequence[tuple[FoundKind, int]]) -> set[tuple[FoundKind, int]]:
+    """Return those of the given items that are expired or replaced; tasks never are."""
+    prompts, documents = ([number for kind, number in items if kind == wanted] for wanted in ("prompt", "document"))
+    if not prompts and not documents:
+        return set()
+    return {
+        (kind, number) for kind, number in tx.all(_OUTDATED, prompts=prompts, documents=documents, today=tx.now[:10])
+    }
+
+
 def read_documents(tx: Tx, project: int, before: int, batch: int) -> list[FoundText]:
     """Return the documents of a project with numbers below `before`, newest first."""
     found = tx.all(_DOCUMENTS, project=project, before=before, batch=batch)
-    return [FoundText(number, name, name, description, text or "") for number, name, description, text in found]
+    return [FoundText(*row) for row in found]
 
 
 def find_shared_names(tx: Tx, projects: Sequence[int], names: Sequence[str]) -> set[str]:

@@ -140,13 +140,13 @@ def find_prompts_in_sqlite(
         sql = "select number from prompts where project = :project and deleted_at is null"
         own = {number for (number,) in tx.all(sql, project=project)}
         hits = [number for number in hits if number in own]
-    moment, last = after or NEWEST
+    after = after or NEWEST
     if len(hits) <= _FEW:
         sql = f"select number from prompts where number in :numbers and {_LAST_UPDATED}"
-        found = [number for (number,) in tx.all(sql, numbers=hits, moment=moment, last=last)]
+        found = [number for (number,) in tx.all(sql, numbers=hits, moment=after.moment, last=after.number)]
         return found[offset : offset + limit], len(hits)
     sql = f"select number from prompts where project = :project and deleted_at is null and {_LAST_UPDATED}"
-    wanted, walked = set(hits), tx.walk(sql, project=project, moment=moment, last=last)
+    wanted, walked = set(hits), tx.walk(sql, project=project, moment=after.moment, last=after.number)
     page = islice((number for (number,) in walked if number in wanted), offset, offset + limit)
     return list(page) if offset < len(hits) else [], len(hits)
 
@@ -286,15 +286,15 @@ def find_prompts_in_postgres(
         hits = _HITS_BY_FUNCTION
     elif tx.scope.projects is not None:
         hits = _HITS_WITHIN
-    moment, last = after or NEWEST
+    after = after or NEWEST
     values = {
         "project": project,
         "text": query.text,
         "pattern": "%" + re.sub(r"([\\%_])", r"\\\1", query.text) + "%",
         "tags": list(query.tags),
         "needed": query.needed_tags,
-        "moment": moment,
-        "last": last,
+        "moment": after.moment,
+        "last": after.number,
         "limit": limit,
         "offset": min(offset, _LARGEST),
     }

@@ -205,10 +205,12 @@ class SqliteDatabase(Database):
             return connection
 
     @contextmanager
-    def write(self, scope: Scope | None = None, deadline: float | None = None) -> Iterator[Tx]:
+    def write(
+        self, scope: Scope | None = None, deadline: float | None = None, *, lock_timeout: float | None = None
+    ) -> Iterator[Tx]:
         if self.why_read_only:
             raise StoreFailed(f"{self.why_read_only}, so nothing can be changed")
-        with self._write_lock.hold():
+        with self._write_lock.hold() if lock_timeout is None else self._write_lock.hold(lock_timeout):
             self._check_file()
             with _translate_errors():
                 if self._is_writer_lost:

@@ -22,6 +22,7 @@ from satchel.model import (
 from satchel.storage.database import Row, Tx, explain_damage
 from satchel.storage.revisions import AUTHOR, find_author, make_author
 
+Former = tuple[str, str]  # the holder from whom a claim was taken over and who is to be told, and when
 Allowed = tuple[str, ...] | None  # the only projects in which a task may be; None: any project, or none
 
 # The condition for the owner's tasks; True is for a caller limited to some projects. Such a caller's query must not use
@@ -56,7 +57,7 @@ _DETAILS = f"""
             || cast(blocker as text), ',') from blockers where task = tasks.number),
         is_cancelled
 """
-_CLAIM = "holder, holder_key, until, fence"
+_CLAIM = "holder, holder_key, until, fence, former_key, taken_at"
 # This adds the current claim. Its columns are renamed, so that they do not make other names ambiguous.
 _WITH_CLAIM = f"""
     select {_DETAILS}, {_CLAIM} from tasks
@@ -327,16 +328,18 @@ def last_claim(tx: Tx, owner: str, task: int) -> Claim | None:
     return _read_claim(row) if row else None
 
 
-def put_claim(tx: Tx, owner: str, task: int, holder: Holder, until: str) -> Claim:
+def put_claim(tx: Tx, owner: str, task: int, holder: Holder, until: str, former: Former = ("", "")) -> Claim:
     """Claim an owner's task with the next fence, even if another holds it."""
     sql = f"""
-        insert into task_claims (task, owner, holder, holder_key, until, fence)
-        values (:task, :owner, :holder, :holder_key, :until, 1)
+        insert into task_claims (task, owner, holder, holder_key, until, fence, former_key, taken_at)
+        values (:task, :owner, :holder, :holder_key, :until, 1, :former_key, :taken_at)
         on conflict (task) do update set holder = excluded.holder, holder_key = excluded.holder_key,
-            until = excluded.until, fence = task_claims.fence + 1
+            until = excluded.until, fence = task_claims.fence + 1, former_key = excluded.former_key,
+            taken_at = excluded.taken_at
         returning {_CLAIM}
     """
-    row = tx.one(sql, task=task, owner=owner, holder=holder.name, holder_key=holder.key, until=until)
+    values = {"holder": holder.name, "holder_key": holder.key, "former_key": former[0], "taken_at": former[1]}
+    row = tx.one(sql, task=task, owner=owner, until=until, **values)
     assert row is not None, "an insert returns its row"
     return _read_claim(row)
 
@@ -349,9 +352,31 @@ def renew_claim(tx: Tx, owner: str, task: int, until: str) -> Claim:
     return _read_claim(row)
 
 
-def end_claim(tx: Tx, owner: str, task: int) -> None:
+def end_claim(tx: Tx, owner: str, task: int, former: Former = ("", "")) -> None:
     """End the claim of an owner's task, if there is one."""
-    tx.run("update task_claims set until = '' where task = :task and owner = :owner", task=task, owner=owner)
+    sql = """
+        update task_claims set until = '', former_key = :former_key, taken_at = :taken_at
+        where task = :task and owner = :owner
+    """
+    tx.run(sql, task=task, owner=owner, former_key=former[0], taken_at=former[1])
+
+
+def taken_claims(tx: Tx, owner: str, key: str, allowed: Allowed, limit: int) -> list[tuple[int, Claim]]:
+    """Return the last claims of the owner's open tasks that were taken over from a holder, with their tasks."""
+    sql = f"""
+        select c.task, {_CLAIM} from task_claims c join tasks t on t.number = c.task
+        where c.owner = :owner and c.former_key = :key and c.former_key <> ''
+            and t.deleted_at is null and t.completed_at is null and {CONFINED}
+        order by c.task limit :limit
+    """
+    rows = tx.all(sql, owner=owner, key=key, limit=limit, **confine(tx, allowed))
+    return [(task, _read_claim(tuple(claim))) for task, *claim in rows]
+
+
+def forget_taken(tx: Tx, owner: str, tasks: Sequence[int]) -> None:
+    """Remove from claims of an owner's tasks the holder from whom they were taken over."""
+    sql = "update task_claims set former_key = '', taken_at = '' where owner = :owner and task in :tasks"
+    tx.run(sql, owner=owner, tasks=list(tasks))
 
 
 def expired_claims(
@@ -374,8 +399,10 @@ def expired_claims(
 
 
 def _read_claim(row: Row) -> Claim:
-    holder, holder_key, until, fence = row
-    return Claim(holder=holder, holder_key=holder_key, until=until, fence=fence)
+    holder, holder_key, until, fence, former_key, taken_at = row
+    return Claim(
+        holder=holder, holder_key=holder_key, until=until, fence=fence, former_key=former_key, taken_at=taken_at
+    )
 
 
 # -- notes ------------------------------------------------------------------------------------------------------

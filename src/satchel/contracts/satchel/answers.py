@@ -7,16 +7,17 @@ from msgspec import UNSET, UnsetType
 
 from satchel import clock
 from satchel.contracts.content import count_fitting, format_count
-from satchel.contracts.contract import Context, Reply
+from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel.errors import name_place
+from satchel.contracts.satchel.tools import DocumentAnswer, Hit, PromptAnswer
 from satchel.errors import WrongArgument
 from satchel.model import DEFAULT_PROJECT, Item, Scope, uri_of
 from satchel.protocol import ProtocolError
 from satchel.protocol.codec import decode, encode
 from satchel.protocol.cursors import NUMBER
 from satchel.protocol.cursors import decode_cursor as decode_key
-from satchel.services import projects, retry_keys
-from satchel.services.rules import check_shown
+from satchel.services import lookup, projects, retry_keys
+from satchel.services.rules import check_shown, is_expired
 
 Entry = TypeVar("Entry")
 Row = TypeVar("Row")
@@ -57,6 +58,16 @@ def make_reply(context: Context, text: str, facts: str = "", /, *, notes: Sequen
         texts = [text, "\n".join([facts, *notes])]
     structured = {"project": context.scope.project, **members, **({"notes": list(notes)} if notes else {})}
     return Reply([{"type": "text", "text": one} for one in texts], structured)
+
+
+def add_notes(reply: Body, notes: Sequence[str]) -> Reply:
+    """Return an answer of a tool with more notes."""
+    assert isinstance(reply, Reply) and isinstance(reply.structured, dict), "the tools of this contract answer so"
+    if not notes:
+        return reply
+    first = {**reply.content[0], "text": "\n".join([reply.content[0]["text"], *notes])}
+    structured = {**reply.structured, "notes": [*reply.structured.get("notes", ()), *notes]}
+    return Reply([first, *reply.content[1:]], structured)
 
 
 def reply_echo(context: Context, done: str, line: str, notes: Sequence[str] = (), **members: Any) -> Reply:
@@ -113,6 +124,15 @@ def shorten(text: str) -> str:
     return plain if len(plain) <= _SHORT and len(text) <= 2 * _SHORT else f"{plain[:_SHORT]}..."
 
 
+def describe_age(one: PromptAnswer | DocumentAnswer | Hit, *, tells_future: bool = False) -> list[str]:
+    """Say that an item is expired or replaced; with `tells_future`, also when it will expire."""
+    said = []
+    if one.expires:
+        is_past = is_expired(one.expires)
+        said = [f"{'expired' if is_past else 'expires'} on {one.expires}"] if is_past or tells_future else []
+    return [*said, *([f"replaced by {one.replaced_by}"] if one.replaced_by else [])]
+
+
 def mark_layer(description: str | None, layer: str) -> str | None:
     """Return the description that MCP lists, with a mark if the item is from the personal project."""
     return f"{description} ({layer})" if description and layer else description or layer or None
@@ -125,6 +145,8 @@ _TASK = f"{_MOMENT} {NUMBER} ([0-4]) ([0-9-]*)"
 _FORMS = {
     "p": f"(p) {_MOMENT} {NUMBER}",  # prompts of a project, of the personal one, of libraries
     "q": f"(q) {_MOMENT} {NUMBER}",
+    "u": f"(u) {_MOMENT} {NUMBER} ([0-9]{{1,15}})",  # the same by use, most used first
+    "w": f"(w) {_MOMENT} {NUMBER} ([0-9]{{1,15}})",
     "l": r"(l) ([\w:.-]+)",
     "r": f"(r) {NUMBER}",  # documents of a project, of the personal one
     "y": f"(y) {NUMBER}",
@@ -210,10 +232,8 @@ def answer_once(
     kept = retry_keys.recall(context.tx, context.scope, tool, key, digest)
     if kept is not None:
         value = decode(kept)
-        content, structured = value["content"], value["structured"]
         note = f"The call with the key '{key}' was made before; nothing was added now."
-        first = {**content[0], "text": f"{content[0]['text']}\n{note}"}
-        return Reply([first, *content[1:]], {**structured, "notes": [*structured.get("notes", ()), note]})
+        return add_notes(Reply(value["content"], value["structured"]), [note])
     reply = act()
     answer = encode({"content": reply.content, "structured": reply.structured})
     retry_keys.remember(context.tx, context.scope, tool, key, digest, answer)
@@ -221,6 +241,18 @@ def answer_once(
 
 
 # -- the project of a call -----------------------------------------------------------------------------------------
+
+
+def follow(context: Context, reference: str) -> tuple[Context, str]:
+    """Return the context of the project that a link names, and the reference in that project."""
+    project, reference = lookup.split_project(reference)
+    return context.within(project), reference
+
+
+def name_item(context: Context, item: Item, home: str) -> str:
+    """Return the key of an item of the project `home`; for a prompt or document of another project, its link."""
+    is_here = item.kind in ("task", "project") or home == context.scope.project
+    return item.key if is_here else uri_of(item.kind, item.name, home)
 
 
 def describe_place(context: Context) -> list[str]:

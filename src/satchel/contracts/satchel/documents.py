@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec import UNSET
+
 from satchel.contracts.content import encode_document, format_count, format_minute
 from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers, texts, tools
@@ -12,7 +14,7 @@ from satchel.contracts.satchel.tools import DocumentAnswer
 from satchel.errors import WrongArgument
 from satchel.model import Document, DocumentDraft, DocumentPatch, uri_of
 from satchel.protocol import cursors
-from satchel.services import documents, layers
+from satchel.services import documents, layers, links
 from satchel.services.rules import check_shown
 
 
@@ -50,10 +52,11 @@ def list_resources(context: Context, args: tools.ListResources) -> Body:
 
 
 def read_resource(context: Context, args: tools.ReadResource) -> Body:
-    page = read_page(context, args.resource.strip())
+    context, reference = answers.follow(context, args.resource)
+    page = read_page(context, reference.strip())
     if page is not None:
-        return _reply_page(context, args.resource.strip(), page, _read_part(page.text, page.mime_type, args))
-    document = layers.find_document(context.tx, context.scope, args.resource)
+        return _reply_page(context, reference.strip(), page, _read_part(page.text, page.mime_type, args))
+    document = layers.find_document(context.tx, context.scope, reference)
     if isinstance(document.content, bytes):
         if args.lines or args.heading:
             raise WrongArgument("lines" if args.lines else "heading", "contentEncoding", value=document.mime_type)
@@ -66,11 +69,33 @@ def read_resource(context: Context, args: tools.ReadResource) -> Body:
 
 
 def update_resource(context: Context, args: tools.UpdateResource) -> Body:
-    seen = layers.find_document(context.tx, context.scope, args.resource, to_change=True)
-    patch = DocumentPatch(content=args.content, mime_type=args.mime_type, description=args.description)
+    context, reference = answers.follow(context, args.resource)
+    seen = layers.find_document(context.tx, context.scope, reference, to_change=True)
+    replaced_by = answers.none_if_empty(args.replaced_by)
+    if replaced_by:
+        replaced_by = layers.find_replacement(context.tx, context.scope, seen, replaced_by)
+    patch = DocumentPatch(
+        name=args.name if args.name is UNSET else documents.make_name(args.name) or args.name,
+        content=args.content,
+        mime_type=args.mime_type,
+        description=args.description,
+        expires=answers.none_if_empty(args.expires),
+        replaced_by=replaced_by,
+    )
     document = documents.update(context.tx, context.scope, seen.name, patch, args.expected_version or None)
     row, done = make_row(document, is_echo=True), "Unchanged in" if document.version == seen.version else "Updated in"
-    return answers.reply_echo(context, done, format_row(row), resource=row)
+    return answers.reply_echo(context, done, format_row(row), _describe_renaming(context, seen, document), resource=row)
+
+
+def _describe_renaming(context: Context, before: Document, after: Document) -> list[str]:
+    """Say that a document was renamed, and which items still link to its old name or include it."""
+    if after.name == before.name:
+        return []
+    notes = [f"{before.name} was renamed to {after.name}."]
+    if linking := links.referrers(context.tx, context.scope, "document", before):
+        named = ", ".join(one.reference for one in linking)
+        notes.append(f"Correct what still refers to {before.name}: {named}.")
+    return notes
 
 
 def _add(context: Context, new: tools.NewDocument | tools.AddResource) -> tuple[Document, list[str]]:
@@ -108,6 +133,8 @@ def make_row(document: Document, *, is_echo: bool = False) -> DocumentAnswer:
         uri=_other_uri(document),
         mime_type=None if document.mime_type == documents.guess_type(document.name) else document.mime_type,
         description=answers.shorten(document.description) if document.description and not is_echo else None,
+        expires=document.expires,
+        replaced_by=document.replaced_by,
     )
 
 
@@ -115,6 +142,7 @@ def format_row(row: DocumentAnswer) -> str:
     """Return a row as a line."""
     facts = [row.uri, format_count(row.size or 0, "byte"), row.mime_type]
     facts.append(f"version {row.version}" if row.version else None)
+    facts += answers.describe_age(row, tells_future=bool(row.version))
     facts.append(f"from {row.layer}" if row.layer else None)
     about = f": {row.description}" if row.description else ""
     return f"- {row.name} ({', '.join(filter(None, facts))}){about}"
@@ -148,6 +176,7 @@ def _reply_page(context: Context, uri: str, page: GeneratedPage, read: Reading) 
 
 def _describe(context: Context, document: Document, read: Reading | None) -> DocumentAnswer:
     members: dict[str, Any] = {"name": document.name, "layer": document.layer, "version": document.version}
+    members |= {"expires": document.expires, "replaced_by": document.replaced_by}
     members |= {"text": read.text, **read.members} if read else {}
     if read and read.is_part:
         return DocumentAnswer(**members)

@@ -77,7 +77,8 @@ def explain_not_found(missing: errors.NotFound) -> Body:
     if not missing.near:
         return error("not_found", message, why.hint or _HINTS[kind], deleted=key if why.is_deleted else None)
     choices = " or ".join(f"{name} {join_lines(title)}".strip() for name, title in missing.near.items())
-    return error("not_found", message, f"Did you mean {choices}?", near=list(missing.near))
+    hint = why.hint if why.message else f"Did you mean {choices}?"
+    return error("not_found", message, hint, near=list(missing.near))
 
 
 def explain_forbidden(forbidden: errors.Forbidden) -> Body:
@@ -167,7 +168,7 @@ def explain_stale_fence(stale: errors.StaleFence) -> Body:
     if stale.fence > stale.claim.fence:
         return error("conflict", _sentence(stale), "Give the fence that claim_task returned, or leave it out.")
     hint = "Read the task with get_task: another agent may have continued it."
-    return error("conflict", _sentence(stale), hint, fence=stale.claim.fence, holder=stale.claim.holder)
+    return error("conflict", _sentence(stale), hint, holder=stale.claim.holder)
 
 
 def explain_nothing_ready(nothing: errors.NothingReady) -> Body:
@@ -220,9 +221,9 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     errors.WrongEdit: explain_wrong_edit,
     errors.MissingPart: explain_missing_part,
     errors.TaskHeld: lambda held: error(
-        "conflict",
+        "claimed",
         _sentence(held),
-        "Claim another task, or wait until then. If that agent has stopped, use claim_task with release: true.",
+        "Work on another task, or wait until then. If that agent has stopped, use claim_task with take_over: true.",
         holder=held.claim.holder,
         until=format_minute(held.claim.until),
     ),
@@ -406,6 +407,7 @@ _OWN_SENTENCES = {
     ),
     ("until", "format"): "until must be an age like 2h or 3d, or a time like 2026-11-17 or 2026-11-17T12:30",
     ("due", "format"): "due must be a day like 2026-11-30",
+    ("expires", "format"): "expires must be a day like 2026-11-30",
     ("heading", "not"): "Give heading or {value}, not both",
     ("arguments", "not"): "Give arguments or {value}, not both",
     ("item", "contentEncoding"): "{value} is not text",
@@ -429,11 +431,14 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("since", "format"): "For example 2h.",
     ("until", "format"): "For example 2h.",
     ("due", "format"): "Leave it out if the task has no due day.",
+    ("expires", "format"): "An empty text removes the day.",
+    ("replaced_by", "not"): "Name the item that replaces it; an empty text removes the name.",
     ("uri", "reserved"): "Leave it out to use satchel://resource/NAME.",
     ("", "hidden"): "Remove the character.",
     ("", "reserved"): "Choose another name.",
     ("uri", "format"): "Leave it out to use satchel://resource/NAME.",
     ("mime_type", "format"): "Leave it out to use the type that the name implies.",
+    ("content", "include"): "Add what it includes first, or give arguments: [] to keep it as plain text.",
     ("content", "template"): "Correct it, or give arguments: [] to keep it as plain text.",
     ("heading", "not"): "Leave one of them out.",
     ("arguments", "not"): "A filled-in prompt is always returned whole.",

@@ -37,7 +37,12 @@ def explain_missing(context: Context, error: Refused) -> Refused:
     if missing.kind == "project":
         explained = _explain_project(context, missing)
     else:
-        explained = _find_personal(context, missing) or _find_deleted(context, missing) or _suggest(context, missing)
+        explained = (
+            _find_personal(context, missing)
+            or _find_deleted(context, missing)
+            or _find_elsewhere(context, missing)
+            or _suggest(context, missing)
+        )
     return EntryRefused(error.place, explained) if isinstance(error, EntryRefused) else explained
 
 
@@ -83,6 +88,22 @@ def _find_deleted(context: Context, missing: NotFound) -> NotFound | None:
     can_restore = "restore" in context.tools
     hint = "Use restore to bring it back." if can_restore else "It is in the trash; history shows what it was."
     return NotFound(found.kind, found.key, missing.scope, why=Reason(f"was deleted{when}", hint, is_deleted=True))
+
+
+def _find_elsewhere(context: Context, missing: NotFound) -> NotFound | None:
+    """Return the error with the other projects that have an item of this name."""
+    kinds = [one for one in lookup.NAMED if missing.kind in (one, "item") and may_read(context, one)]
+    found = lookup.find_elsewhere(context.tx, missing.scope, kinds, missing.key)
+    if not found:
+        return None
+    places = list(dict.fromkeys(f"project '{one.project}'" if one.project else "no project" for one in found))
+    have = f"{' and '.join(places)} {'have' if places[1:] else 'has'} one"
+    references = [one.reference for one in found]
+    first = next((f'Pass project: "{one.project}", or use ' for one in found if one.project), "Use ")
+    why = Reason(
+        f"does not exist in project '{missing.scope.project}', but {have}", f"{first}{' or '.join(references)}."
+    )
+    return NotFound(missing.kind, missing.key, missing.scope, near=dict.fromkeys(references, ""), why=why)
 
 
 def _suggest(context: Context, missing: NotFound) -> NotFound:
@@ -161,10 +182,24 @@ def describe_unknown(unknown: object) -> tuple[str, str, list[str]]:
     near = {one.name: meant for one, meant in found if meant is not None}
     hints = [f"{meant} instead of {shorten_name(name)}" for name, meant in near.items()]
     hint = f"Use {', '.join(hints)}." if hints else ""
+    if advice := next((_KEEPS_NAME for one, _ in found if _would_rename(one)), ""):
+        return message, advice, []
     strangers = {one.place: one for one, meant in found if meant is None}
     for place, one in strangers.items():
         hint += f" {f'{place} has' if place else 'The tool takes'} {', '.join(one.known)}."
     return message, hint.strip()[:1].upper() + hint.strip()[1:], list(dict.fromkeys(near.values()))
+
+
+def _would_rename(unknown: UnknownArgument) -> bool:
+    """Return whether a call of update_prompt gives a new name."""
+    is_of_prompt = unknown.place == "" and {"prompt", "title"} <= set(unknown.known)
+    return is_of_prompt and "name" in split_words(unknown.name)
+
+
+_KEEPS_NAME = (
+    "A prompt keeps its name, because calls and links use it. Change its title, or save it under the new name with "
+    "add_prompts and delete the old one."
+)
 
 
 def shorten_name(name: str) -> str:

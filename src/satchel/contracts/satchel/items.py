@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from msgspec import UNSET, Struct, to_builtins
+from msgspec.structs import replace
 
 from satchel.contracts.content import format_count
 from satchel.contracts.contract import Body, Context, Reply
@@ -99,6 +100,11 @@ class _Named(Struct, frozen=True):
     items: list[Item]
     places: list[str]  # of each item in the call, for errors
     kinds: str = "items"  # what a query looked for
+    homes: dict[int, str] = {}  # the projects of items that links name, by number
+
+    def enter(self, context: Context, item: Item) -> Context:
+        """Return the context of an item's project."""
+        return context.within(self.homes.get(item.project or 0, "") if item.kind != "task" else "")
 
     def __iter__(self) -> Iterator[tuple[str, Item]]:
         return zip(self.places, self.items, strict=True)
@@ -115,12 +121,15 @@ def _find_named(context: Context, args: BulkChange) -> _Named:
     answers.check_number("items", args.items)
     found: dict[tuple[ItemKind, int], tuple[str, Item]] = {}
     exact = lookup.find_all(context.tx, context.scope, args.items)
+    elsewhere: set[int] = set()
     for index, (reference, item) in enumerate(zip(args.items, exact, strict=True)):
         place = f"items[{index}]"
         with name_place(place):
             item = _check_found(context, reference, item)
         found[item.kind, item.number] = (place, item)
-    return _Named([item for _, item in found.values()], [place for place, _ in found.values()])
+        elsewhere |= {item.project or 0} if lookup.split_project(reference)[0] else set()
+    homes = projects.names_of(context.tx, list(elsewhere)) if elsewhere else {}
+    return _Named([item for _, item in found.values()], [place for place, _ in found.values()], homes=homes)
 
 
 _EXAMPLE = 'where: {"tags": ["old"], "status": "pending"}'
@@ -180,6 +189,7 @@ def _list_kinds(where: tools.Where) -> Sequence[ItemKind]:
 
 def _check_found(context: Context, reference: str, item: Item | None = None) -> Item:
     """Return `item`, or else the item that a reference names, if the caller may change it."""
+    context, reference = answers.follow(context, reference)
     in_library = find_in_libraries(context, reference)
     if in_library is not None:
         raise WrongArgument("prompt", "readOnly", value=in_library.name)
@@ -211,36 +221,47 @@ def delete(context: Context, args: tools.Delete) -> Body:
     return _change_all(context, args, "deleted", _delete)
 
 
+@task_answers.tells_taken
 def _delete(context: Context, args: tools.Delete, named: _Named) -> Reply:
     items = named.items
     if not args.dry_run:
         _confirm(context, "Delete", items)
-    going = {(item.kind, str(item.number) if item.kind == "task" else item.name) for item in items}
-    referred = []
-    for item in items:
-        others = [one.reference for one in _find_referrers(context, item) if (one.kind, one.key) not in going]
+    places = [(item, named.enter(context, item)) for item in items]
+    keys = [answers.name_item(context, item, there.scope.project) for item, there in places]
+    referred, said = [], []
+    for key, (item, there) in zip(keys, places, strict=True):
+        others = _find_referrers(context, there, item, named)
         if others:
-            referred.append({"item": item.key, "by": others})
+            referred.append({"item": key, "by": [one.reference for one in others]})
+        if links_to := [one.reference for one in others if not one.is_include]:
+            said.append(f"{key} was referred to by {', '.join(links_to)}.")
+        said += [f"{key}{remark}" for remark in _describe_includes(others)]
     going_tasks = tasks.list_some(context.tx, context.scope, [item.number for item in items if item.kind == "task"])
     notes = [note for task in going_tasks for note in task_answers.describe_holder(context, task, f"#{task.number}")]
     waiting = _find_waiting(context, going_tasks)
-    if ids := [item.id for item in items if item.kind == "prompt"]:
-        prompts.delete(context.tx, context.scope, *ids)
-    for item in items:
+    for scope in {there.scope.project: there.scope for _, there in places}.values():
+        ids = [item.id for item, there in places if item.kind == "prompt" and there.scope.project == scope.project]
+        if ids:
+            prompts.delete(context.tx, scope, *ids)
+    for item, there in places:
         if item.kind == "task":
-            tasks.delete(context.tx, context.scope, item.number)
+            tasks.delete(context.tx, context.scope, item.number, holder=task_answers.find_protector(context))
         elif item.kind == "document":
-            documents.delete(context.tx, context.scope, item.name)
+            documents.delete(context.tx, there.scope, item.name)
     unblocked = [task for task in tasks.list_some(context.tx, context.scope, waiting) if task.is_ready]
     ready, ready_lines = task_answers.show_ready(unblocked, context.scope.project)
-    lines = [f"Deleted {format_item(item)}" for item in items]
-    lines += [f"{one['item']} was referred to by {', '.join(one['by'])}." for one in referred]
+    lines = [f"Deleted {_name_deleted(item, key)}" for item, key in zip(items, keys, strict=True)]
+    lines += said
     deleted = [
-        {"kind": item.kind, "item": item.key, **({"title": item.title} if item.kind == "task" else {})}
-        for item in items
+        {"kind": item.kind, "item": key, **({"title": item.title} if item.kind == "task" else {})}
+        for item, key in zip(items, keys, strict=True)
     ]
     members = {**({"referred": referred} if referred else {}), **ready}
     return answers.reply(context, "\n".join([*lines, *ready_lines]), notes=notes, deleted=deleted, **members)
+
+
+def _name_deleted(item: Item, key: str) -> str:
+    return format_item(item) if item.kind == "task" else f"{item.kind} {key}"
 
 
 def _find_waiting(context: Context, going: Sequence[Task]) -> list[int]:
@@ -250,27 +271,55 @@ def _find_waiting(context: Context, going: Sequence[Task]) -> list[int]:
     return sorted(blocked - {task.number for task in going})
 
 
-def _find_referrers(context: Context, item: Item) -> list[links.Link]:
-    """Find the tasks that an item blocks, and the items that link to it."""
-    found = links.referrers(context.tx, context.scope, item.kind, item)
+def _find_referrers(context: Context, there: Context, item: Item, named: _Named) -> list[links.Link]:
+    """Find the tasks that an item of the project of `there` blocks, and the items that link to it.
+
+    Items that are about to go too are left out.
+    """
+    gone = {_identify(context, one, named.enter(context, one).scope.project) for one in named.items}
+    found = links.referrers(context.tx, there.scope, item.kind, item)
     if item.kind == "task":
         blocked = tasks.list_blocked(context.tx, context.scope, item.number)
         found = [*(links.Link(kind="task", key=str(one.number), title=one.title) for one in blocked), *found]
-    return list({one.reference: one for one in found}.values())
+    else:
+        found = [replace(one, project=one.project or there.scope.project) for one in found]
+    seen = (replace(one, project=_place(context, one.kind, one.project)) for one in found)
+    unique = {one.reference: one for one in seen}.values()
+    return [one for one in unique if (one.kind, one.key, one.project) not in gone]
+
+
+def _identify(context: Context, item: Item, project: str) -> tuple[str, str, str]:
+    """Return kind, key and project of an item as its links have them."""
+    key = str(item.number) if item.kind == "task" else item.name
+    return item.kind, key, _place(context, item.kind, project)
+
+
+def _place(context: Context, kind: ItemKind, project: str) -> str:
+    """Return the project by which an item is identified; empty for a task, and in the current project."""
+    return "" if kind == "task" or project == context.scope.project else project
+
+
+def _describe_includes(referrers: Sequence[links.Link]) -> list[str]:
+    """Return a remark about an item that is about to go, if templates include it."""
+    by = [one.reference for one in referrers if one.is_include]
+    return [f" was included by {', '.join(by)}, which cannot be filled in without it."] if by else []
 
 
 # -- edit_text --------------------------------------------------------------------------------------------------
 
 _CORRECTING = {  # by the rule that the edited text would break
     "template": "Correct the edit, or make the prompt plain text: update_prompt with arguments: [].",
+    "include": "Correct the edit, add what it includes first, or make the prompt plain text with arguments: [].",
     "minLength": "Leave some text, or delete the item.",
 }
 
 
 def edit_text(context: Context, args: tools.EditText) -> Body:
+    context, reference = answers.follow(context, args.item)
+    args = replace(args, item=reference)
     with context.read() as opened:
         item, edited = _edit(opened, args)
-    checked = check_templates(context, [edited.text] if item.kind == "prompt" else [])
+    checked = check_templates(context, [(item.name, edited.text)] if item.kind == "prompt" else [])
     with context.write() as opened:
         return _edit_and_save(opened, args, checked)
 
@@ -288,6 +337,7 @@ def _edit(context: Context, args: tools.EditText) -> tuple[Item, EditedText]:
     return item, texts.apply_edits(item.content, edits, prepend=args.prepend or "", append=args.append or "")
 
 
+@task_answers.tells_taken
 def _edit_and_save(context: Context, args: tools.EditText, checked: Checked) -> Body:
     item, edited = _edit(context, args)
     key = item.key
@@ -311,11 +361,12 @@ def _save(context: Context, item: Item, text: str, checked: Checked) -> tuple[in
     """Store the new text of an item; return the new version, and notes about the text."""
     tx, scope, version = context.tx, context.scope, item.version
     if item.kind == "task":
-        return tasks.update(tx, scope, item.number, TaskPatch(description=text or None), version).version, []
+        patch, holder = TaskPatch(description=text or None), task_answers.find_protector(context)
+        return tasks.update(tx, scope, item.number, patch, version, holder=holder).version, []
     if item.kind == "document":
         return documents.update(tx, scope, item.name, DocumentPatch(content=text), version).version, []
-    arguments, notes = settle_update(checked, prompts.get(tx, scope, item.id), text, None)
-    return prompts.update(tx, scope, item.id, PromptPatch(content=text, arguments=arguments), version).version, notes
+    fields, notes = settle_update(checked, prompts.get(tx, scope, item.id), text, None)
+    return prompts.update(tx, scope, item.id, PromptPatch(content=text, **fields), version).version, notes
 
 
 # -- update_items -----------------------------------------------------------------------------------------------
@@ -346,6 +397,7 @@ def update_items(context: Context, args: tools.UpdateItems) -> Body:
     return _change_all(context, args, "items", _update)
 
 
+@task_answers.tells_taken
 def _update(context: Context, args: tools.UpdateItems, named: _Named) -> Reply:
     if args.copy and not args.to:
         raise WrongArgument("to", "required")
@@ -357,7 +409,7 @@ def _update(context: Context, args: tools.UpdateItems, named: _Named) -> Reply:
         projects.get(context.tx, context.scope, args.to)
     for place, item in named:
         with name_place(place):
-            _check_change(context, item, args)
+            _check_change(named.enter(context, item), item, args)
     if args.dry_run:
         pass
     elif args.status == "cancelled":
@@ -367,9 +419,13 @@ def _update(context: Context, args: tools.UpdateItems, named: _Named) -> Reply:
     changed = _Changed([], [], {})
     for index, (place, item) in enumerate(named):
         with name_place(place):
-            _change(context, item, args, changed)
+            there = named.enter(context, item)
+            _change(there, item, args, changed)
+            if args.to and not args.copy and item.kind != "task" and args.to != context.scope.personal:
+                for remark in _describe_includes(_find_referrers(context, there, item, named)):
+                    changed.note(remark, item.key)
         answers.report_progress(context, index + 1, len(named.items))
-    return _reply_changes(context, args, [item.version for item in named.items], changed)
+    return _reply_changes(context, args, named, changed)
 
 
 def _check_change(context: Context, item: Item, args: tools.UpdateItems) -> None:
@@ -432,7 +488,8 @@ def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed:
         tags=UNSET if args.tags is UNSET else rules.read_changes("tags", args.tags),
         project=args.to or UNSET,
     )
-    after = tasks.update(context.tx, context.scope, before.number, patch)
+    holder = task_answers.find_protector(context)
+    after = tasks.update(context.tx, context.scope, before.number, patch, holder=holder)
     if after.version == before.version:
         if args.status is not UNSET:
             changed.note(f" was {before.status} already.", item.key)
@@ -448,14 +505,14 @@ def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed:
             changed.note(note, item.key)
 
 
-def _reply_changes(context: Context, args: tools.UpdateItems, versions: list[int], changed: _Changed) -> Reply:
-    """Answer with the changed items; `versions` are the versions that they had before."""
-    here = context.scope.project
-    there = args.to or here
+def _reply_changes(context: Context, args: tools.UpdateItems, named: _Named, changed: _Changed) -> Reply:
+    """Answer with the changed items; `named` has them as they were before."""
+    here, versions = context.scope.project, [item.version for item in named.items]
     numbers = [one for one in changed.items if isinstance(one, int)]
     after = {task.number: task for task in tasks.list_some(context.tx, context.scope, numbers)}
     items = [after[one] if isinstance(one, int) else one for one in changed.items]
-    shown = [_show(one, here, there) for one in items]
+    homes = ["" if isinstance(one, Task) else named.homes.get(one.project, here) for one in items]
+    shown = [_show(one, here, args.to or home) for one, home in zip(items, homes, strict=True)]
     done = "Unchanged" if [one.version for one in items] == versions else "Updated"
     if args.to:
         done = f"{'Copied' if args.copy else 'Moved'} to project '{args.to}'"
@@ -467,7 +524,9 @@ def _reply_changes(context: Context, args: tools.UpdateItems, versions: list[int
     if args.to and not args.copy and len(numbers) < len(changed.items):
         notes.append(f"The originals of prompts and documents are in the trash of project '{here}'.")
     ready, lines = task_answers.show_ready(task_answers.find_unblocked(context, changed.closed), here)
-    text = "\n".join([f"{done}:", *(line for _, line in shown), *lines])
+    marks = ["" if args.to or home in ("", here) else f" @{home}" for home in homes]
+    rows = [f"{line}{mark}" for (_, line), mark in zip(shown, marks, strict=True)]
+    text = "\n".join([f"{done}:", *rows, *lines])
     return answers.reply(context, text, notes=notes, items=[row for row, _ in shown], **ready)
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from satchel.contracts.content import BATCH, PageRows, encode_arguments, encode_document, join_lines, without_nulls
 from satchel.contracts.contract import Context, Result
-from satchel.contracts.satchel.answers import mark_layer, may_read
+from satchel.contracts.satchel.answers import follow, mark_layer, may_read
 from satchel.contracts.satchel.app import read_app_resource
 from satchel.contracts.satchel.errors import TemplateFailed, WrongValue
 from satchel.contracts.satchel.skills import answer_skills_get, answer_skills_list, read_skill_file
@@ -23,7 +23,7 @@ from satchel.contracts.satchel.templates import (
     read_template,
 )
 from satchel.errors import Forbidden, NotFound
-from satchel.model import Argument, Document, Prompt, PromptHeader, Scope, StoreChange, Task, TaskQuery
+from satchel.model import Argument, Document, Prompt, PromptHeader, Scope, StoreChange, Task, TaskQuery, uri_of
 from satchel.protocol import INVALID_PARAMS, ClientChange, ProtocolError, invalid_params
 from satchel.protocol.codec import encode
 from satchel.protocol.cursors import NUMBER, decode_cursor, encode_cursor, refuse_cursor
@@ -75,6 +75,7 @@ def answer_prompts_get(context: Context, params: dict[str, Any]) -> Result:
     if name == START_TASK and may_read(context, "task"):
         with context.read() as opened:
             return _start_task(opened, given)
+    context, name = follow(context, name)
     found, messages, _ = fill_in(context, name, given, fill_messages)
     description = found.description if isinstance(found, LibraryTemplate) else found.description or found.title
     return without_nulls({"description": description, "messages": [_message(*one) for one in messages]})
@@ -165,10 +166,14 @@ def answer_documents_read(context: Context, params: dict[str, Any]) -> Result:
     if ours is not None:
         return {"contents": [ours]}
     try:
-        page = read_page(context, uri)
+        there, short = follow(context, uri)
+        page = read_page(there, short)
         if page is not None:
             return {"contents": [{"uri": uri, "mimeType": page.mime_type, "text": page.text}]}
-        return {"contents": [encode_document(layers.get_document_by_uri(context.tx, context.scope, uri))]}
+        if short == uri:
+            return {"contents": [encode_document(layers.get_document_by_uri(context.tx, context.scope, uri))]}
+        found = layers.find_document(there.tx, there.scope, short)  # a link has the name of the document
+        return {"contents": [{**encode_document(found), "uri": uri}]}
     except (NotFound, Forbidden, TemplateFailed) as missing:
         text = f"Resource '{uri}' not found in project '{context.scope.project}'"
         raise ProtocolError(INVALID_PARAMS, text, {"uri": uri}) from missing
@@ -204,6 +209,7 @@ def _complete_prompt(context: Context, name: str, argument: str, text: str) -> C
         if argument != "task":
             raise invalid_params(f"Prompt '{name}' has no argument {argument}")
         return completion.open_tasks(context.tx, context.scope, text)
+    context, name = follow(context, name)
     found = find_prompt(context, name)
     declared = next((one for one in found.arguments if one.name == argument), None)
     if declared is None:
@@ -357,13 +363,18 @@ def translate_change(change: StoreChange, scope: Scope) -> list[ClientChange]:
         return [ClientChange("resource", TASK_URI + name), *overview]
     if change.what == "project":
         return overview
-    if change.project not in (scope.project, scope.personal):
-        return []
-    if change.what == "prompts":
-        return [ClientChange("prompts")]
-    if change.what == "documents":
-        return [ClientChange("resources")]
-    return [ClientChange("resource", quote_prompt_uri(name) if change.what == "prompt" else name)]
+    is_read_here = change.project in (scope.project, scope.personal)
+    if change.what in ("prompts", "documents"):
+        return [ClientChange("prompts" if change.what == "prompts" else "resources")] if is_read_here else []
+    short = quote_prompt_uri(name) if change.what == "prompt" else name
+    long = _add_project(short, change.project or "")
+    return [ClientChange("resource", uri) for uri in ([short] if is_read_here else []) + long]
+
+
+def _add_project(uri: str, project: str) -> list[str]:
+    """Return the link with its project to an item that has a `satchel://` URI."""
+    kind = next((one for one in layers.KINDS if uri.startswith(uri_of(one, ""))), None)
+    return [] if kind is None else [uri_of(kind, uri.removeprefix(uri_of(kind, "")), project)]
 
 
 METHODS: dict[str, Callable[[Context, dict[str, Any]], Result]] = {

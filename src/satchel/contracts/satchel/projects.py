@@ -14,7 +14,7 @@ from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.answers import may_read
 from satchel.contracts.satchel.history import read_since
-from satchel.contracts.satchel.task_answers import format_task, make_row
+from satchel.contracts.satchel.task_answers import format_task, make_row, tells_taken
 from satchel.contracts.satchel.tools import AddProject, CatchUp, ListProjects
 from satchel.model import ACTION_WORDS, KINDS, Action, Author, ChangeQuery, ItemKind, ProjectCounts, TaskQuery, Version
 from satchel.services import history, projects, tasks
@@ -70,6 +70,7 @@ def list_projects(context: Context, _args: ListProjects) -> Body:
 Part = tuple[dict[str, Any], list[str]]  # members of the answer, and lines of its text
 
 
+@tells_taken
 def catch_up(context: Context, args: CatchUp) -> Body:
     query, period = _read_since(context, args)
     elsewhere = history.list_elsewhere(context.tx, context.scope, query)

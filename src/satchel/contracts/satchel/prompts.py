@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from satchel.contracts.content import count_fitting, format_minute, join_lines
+from satchel.contracts.content import count_fitting, format_count, format_minute, join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers, texts, tools
 from satchel.contracts.satchel.answers import decode_cursor, read_tags
@@ -20,26 +20,30 @@ from satchel.contracts.satchel.templates import (
     find_prompt,
     find_stored,
     read_template,
+    record_use,
     settle_update,
 )
 from satchel.contracts.satchel.texts import Reading
 from satchel.contracts.satchel.tools import PromptRow, WholePrompt
 from satchel.errors import WrongArgument
-from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptQuery, PromptSummary
+from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptPosition, PromptQuery, PromptSummary
 from satchel.protocol.cursors import encode_cursor
-from satchel.services import layers, projects, prompts, rules, templates
+from satchel.services import layers, links, projects, prompts, rules, templates
 from satchel.services.prompts import make_name
 
 
 def list_prompts(context: Context, args: tools.ListPrompts) -> Body:
-    last = decode_cursor(args.cursor, "p", "q", "l")
+    own, personal = ("u", "w") if args.sort == "used" else ("p", "q")
+    last = decode_cursor(args.cursor, own, personal, "l")
     query, tags = args.query or None, read_tags(args.tags)
     found, has_more = _list_stored(context, args, tags, last)
     items = [make_row(prompt) for prompt in found]
     items, found, has_more = answers.fit_page(items, found, has_more=has_more)
     next_cursor = None
     if found:
-        next_cursor = encode_cursor("q" if found[-1].layer else "p", *prompts.position_of(found[-1]))
+        at = prompts.position_of(found[-1])
+        uses = [at.uses] if args.sort == "used" else []
+        next_cursor = encode_cursor(personal if found[-1].layer else own, at.moment, at.number, *uses)
     if not has_more and not tags:  # libraries come after stored prompts; their prompts have no tags
         rest = _list_libraries(context, query, behind=last[1] if last and last[0] == "l" else "")
         taken = rest[: args.limit - len(items)]
@@ -65,13 +69,16 @@ def get_prompt(context: Context, args: tools.GetPrompt) -> Body:
         if args.lines or args.heading:
             raise WrongArgument("arguments", "not", value="lines" if args.lines else "heading")
         return _render(context, args.prompt, args.arguments)
+    context, reference = answers.follow(context, args.prompt)
     with context.read() as opened:
-        found = find_prompt(opened, args.prompt)
+        found = find_prompt(opened, reference)
         content = read_template(opened, found)
         read = texts.read_part(content, args.lines, args.heading, is_whole=args.whole is True)
         answer = _describe(opened, found, read)
         link = texts.make_link(quote_prompt_uri(found.name), found.name, MARKDOWN, len(content.encode()))
-        return texts.reply_text(opened, read, _format_facts(answer, read), link, prompt=answer)
+        reply = texts.reply_text(opened, read, _format_facts(answer, read), link, prompt=answer)
+    record_use(context, found)
+    return reply
 
 
 def render_prompt(context: Context, args: tools.RenderPrompt) -> Body:
@@ -86,6 +93,7 @@ def list_tags(context: Context, _args: tools.InProject) -> Body:
 
 
 def _render(context: Context, reference: str, given: dict[str, str]) -> Body:
+    context, reference = answers.follow(context, reference)
     values = {name: value for name, value in given.items() if value is not None}  # null means absent
     found, text, notes = fill_in(context, reference, values, fill_text)
     layer = {"from": found.layer} if isinstance(found, Prompt) and found.layer else {}
@@ -108,8 +116,11 @@ def _list_stored(
     if last and last[0] == "l":  # the page begins after all stored prompts, but the project must exist
         projects.current(context.tx, context.scope)
         return (), False
-    query = PromptQuery(text=args.query or "", tags=tags, needs_all_tags=args.match == "all")
-    after = layers.Position((last[1], int(last[2])), last[0] == "q") if last else layers.Position()
+    by_use = args.sort == "used"
+    query = PromptQuery(text=args.query or "", tags=tags, needs_all_tags=args.match == "all", by_use=by_use)
+    after = layers.Position()
+    if last:
+        after = layers.Position(PromptPosition(last[1], *map(int, last[2:])), last[0] in ("q", "w"))
     return layers.list_prompts(context.tx, context.scope, query, limit=args.limit, after=after)
 
 
@@ -133,7 +144,8 @@ def _list_libraries(context: Context, query: str | None, behind: str) -> list[Pr
 
 
 def add_prompts(context: Context, args: tools.AddPrompts) -> Body:
-    checked = check_templates(context, (one.content for one in args.prompts if one.arguments != []))
+    named = [(_choose_name(one), one.content) for one in args.prompts if one.arguments != []]
+    checked = check_templates(context, named, are_new=True)
 
     def add(entry: tools.NewPrompt) -> tuple[PromptRow, str, list[str]]:
         prompt, notes = _add(opened, entry, checked)
@@ -145,7 +157,8 @@ def add_prompts(context: Context, args: tools.AddPrompts) -> Body:
 
 
 def add_prompt(context: Context, args: tools.AddPrompt) -> Body:
-    checked = check_templates(context, [] if args.arguments == [] else [args.content])
+    named = [] if args.arguments == [] else [(_choose_name(args), args.content)]
+    checked = check_templates(context, named, are_new=True)
     with context.write() as opened:
         prompt, notes = _add(opened, args, checked)
         row = make_row(prompt, is_echo=True)
@@ -153,29 +166,40 @@ def add_prompt(context: Context, args: tools.AddPrompt) -> Body:
 
 
 def update_prompt(context: Context, args: tools.UpdatePrompt) -> Body:
+    context, reference = answers.follow(context, args.prompt)
     declared = _read_arguments(args.arguments)
     if args.title is not UNSET:
         answers.check_title("prompt", args.title)
     changed = []  # the content that becomes a template: new, or stored if arguments are given
-    if args.content is not UNSET:
-        changed = [args.content]
-    elif declared:
+    if args.content is not UNSET and not templates.includes(args.content):
+        changed = [("", args.content)]
+    elif args.content is not UNSET or declared:
         with context.read() as opened:
-            changed = [find_stored(opened, args.prompt).content]
+            stored = find_stored(opened, reference)
+        changed = [(stored.name, stored.content if args.content is UNSET else args.content)]
     checked = check_templates(context, changed)
     with context.write() as opened:
-        seen = find_stored(opened, args.prompt)
-        arguments, notes = settle_update(checked, seen, args.content, declared)
+        seen = find_stored(opened, reference)
+        fields, notes = settle_update(checked, seen, args.content, declared)
+        replaced_by = answers.none_if_empty(args.replaced_by)
+        if replaced_by:
+            replaced_by = layers.find_replacement(opened.tx, opened.scope, seen, replaced_by)
         patch = PromptPatch(
             title=args.title,
             content=args.content,
             description=answers.none_if_empty(args.description),
             tags=UNSET if args.tags is UNSET else rules.read_changes("tags", args.tags),
-            arguments=arguments,
+            expires=answers.none_if_empty(args.expires),
+            replaced_by=replaced_by,
+            **fields,
         )
         prompt = prompts.update(opened.tx, opened.scope, seen.id, patch, args.expected_version or None)
         row, done = make_row(prompt, is_echo=True), "Unchanged in" if prompt.version == seen.version else "Updated in"
         return answers.reply_echo(opened, done, format_row(row), notes, prompt=row)
+
+
+def _choose_name(new: tools.NewPrompt | tools.AddPrompt) -> str:
+    return (new.name or "").strip() or make_name(new.title)
 
 
 def _add(
@@ -194,6 +218,7 @@ def _add(
         description=new.description or None,
         tags=new.tags or (),
         arguments=settled.arguments,
+        is_constant=settled.is_constant,
     )
     return prompts.add(context.tx, context.scope, draft, avoiding=START_TASK), describe_settled(settled)
 
@@ -222,6 +247,9 @@ def make_row(prompt: Prompt | PromptSummary, *, is_echo: bool = False) -> Prompt
         description=answers.shorten(prompt.description) if prompt.description and not is_echo else None,
         tags=prompt.tags,
         arguments=_name_arguments(prompt.arguments),
+        expires=prompt.expires,
+        replaced_by=prompt.replaced_by,
+        **({} if is_echo else _describe_uses(prompt)),
     )
 
 
@@ -234,6 +262,8 @@ def format_row(row: PromptRow) -> str:
         f"({', '.join(row.arguments)})" if row.arguments else "",
         f"version {row.version}" if row.version else "",
         f"from {row.layer}" if row.layer else "",
+        f"used {format_count(row.uses, 'time')}" if row.uses else "",
+        ", ".join(answers.describe_age(row, tells_future=row.version is not None)),
     )
     return " ".join([f"- {row.name}{': ' if about else ''}{about}", *filter(None, facts)])
 
@@ -247,17 +277,23 @@ def _describe(context: Context, found: FoundPrompt, read: Reading) -> WholePromp
     members: dict[str, Any] = {"name": found.name, "content": read.text, **read.members}
     if isinstance(found, Prompt):
         members |= {"layer": found.layer, "version": found.version}
+        members |= {"expires": found.expires, "replaced_by": found.replaced_by}
     if read.is_part:
         return WholePrompt(**members)
     if isinstance(found, Prompt):
         members["links"], members["linked_from"] = texts.find_links(context, "prompt", found)
-        members |= {"title": found.title, "tags": found.tags}
+        members |= {"title": found.title, "tags": found.tags, "includes": tuple(links.list_included(found))}
+        members |= _describe_uses(found)
         members |= {"created": format_minute(found.created_at), "updated": format_minute(found.updated_at)}
     arguments = tuple(
         tools.DeclaredArgument(one.name, one.description or "", one.is_required, list(one.values), one.is_open)
         for one in found.arguments
     )
     return WholePrompt(**members, description=found.description, arguments=arguments)
+
+
+def _describe_uses(prompt: Prompt | PromptSummary) -> dict[str, Any]:
+    return {"uses": prompt.uses, "last_used": format_minute(prompt.last_used)} if prompt.last_used else {}
 
 
 def _format_facts(prompt: WholePrompt, read: Reading) -> str:
@@ -270,6 +306,10 @@ def _format_facts(prompt: WholePrompt, read: Reading) -> str:
         lines.append(f"tags: {', '.join(prompt.tags)}")
     if prompt.arguments:
         lines.append(f"arguments: {'; '.join(map(_format_argument, prompt.arguments))}")
+    if prompt.uses:
+        lines.append(f"used {format_count(prompt.uses, 'time')}, last {prompt.last_used}")
+    if prompt.includes:
+        lines.append(f"includes: {', '.join(prompt.includes)}")
     return texts.format_facts("prompt", prompt, read, lines)
 
 

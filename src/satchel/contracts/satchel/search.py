@@ -1,5 +1,7 @@
 """The tool `search`, and the form of a hit in answers."""
 
+from msgspec.structs import asdict
+
 from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers
@@ -8,7 +10,6 @@ from satchel.contracts.satchel.task_answers import MARKS
 from satchel.contracts.satchel.tools import Hit, Search
 from satchel.errors import WrongArgument
 from satchel.protocol.cursors import encode_cursor
-from satchel.services.search import Hit as FoundHit
 from satchel.services.search import LibraryText, SearchQuery
 from satchel.services.search import search as find
 from satchel.storage.search import KINDS, FoundKind
@@ -28,6 +29,7 @@ def search(context: Context, args: Search) -> Body:
     )
     libraries = [LibraryText(name, prompt.description or "", text) for name, prompt, text in context.libraries.texts()]
     hits, has_more = find(context.tx, scope, query, libraries)
+    rows = [Hit(**asdict(hit)) for hit in hits]
     near: list[str] = []
     if not hits and not offset:
         from satchel.contracts.satchel import guesses  # needed only after such a search
@@ -36,13 +38,13 @@ def search(context: Context, args: Search) -> Body:
     return answers.reply_page(
         context,
         "hits",
-        [_format_hit(hit) for hit in hits],
+        [_format_hit(hit) for hit in rows],
         advice=f"Nearest titles and tags: {', '.join(near)}." if near else "",
         where=scope.project,
         next_cursor=encode_cursor("f", offset + args.limit) if has_more else None,
         is_narrowed=True,
         is_continued=offset > 0,
-        hits=[Hit(hit.kind, hit.reference, hit.title, hit.status, hit.line, hit.text, hit.layer) for hit in hits],
+        hits=rows,
         **({"near": near} if near else {}),
     )
 
@@ -57,10 +59,12 @@ def _choose_kinds(context: Context, args: Search) -> list[FoundKind]:
     return [args.kind]
 
 
-def _format_hit(hit: FoundHit) -> str:
+def _format_hit(hit: Hit) -> str:
     title = "" if hit.title == hit.reference else f": {join_lines(hit.title)}"
     mark = f" [{MARKS[hit.status]}]" if MARKS[hit.status] else ""
     first = f"- {hit.kind} {hit.reference}{mark}{title}{f' from {hit.layer}' if hit.layer else ''}"
+    age = answers.describe_age(hit)
+    first += f" ({', '.join(age)})" if age else ""
     text = join_lines(hit.text)
     if not text:
         return first

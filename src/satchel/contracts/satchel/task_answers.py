@@ -1,13 +1,15 @@
 """Answers about tasks: a row or a line in lists and echoes, or the whole task, each as JSON and as text."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from typing import Any
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from satchel.contracts.content import format_count, format_minute, join_lines
-from satchel.contracts.contract import Context
+from satchel.contracts.contract import Body, Context, Reply
+from satchel.contracts.satchel.answers import add_notes
 from satchel.contracts.satchel.history import describe_versions
 from satchel.contracts.satchel.texts import find_links
 from satchel.contracts.satchel.tools import Neighbour, Note, TaskRow, WholeTask
@@ -76,6 +78,28 @@ def find_holder(context: Context) -> Holder:
     return tasks.make_holder(context.client.name, context.session, context.scope)
 
 
+def find_protector(context: Context) -> Holder | None:
+    """Return the caller as a holder, so that claims of others protect their tasks; None for people, who were asked."""
+    return None if context.scope.is_person else find_holder(context)
+
+
+def tells_taken(run: Callable[..., Body]) -> Callable[..., Reply]:
+    """Add notes to the answers of a tool about the caller's tasks that others took over."""
+
+    @wraps(run)
+    def tell(context: Context, *args: Any) -> Reply:
+        body = run(context, *args)
+        taken = tasks.list_taken(context.tx, context.scope, find_holder(context))
+        return add_notes(body, [_describe_taken(context, *one) for one in taken])
+
+    return tell
+
+
+def _describe_taken(context: Context, number: int, claim: Claim) -> str:
+    holds = f"{format_claim(claim)} holds it" if claim.until > context.tx.now else "nobody holds it now"
+    return f"#{number} was taken over from you at {format_minute(claim.taken_at)}; {holds}."
+
+
 def describe_holder(context: Context, task: Task, what: str = "It") -> list[str]:
     """Describe the other agent that held a task, if there was one."""
     if task.claim is None or task.claim.holder_key == find_holder(context).key:
@@ -109,17 +133,14 @@ def show_ready(unblocked: Sequence[Task], here: str) -> tuple[dict[str, Any], li
     return {"ready": [make_row(task, here) for task in unblocked]}, lines
 
 
-def show_whole(context: Context, task: Task, here: str, *, with_claim: bool = True) -> tuple[str, WholeTask]:
-    """Return a task with the notes, blockers and links that the caller may see, as text and as JSON.
-
-    The JSON omits the claim if the answer already has it.
-    """
+def show_whole(context: Context, task: Task, here: str) -> tuple[str, WholeTask]:
+    """Return a task with the notes, blockers and links that the caller may see, as text and as JSON."""
     blockers = tasks.list_some(context.tx, context.scope, task.blocked_by)
     blocked = tasks.list_blocked(context.tx, context.scope, task.number)
     notes, count = tasks.list_notes(context.tx, context.scope, task.number, _MOST_NOTES)
     names = history.name_authors([one.author for one in notes], context.scope)
     links, linked_from = find_links(context, "task", task)
-    claim = task.claim if with_claim else None
+    claim = task.claim
     whole = WholeTask(
         number=task.number,
         title=task.title,

@@ -37,6 +37,7 @@ LISTS: dict[TaskFilter, str] = {
 }
 
 
+@task_answers.tells_taken
 def list_tasks(context: Context, args: tools.ListTasks) -> Body:
     last = decode_cursor(args.cursor, LISTS[args.status])
     here = args.project or context.scope.project
@@ -88,6 +89,7 @@ def _describe_missing_tags(context: Context, query: TaskQuery, found: Sequence[T
     return guesses.describe_tags(missing, "task", tasks.list_tags(context.tx, context.scope, query.project))
 
 
+@task_answers.tells_taken
 def get_task(context: Context, args: tools.GetTask) -> Body:
     with _name_project(context, args.project):
         task = tasks.find(context.tx, context.scope, args.task, args.project or None)
@@ -106,6 +108,7 @@ def get_task(context: Context, args: tools.GetTask) -> Body:
 # -- changes ----------------------------------------------------------------------------------------------------
 
 
+@task_answers.tells_taken
 def add_task(context: Context, args: tools.AddTask) -> Body:
     answers.check_title("task", args.title)
     draft = TaskDraft(
@@ -120,6 +123,7 @@ def add_task(context: Context, args: tools.AddTask) -> Body:
     return _reply("Added", context, tasks.add(context.tx, context.scope, draft))
 
 
+@task_answers.tells_taken
 def add_tasks(context: Context, args: tools.AddTasks) -> Body:
     input = {"lines": args.lines, "project": args.project or ""}
     return answer_once(context, "add_tasks", args.key, input, lambda: _add_lines(context, args))
@@ -141,6 +145,7 @@ def _add_lines(context: Context, args: tools.AddTasks) -> Reply:
     return answers.reply(context, text, notes=notes, project=here, tasks=rows)
 
 
+@task_answers.tells_taken
 def update_task(context: Context, args: tools.UpdateTask) -> Body:
     if args.title is not UNSET:
         answers.check_title("task", args.title)
@@ -155,27 +160,29 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
         blocked_by=_read_blockers(context, args),
         status=args.status,
     )
-    version, fence = args.expected_version or None, args.fence or None
+    version, fence, holder = args.expected_version or None, args.fence or None, task_answers.find_protector(context)
     try:
-        after = tasks.update(context.tx, context.scope, before, patch, version, fence)
+        after = tasks.update(context.tx, context.scope, before, patch, version, fence, holder=holder)
     except WrongArgument as wrong:
         if wrong.field != "project":
             raise
         raise WrongArgument("to", wrong.rule, limit=wrong.limit, value=wrong.value) from wrong
     _add_note(context, after, args.note)
     is_changed = after.version != before.version or args.note is not UNSET
-    notes = task_answers.describe_holder(context, before) if is_changed else []
+    notes = task_answers.describe_holder(context, before) if is_changed and not fence else []
     notes += task_answers.describe_move(before, after)
     return _reply("Updated" if is_changed else "Unchanged", context, after, before, notes)
 
 
+@task_answers.tells_taken
 def complete_task(context: Context, args: tools.CompleteTask) -> Body:
     before = _lock_task(context, args)
-    after, was_completed = tasks.complete(context.tx, context.scope, before, args.fence or None)
+    fence, holder = args.fence or None, task_answers.find_protector(context)
+    after, was_completed = tasks.complete(context.tx, context.scope, before, fence, holder=holder)
     _add_note(context, after, args.note)
     if was_completed:
         return _reply("Already completed", context, after, already_completed=True)
-    notes = task_answers.describe_holder(context, before)
+    notes = [] if fence else task_answers.describe_holder(context, before)
     if before.is_cancelled:
         notes.append("It was cancelled.")
     if blockers := task_answers.list_blockers(after):
@@ -212,22 +219,24 @@ def _reply(
     return answers.reply(context, text, notes=notes, project=here, task=row, **members, **ready)
 
 
+@task_answers.tells_taken
 def claim_task(context: Context, args: tools.ClaimTask) -> Body:
     if args.release:
         return _release(context, args)
-    holder = task_answers.find_holder(context)
+    holder, notes = task_answers.find_holder(context), list[str]()
     if args.task is not UNSET:
         found = _lock_task(context, args)
-        task, claim = tasks.claim(context.tx, context.scope, found, holder, args.minutes)
+        task, claim = tasks.claim(context.tx, context.scope, found, holder, args.minutes, takes_over=args.take_over)
+        notes = task_answers.describe_holder(context, found)
     else:
         wanted = args.project or context.scope.project
         task, claim = tasks.claim_next(context.tx, context.scope, wanted, holder, args.minutes)
     here = task.project or context.scope.project
-    text, whole = task_answers.show_whole(context, task, here, with_claim=False)
+    text, whole = task_answers.show_whole(context, task, here)
     until = format_minute(claim.until)
     text = f"Claimed until {until} as {claim.holder}, fence {claim.fence}:\n{text}"
-    blocked = f"It is still blocked by {', '.join(f'#{one}' for one in task.open_blockers)}."
-    notes = [blocked] if task.open_blockers else []
+    if task.open_blockers:
+        notes.append(f"It is still blocked by {', '.join(f'#{one}' for one in task.open_blockers)}.")
     facts = {"holder": claim.holder, "until": until, "fence": claim.fence}
     return answers.reply(context, text, notes=notes, project=here, task=whole, **facts)
 
@@ -236,7 +245,8 @@ def _release(context: Context, args: tools.ClaimTask) -> Body:
     if args.task is UNSET:
         raise WrongArgument("task", "required")
     before = _lock_task(context, args)
-    task = tasks.release(context.tx, context.scope, before)
+    holder, takes_over = task_answers.find_holder(context), args.take_over or context.scope.is_person
+    task = tasks.release(context.tx, context.scope, before, holder, takes_over=takes_over)
     here, was_claimed = task.project or context.scope.project, before.claim is not None
     text = f"Gave back #{task.number}" if was_claimed else f"#{task.number} was not claimed"
     text, row = f"{text}, version {task.version}", task_answers.make_row(task, here, is_echo=True)

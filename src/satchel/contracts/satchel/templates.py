@@ -1,22 +1,22 @@
 """Templates: find prompts in the store and in libraries, fill them in with values, check them before saving."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
 from satchel.contracts.contract import Context
-from satchel.contracts.satchel.answers import describe_place
+from satchel.contracts.satchel.answers import describe_place, shorten
 from satchel.contracts.satchel.errors import MissingValue, TemplateFailed, WrongValue
 from satchel.errors import NotFound, SatchelError, WrongArgument
 from satchel.library.catalog import ContentMissing, Library, Unreadable
 from satchel.library.manifest import LibraryPrompt
-from satchel.library.render import RenderFailed
+from satchel.library.render import NO_PARTS, Parts, RenderFailed
 from satchel.library.roles import Message, split_text
 from satchel.log import log, log_surprise
 from satchel.model import Argument, Prompt, Scope
-from satchel.services import layers, lookup, templates
+from satchel.services import layers, lookup, prompts, templates
 from satchel.services.rules import MAX_ARGUMENTS, MAX_TEMPLATE_BYTES
 from satchel.services.templates import Settled, describe_failure
 from satchel.services.texts import closest_names
@@ -26,6 +26,7 @@ _CORRECT_FILE = "Ask the user to correct the file in the library."
 
 _MOST_VALUES = 10  # values in the structured error
 _MOST_NAMES = 10  # names in a note
+_LOCK_TIMEOUT = 1.0  # seconds that the record of a use waits for other writers
 
 START_TASK = "start-task"  # a prompt that this contract adds to the user's own
 
@@ -104,7 +105,7 @@ def fill_in(
     context: Context,
     reference: str,
     given: dict[str, str],
-    fill: Callable[[Context, FoundPrompt, dict[str, str]], Filled],
+    fill: Callable[[Context, FoundPrompt, dict[str, str], Parts], Filled],
 ) -> tuple[FoundPrompt, Filled, list[str]]:
     """Find a prompt, fill it in outside of transactions, and store the values; also return notes about the project.
 
@@ -117,19 +118,28 @@ def fill_in(
         found = find_prompt(opened, reference)
         _check_values(found, given)
         key, scope = history_key(found, context.scope), context.scope
-        is_new = bool(given) and not scope.is_read_only and templates.has_new_values(opened.tx, scope, key, given)
+        is_new = bool(given) and context.may_write and templates.has_new_values(opened.tx, scope, key, given)
         notes = describe_place(opened)
-    filled = fill(context, found, given)
-    if is_new and not context.work.is_cancelled:
-        _remember(context, key, given)
+        with _explaining(context, found):
+            parts = NO_PARTS if isinstance(found, LibraryTemplate) else templates.collect_for(opened.tx, scope, found)
+    filled = fill(context, found, given, parts)
+    record_use(context, found, key, given if is_new else {})
     return found, filled, notes
 
 
-def _remember(context: Context, key: str, given: dict[str, str]) -> None:
-    """Store the values that filled a prompt; only log a failure, because the call has succeeded."""
+def record_use(context: Context, found: FoundPrompt, key: str = "", given: Mapping[str, str] | None = None) -> None:
+    """Count a use of a stored prompt, and store the new values that filled it.
+
+    The call has succeeded already: a caller who may only read changes nothing, and a failure is only logged.
+    """
+    if not context.may_write or context.work.is_cancelled or not (given or isinstance(found, Prompt)):
+        return
     try:
-        with context.write() as opened:
-            templates.remember_values(opened.tx, context.scope, key, given)
+        with context.write(lock_timeout=_LOCK_TIMEOUT) as opened:
+            if given:
+                templates.remember_values(opened.tx, context.scope, key, given)
+            if isinstance(found, Prompt):
+                prompts.count_use(opened.tx, found)
     except SatchelError as error:
         log(f"after the answer: {error}")
     except Exception:
@@ -138,23 +148,34 @@ def _remember(context: Context, key: str, given: dict[str, str]) -> None:
 
 def _check_values(found: FoundPrompt, given: dict[str, str]) -> None:
     declared = {one.name: one for one in found.arguments}
-    missing = tuple(one.name for one in found.arguments if one.is_required and one.name not in given)
+    missing = [one for one in found.arguments if one.is_required and one.name not in given]
     for name in given:
         if name not in declared:
-            near = closest_names(name, [one for one in declared if one not in given]) or missing
+            near = closest_names(name, [one for one in declared if one not in given])
+            near = near or tuple(one.name for one in missing)
             takes = ", ".join(one.name if one.is_required else f"{one.name}?" for one in found.arguments)
             hint = f"Did you mean {' or '.join(near)}? " if near else ""
             hint += f"It takes {takes}." if takes else "It takes none."
             raise WrongValue(f"Prompt '{found.name}' has no argument '{name}'.", hint, name, near)
     if missing:
-        message = f"The prompt needs a value for {' and '.join(missing)}."
-        raise MissingValue(message, "Give each value by its name in arguments.", missing[0])
+        *most, last = [_describe_argument(one) for one in missing]
+        listed = f"{', '.join(most)} and {last}" if most else last
+        message = f"The prompt needs a value for {listed}."
+        raise MissingValue(message, "Give each value by its name in arguments.", missing[0].name)
     for name, value in given.items():
         one = declared[name]
         # Clients send an empty text for an empty field.
         if one.values and not one.is_open and value not in one.values and (value or one.is_required):
             message = f"{name} must be one of {', '.join(one.values)}."
             raise WrongValue(message, "Choose one of them.", name, one.values[:_MOST_VALUES])
+
+
+def _describe_argument(one: Argument) -> str:
+    """Return the name of an argument with its description and its values."""
+    listed = [*one.values[:_MOST_VALUES], *(["another value"] if one.is_open or one.values[_MOST_VALUES:] else [])]
+    values = f"{', '.join(listed[:-1])} or {listed[-1]}" if listed[1:] else ""
+    about = "; ".join(filter(None, [shorten(one.description or ""), values]))
+    return f"{one.name} ({about})" if about else one.name
 
 
 def read_template(context: Context, found: FoundPrompt) -> str:
@@ -169,24 +190,24 @@ def read_template(context: Context, found: FoundPrompt) -> str:
         return context.libraries.read(found.library, found.prompt).text
 
 
-def fill_text(context: Context, found: FoundPrompt, values: dict[str, str]) -> str:
-    """Fill in a prompt, and return it as one text."""
+def fill_text(context: Context, found: FoundPrompt, values: dict[str, str], parts: Parts) -> str:
+    """Fill in a prompt, and return it as one text; `parts` are what a stored one includes."""
     with _explaining(context, found):
         if isinstance(found, LibraryTemplate):
             return context.libraries.render(found.library, found.prompt, values, context.work)
-        if not found.arguments:
+        if not found.is_template:
             return found.content
-        return context.libraries.renderer.render(found.content, values, context.work)
+        return context.libraries.renderer.render(found.content, values, context.work, parts)
 
 
-def fill_messages(context: Context, found: FoundPrompt, values: dict[str, str]) -> list[Message]:
-    """Fill in a prompt, and return its sections as messages."""
+def fill_messages(context: Context, found: FoundPrompt, values: dict[str, str], parts: Parts) -> list[Message]:
+    """Fill in a prompt, and return its sections as messages; `parts` are what a stored one includes."""
     with _explaining(context, found):
         if isinstance(found, LibraryTemplate):
             return context.libraries.render_messages(found.library, found.prompt, values, context.work)
-        if not found.arguments:
+        if not found.is_template:
             return split_text(found.content)
-        return context.libraries.renderer.render_messages(found.content, values, context.work)
+        return context.libraries.renderer.render_messages(found.content, values, context.work, parts)
 
 
 @contextmanager
@@ -208,6 +229,7 @@ def _explaining(context: Context, found: FoundPrompt) -> Iterator[None]:
             hint = _CORRECT_FILE
         elif "update_prompt" in context.tools:
             hint = "Correct its content with update_prompt."
+            hint = f"Add or restore what it includes, or c{hint[1:]}" if failure.is_include else hint
         else:
             hint = "Ask the user to correct its content."
         message = f"Prompt '{found.name}' cannot be filled in{line}: {failure.what}."
@@ -217,25 +239,32 @@ def _explaining(context: Context, found: FoundPrompt) -> Iterator[None]:
 # -- notes about templates that are saved -------------------------------------------------------------------------
 
 
-def check_templates(context: Context, contents: Iterable[str]) -> templates.Checked:
-    """Check, outside of transactions, those contents that may be templates."""
-    return templates.check(lambda content: context.libraries.renderer.check(content, context.work), contents)
+def check_templates(context: Context, named: Sequence[tuple[str, str]], *, are_new: bool = False) -> templates.Checked:
+    """Check, outside of transactions, those contents that may be templates; `named` has their names, too."""
+    included: templates.Included = {}
+    if any(templates.includes(content) for _, content in named):
+        with context.read() as opened:
+            included = templates.collect_all(opened.tx, opened.scope, named, are_new=are_new)
+    check = context.libraries.renderer.check
+    contents = [content for _, content in named]
+    return templates.check(lambda content, parts: check(content, context.work, parts), contents, included)
 
 
 def settle_update(
     checked: templates.Checked, seen: Prompt, content: str | UnsetType, declared: Sequence[Argument] | None
-) -> tuple[Sequence[Argument] | UnsetType, list[str]]:
-    """Return a prompt's arguments after an update, and notes about its template; see `templates.settle`."""
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the fields of a patch for a prompt's arguments, and notes about its template; see `templates.settle`."""
     if content is UNSET and declared is None:
-        return UNSET, []
+        return {}, []
     if content is UNSET:
         content = seen.content
     kept = declared if declared is not None else seen.arguments or None
     # Plain text with braces stays plain text.
-    is_plain = not seen.arguments and templates.looks_like_template(seen.content)
+    is_plain = not seen.is_template and templates.looks_like_template(seen.content)
     settled = templates.settle(checked, content, kept, is_plain=is_plain)
-    is_same = declared is None and settled.arguments == seen.arguments
-    return UNSET if is_same else settled.arguments, describe_settled(settled)
+    is_same = (settled.arguments, settled.is_constant) == (seen.arguments, seen.is_constant)
+    fields = {"arguments": settled.arguments, "is_constant": settled.is_constant}
+    return {} if declared is None and is_same else fields, describe_settled(settled)
 
 
 def describe_settled(settled: Settled) -> list[str]:
@@ -243,6 +272,8 @@ def describe_settled(settled: Settled) -> list[str]:
     if settled.plain:
         return [_explain_plain(settled)]
     notes = []
+    if settled.is_constant:
+        notes.append("Saved as a template, because it includes other texts. Saved with no arguments, it is plain text.")
     if settled.is_from_template:
         listed = _list([one.name if one.is_required else f"{one.name}?" for one in settled.arguments])
         notes.append(f"Arguments were declared from the template: {listed}. Saved with no arguments, it is plain text.")

@@ -124,11 +124,13 @@ def _is_elsewhere(context: Context, link: links.Link) -> bool:
     """Return whether a link points to a library or the personal project."""
     if link.kind == "prompt" and context.libraries.find(link.key) is not None:
         return True
-    return link.kind in ("prompt", "document") and layers.has_personal(context.tx, context.scope, link.kind, link.key)
+    scope = context.within(link.project).scope
+    return link.kind in ("prompt", "document") and layers.has_personal(context.tx, scope, link.kind, link.key)
 
 
 def _format_link(link: links.Link) -> str:
-    return " ".join(filter(None, [link.reference, join_lines(link.title), f"@{link.project}" if link.project else ""]))
+    where = f"@{link.project}" if link.kind == "task" and link.project else ""
+    return " ".join(filter(None, [link.reference, join_lines(link.title), where]))
 
 
 def format_facts(
@@ -142,7 +144,8 @@ def format_facts(
         size,
         f"updated {answer.updated}, created {answer.created}" if answer.updated else "",
     ]
-    lines = [f"[{', '.join(filter(None, head))}]", *lines]
+    age = answers.describe_age(answer, tells_future=True)
+    lines = [f"[{', '.join(filter(None, head))}]", *([", ".join(age)] if age else []), *lines]
     lines += [f"links: {', '.join(answer.links)}"] if answer.links else []
     lines += [f"linked from: {', '.join(answer.linked_from)}"] if answer.linked_from else []
     return "\n".join([*lines, *(read.facts if read else [])])

@@ -45,7 +45,7 @@ Heading = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=1000))]
 DryRun = Annotated[bool, Meta(description="Only list the changes")]
 # Days after which an item is out of date, and what replaces it.
 Expires = Annotated[str, Meta(description="YYYY-MM-DD", extra=_LINE)]
-ReplacedBy = Annotated[str, Meta(description="Its successor", extra=_ITEM)]
+ReplacedBy = Annotated[str, Meta(description="Its successor", extra=hidden(is_trimmed=True, max_length=2000))]
 
 
 class InProject(Struct, kw_only=True):
@@ -83,6 +83,10 @@ class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
     version: int | None = None  # not in lists; libraries' prompts have none
     description: str | None = None
     tags: tuple[str, ...] = ()
+    uses: int = 0
+    last_used: str | None = None
+    expires: str | None = None  # a day
+    replaced_by: str | None = None
 
 
 class PromptRow(PromptAnswer, kw_only=True):
@@ -100,6 +104,7 @@ class WholePrompt(PromptAnswer, kw_only=True):
     lines: str = ""
     of: int = 0
     outline: tuple[str, ...] = ()
+    includes: tuple[str, ...] = ()  # the names of the texts that a template includes
     links: tuple[str, ...] = ()
     linked_from: tuple[str, ...] = ()
     content: str = ""
@@ -115,6 +120,8 @@ class DocumentAnswer(Struct, omit_defaults=True, kw_only=True):
     uri: str | None = None  # omitted if derived from the name; in lists and echoes, the type too
     mime_type: str | None = None
     description: str | None = None
+    expires: str | None = None
+    replaced_by: str | None = None
     created: str | None = None
     updated: str | None = None
     lines: str = ""
@@ -195,6 +202,8 @@ class Hit(Struct, omit_defaults=True):
     line: int | None = None
     text: str = ""
     layer: str = field(default="", name="from")  # the personal project
+    expires: str | None = None  # only if it is expired
+    replaced_by: str | None = None
 
 
 # -- schemas of answers -------------------------------------------------------------------------------------------
@@ -248,7 +257,7 @@ RESTORED = object_of(
 ERROR = object_of(
     *("code", "message", "hint"),
     **dict.fromkeys(("code", "message", "hint", "argument", "deleted", "holder", "until"), STRING),
-    **dict.fromkeys(("version", "count", "fence", "blocked", "held"), INTEGER),
+    **dict.fromkeys(("version", "count", "blocked", "held"), INTEGER),
     **dict.fromkeys(("versions", "lines"), list_of(INTEGER)),
     near={"anyOf": [STRINGS, LINE]},  # similar names; for an edit, the most similar line
 )
@@ -691,6 +700,7 @@ def _tool(
     )
 
 
+_AGE = ("expires", "replaced_by")
 _prompt = partial(_tool, _prompts, toolset="prompts")
 _document = partial(_tool, _documents, toolset="documents")
 _task = partial(_tool, _tasks, toolset="tasks")
@@ -766,7 +776,7 @@ TOOLS = (
         "Change the given fields of a prompt; empty clears",
         answer_of("prompt", prompt=PROMPT),
         UPDATES,
-        at_least_one=("title", "content", "description", "tags", "arguments"),
+        at_least_one=("title", "content", "description", "tags", "arguments", *_AGE),
         opens_transactions=True,
     ),
     _prompt(
@@ -814,7 +824,7 @@ TOOLS = (
         "Change the given fields of a document; empty clears",
         answer_of("resource", resource=DOCUMENT),
         UPDATES,
-        at_least_one=("content", "mime_type", "description"),
+        at_least_one=("content", "name", "mime_type", "description", *_AGE),
     ),
     _document(
         "add_resource", AddResource, "Save a document", answer_of("resource", resource=DOCUMENT), ADDS, is_listed=False

@@ -56,6 +56,8 @@ def _read_prompt(row: shared.Fields, where: str) -> Entry:
         description=_text(row, "description") or None,
         tags=tuple(str(one) for one in shared.get_list(row, "tags")),
         arguments=tuple(folder.read_arguments(row.get("arguments"))),
+        **folder.read_age(row),
+        is_constant=not row.get("arguments") and row.get("template") is True,
         project=_project(row),
         where=where,
     )
@@ -112,8 +114,10 @@ def write(entries: Sequence[Entry]) -> shared.Written:
 def _write(entry: Entry, labels: Mapping[str, int]) -> dict[str, Any]:
     row: dict[str, Any] = {"kind": entry.kind}
     row |= {} if entry.project is None else {"project": entry.project}
+    row |= {} if isinstance(entry, TaskEntry) else folder.write_age(entry)
     if isinstance(entry, PromptEntry):
         row |= {"name": entry.name, "title": entry.title, "description": entry.description, "tags": list(entry.tags)}
+        row |= {"template": True} if entry.is_constant else {}
         row |= {"arguments": [folder.write_argument(one) for one in entry.arguments], "content": entry.content}
     elif isinstance(entry, DocumentEntry):
         row |= {"name": entry.name, "uri": entry.uri, "mime_type": entry.mime_type, "description": entry.description}

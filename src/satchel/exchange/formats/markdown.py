@@ -3,14 +3,17 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
+from satchel.errors import WrongArgument
 from satchel.exchange import cleaning
-from satchel.exchange.entries import Entry, Found
-from satchel.exchange.folder import write_prompt
+from satchel.exchange.entries import Entry, Found, PromptEntry
+from satchel.exchange.folder import read_age, write_prompt
 from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
 from satchel.exchange.templates import NotTemplate, Template, convert, read_braces, read_jinja
 from satchel.model import Argument, can_be_argument
-from satchel.services.rules import MAX_TEMPLATE_BYTES
+from satchel.services.rules import MAX_TEMPLATE_BYTES, clean_day
 
 _ARGUMENTS = ("arguments", "variables", "inputs", "parameters", "params", "args")
 _TAGS = ("tags", "tag", "keywords", "labels", "category", "categories")
@@ -34,7 +37,8 @@ def read(file: SourceFile) -> Iterator[Found]:
     fault = file.parts[2]
     heading = re.match(r"#\s+(\S.*)", text) if file.fields is None else None
     title = shared.text_of(fields, "title") or (heading[1].rstrip().rstrip("#").rstrip() if heading else "")
-    yield shared.make_prompt(
+    age = {name: value for name, value in read_age(fields).items() if value and (name != "expires" or _is_day(value))}
+    made = shared.make_prompt(
         file.shown,
         shared.text_of(fields, "name", "slug", "id") or file.name.rpartition(".")[0],
         _read_template(text, fields),
@@ -42,9 +46,17 @@ def read(file: SourceFile) -> Iterator[Found]:
         title=title or shared.text_of(fields, "name"),
         description=shared.text_of(fields, "description", "summary"),
         tags=[one for key in _TAGS for one in cleaning.list_texts(fields.get(key))],
-        known=_KNOWN,
+        known=(*_KNOWN, *age),
         notes=(f"Its front matter was read line by line: {fault}.",) if fault else (),
     )
+    yield replace(made, **age) if isinstance(made, PromptEntry) else made
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return bool(clean_day("expires", "prompt", text))
+    except WrongArgument:
+        return False
 
 
 def _read_template(text: str, fields: shared.Fields) -> Template:

@@ -50,6 +50,10 @@ create table prompts (
     title {text} not null,
     description {text},
     arguments {text},
+    uses {integer} not null default 0,
+    last_used {text},
+    expires {text},
+    replaced_by {text},
     created_at {text} not null,
     updated_at {text} not null,
     deleted_at {text},
@@ -59,6 +63,9 @@ create table prompts (
 create unique index prompts_name on prompts (project, name) where deleted_at is null;
 create unique index prompts_title on prompts (project, title) where deleted_at is null;
 create index prompts_recent on prompts (project, updated_at, number) where deleted_at is null;
+create index prompts_used on prompts (project, uses, updated_at, number) where deleted_at is null;
+create index prompts_dated on prompts (project, expires)
+    where deleted_at is null and (expires is not null or replaced_by is not null);
 create index prompts_in_order on prompts (project, number);
 create index prompts_deleted on prompts (deleted_at) where deleted_at is not null;
 create index prompts_deleted_names on prompts (project, name) where deleted_at is not null;
@@ -175,6 +182,8 @@ create table documents (
     uri {text} not null,
     description {text},
     mime_type {text} not null,
+    expires {text},
+    replaced_by {text},
     created_at {text} not null,
     updated_at {text} not null,
     deleted_at {text},
@@ -186,6 +195,8 @@ create table documents (
 create unique index documents_name on documents (project, name) where deleted_at is null;
 create unique index documents_uri on documents (project, uri) where deleted_at is null;
 create index documents_in_order on documents (project, number);
+create index documents_dated on documents (project, expires)
+    where deleted_at is null and (expires is not null or replaced_by is not null);
 create index documents_deleted on documents (deleted_at) where deleted_at is not null;
 create index documents_deleted_names on documents (project, name) where deleted_at is not null;
 """,

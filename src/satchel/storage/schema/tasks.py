@@ -127,15 +127,19 @@ revoke execute on function satchel_is_task from public;
 CLAIMS_AND_NOTES = Statements(
     both="""
 -- The last claim of each task. It has ended if `until` is past or empty; the row stays for its fencing number.
+-- `former_key` is the holder from whom the task was taken over, until that holder is told.
 create table task_claims (
     task {integer} primary key references tasks (number) on delete cascade,
     owner {text} not null,
     holder {text} not null,
     holder_key {text} not null,
     until {text} not null,
-    fence {integer} not null
+    fence {integer} not null,
+    former_key {text} not null default '',
+    taken_at {text} not null default ''
 ) {strict};
 create index task_claims_by_owner on task_claims (owner, until);
+create index task_claims_taken on task_claims (owner, former_key) where former_key <> '';
 
 create table task_notes (
     number {number},
